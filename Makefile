@@ -1,0 +1,128 @@
+# layers: neural-network layers whose operators you write yourself.
+#
+#   make train    train a network on handwritten digits
+#   make test     run the tests on PyTorch and on MXNet
+#   make check    formatting, lint and types
+#   make bench    measure, side by side with PyTorch and MXNet
+#   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
+#   make record   record MXNet's values, to which the tests hold PyTorch's
+#   make stub     write the stub of the operators for editors
+#   make clean    remove the environments and everything built
+#
+# Each makes the environment that it needs, once. Variables:
+#
+#   PYTHON=python3.12   the Python of the environments, 3.10 to 3.13 (python3)
+#   PIP_ARGS=...        more options for pip install, such as an index with CPU builds of PyTorch
+#   ENGINE=mxnet        make train on MXNet (torch)
+#   ARGS=...            options of the program: make train ARGS="--epochs 5"
+
+PYTHON ?= python3
+ENGINE ?= torch
+SHELL := bash
+
+help:
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
+
+# The environments. An empty file in each, made-VERSION, says that its installation was completed:
+# one that was interrupted, or that has another Python, is made anew.
+
+asked = import sys; print("%d.%d" % sys.version_info[:2])
+version = $(if $(1),$(shell $(1) -IS -c '$(asked)' 2>/dev/null))
+with_mxnet = $(foreach p,$(1),$(if $(filter 3.10 3.11,$(call version,$(p))),$(p)))
+
+ifeq ($(shell uname -sm),Linux x86_64)
+MXNET_PYTHON := $(firstword $(call with_mxnet,$(PYTHON) python3.11 python3.10))
+endif
+NO_MXNET = MXNet is left out: it needs Python 3.10 or 3.11 on x86-64 Linux; \
+here are $(PYTHON) $(call version,$(PYTHON)) and $(shell uname -sm)
+
+TORCH := .venv/made-$(call version,$(PYTHON))
+MXNET := .venv-mxnet/made-$(call version,$(MXNET_PYTHON))
+BENCH := $(if $(MXNET_PYTHON),.venv-bench/made-$(call version,$(MXNET_PYTHON)),$(TORCH))
+
+define venv
+[ -e $@ ] || $(1) -m venv --clear $(@D)
+rm -f $@
+endef
+pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
+
+$(TORCH): setup.cfg constraints/torch.txt
+	$(call venv,$(PYTHON))
+	$(pip_install) -c constraints/torch.txt -e '.[train,test]'
+	touch $@
+
+.venv/made-dev: $(TORCH)
+	$(pip_install) -c constraints/torch.txt -e '.[dev]'
+	touch $@
+
+$(MXNET): setup.cfg constraints/mxnet.txt
+	$(call venv,$(or $(MXNET_PYTHON),$(error $(NO_MXNET))))
+	$(pip_install) -c constraints/mxnet.txt \
+	    mxnet gluoncv scikit-learn matplotlib tqdm pytest hypothesis
+	$(pip_install) --no-deps -e .
+	touch $@
+
+.venv-bench/%: setup.cfg constraints/mxnet.txt
+	$(call venv,$(MXNET_PYTHON))
+	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train]'
+	touch $@
+
+# What runs in them. MXNet runs a custom operator in a worker thread, and with only one it hangs.
+
+ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
+MXNET_TEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
+
+train: $(ENV)
+	$(dir $(ENV))bin/python -m train --engine $(ENGINE) $(ARGS)
+
+test:
+	@rm -f build/test-*.txt
+	@$(MAKE) -k --no-print-directory test-torch test-mxnet; status=$$?; \
+	echo; tail -n 1 build/test-torch.txt build/test-mxnet.txt; exit $$status
+
+test-torch: $(TORCH) | build
+	set -o pipefail; .venv/bin/python -m pytest --engine torch $(ARGS) | tee build/$@.txt
+
+ifdef MXNET_PYTHON
+test-mxnet: $(MXNET) | build
+	set -o pipefail; $(MXNET_TEST) $(ARGS) | tee build/$@.txt
+else
+test-mxnet: | build
+	@echo '$(NO_MXNET)' | tee build/$@.txt
+endif
+
+build:
+	@mkdir -p $@
+
+# What users meet. layers/mxnet fills its modules at run time; for editors its stub speaks.
+PUBLIC = layers/*.py layers/ops train $(wildcard layers/mxnet/*.pyi layers/mxnet/*/*.pyi)
+
+check: .venv/made-dev
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/pyright --pythonpath .venv/bin/python $(PUBLIC)
+
+bench: $(BENCH)
+	$(dir $(BENCH))bin/python -m benchmarks $(ARGS)
+
+gpu: gpu-test gpu-bench
+
+gpu-test:
+	mkdir -p benchmarks/results
+	set -o pipefail; PYTHONPATH="$(CURDIR)" $(PYTHON) -m pytest --engine torch tests \
+	    | tee benchmarks/results/$@.txt
+
+gpu-bench:
+	PYTHONPATH="$(CURDIR)" $(PYTHON) -m benchmarks $(ARGS)
+
+record: $(MXNET)
+	$(MXNET_TEST) --record $(ARGS)
+
+stub: $(TORCH)
+	.venv/bin/python -m layers.mxnet._stub
+
+clean:
+	rm -rf .venv .venv-mxnet .venv-bench build *.egg-info
+
+.PHONY: help train test test-torch test-mxnet check bench gpu gpu-test gpu-bench record stub clean
+.NOTPARALLEL:

@@ -1,0 +1,55 @@
+"""Options of the suite: which engine it runs on, and whether it records MXNet's values."""
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+
+import hypothesis
+import pytest
+
+ENGINES = ("torch", "mxnet")
+
+# The same examples on every run, and no time limit on each: CI is slow and shared.
+hypothesis.settings.register_profile("tests", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("tests")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("layers")
+    group.addoption("--engine", choices=ENGINES, default="torch", help="the engine (torch)")
+    group.addoption("--record", action="store_true", help="write MXNet's values into tests/golden/")
+
+
+def pytest_configure(config):
+    engine = config.getoption("--engine")
+    if config.getoption("--record") and engine != "mxnet":
+        raise pytest.UsageError("--record writes MXNet's values: it goes with --engine mxnet")
+    os.environ["LAYERS_ENGINE"] = engine  # read once, when layers.engine is imported
+
+
+def pytest_report_header(config):
+    engine = config.getoption("--engine")
+    return f"engine: {engine} {installed(engine)}, numpy {installed('numpy')}"
+
+
+def installed(package):
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def pytest_collection_modifyitems(config, items):
+    engine = config.getoption("--engine")
+    for item in items:
+        for mark in item.iter_markers("engine"):
+            if not mark.args or not set(mark.args) <= set(ENGINES):
+                raise pytest.UsageError(f"{item.nodeid}: engine{mark.args} names no engine")
+            if engine not in mark.args:
+                only = " and ".join(mark.args)
+                item.add_marker(pytest.mark.skip(reason=f"holds for the {only} engine only"))
+
+
+@pytest.fixture(scope="session")
+def engine(pytestconfig):
+    """The name of the engine under test: torch or mxnet."""
+    return pytestconfig.getoption("--engine")

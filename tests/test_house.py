@@ -1,0 +1,301 @@
+"""The rules of the house, read off the source.
+
+A rule yields its offences in one source file; `test_rule` shows them all, and `test_rule_bites`
+holds an example against each rule.
+"""
+
+import ast
+import importlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tokenize
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MXNET_MODULES = (ROOT / "tests/golden/mxnet_modules.txt").read_text().split()
+
+# Packages under other projects' names: their public modules are named as they are there.
+MIRRORS = ("layers.mxnet", "layers.minpy", "layers.mindspore")
+
+# What runs what it reads. An exception is a line of ALLOWED: (path, name): the reason.
+UNSAFE = {
+    "eval", "exec", "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load",
+    "marshal.loads", "shelve.open", "torch.load", "joblib.load",
+}  # fmt: skip
+ALLOWED = {}
+
+MODULE_LINES = 500
+FUNCTION_LINES = 60  # without the docstring; 40 is where to ask which idea is missing
+
+
+class Source:
+    """One file: its path from the root, its module's name, its text and syntax tree."""
+
+    def __init__(self, path, text):
+        self.path, self.text, self.tree = path, text, ast.parse(text, path)
+        parts = Path(path).with_suffix("").parts
+        self.package = parts[:-1]
+        self.module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def origin(self, node):
+        """The module that a `from ... import` takes from, with the dots resolved."""
+        above = self.package[: len(self.package) - node.level + 1] if node.level else ()
+        return ".".join((*above, *filter(None, [node.module])))
+
+    @cached_property
+    def imports(self):
+        """Every (line, module) imported; `from a import b` counts as a and as a.b."""
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found += [(node.lineno, name.name) for name in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                origin = self.origin(node)
+                found += [(node.lineno, origin)]
+                found += [(node.lineno, f"{origin}.{name.name}") for name in node.names]
+            elif isinstance(node, ast.Call) and node.args:
+                if self.name(node.func) in ("__import__", "importlib.import_module"):
+                    found += [(node.lineno, getattr(node.args[0], "value", ""))]
+        return found
+
+    @cached_property
+    def aliases(self):
+        """What each imported name stands for: np is numpy, loads is pickle.loads."""
+        known = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                known |= {name.asname: name.name for name in node.names if name.asname}
+            elif isinstance(node, ast.ImportFrom):
+                origin = self.origin(node)
+                known |= {n.asname or n.name: f"{origin}.{n.name}" for n in node.names}
+        return known
+
+    def name(self, node):
+        """The full dotted name of an expression, "" where it has none."""
+        if isinstance(node, ast.Name):
+            return self.aliases.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            owner = self.name(node.value)
+            return f"{owner}.{node.attr}" if owner else ""
+        return ""
+
+
+@lru_cache
+def sources(folder):
+    paths = sorted((ROOT / folder).rglob("*.py"))
+    return [
+        Source(path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8"))
+        for path in paths
+    ]
+
+
+def inside(module, package):
+    return f"{module}.".startswith(f"{package}.")
+
+
+RULES = []
+
+
+def rule(*folders):
+    def add(check):
+        RULES.append(pytest.param(check, folders, id=check.__name__))
+        return check
+
+    return add
+
+
+@rule("layers", "train")
+def only_layers_mxnet_imports_torch(source):
+    if not inside(source.module, "layers.mxnet"):
+        for line, module in source.imports:
+            if inside(module, "torch"):
+                yield line, f"imports {module}"
+
+
+@rule("layers", "train")
+def only_the_engine_knows_that_there_are_two(source):
+    if source.module == "layers.engine" or inside(source.module, "layers.mxnet"):
+        return
+    for line, module in source.imports:
+        if inside(module, "mxnet") or inside(module, "layers.mxnet"):
+            yield line, f"imports {module}: take it from layers.engine"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Compare | ast.MatchValue):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and part.value in ("torch", "mxnet"):
+                    yield part.lineno, f"asks which engine it is: {ast.unparse(node)}"
+
+
+@rule("layers", "train")
+def nothing_runs_what_it_reads(source):
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = source.name(node).removeprefix("builtins.")
+            if name in UNSAFE and (source.path, name) not in ALLOWED:
+                yield node.lineno, name
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            if getattr(node.value, "value", True):
+                yield node.value.lineno, "allow_pickle"
+
+
+@rule("layers", "train", "tests", "benchmarks")
+def a_module_is_named_for_what_it_does(source):
+    mirrored = any(inside(source.module, mirror) for mirror in MIRRORS)
+    for part in source.module.split("."):
+        if mirrored and not part.startswith("_"):
+            continue
+        if part.strip("_") in ("util", "utils", "common", "helper", "helpers", "misc", "impl"):
+            yield 1, f"{part} says nothing"
+
+
+@rule("layers")
+def public_modules_of_layers_mxnet_are_mxnets(source):
+    name = source.module.removeprefix("layers.mxnet.")
+    if inside(source.module, "layers.mxnet") and name != "layers.mxnet":
+        if not re.search(r"(^|\.)_", name) and name not in MXNET_MODULES:
+            yield 1, f"MXNet 1.9.1 has no module {name}: a module of our own begins with _"
+
+
+@rule("layers", "train", "benchmarks")
+def modules_are_short(source):
+    lines = source.text.count("\n")
+    if lines > MODULE_LINES and "_table" not in source.module.split("."):
+        yield 1, f"{lines} lines, more than {MODULE_LINES}"
+
+
+@rule("layers", "train", "benchmarks", "tests")
+def functions_are_short(source):
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = node.end_lineno - node.lineno + 1
+            if ast.get_docstring(node) is not None:
+                lines -= node.body[0].end_lineno - node.body[0].lineno + 1
+            if lines > FUNCTION_LINES:
+                yield node.lineno, f"{node.name} has {lines} lines, more than {FUNCTION_LINES}"
+
+
+@rule("layers", "train", "benchmarks", "tests")
+def a_silenced_warning_says_why(source):
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type == tokenize.COMMENT and re.match(r"#\s*noqa\b", token.string, re.I):
+            if not re.match(r"# noqa: [A-Z]+[0-9]+(, [A-Z]+[0-9]+)*\W+\w", token.string):
+                yield token.start[0], f"{token.string}: name the rule and the reason"
+
+
+@rule("tests")
+def a_skip_says_why(source):
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            name = source.name(node.func)
+            if re.fullmatch(r"pytest\.(mark\.)?(skip|skipif|xfail)", name):
+                first = [] if name in ("pytest.mark.skipif", "pytest.mark.xfail") else node.args
+                reasons = [*first, *(k.value for k in node.keywords if k.arg == "reason")]
+                if not any(getattr(reason, "value", "computed") for reason in reasons):
+                    yield node.lineno, f"{name} without a reason"
+        for bare in getattr(node, "decorator_list", []):
+            if source.name(bare) in ("pytest.mark.skip", "pytest.mark.xfail"):
+                yield bare.lineno, f"{source.name(bare)} without a reason"
+
+
+@pytest.mark.parametrize("check, folders", RULES)
+def test_rule(check, folders):
+    offences = [
+        f"{source.path}:{line}: {what}"
+        for folder in folders
+        for source in sources(folder)
+        for line, what in check(source)
+    ]
+    assert not offences, "\n" + "\n".join(offences)
+
+
+BAD = [
+    (only_layers_mxnet_imports_torch, "layers/dense.py", "import torch.nn"),
+    (only_layers_mxnet_imports_torch, "train/loop.py", "from torch import nn"),
+    (only_layers_mxnet_imports_torch, "train/loop.py", "__import__('torch')"),
+    (only_the_engine_knows_that_there_are_two, "layers/dense.py", "from . import mxnet"),
+    (only_the_engine_knows_that_there_are_two, "layers/ops/dense.py", "from ..mxnet import nd"),
+    (only_the_engine_knows_that_there_are_two, "layers/dense.py", "import mxnet as mx"),
+    (only_the_engine_knows_that_there_are_two, "layers/dense.py", "if engine == 'torch': 1"),
+    (only_the_engine_knows_that_there_are_two, "train/a.py", "x = e.name in ('a', 'mxnet')"),
+    (only_the_engine_knows_that_there_are_two, "train/a.py", "match e:\n  case 'mxnet': 1"),
+    (nothing_runs_what_it_reads, "layers/a.py", "eval('1')"),
+    (nothing_runs_what_it_reads, "layers/a.py", "import builtins as b; b.exec('1')"),
+    (nothing_runs_what_it_reads, "layers/a.py", "from pickle import loads as r; r(b'')"),
+    (nothing_runs_what_it_reads, "layers/mxnet/_a.py", "import torch; torch.load('f')"),
+    (nothing_runs_what_it_reads, "train/a.py", "np.load('f', allow_pickle=True)"),
+    (a_module_is_named_for_what_it_does, "layers/utils.py", ""),
+    (a_module_is_named_for_what_it_does, "layers/mxnet/_impl/a.py", ""),
+    (a_module_is_named_for_what_it_does, "tests/helpers.py", ""),
+    (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/gluon/modern.py", ""),
+    (modules_are_short, "layers/a.py", "1\n" * (MODULE_LINES + 1)),
+    (functions_are_short, "layers/a.py", "def f():\n" + " 1\n" * FUNCTION_LINES),
+    (a_silenced_warning_says_why, "layers/a.py", "import os  # noqa"),
+    (a_silenced_warning_says_why, "layers/a.py", "import os  # noqa: F401"),
+    (a_skip_says_why, "tests/a.py", "import pytest\n@pytest.mark.skip\ndef f(): 1"),
+    (a_skip_says_why, "tests/a.py", "import pytest\npytest.skip('')"),
+    (a_skip_says_why, "tests/a.py", "from pytest import mark\nmark.xfail(True)"),
+]
+
+GOOD = [
+    (only_layers_mxnet_imports_torch, "layers/mxnet/_gemm.py", "import torch"),
+    (only_layers_mxnet_imports_torch, "train/loop.py", "import torchlike"),
+    (only_the_engine_knows_that_there_are_two, "layers/engine.py", "engine == 'torch'"),
+    (only_the_engine_knows_that_there_are_two, "layers/dense.py", "from .engine import mx"),
+    (nothing_runs_what_it_reads, "layers/a.py", "net.eval(); np.load('f', allow_pickle=False)"),
+    (a_module_is_named_for_what_it_does, "layers/mxnet/gluon/utils.py", ""),
+    (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/gluon/nn/basic_layers.py", ""),
+    (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/__init__.py", ""),
+    (public_modules_of_layers_mxnet_are_mxnets, "layers/mxnet/_table/nn.py", ""),
+    (functions_are_short, "layers/a.py", "def f():\n '''" + "\n" * 99 + "'''\n return 1"),
+    (a_silenced_warning_says_why, "layers/a.py", "import os  # noqa: F401  for doctest"),
+    (a_skip_says_why, "tests/a.py", "import pytest\npytest.mark.skipif(1, reason='no GPU')"),
+    (a_skip_says_why, "tests/a.py", "import pytest\npytest.skip('no GPU')"),
+]
+
+
+@pytest.mark.parametrize("check, path, text", BAD)
+def test_rule_bites(check, path, text):
+    assert list(check(Source(path, text)))
+
+
+@pytest.mark.parametrize("check, path, text", GOOD)
+def test_rule_lets_pass(check, path, text):
+    assert not list(check(Source(path, text)))
+
+
+def test_each_exception_is_needed():
+    for (path, name), reason in ALLOWED.items():
+        assert reason
+        assert name.rpartition(".")[2] in (ROOT / path).read_text()
+
+
+PUBLIC = [s for s in sources("layers") if not re.search(r"\._", s.module)]
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("source", PUBLIC, ids=lambda source: source.module)
+def test_public_names(source):
+    """A public module that defines anything lists what of it is public, with docstrings."""
+    module = importlib.import_module(source.module)
+    defined = [n for n in source.tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    assert hasattr(module, "__all__") or not defined, "no __all__"
+    public = {name: getattr(module, name) for name in getattr(module, "__all__", ())}
+    undocumented = [name for name, it in public.items() if callable(it) and not it.__doc__]
+    assert not undocumented
+
+
+def test_importing_layers_imports_no_engine():
+    result = subprocess.run(
+        [sys.executable, "-c", "import layers, sys; print(*{'torch', 'mxnet'} & {*sys.modules})"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.split() == []

@@ -1,0 +1,54 @@
+"""Activations, each a layer around an operator."""
+
+from __future__ import annotations
+
+from .engine import expect, gluon
+from .ops import relu, sigmoid
+
+__all__ = ["ReLUBlock", "SigmoidBlock"]
+
+
+class Elementwise(gluon.HybridBlock):
+    """A layer that owns nothing: an operator of one input.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+    """
+
+    operator = None
+
+    def __call__(self, x):
+        expect(self.name, (x,))
+        return super().__call__(x)
+
+    def hybrid_forward(self, F, x):
+        return type(self).operator(x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class SigmoidBlock(Elementwise):
+    """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape."""
+
+    operator = sigmoid
+
+
+class ReLUBlock(Elementwise):
+    """Rectifier, y = max(x, 0), of any shape."""
+
+    operator = relu
+
+
+_BLOCKS = {"relu": ReLUBlock, "sigmoid": SigmoidBlock}
+
+
+def activate(activation):
+    """What a layer's `activation` argument means: a name, a function or Block, None."""
+    if activation is None:
+        return lambda x: x
+    if not isinstance(activation, str):
+        return activation
+    return _BLOCKS[activation]() if activation in _BLOCKS else gluon.nn.Activation(activation)

@@ -1,0 +1,71 @@
+"""The fully connected layer."""
+
+from __future__ import annotations
+
+from .activation import activate
+from .engine import expect, gluon
+from .ops import dense
+
+__all__ = ["DenseBlock"]
+
+
+class DenseBlock(gluon.HybridBlock):
+    """Fully connected layer on the last axis, y = activation(x wᵀ + b).
+
+    Parameters
+    ----------
+    in_channels : int
+        Size of the last axis of the input; 0 leaves it to the first call.
+    channels : int
+        Size of the last axis of the output.
+    bias : bool or float
+        True for a learnable bias, False for none; a number is a constant bias.
+    activation : str, callable or None
+        Name of an activation, such as 'relu' or 'sigmoid'; or a function or Block.
+    weight_initializer, bias_initializer : str or Initializer, optional
+        By default what `initialize` is given, and zeros.
+    dtype : str
+
+    Inputs:
+        - **x**: (..., in_channels)
+    Outputs:
+        - **y**: (..., channels)
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        channels: int,
+        bias: bool | float = True,
+        activation=None,
+        weight_initializer=None,
+        bias_initializer="zeros",
+        dtype: str = "float32",
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self._constant = 0.0 if isinstance(bias, bool) else float(bias)
+        with self.name_scope():
+            self.weight = self.params.get(
+                "weight",
+                shape=(channels, in_channels),
+                dtype=dtype,
+                init=weight_initializer,
+                allow_deferred_init=True,
+            )
+            if bias is True:
+                self.bias = self.params.get(
+                    "bias", shape=(channels,), dtype=dtype, init=bias_initializer
+                )
+            self.activation = activate(activation)
+
+    def __call__(self, x):
+        expect(self.name, (x,))
+        return super().__call__(x)
+
+    def hybrid_forward(self, F, x, weight, bias=None):
+        return self.activation(dense(x, weight, bias, bias=self._constant))
+
+    def __repr__(self) -> str:
+        channels, in_channels = self.weight.shape
+        return f"{type(self).__name__}({in_channels or None} -> {channels})"

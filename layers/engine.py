@@ -1,0 +1,90 @@
+"""The one place where the engine is chosen: Apache MXNet, or the same API on PyTorch.
+
+Environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``); else MXNet, if the program has
+imported it already; else PyTorch. The names ``mx``, ``nd``, ``sym``, ``autograd`` and ``gluon`` are
+the engine's; the choice is made when one of them is first asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd", "sym"]
+
+_PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
+_PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gluon"}
+
+
+class EngineError(TypeError):
+    """The engine is unknown or not installed, or an array belongs to the other one."""
+
+
+@cache
+def name() -> str:
+    """``'torch'`` or ``'mxnet'``."""
+    asked = os.environ.get("LAYERS_ENGINE")
+    if asked:
+        if asked not in _PACKAGES:
+            raise EngineError(f"LAYERS_ENGINE is {asked!r}\n  expected 'torch' or 'mxnet'")
+        return asked
+    imported = sys.modules.get("mxnet")
+    return "mxnet" if imported is not None and imported is not sys.modules.get("layers.mxnet") else "torch"
+
+
+@cache
+def _engine() -> Any:
+    # MXNet runs custom operators on worker threads, and waits for ever when there is only one.
+    os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
+    try:
+        return import_module(_PACKAGES[name()])
+    except ModuleNotFoundError as error:
+        raise EngineError(
+            f"the engine {name()!r} needs {error.name}, which is not installed\n"
+            f"  expected pip install layers[{name()}], or another LAYERS_ENGINE"
+        ) from error
+
+
+def __getattr__(attribute: str) -> Any:
+    if attribute == "mx":
+        return _engine()
+    if attribute in _PARTS:
+        return import_module(f"{_engine().__name__}.{_PARTS[attribute]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
+
+
+def adapter() -> type:
+    """The class that calls an `Operator` on this engine."""
+    module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]
+    return import_module(module).Adapter
+
+
+def describe() -> dict[str, Any]:
+    """The engine's name and version, and how it multiplies matrices if that may differ."""
+    found = {"name": name(), "version": _engine().__version__}
+    if name() == "torch":
+        found["gemm"] = import_module("layers.mxnet._gemm").describe()
+    return found
+
+
+def expect(who: str, values: tuple) -> None:
+    """Refuse arrays that belong to the other engine.
+
+    Raises
+    ------
+    EngineError
+        One of `values` does; the message says what to do.
+    """
+    package = _engine().__name__
+    for value in values:
+        home = type(value).__module__
+        foreign = home.startswith(("mxnet.", "layers.mxnet.")) and not home.startswith(package + ".")
+        if foreign:
+            other = next(k for k, p in _PACKAGES.items() if home.startswith(p + "."))
+            raise EngineError(
+                f"{who}: given an array of the engine {other!r} ({home}), but layers runs on {name()!r}\n"
+                f"  expected LAYERS_ENGINE={other}, or `import {_PACKAGES[other]}` before layers"
+            )

@@ -1,0 +1,129 @@
+"""An `Operator` as MXNet's CustomOp and CustomOpProp, for `nd.Custom` and `sym.Custom`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import engine
+from ..engine import autograd, mx
+from .operator import Operator
+
+__all__ = ["Adapter", "register"]
+
+
+def register(operator: Operator) -> None:
+    """Register an operator under its name. An input left out is said by ``no_<input>=True``."""
+
+    class Prop(_Prop):
+        def __init__(self, **text):
+            super().__init__(operator, text)
+
+    Prop.__name__ = Prop.__qualname__ = operator.__name__
+    mx.operator.register(operator.name)(Prop)
+
+
+class _Prop(mx.operator.CustomOpProp):
+    def __init__(self, operator: Operator, text: dict[str, str]):
+        super().__init__(need_top_grad=not operator.is_loss)
+        self.operator = operator
+        left_out = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
+        self.inputs = [n for n in operator.inputs if n not in left_out]
+        self.attributes = {n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes}
+
+    def list_arguments(self) -> list[str]:
+        return [n for n in self.inputs if n not in self.operator.states]
+
+    def list_outputs(self) -> list[str]:
+        return list(self.operator.outputs)
+
+    def list_auxiliary_states(self) -> list[str]:
+        return [n for n in self.inputs if n in self.operator.states]
+
+    def infer_shape(self, in_shape):
+        names = self.list_arguments()
+        known = {n: tuple(s) if len(s) else None for n, s in zip(names, in_shape)}
+        found = infer_shapes(self.operator, known, self.attributes)
+        return (
+            [found.get(n) or known[n] or () for n in names],
+            [found[n] for n in self.operator.outputs],
+            [found.get(n, ()) for n in self.list_auxiliary_states()],
+        )
+
+    def infer_type(self, in_type):
+        first = in_type[0]
+        return (
+            [first if t is None else t for t in in_type],
+            [first] * len(self.operator.outputs),
+            [first] * len(self.list_auxiliary_states()),
+        )
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return _Op(self)
+
+
+class _Op(mx.operator.CustomOp):
+    def __init__(self, prop: _Prop):
+        super().__init__()
+        self.prop, self.operator = prop, prop.operator
+        self.attributes = self.operator.attributes | prop.attributes
+
+    def _named(self, in_data: list, aux: list) -> dict[str, Any]:
+        names = dict.fromkeys(self.operator.inputs)
+        return names | dict(zip(self.prop.list_arguments(), in_data)) | dict(
+            zip(self.prop.list_auxiliary_states(), aux)
+        )
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        inputs = self._named(in_data, aux)
+        y = self.operator.forward(*inputs.values(), **self.attributes)
+        for dst, how, value in zip(out_data, req, y if isinstance(y, (list, tuple)) else [y]):
+            self.assign(dst, how, value)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        outputs = self.operator.outputs
+        known = self._named(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
+        known |= dict(zip([f"d{n}" for n in outputs], out_grad))
+        together = self.operator.backward and self.operator.ask(self.operator.backward, known)
+        for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
+            if how == "null":
+                continue
+            if together:
+                value = together[name]
+            elif name in self.operator.gradients:
+                value = self.operator.gradient(name, known)
+            else:
+                value = 0
+            self.assign(dst, how, value)
+
+
+def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
+    """Shapes by name: by the rule; else all outputs as one run on zeros has them."""
+    if operator.shapes is not None:
+        shapes = dict.fromkeys(operator.inputs) | known
+        return operator.ask(operator.shapes, shapes | operator.attributes | attributes)
+    if any(shape is None or 0 in shape for shape in known.values()):
+        return {}
+    zeros = {n: mx.nd.zeros(s) for n, s in known.items()}
+    inputs = dict.fromkeys(operator.inputs) | zeros
+    with autograd.pause():
+        y = operator.forward(*inputs.values(), **(operator.attributes | attributes))
+    return {
+        n: tuple(a.shape)
+        for n, a in zip(operator.outputs, y if isinstance(y, (list, tuple)) else [y])
+    }
+
+
+class Adapter:
+    """Calls an operator through `Custom`, with NDArrays or Symbols."""
+
+    def __init__(self, operator: Operator):
+        self.operator = operator
+
+    def __call__(self, inputs: list, attributes: dict[str, Any]):
+        operator = self.operator
+        engine.expect(f"operator {operator.name!r}", tuple(inputs))
+        given = [a for a in inputs if a is not None]
+        text = {n: str(v) for n, v in attributes.items()}
+        text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
+        package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in given) else mx.nd
+        return package.Custom(*given, op_type=operator.name, **text)

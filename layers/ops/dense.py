@@ -1,0 +1,37 @@
+"""The affine map."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .operator import operator
+
+__all__ = ["dense"]
+
+
+@operator
+class dense:
+    """Affine map on the last axis, y = x wᵀ + b, or y = x wᵀ + bias with a constant.
+
+    x : (..., k)      w : (m, k)      b : (m,) or left out      y : (..., m)
+    """
+
+    def forward(x, w, b=None, *, bias: float = 0.0):
+        y = nd.FullyConnected(x, w, b, num_hidden=w.shape[0], no_bias=b is None, flatten=False)
+        return y + bias if bias else y
+
+    def dx(dy, w):
+        return nd.dot(dy, w)
+
+    def dw(dy, x):
+        return nd.dot(rows(dy), rows(x), transpose_a=True)
+
+    def db(dy):
+        return nd.sum(dy, axis=-1, exclude=True)
+
+    def shapes(x, w):
+        m = w[0]
+        return {"w": (m, x[-1]), "b": (m,), "y": (*x[:-1], m)}
+
+
+def rows(x):
+    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))

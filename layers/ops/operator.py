@@ -1,0 +1,179 @@
+"""Operator: a forward, and one gradient for each input.
+
+The one definition that every way of writing an operator ends in::
+
+    @operator
+    class dense:
+        def forward(x, w, b): return nd.FullyConnected(x, w, b, num_hidden=w.shape[0])
+        def dx(dy, w): return nd.dot(dy, w)
+        def dw(dy, x): return nd.dot(dy, x, transpose_a=True)
+        def db(dy): return nd.sum(dy, axis=0)
+        def shapes(x, w): return {"w": (w[0], x[1]), "b": (w[0],), "y": (x[0], w[0])}
+
+A gradient names what it needs: inputs, outputs (``y``), their gradients (``dy``), attributes. What
+none names is not kept for backward; an input without a gradient is not differentiable; a gradient
+that nobody asks for is not computed; gradients that name no ``dy`` are those of a loss.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from .. import engine
+
+__all__ = ["Operator", "operator"]
+
+
+class Operator:
+    """A differentiable function of arrays, called with NDArrays or Symbols.
+
+    Attributes
+    ----------
+    name : str
+        The `op_type` it is registered under: ``package.name``, or the bare name in a script.
+    inputs, outputs, states : tuple of str
+        `states` are inputs that `forward` updates in place and that have no gradient. An input
+        with the default None is optional.
+    attributes : dict of str to value
+        Keyword-only parameters of `forward`, with their defaults.
+    gradients : dict of str to callable
+        By input; `backward`, when there is one, gives all at once as a dict instead.
+    shapes : callable or None
+        ``shapes(shapes of inputs, attributes) -> {name: shape}``, of inputs not yet known and of
+        outputs. An unknown shape is None, an unknown size 0.
+    """
+
+    def __init__(self, definition: type, name: str):
+        self.__doc__ = definition.__doc__
+        self.__name__, self.name = definition.__name__, name
+        self.forward = definition.forward
+        parameters = inspect.signature(self.forward).parameters.values()
+        arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        self.inputs = tuple(p.name for p in arrays)
+        self.optional = tuple(p.name for p in arrays if p.default is None)
+        self.attributes = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self.outputs = tuple(getattr(definition, "outputs", ("y",)))
+        self.states = tuple(getattr(definition, "states", ()))
+        self.shapes = getattr(definition, "shapes", None)
+        self.backward = getattr(definition, "backward", None)
+        self.gradients = {
+            n: getattr(definition, f"d{n}") for n in self.inputs if hasattr(definition, f"d{n}")
+        }
+        self._validate(definition)
+
+    def _validate(self, definition: type) -> None:
+        known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
+        if clash := set(self.inputs) & set(self.outputs):
+            raise TypeError(f"operator {self.name!r}: {clash.pop()!r} is an input and an output")
+        for place, names in self.needs.items():
+            if unknown := [n for n in names if n not in known]:
+                raise TypeError(
+                    f"operator {self.name!r}: the gradient of {place} needs {unknown[0]!r}\n"
+                    f"  expected of {', '.join(sorted(known))}"
+                )
+        functions = {"forward", "backward", "shapes", *(f"d{n}" for n in self.inputs)}
+        for name, value in vars(definition).items():
+            if inspect.isfunction(value) and name not in functions:
+                raise TypeError(
+                    f"operator {self.name!r}: {name!r} is no gradient: there is no input "
+                    f"{name.removeprefix('d')!r}\n  expected of {', '.join(sorted(functions))}"
+                )
+
+    @cached_property
+    def needs(self) -> dict[str, tuple[str, ...]]:
+        """By input, what its gradient names."""
+        if self.backward is not None:
+            names = tuple(inspect.signature(self.backward).parameters)
+            return {n: names for n in self.inputs if n not in self.states}
+        return {n: tuple(inspect.signature(g).parameters) for n, g in self.gradients.items()}
+
+    @cached_property
+    def is_loss(self) -> bool:
+        """Whether no gradient needs the gradient of an output."""
+        tops = {f"d{n}" for n in self.outputs}
+        return not any(tops & set(names) for names in self.needs.values())
+
+    @cached_property
+    def _adapter(self) -> Callable:
+        return engine.adapter()(self)
+
+    def __call__(self, *args, **kwargs):
+        """Run the operator on arrays, or put it into a graph of Symbols.
+
+        Inputs by position or by name; an optional one may be left out. Attributes by name.
+        """
+        return self._adapter(*self.bind(args, kwargs))
+
+    def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """The inputs in their order, None for one left out, and the attributes that were given."""
+        values = dict(zip(self.inputs, args))
+        attributes = {}
+        for name, value in kwargs.items():
+            if name in self.attributes:
+                attributes[name] = self.parse(name, value)
+            elif name in self.inputs and name not in values:
+                values[name] = value
+            else:
+                raise TypeError(f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}")
+        if len(args) > len(self.inputs):
+            raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
+        arrays = [values.get(n) for n in self.inputs]
+        for name, value in zip(self.inputs, arrays):
+            if value is None and name not in self.optional:
+                raise TypeError(f"operator {self.name!r}: {name} is missing\n  {self._expected}")
+        return arrays, attributes
+
+    @property
+    def _expected(self) -> str:
+        return f"expected {self.__name__}{inspect.signature(self.forward)}"
+
+    def parse(self, name: str, value: Any) -> Any:
+        """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
+        default = self.attributes[name]
+        kind = type(default)
+        if isinstance(value, str) and kind is not str:
+            try:
+                value = ast.literal_eval(value)
+            except (ValueError, SyntaxError):
+                raise TypeError(f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}") from None
+        if default is None or value is None or default is inspect.Parameter.empty:
+            return value
+        if kind is float and isinstance(value, int) or kind is tuple and isinstance(value, list):
+            return kind(value)
+        if not isinstance(value, kind):
+            raise TypeError(f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}")
+        return value
+
+    def gradient(self, name: str, known: dict[str, Any]) -> Any:
+        """The gradient of one input, from what it names of `known`."""
+        return self.gradients[name](**{n: known[n] for n in self.needs[name]})
+
+    @staticmethod
+    def ask(rule: Callable, known: dict[str, Any]) -> Any:
+        """Call `shapes` or `backward` with what it names of `known`."""
+        return rule(**{n: known[n] for n in inspect.signature(rule).parameters})
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name} {inspect.signature(self.forward)}>"
+
+
+def operator(definition: type | None = None, *, name: str | None = None):
+    """Make an `Operator` of a class with `forward` and gradients; decorator.
+
+    Parameters
+    ----------
+    name : str, optional
+        What it is registered as; by default the class's name after the package's.
+    """
+    if definition is None:
+        return lambda cls: operator(cls, name=name)
+    package, dot, _ = definition.__module__.partition(".")
+    made = Operator(definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__))
+    from .custom import register
+
+    register(made)
+    return made

@@ -1,0 +1,22 @@
+"""The rectifier."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .operator import operator
+
+__all__ = ["relu"]
+
+
+@operator
+class relu:
+    """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0."""
+
+    def forward(x):
+        return nd.relu(x)
+
+    def dx(dy, y):
+        return dy * (y > 0)
+
+    def shapes(x):
+        return {"y": x}

@@ -1,0 +1,22 @@
+"""The logistic function."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .operator import operator
+
+__all__ = ["sigmoid"]
+
+
+@operator
+class sigmoid:
+    """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape."""
+
+    def forward(x):
+        return nd.sigmoid(x)
+
+    def dx(dy, y):
+        return dy * y * (1 - y)
+
+    def shapes(x):
+        return {"y": x}

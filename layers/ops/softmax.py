@@ -1,0 +1,46 @@
+"""Softmax with the cross entropy's gradient, and the cross entropy itself."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .operator import operator
+
+__all__ = ["softmax", "softmax_cross_entropy"]
+
+
+@operator
+class softmax:
+    """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
+
+    A loss: it needs no head gradient, and has that of the sum over the samples.
+
+    x : (n, m)      label : (n,) class numbers      y : (n, m)
+    """
+
+    def forward(x, label):
+        return nd.softmax(x)
+
+    def dx(y, label):
+        return y - nd.one_hot(label, depth=y.shape[1], dtype=y.dtype)
+
+    def shapes(x):
+        return {"label": x[:1], "y": x}
+
+
+@operator
+class softmax_cross_entropy:
+    """Cross entropy of each sample, y = -log softmax(x)[label].
+
+    x : (n, m)      label : (n,) class numbers      y : (n,)
+    """
+
+    def forward(x, label):
+        return -nd.pick(nd.log_softmax(x), label)
+
+    def dx(dy, x, label):
+        probabilities = nd.softmax(x)
+        hot = nd.one_hot(label, depth=x.shape[1], dtype=x.dtype)
+        return nd.broadcast_mul(probabilities - hot, dy.expand_dims(1))
+
+    def shapes(x):
+        return {"label": x[:1], "y": x[:1]}

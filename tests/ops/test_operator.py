@@ -1,0 +1,241 @@
+"""`@operator`: what a definition means, and what is told when it is wrong."""
+
+import numpy as np
+import pytest
+
+from layers import operator
+from layers.engine import autograd, mx, nd
+
+
+@operator
+class scale:
+    """y = factor x"""
+
+    def forward(x, *, factor: float = 2.0):
+        return x * factor
+
+    def dx(dy, factor):
+        return dy * factor
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class split_sign:
+    """Positive and negative part: two outputs, gradients together."""
+
+    outputs = ("p", "n")
+
+    def forward(x):
+        return nd.relu(x), nd.relu(-x)
+
+    def backward(dp, dn, x):
+        return {"x": dp * (x > 0) - dn * (x < 0)}
+
+    def shapes(x):
+        return {"p": x, "n": x}
+
+
+@operator
+class counted:
+    """y = x, and counts the calls in a state."""
+
+    states = ("count",)
+
+    def forward(x, count):
+        count[:] = count + 1
+        return x * 1
+
+    def dx(dy):
+        return dy
+
+    def shapes(x):
+        return {"y": x, "count": (1,)}
+
+
+@operator
+class plain:
+    """Without a rule for shapes, and in NumPy."""
+
+    def forward(x):
+        return nd.array(np.sin(x.asnumpy()), dtype=x.dtype)
+
+    def dx(dy, x):
+        return nd.array(dy.asnumpy() * np.cos(x.asnumpy()), dtype=x.dtype)
+
+
+def recorded(function, *values):
+    arrays = [nd.array(v) for v in values]
+    for a in arrays:
+        a.attach_grad()
+    with autograd.record():
+        y = function(*arrays)
+    return y, arrays
+
+
+def test_attributes():
+    y, (x,) = recorded(lambda x: scale(x, factor=3), [1.0, 2.0])
+    y.backward()
+    assert y.asnumpy().tolist() == [3, 6] and x.grad.asnumpy().tolist() == [3, 3]
+    assert scale(nd.ones((1,))).asnumpy().tolist() == [2]
+
+
+def test_several_outputs_and_gradients_together():
+    (p, n), (x,) = recorded(split_sign, [1.0, -2.0])
+    autograd.backward([p, n], [nd.array([10.0, 10.0]), nd.array([100.0, 100.0])])
+    assert p.asnumpy().tolist() == [1, 0] and n.asnumpy().tolist() == [0, 2]
+    assert x.grad.asnumpy().tolist() == [10, -100]
+
+
+def test_states():
+    count = nd.zeros((1,))
+    for _ in range(3):
+        counted(nd.ones((2,)), count).wait_to_read()
+    assert count.asnumpy().tolist() == [3]
+
+
+def test_without_shapes():
+    y, (x,) = recorded(plain, [[0.5, 1.0]])
+    y.backward()
+    np.testing.assert_allclose(y.asnumpy(), np.sin([[0.5, 1.0]]), rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), np.cos([[0.5, 1.0]]), rtol=1e-6)
+
+
+def test_the_name_says_where_it_is_from():
+    from layers.ops import dense
+
+    assert dense.name == "layers.dense"
+    assert scale.name.endswith("scale")
+    assert repr(scale).startswith("<operator")
+    assert scale.__doc__ == "y = factor x"
+
+
+def test_mistakes_in_a_definition():
+    def dx(dy, z):
+        return dy
+
+    with pytest.raises(TypeError, match=r"gradient of x needs 'z'\n.*expected of dy, x, y"):
+        operator(type("bad", (), {"forward": lambda x: x, "dx": dx}))
+    with pytest.raises(TypeError, match="'dw' is no gradient: there is no input 'w'"):
+        operator(type("bad", (), {"forward": lambda x: x, "dw": lambda dy: dy}))
+    with pytest.raises(TypeError, match="'y' is an input and an output"):
+        operator(type("bad", (), {"forward": lambda x, y: x}))
+
+
+def test_mistakes_in_a_call():
+    x = nd.ones((2,))
+    for call, told in (
+        (lambda: scale(), "x is missing"),
+        (lambda: scale(x, x), "2 inputs"),
+        (lambda: scale(x, fctor=3), "unexpected argument 'fctor'"),
+        (lambda: scale(x, factor="many"), "factor is 'many'"),
+    ):
+        with pytest.raises(TypeError, match=told):
+            call()
+
+
+@pytest.mark.engine("torch")
+def test_what_came_back_is_checked():
+    @operator
+    class lies:
+        def forward(x):
+            return x[:1]
+
+        def shapes(x):
+            return {"y": x}
+
+    with pytest.raises(ValueError, match=r"y is \(1,\)\n  expected \(3,\)"):
+        lies(nd.ones((3,)))
+
+    @operator
+    class short:
+        def forward(x):
+            return x * 2
+
+        def dx(dy):
+            return dy[:1]
+
+    y, _ = recorded(short, [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"gradient of x is \(1,\) float32\n  expected \(2,\)"):
+        y.backward()
+
+    @operator
+    class nothing:
+        def forward(x):
+            return None
+
+    with pytest.raises(TypeError, match="output y is NoneType"):
+        nothing(nd.ones((3,)))
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_an_exception_keeps_its_type_and_gets_a_note(phase):
+    @operator
+    class fails:
+        def forward(x):
+            return {}["missing"] if phase == "forward" else x * 2
+
+        def dx(dy):
+            return {}["missing"]
+
+    with pytest.raises(KeyError) as caught:
+        y, _ = recorded(fails, [[1.0, 2.0]])
+        y.backward()
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert f"in {phase} of operator" in told and "(1, 2) float32" in told
+    assert not autograd.is_recording()
+
+
+@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+def test_second_derivative():
+    @operator
+    class cube:
+        def forward(x):
+            return x * x * x
+
+        def dx(dy, x):
+            return 3 * dy * x * x
+
+    y, (x,) = recorded(cube, [2.0])
+    with autograd.record():
+        (first,) = autograd.grad(cube(x), [x], create_graph=True)
+        (second,) = autograd.grad(first, [x], create_graph=True)
+    second.backward()
+    assert [first.asscalar(), second.asscalar(), x.grad.asscalar()] == [12, 12, 6]
+
+    with autograd.record():
+        z = plain(x)
+        with pytest.raises(RuntimeError, match="second derivative"):
+            autograd.grad(z, [x], create_graph=True)
+
+
+@pytest.mark.engine("torch")
+def test_memory_is_its_own():
+    @operator
+    class identity:
+        def forward(x):
+            return x
+
+        def dx(dy):
+            return dy
+
+    x = nd.ones((2,))
+    y = identity(x)
+    y[:] = 5
+    assert x.asnumpy().tolist() == [1, 1]
+    y, (x,) = recorded(identity, [1.0, 2.0])
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [1, 1]
+
+
+def test_a_parameter_used_twice():
+    y, (x,) = recorded(lambda x: scale(x) + scale(x, factor=10), [1.0])
+    y.backward()
+    assert x.grad.asscalar() == 12
+
+
+def test_in_a_graph_by_name():
+    y = mx.nd.Custom(nd.ones((2,)), op_type=scale.name, factor=4)
+    assert y.asnumpy().tolist() == [4, 4]

@@ -1,6 +1,7 @@
 """Options of the suite: which engine it runs on, and whether it records MXNet's values."""
 
 import os
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 
 import hypothesis
@@ -53,3 +54,9 @@ def pytest_collection_modifyitems(config, items):
 def engine(pytestconfig):
     """The name of the engine under test: torch or mxnet."""
     return pytestconfig.getoption("--engine")
+
+
+@pytest.fixture(scope="session")
+def mx(engine):
+    """The engine under test, by MXNet's API."""
+    return import_module({"torch": "layers.mxnet", "mxnet": "mxnet"}[engine])

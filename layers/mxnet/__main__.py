@@ -1,0 +1,40 @@
+"""``python -m layers.mxnet script.py [args]``: run a program that says ``import mxnet``, unchanged.
+
+``python -m layers.mxnet -m module [args]`` runs a module. Processes that the program starts, by
+`multiprocessing` or as commands, find this package under that name too.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+from . import install
+
+SHIM = str(Path(__file__).parent / "_shim")
+
+
+def main(arguments: list[str]) -> None:
+    """Run a script or module as Python would."""
+    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+        sys.exit(__doc__.replace("``", ""))
+    install()
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([SHIM, inherited] if inherited else [SHIM])
+    sys.path.insert(1, SHIM)  # spawned processes get this list
+    if arguments[0] == "-m":
+        sys.argv[:] = arguments[1:]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+        return
+    script = Path(arguments[0])
+    if not script.exists():
+        sys.exit(f"python -m layers.mxnet: there is no file {str(script)!r}")
+    sys.argv[:] = arguments
+    sys.path[0] = str(script.resolve().parent)
+    runpy.run_path(str(script), run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,204 @@
+"""An `Operator` of `layers.ops`, called on PyTorch: one autograd function for each signature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ._operator import borrow, lent, owned, refuse_second
+from .autograd import inside, state
+from .base import DTypeError, MXNetError, ShapeError, note
+from .context import Context
+from .ndarray.ndarray import VIEWED, NDArray
+from .ndarray.register import Pending, describe
+
+__all__ = ["Adapter"]
+
+
+class Adapter:
+    """Calls an operator. What a signature (attributes, context, training) decides is built once."""
+
+    def __init__(self, operator):
+        self.operator = operator
+        self._signatures: dict[tuple, Signature] = {}
+
+    def __call__(self, inputs: list, attributes: dict[str, Any]):
+        try:
+            tensors = [None if a is None else a._tensor for a in inputs]
+        except (AttributeError, MXNetError):
+            inputs = self._arrays(inputs, attributes)
+            tensors = [None if a is None else a._tensor for a in inputs]
+        if self.operator.states:
+            tensors = [self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)]
+        context = inputs[0]._context
+        key = (context, state.training, *attributes.items())
+        signature = self._signatures.get(key)
+        if signature is None:
+            signature = Signature(self.operator, attributes, context, state.training)
+            self._signatures[key] = signature
+        if state.recording and any([t is not None and t.requires_grad for t in tensors]):
+            with torch.enable_grad():
+                results = signature.function.apply(*tensors)
+        else:
+            results = signature.forward(tensors)
+        outputs = [lent(t, context) for t in results]
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
+        return array._writable() if name in self.operator.states else tensor
+
+    def _arrays(self, inputs: list, attributes: dict) -> list:
+        """The inputs, when not all are arrays: those of unknown shape made, others refused."""
+        operator = self.operator
+        from ..engine import expect
+
+        expect(f"operator {operator.name!r}", tuple(inputs))
+        for name, value in zip(operator.inputs, inputs):
+            if not (value is None or isinstance(value, (NDArray, Pending))):
+                raise DTypeError(
+                    f"operator {operator.name!r}: {name} is {value!r} ({type(value).__name__})\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )
+        pending = {n for n, a in zip(operator.inputs, inputs) if isinstance(a, Pending)}
+        if pending and operator.shapes is None:
+            raise ShapeError(
+                f"operator {operator.name!r}: the shape of {pending.pop()} is not known\n"
+                "  expected `def shapes(...)` in the operator, or the shape where it is made"
+            )
+        shapes = {
+            n: (a.known or None) if n in pending else getattr(a, "shape", None)
+            for n, a in zip(operator.inputs, inputs)
+        }
+        found = operator.ask(operator.shapes, shapes | operator.attributes | attributes) if pending else {}
+        return [
+            a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)
+        ]
+
+
+class Signature:
+    """An operator with its attributes, on one context, for training or not."""
+
+    def __init__(self, operator, attributes: dict, context: Context, training: bool):
+        self.operator, self.context, self.training = operator, context, training
+        self.attributes = operator.attributes | attributes
+        self.seen: set = set()  # shapes and dtypes whose results were checked in full
+        self.function = _function(self)
+
+    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+        """The outputs' tensors, from the inputs'."""
+        operator, context = self.operator, self.context
+        arrays = [None if t is None else borrow(t, context) for t in tensors]
+        for name in operator.states:
+            arrays[operator.inputs.index(name)]._held = VIEWED
+        with inside(context, self.training):
+            try:
+                y = operator.forward(*arrays, **self.attributes)
+            except Exception as error:
+                raise self._noted(error, "forward", tensors)
+        values = y if isinstance(y, (list, tuple)) else (y,)
+        key = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
+        if key not in self.seen:
+            self._check(values, tensors)
+            self.seen.add(key)
+        return tuple([owned(a) for a in values])
+
+    def _check(self, values: tuple, tensors) -> None:
+        """Whether the outputs are what the operator says of itself."""
+        operator = self.operator
+        if len(values) != len(operator.outputs):
+            raise ShapeError(
+                f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
+                f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
+            )
+        for name, value in zip(operator.outputs, values):
+            if not isinstance(value, NDArray):
+                raise DTypeError(
+                    f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
+                    "  expected an NDArray"
+                )
+        if operator.shapes is None:
+            return
+        shapes = {n: None if t is None else tuple(t.shape) for n, t in zip(operator.inputs, tensors)}
+        declared = operator.ask(operator.shapes, shapes | self.attributes)
+        real = shapes | {n: v.shape for n, v in zip(operator.outputs, values)}
+        for name, shape in declared.items():
+            if real[name] is not None and tuple(shape) != real[name]:
+                raise self._noted(
+                    ShapeError(
+                        f"operator {operator.name!r}: {name} is {real[name]}\n"
+                        f"  expected {tuple(shape)}, which its `shapes` gives"
+                    ),
+                    "forward",
+                    tensors,
+                )
+
+    def gradients(self, known: dict[str, torch.Tensor], wanted: list[str], again: bool) -> dict:
+        """The gradients of the inputs `wanted`; `again` when they are to be differentiated."""
+        operator = self.operator
+        arrays = {
+            n: None if t is None else NDArray(t, self.context) if again else borrow(t, self.context)
+            for n, t in known.items()
+        } | self.attributes
+        with inside(self.context, self.training, again):
+            try:
+                if operator.backward is not None:
+                    return operator.ask(operator.backward, arrays)
+                return {n: operator.gradient(n, arrays) for n in wanted}
+            except Exception as error:
+                raise self._noted(error, "backward", known.values())
+
+    def _noted(self, error: Exception, phase: str, tensors) -> Exception:
+        shown = ", ".join(describe(t) for t in tensors if t is not None)
+        return note(error, f"  in {phase} of operator {self.operator.name!r} ({shown})")
+
+
+def _function(signature: Signature) -> type[torch.autograd.Function]:
+    operator = signature.operator
+    tops = [f"d{n}" for n in operator.outputs]
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            results = signature.forward(tensors)
+            asked = ctx.needs_input_grad
+            ctx.wanted = [n for n, a in zip(operator.inputs, asked) if a and n in operator.needs]
+            needed = {n for w in ctx.wanted for n in operator.needs[w]}
+            values = zip((*operator.inputs, *operator.outputs), (*tensors, *results))
+            kept = {n: t for n, t in values if n in needed}
+            ctx.kept = list(kept)
+            ctx.save_for_backward(*kept.values())
+            ctx.shapes = [None if t is None else (t.shape, t.dtype) for t in tensors]
+            return results
+
+        @staticmethod
+        def backward(ctx, *dys):
+            known = dict(zip(ctx.kept, ctx.saved_tensors)) | dict(zip(tops, dys))
+            again = torch.is_grad_enabled()
+            found = signature.gradients(known, ctx.wanted, again)
+            result = [None] * len(ctx.shapes)
+            for i, name in enumerate(operator.inputs):
+                if name in ctx.wanted:
+                    result[i] = _fitting(operator, name, found.get(name), *ctx.shapes[i])
+            if again and operator.is_loss:
+                return refuse_second(tuple(result), operator.name)
+            return tuple(result)
+
+    Function.__name__ = Function.__qualname__ = operator.__name__
+    return Function
+
+
+def _fitting(operator, name: str, gradient, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+    """A gradient's tensor, when it is what its input asks for."""
+    if not isinstance(gradient, NDArray):
+        raise DTypeError(
+            f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
+            "  expected an NDArray"
+        )
+    tensor = gradient._tensor
+    if tensor.shape != shape or tensor.dtype is not dtype:
+        raise ShapeError(
+            f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
+            f"  expected {tuple(shape)} {str(dtype).removeprefix('torch.')}"
+        )
+    return tensor

@@ -1,0 +1,53 @@
+"""One table between MXNet's dtypes (NumPy's types) and PyTorch's."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .base import DTypeError
+
+# NumPy has no bfloat16; MXNet names it by this structured type.
+bfloat16 = np.dtype([("bfloat16", np.uint16)])
+
+_rows = {
+    "float32": (np.float32, torch.float32),
+    "float64": (np.float64, torch.float64),
+    "float16": (np.float16, torch.float16),
+    "bfloat16": (bfloat16, torch.bfloat16),
+    "uint8": (np.uint8, torch.uint8),
+    "int8": (np.int8, torch.int8),
+    "int32": (np.int32, torch.int32),
+    "int64": (np.int64, torch.int64),
+    "bool": (np.bool_, torch.bool),
+}
+_numpy = {tensor: array for array, tensor in _rows.values()}
+_names = {tensor: name for name, (_, tensor) in _rows.items()}
+_torch = {array: tensor for array, tensor in _rows.values()}
+_torch |= {name: tensor for name, (_, tensor) in _rows.items()}
+_torch |= {tensor: tensor for _, tensor in _rows.values()}
+_torch |= {bool: torch.bool, int: torch.int64, float: torch.float64}
+
+
+def to_torch(dtype) -> torch.dtype:
+    """PyTorch's dtype for any way of naming one: ``'float32'``, ``np.float32``, ``np.dtype``."""
+    try:
+        return _torch[dtype]
+    except (KeyError, TypeError):
+        pass
+    try:
+        return _torch[None if dtype is None else np.dtype(dtype).name]  # np.dtype(None) is float64
+    except (KeyError, TypeError):
+        raise DTypeError(
+            f"dtype {dtype!r} is unknown\n  expected one of {', '.join(_rows)}"
+        ) from None
+
+
+def to_numpy(dtype: torch.dtype):
+    """MXNet's dtype for a tensor's: ``numpy.float32`` and so on."""
+    return _numpy[dtype]
+
+
+def name(dtype: torch.dtype) -> str:
+    """``'float32'`` and so on."""
+    return _names[dtype]

@@ -1,0 +1,52 @@
+"""Making ``import mxnet`` this package."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+class _Alias(MetaPathFinder, Loader):
+    """Finds `mxnet` and `mxnet.x` as `layers.mxnet` and `layers.mxnet.x`: the very same modules."""
+
+    def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name.partition(".")[0] == "mxnet" else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        try:
+            module = import_module(f"layers.{spec.name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"layers.{spec.name}":
+                raise
+            raise ModuleNotFoundError(
+                f"layers.mxnet has no {spec.name.partition('.')[2]!r}", name=spec.name
+            ) from None
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has put the alias here; the module keeps its own.
+        module.__spec__ = module.__spec__.loader_state
+
+
+def install() -> None:
+    """Make ``import mxnet`` this package, from now on in this process.
+
+    Raises
+    ------
+    RuntimeError
+        Apache MXNet itself is imported already.
+    """
+    there = sys.modules.get("mxnet")
+    if getattr(there, "__file__", None) and "_shim" not in there.__file__:
+        if there is not sys.modules["layers.mxnet"]:
+            raise RuntimeError(
+                f"install: Apache MXNet is imported already, from {there.__file__}\n"
+                "  expected layers.mxnet.install() before the first `import mxnet`"
+            )
+    if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Alias())
+    sys.modules["mxnet"] = sys.modules["layers.mxnet"]

@@ -1,0 +1,302 @@
+"""The registry: an operator is a plain function on tensors, with MXNet's signature.
+
+Parameters annotated `Tensor` are inputs, the others are attributes, in MXNet's order and with
+MXNet's defaults. Keyword-only parameters named in `SUPPLIED` are filled in by the caller. What
+is not the default hangs on the operator as a rule::
+
+    @op("fc")                                   # other names
+    def FullyConnected(data: Tensor, weight: Tensor, ..., num_hidden: int = REQUIRED): ...
+
+    @FullyConnected.infer                       # shapes of inputs that are not yet known
+    def _(data, num_hidden): return {"weight": (num_hidden, data[1])}
+
+    @SoftmaxOutput.grad                         # a gradient that is not the derivative
+    def _(dy, y, label): return y - label       # of the first input; a tuple for several
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, get_type_hints
+
+import torch
+
+from . import _attribute
+from .base import ArgumentError, UnsupportedError
+
+Tensor = torch.Tensor
+
+
+class _Required:
+    """The default of an attribute that must be given."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+SUPPLIED = ("device", "training")  # what the caller fills in: torch.device, bool
+
+_registry: dict[str, Op] = {}
+
+
+class Op:
+    """One operator: a function on tensors, and the rules that the function cannot tell.
+
+    Attributes
+    ----------
+    name : str
+        MXNet's name for it; `aliases` are the others.
+    run : callable
+        The function, differentiable: with the `grad` rule where there is one.
+    inputs : tuple of str
+        Names of the inputs. `variadic` says that there is one, which takes any number.
+    needed : tuple of str
+        The inputs that have no default.
+    attributes : dict of str to (parse, default)
+        In MXNet's order; `defaults` has the defaults alone, `required` the names without one.
+    view : bool
+        The result may share memory with an input; who shows it to a user must copy.
+    states : tuple of str
+        Inputs that the operator updates in place when training.
+    """
+
+    def __init__(self, function: Callable, name: str, aliases=(), *, view=False, states=()):
+        self.function = self.run = function
+        self.name, self.aliases = name, aliases
+        self.view, self.states = view, states
+        self.infer_rule: Callable | None = None
+        self.inputs_rule: Callable | None = None
+        self.outputs_rule: Callable | None = None
+        self.__doc__ = function.__doc__
+        self.signature = inspect.signature(function)
+        parameters = self.signature.parameters.values()
+        inputs = [p for p in parameters if "Tensor" in str(p.annotation)]
+        rest = [p for p in parameters if p not in inputs and p.name not in SUPPLIED]
+        self.inputs = tuple(p.name for p in inputs)
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
+        self.needed = tuple(p.name for p in inputs if p.default is p.empty and not self.variadic)
+        self.required = tuple(p.name for p in rest if p.default is REQUIRED)
+        self.defaults = {p.name: p.default for p in rest}
+        self.supplied = tuple(p.name for p in parameters if p.name in SUPPLIED)
+
+    @cached_property
+    def attributes(self) -> dict[str, tuple[Callable, Any]]:
+        hints = get_type_hints(self.function)
+        return {
+            p.name: (_attribute.parser(hints[p.name]), p.default)
+            for p in self.signature.parameters.values()
+            if p.name not in self.inputs and p.name not in SUPPLIED
+        }
+
+    @cached_property
+    def parsers(self) -> dict[str, Callable]:
+        return {name: parse for name, (parse, _) in self.attributes.items()}
+
+    @cached_property
+    def attribute_names(self) -> list[str]:
+        return list(self.attributes)
+
+    def count_outputs(self, attributes: dict) -> int:
+        """How many outputs a user sees."""
+        return ask(self.outputs_rule, self.defaults | attributes)
+
+    def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
+        """Shapes of inputs not yet known, by name, from those that are."""
+        if self.infer_rule is None:
+            return {}
+        return ask(self.infer_rule, self.defaults | shapes | attributes)
+
+    def parse(self, name: str, value: Any) -> Any:
+        """The value of an attribute, from what a caller or a file gave."""
+        try:
+            parse = self.attributes[name][0]
+        except KeyError:
+            known = ", ".join((*self.inputs, *self.attributes))
+            raise ArgumentError(
+                f"{self.name}: unknown argument {name!r} (given {value!r})\n  expected {known}"
+            ) from None
+        try:
+            return parse(value)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{self.name}: {name} is {value!r}\n  expected {error}") from None
+
+    def parse_at(self, index: int, value: Any) -> Any:
+        """The same for the attribute at a position."""
+        if index >= len(self.attributes):
+            raise ArgumentError(
+                f"{self.name}: {index + 1 + len(self.inputs)} arguments are too many, "
+                f"the last is {value!r}\n  expected {self.name}{self.signature}"
+            )
+        return self.parse(self.attribute_names[index], value)
+
+    def split(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """All inputs, in order, and all attributes of a call."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        inputs = [given.pop(name) for name in self.inputs]
+        return list(inputs[0]) if self.variadic else inputs, given
+
+    # The rules. Each is a decorator; a rule names what it needs of the inputs and attributes.
+
+    def infer(self, rule: Callable) -> Callable:
+        """rule(shapes of known inputs, attributes) -> {input: shape} for the others."""
+        self.infer_rule = rule
+        return rule
+
+    def takes(self, rule: Callable) -> Callable:
+        """rule(attributes) -> names of the inputs that these attributes leave."""
+        self.inputs_rule = rule
+        return rule
+
+    def gives(self, rule: Callable) -> Callable:
+        """rule(attributes) -> number of outputs that the user sees, of those the function has."""
+        self.outputs_rule = rule
+        return rule
+
+    def grad(self, rule: Callable) -> Callable:
+        """rule(dy, y, inputs, attributes) -> gradient of the first input, or a tuple."""
+        self.run = _constant(self) if rule is zeros else _with_gradient(self, rule)
+        return rule
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}{self.signature}>"
+
+
+def ask(rule: Callable, known: dict[str, Any]) -> Any:
+    """Call a rule with what it names of `known`."""
+    return rule(**{name: known[name] for name in inspect.signature(rule).parameters})
+
+
+def _with_gradient(operator: Op, rule: Callable) -> Callable:
+    names = set(inspect.signature(rule).parameters)
+    kept_inputs = [(i, n) for i, n in enumerate(operator.inputs) if n in names]
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, arguments, *tensors):
+            y = operator.function(*tensors, **arguments)
+            ctx.arguments = {n: v for n, v in arguments.items() if n in names}
+            ctx.count = len(tensors)
+            ctx.save_for_backward(
+                *(tensors[i] for i, _ in kept_inputs), *([y] if "y" in names else [])
+            )
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            known = ctx.arguments | dict(zip([n for _, n in kept_inputs], ctx.saved_tensors))
+            if "y" in names:
+                known["y"] = ctx.saved_tensors[-1]
+            given = ask(rule, known | {"dy": dy})
+            given = given if isinstance(given, tuple) else (given,)
+            return None, *given, *[None] * (ctx.count - len(given))
+
+    Function.__name__ = Function.__qualname__ = operator.name
+
+    def run(*args, **kwargs):
+        if not torch.is_grad_enabled():
+            return operator.function(*args, **kwargs)
+        if len(args) != len(operator.inputs):
+            args, kwargs = operator.split(args, kwargs)
+        return Function.apply(operator.defaults | kwargs, *args)
+
+    return run
+
+
+class Constant(torch.autograd.Function):
+    """make(), computed from the tensors by what is constant almost everywhere.
+
+    Nothing is sent back, not even zeros: an infinite derivative on their way would make them NaN,
+    and they would cost as much as a gradient. The variables at the end see that none came.
+    """
+
+    @staticmethod
+    def forward(ctx, make, *tensors):
+        ctx.set_materialize_grads(False)
+        return make()
+
+    @staticmethod
+    def backward(ctx, *_):
+        return (None,) * len(ctx.needs_input_grad)
+
+
+def _constant(operator: Op) -> Callable:
+    def run(*args, **kwargs):
+        if not torch.is_grad_enabled():
+            return operator.function(*args, **kwargs)
+        if len(args) != len(operator.inputs):
+            args, kwargs = operator.split(args, kwargs)
+        return Constant.apply(lambda: operator.function(*args, **kwargs), *args)
+
+    return run
+
+
+def constant(y: Tensor, *tensors: Tensor) -> Tensor:
+    """y, computed from the tensors by what is constant almost everywhere."""
+    return Constant.apply(lambda: y, *tensors) if torch.is_grad_enabled() else y
+
+
+def op(*aliases, **rules) -> Any:
+    """Register a function as the operator of its name: ``@op``, ``@op("alias", view=True)``."""
+    if aliases and callable(aliases[0]):
+        return _register(aliases[0])
+    return lambda function: _register(function, aliases, **rules)
+
+
+def _register(function: Callable, aliases=(), **rules) -> Op:
+    return _add(Op(function, function.__name__, aliases, **rules))
+
+
+def _add(operator: Op) -> Op:
+    names = (operator.name, *operator.aliases)
+    for name in names:
+        if name in _registry:
+            raise ValueError(f"operator {name!r} is registered twice")
+    _registry.update(dict.fromkeys(names, operator))
+    return operator
+
+
+def family(template: Callable, hole: Callable, name: str, doc: str, *aliases, **rules) -> Op:
+    """Register one row of a family: `template(hole)` is the function, named and documented."""
+    row = template(hole)
+    row.__name__ = row.__qualname__ = name
+    row.__doc__ = doc
+    return _register(row, aliases, **rules)
+
+
+class Absent(Op):
+    """An operator of MXNet that does not exist here, and why; a call says so."""
+
+    def __init__(self, name: str, reason: str):
+        def missing(*data: Tensor) -> Tensor:
+            raise UnsupportedError(f"{name}: not supported\n  {reason}")
+
+        missing.__doc__ = f"Not supported: {reason}"
+        super().__init__(missing, name)
+
+    def parse(self, name: str, value: Any) -> Any:
+        return self.run()
+
+
+def absent(name: str, reason: str) -> Op:
+    """Register an operator of MXNet that does not exist here, and why."""
+    return _add(Absent(name, reason))
+
+
+def zeros(*inputs: Tensor) -> tuple[Tensor, ...]:
+    """The gradient rule of operators that are constant almost everywhere: zeros for each input."""
+    return tuple(torch.zeros_like(x) for x in inputs)
+
+
+def get(name: str) -> Op:
+    """The operator of this name."""
+    return _registry[name]
+
+
+def names() -> list[str]:
+    """All names, in the order of registration."""
+    return list(_registry)

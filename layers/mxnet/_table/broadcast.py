@@ -1,0 +1,285 @@
+"""Two inputs whose shapes broadcast, two of one shape, and an array with a scalar.
+
+A comparison gives 0 and 1 in the dtype of its inputs; integers
+divide to integers, rounded towards zero; a number that meets integers is truncated first.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from .._attribute import Axis, Shape
+from .._op import Tensor, family, op, zeros
+from ..base import DTypeError, ShapeError
+
+
+def broadcast(name, function, doc, *aliases, **rules):
+    """Register y = function(lhs, rhs), both of one dtype; a size of 1 is repeated to fit."""
+
+    def template(function):
+        def row(lhs: Tensor, rhs: Tensor) -> Tensor:
+            if lhs.dtype is not rhs.dtype:
+                raise _mixed(name, lhs, rhs)
+            return function(lhs, rhs)
+
+        return row
+
+    return family(template, function, name, doc, *aliases, **rules)
+
+
+def elementwise(name, function, doc, *aliases, **rules):
+    """Register y = function(lhs, rhs), both of one dtype and one shape."""
+
+    def template(function):
+        def row(lhs: Tensor, rhs: Tensor) -> Tensor:
+            if lhs.dtype is not rhs.dtype:
+                raise _mixed(name, lhs, rhs)
+            if lhs.shape != rhs.shape:
+                raise ShapeError(
+                    f"{name}: lhs is {tuple(lhs.shape)}, rhs is {tuple(rhs.shape)}\n"
+                    "  expected one shape; the broadcast_ operators take others"
+                )
+            return function(lhs, rhs)
+
+        return row
+
+    return family(template, function, name, doc, *aliases, **rules)
+
+
+def scalar(name, function, doc, *aliases, **rules):
+    """Register y = function(data, scalar)."""
+
+    def template(function):
+        def row(data: Tensor, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+            if not data.is_floating_point():
+                data, scalar = _integral(data, scalar, is_int)
+            return function(data, scalar)
+
+        return row
+
+    return family(template, function, name, doc, *aliases, **rules)
+
+
+def _integral(data, scalar, is_int):
+    """Integers and the number that meets them, in one dtype. `is_int`: the number is an integer."""
+    if not is_int:
+        return data.double(), scalar
+    if data.dtype is torch.bool:
+        return data.long(), int(scalar)
+    return data, int(scalar) & 255 if data.dtype is torch.uint8 else int(scalar)
+
+
+def _mixed(name, lhs, rhs):
+    return DTypeError(
+        f"{name}: lhs is {lhs.dtype}, rhs is {rhs.dtype}\n  expected one dtype; astype changes it"
+    )
+
+
+def _same_dtype(function):
+    """A comparison whose result has the dtype of its inputs."""
+    return lambda x, y: function(x, y).to(x.dtype)
+
+
+def _array(function, *, first=False):
+    """function(tensor, tensor), called with a tensor and a number, which may come `first`."""
+    if first:
+        return lambda x, number: function(x.new_full((), number), x)
+    return lambda x, number: function(x, x.new_full((), number))
+
+
+def _divide(x, y):
+    return torch.div(x, y, rounding_mode=None if x.is_floating_point() else "trunc")
+
+
+def _modulo(x, y):
+    if not x.is_floating_point():
+        return torch.remainder(x, y)
+    return torch.where(y == 0, torch.zeros_like(y), torch.remainder(x, y))
+
+
+def _power(x, y):
+    if x.is_floating_point():
+        return torch.pow(x, y)
+    return torch.pow(x.double(), y).long().to(x.dtype)
+
+
+def _hypot(x, y):
+    if x.is_floating_point():
+        return torch.hypot(x, y)
+    return torch.hypot(x.double(), y.double()).to(x.dtype)
+
+
+equal = _same_dtype(torch.eq)
+not_equal = _same_dtype(torch.ne)
+greater = _same_dtype(torch.gt)
+greater_equal = _same_dtype(torch.ge)
+lesser = _same_dtype(torch.lt)
+lesser_equal = _same_dtype(torch.le)
+logical_and = _same_dtype(torch.logical_and)
+logical_or = _same_dtype(torch.logical_or)
+logical_xor = _same_dtype(torch.logical_xor)
+
+broadcast("broadcast_add", torch.add, "The sum, x + y.", "broadcast_plus")
+broadcast("broadcast_sub", torch.sub, "The difference, x - y.", "broadcast_minus")
+broadcast("broadcast_mul", torch.mul, "The product, x y.")
+broadcast("broadcast_div", _divide, "The quotient, x / y.")
+broadcast("broadcast_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.")
+broadcast("broadcast_power", _power, "The power, xʸ.")
+broadcast("broadcast_hypot", _hypot, "The hypotenuse, √(x² + y²).")
+broadcast("broadcast_equal", equal, "1 where x = y, else 0.").grad(zeros)
+broadcast("broadcast_not_equal", not_equal, "1 where x ≠ y, else 0.").grad(zeros)
+broadcast("broadcast_greater", greater, "1 where x > y, else 0.").grad(zeros)
+broadcast("broadcast_greater_equal", greater_equal, "1 where x ≥ y, else 0.").grad(zeros)
+broadcast("broadcast_lesser", lesser, "1 where x < y, else 0.").grad(zeros)
+broadcast("broadcast_lesser_equal", lesser_equal, "1 where x ≤ y, else 0.").grad(zeros)
+broadcast("broadcast_logical_and", logical_and, "1 where both x and y are not 0, else 0.").grad(
+    zeros
+)
+broadcast("broadcast_logical_or", logical_or, "1 where x or y is not 0, else 0.").grad(zeros)
+broadcast("broadcast_logical_xor", logical_xor, "1 where one of x and y is not 0, else 0.").grad(
+    zeros
+)
+maximum = broadcast("broadcast_maximum", torch.maximum, "The larger of x and y.")
+minimum = broadcast("broadcast_minimum", torch.minimum, "The smaller of x and y.")
+
+elementwise("elemwise_add", torch.add, "The sum, x + y.", "_add", "_plus", "_Plus")
+elementwise("elemwise_sub", torch.sub, "The difference, x - y.", "_sub", "_minus", "_Minus")
+elementwise("elemwise_mul", torch.mul, "The product, x y.", "_mul", "_Mul")
+elementwise("elemwise_div", _divide, "The quotient, x / y.", "_div", "_Div")
+elementwise("_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.", "_Mod")
+elementwise("_power", _power, "The power, xʸ.", "_Power")
+elementwise("_hypot", _hypot, "The hypotenuse, √(x² + y²).", "_Hypot")
+elementwise("_equal", equal, "1 where x = y, else 0.", "_Equal").grad(zeros)
+elementwise("_not_equal", not_equal, "1 where x ≠ y, else 0.", "_Not_Equal").grad(zeros)
+elementwise("_greater", greater, "1 where x > y, else 0.", "_Greater").grad(zeros)
+elementwise("_greater_equal", greater_equal, "1 where x ≥ y, else 0.", "_Greater_Equal").grad(zeros)
+elementwise("_lesser", lesser, "1 where x < y, else 0.", "_Lesser").grad(zeros)
+elementwise("_lesser_equal", lesser_equal, "1 where x ≤ y, else 0.", "_Lesser_Equal").grad(zeros)
+elementwise(
+    "_logical_and", logical_and, "1 where both x and y are not 0, else 0.", "_Logical_And"
+).grad(zeros)
+elementwise("_logical_or", logical_or, "1 where x or y is not 0, else 0.", "_Logical_Or").grad(
+    zeros
+)
+elementwise(
+    "_logical_xor", logical_xor, "1 where one of x and y is not 0, else 0.", "_Logical_Xor"
+).grad(zeros)
+maximum_ = elementwise("_maximum", torch.maximum, "The larger of x and y.", "_Maximum")
+minimum_ = elementwise("_minimum", torch.minimum, "The smaller of x and y.", "_Minimum")
+
+scalar("_plus_scalar", torch.add, "The sum, x + scalar.", "_PlusScalar")
+scalar("_minus_scalar", torch.sub, "The difference, x - scalar.", "_MinusScalar")
+scalar("_rminus_scalar", torch.rsub, "The difference, scalar - x.", "_RMinusScalar")
+scalar("_mul_scalar", torch.mul, "The product, x scalar.", "_MulScalar")
+scalar("_div_scalar", _divide, "The quotient, x / scalar.", "_DivScalar")
+scalar("_rdiv_scalar", _array(_divide, first=True), "The quotient, scalar / x.", "_RDivScalar")
+scalar(
+    "_mod_scalar",
+    _array(_modulo),
+    "The remainder of x / scalar, with the sign of scalar.",
+    "_ModScalar",
+)
+scalar("_rmod_scalar", _array(_modulo, first=True), "The remainder of scalar / x.", "_RModScalar")
+scalar("_power_scalar", _power, "The power, x to the scalar.", "_PowerScalar")
+scalar("_rpower_scalar", _array(_power, first=True), "The power, scalar to the x.", "_RPowerScalar")
+scalar("_hypot_scalar", _array(_hypot), "The hypotenuse, √(x² + scalar²).", "_HypotScalar")
+scalar("_maximum_scalar", torch.clamp_min, "The larger of x and the scalar.", "_MaximumScalar")
+scalar("_minimum_scalar", torch.clamp_max, "The smaller of x and the scalar.", "_MinimumScalar")
+scalar("_equal_scalar", equal, "1 where x = y, else 0; y is the scalar.", "_EqualScalar").grad(
+    zeros
+)
+scalar(
+    "_not_equal_scalar", not_equal, "1 where x ≠ y, else 0; y is the scalar.", "_NotEqualScalar"
+).grad(zeros)
+scalar(
+    "_greater_scalar", greater, "1 where x > y, else 0; y is the scalar.", "_GreaterScalar"
+).grad(zeros)
+scalar(
+    "_greater_equal_scalar",
+    greater_equal,
+    "1 where x ≥ y, else 0; y is the scalar.",
+    "_GreaterEqualScalar",
+).grad(zeros)
+scalar("_lesser_scalar", lesser, "1 where x < y, else 0; y is the scalar.", "_LesserScalar").grad(
+    zeros
+)
+scalar(
+    "_lesser_equal_scalar",
+    lesser_equal,
+    "1 where x ≤ y, else 0; y is the scalar.",
+    "_LesserEqualScalar",
+).grad(zeros)
+scalar(
+    "_logical_and_scalar",
+    _array(logical_and),
+    "1 where both x and y are not 0, else 0; y is the scalar.",
+    "_LogicalAndScalar",
+).grad(zeros)
+scalar(
+    "_logical_or_scalar",
+    _array(logical_or),
+    "1 where x or y is not 0, else 0; y is the scalar.",
+    "_LogicalOrScalar",
+).grad(zeros)
+scalar(
+    "_logical_xor_scalar",
+    _array(logical_xor),
+    "1 where one of x and y is not 0, else 0; y is the scalar.",
+    "_LogicalXorScalar",
+).grad(zeros)
+
+
+@maximum.grad
+@maximum_.grad
+def _(dy, lhs, rhs):  # where they are equal, lhs takes it all
+    return _fit(dy * (lhs >= rhs), lhs), _fit(dy * (lhs < rhs), rhs)
+
+
+@minimum.grad
+@minimum_.grad
+def _(dy, lhs, rhs):
+    return _fit(dy * (lhs <= rhs), lhs), _fit(dy * (lhs > rhs), rhs)
+
+
+def _fit(dx, x):
+    """The gradient of a broadcast input."""
+    return dx if dx.shape == x.shape else dx.sum_to_size(x.shape)
+
+
+@op("broadcast_axes", view=True)
+def broadcast_axis(data: Tensor, axis: Shape = (), size: Shape = ()) -> Tensor:
+    """The values repeated along axes whose size is 1, to the sizes given."""
+    shape = list(data.shape)
+    for a, n in zip(axis, size):
+        shape[a] = n
+    return data.expand(shape)
+
+
+@op(view=True)
+def broadcast_to(data: Tensor, shape: Shape = ()) -> Tensor:
+    """The values repeated to a shape; 0 in it keeps the size of data."""
+    return data.expand([n or old for n, old in zip(shape, data.shape, strict=True)])
+
+
+@op(view=True)
+def broadcast_like(
+    lhs: Tensor, rhs: Tensor, lhs_axes: Axis = None, rhs_axes: Axis = None
+) -> Tensor:
+    """lhs repeated to the shape of rhs, or along `lhs_axes` to the sizes of `rhs_axes`."""
+    if lhs_axes is None:
+        return lhs.expand(rhs.shape)
+    shape = list(lhs.shape)
+    for a, b in zip(lhs_axes, rhs_axes):
+        shape[a] = rhs.shape[b]
+    return lhs.expand(shape)
+
+
+@op("ElementWiseSum")
+def add_n(*args: Tensor) -> Tensor:
+    """The sum of any number of arrays of one shape."""
+    if len(args) == 1:
+        return args[0].clone()
+    total = args[0] + args[1]
+    for x in args[2:]:
+        total = total + x
+    return total

@@ -1,0 +1,168 @@
+"""One input, one output of its shape, element by element; and what looks only at the shape."""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.functional import softsign
+
+from .._attribute import DType
+from .._op import REQUIRED, Tensor, family, op, zeros
+
+
+def unary(name, function, doc, *aliases, **rules):
+    """Register y = function(data), in data's dtype: for integers the result is truncated."""
+
+    def template(function):
+        def row(data: Tensor) -> Tensor:
+            y = function(data)
+            return y if y.dtype is data.dtype else y.to(data.dtype)
+
+        return row
+
+    return family(template, function, name, doc, *aliases, **rules)
+
+
+unary("abs", torch.abs, "The absolute value.")
+unary("negative", torch.neg, "The negative, -x.")
+unary("reciprocal", torch.reciprocal, "The reciprocal, 1 / x.")
+unary("square", torch.square, "The square, x².")
+unary("sqrt", torch.sqrt, "The square root.")
+unary("rsqrt", torch.rsqrt, "The reciprocal of the square root, 1 / √x.")
+unary("exp", torch.exp, "The exponential, eˣ.")
+unary("expm1", torch.expm1, "eˣ - 1, exact near zero.")
+unary("log", torch.log, "The natural logarithm.")
+unary("log2", torch.log2, "The logarithm to base 2.")
+unary("log10", torch.log10, "The logarithm to base 10.")
+unary("log1p", torch.log1p, "log(1 + x), exact near zero.")
+unary("sin", torch.sin, "The sine of radians.")
+unary("cos", torch.cos, "The cosine of radians.")
+unary("tan", torch.tan, "The tangent of radians.")
+unary("arcsin", torch.asin, "The inverse sine, in radians.")
+unary("arccos", torch.acos, "The inverse cosine, in radians.")
+unary("arctan", torch.atan, "The inverse tangent, in radians.")
+unary("sinh", torch.sinh, "The hyperbolic sine.")
+unary("cosh", torch.cosh, "The hyperbolic cosine.")
+unary("tanh", torch.tanh, "The hyperbolic tangent.")
+unary("arcsinh", torch.asinh, "The inverse hyperbolic sine.")
+unary("arccosh", torch.acosh, "The inverse hyperbolic cosine.")
+unary("arctanh", torch.atanh, "The inverse hyperbolic tangent.")
+unary("degrees", torch.rad2deg, "Radians as degrees, 180 x / π.")
+unary("radians", torch.deg2rad, "Degrees as radians, π x / 180.")
+unary("erf", torch.erf, "The error function.")
+unary("erfinv", torch.erfinv, "The inverse of the error function.")
+unary("gammaln", torch.lgamma, "The logarithm of the absolute value of the gamma function.")
+unary("sigmoid", torch.sigmoid, "The logistic function, 1 / (1 + e⁻ˣ).")
+unary("softsign", softsign, "x / (1 + |x|).")
+unary("relu", torch.relu, "The positive part, max(x, 0).")
+
+unary("sign", torch.sign, "The sign: -1, 0 or 1.").grad(zeros)
+unary("floor", torch.floor, "The largest integer not above x.").grad(zeros)
+unary("ceil", torch.ceil, "The smallest integer not below x.").grad(zeros)
+unary("trunc", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
+unary("fix", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
+unary("logical_not", torch.logical_not, "1 where x is 0, else 0.").grad(zeros)
+unary("zeros_like", torch.zeros_like, "Zeros, in the shape and dtype of data.").grad(zeros)
+unary("ones_like", torch.ones_like, "Ones, in the shape and dtype of data.").grad(zeros)
+
+unary("_copy", lambda x: x, "The array itself, as a new one.", "identity", view=True)
+unary("BlockGrad", lambda x: x, "The array; no gradient passes.", "stop_gradient", view=True).grad(
+    zeros
+)
+
+
+def _round(x):  # not x + 0.5 rounded down, which takes the float32 below 0.5 to 1
+    whole = torch.trunc(x)
+    return whole + torch.sign(x) * ((x - whole).abs() >= 0.5)
+
+
+def _rint(x):
+    below = torch.floor(x)
+    return below + (x - below > 0.5)
+
+
+unary("round", _round, "The nearest integer; halves go away from zero.").grad(zeros)
+unary("rint", _rint, "The nearest integer; halves go down.").grad(zeros)
+
+
+def _gamma(x):
+    y = torch.lgamma(x).exp()
+    negative = (x < 0) & (torch.floor(x) % 2 != 0)
+    return torch.where(negative, -y, y)
+
+
+unary("gamma", _gamma, "The gamma function.")
+cbrt = unary("cbrt", lambda x: x.sign() * x.abs().pow(1 / 3), "The cube root.")
+rcbrt = unary("rcbrt", lambda x: x.sign() * x.abs().pow(-1 / 3), "1 over the cube root.")
+
+
+@cbrt.grad
+def _(dy, y):
+    return dy / (3 * y * y)
+
+
+@rcbrt.grad
+def _(dy, y, data):
+    return dy * y / (-3 * data)
+
+
+@op
+def hard_sigmoid(data: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
+    """The sigmoid in three straight pieces, αx + β between 0 and 1."""
+    return torch.clamp(alpha * data + beta, 0, 1)
+
+
+@op
+def clip(data: Tensor, a_min: float = REQUIRED, a_max: float = REQUIRED) -> Tensor:
+    """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
+    if not data.is_floating_point():
+        a_min, a_max = _bound(a_min, data), _bound(a_max, data)
+    return torch.clamp(data, a_min, a_max)
+
+
+def _bound(value, data):
+    info = torch.iinfo(data.dtype)
+    return int(max(info.min, min(value, info.max)))
+
+
+@op
+def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
+    """Quadratic near zero, linear beyond: (σx)² / 2 where |x| < 1/σ², else |x| - 1 / 2σ².
+
+    σ is `scalar`.
+    """
+    square = scalar * scalar
+    size = torch.abs(data)
+    return torch.where(size < 1 / square, 0.5 * square * data * data, size - 0.5 / square)
+
+
+@op("cast")
+def Cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
+    """The values in another dtype; floats become integers by truncation."""
+    return data.to(dtype, copy=True)
+
+
+@op
+def amp_cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
+    """Floats in another dtype; integers are left as they are."""
+    return data.to(dtype if data.is_floating_point() else data.dtype, copy=True)
+
+
+@op
+def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """x where the condition is not 0, else y; one condition may choose a row each."""
+    chosen = condition != 0
+    if chosen.dim() < x.dim():
+        chosen = chosen.reshape(-1, *[1] * (x.dim() - 1))
+    return torch.where(chosen, x, y)
+
+
+@op
+def shape_array(data: Tensor) -> Tensor:
+    """The shape, as an int64 array."""
+    return torch.tensor(data.shape, dtype=torch.int64, device=data.device)
+
+
+@op
+def size_array(data: Tensor) -> Tensor:
+    """The number of elements, as an int64 array of one."""
+    return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)

@@ -1,0 +1,304 @@
+"""Elements picked by index, and written by index.
+
+Indices come in any dtype and are cut to integers. `mode` says what one outside does: ``clip`` takes
+the nearest, ``wrap`` counts on from the other end, ``raise`` is an error.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+
+from .._attribute import DType, Shape, Slice
+from .._op import REQUIRED, Tensor, op, zeros
+from ..base import ArgumentError, ShapeError, UnsupportedError
+from .shape import forward
+
+Mode = Literal["clip", "raise", "wrap"]
+
+
+def _inside(name, index, size, mode):
+    """The indices as integers from 0 to size - 1."""
+    index = index.long()
+    if mode == "wrap":
+        return index.remainder(size)
+    if mode == "clip":
+        return index.clamp(0, size - 1)
+    _check(name, index, 0, size - 1)
+    return index
+
+
+def _check(name, index, lowest, highest):
+    """One outside is an IndexError here; on a GPU it would end the process."""
+    if not index.numel() or index.is_meta or torch.compiler.is_compiling():
+        return
+    low, high = (int(end) for end in index.aminmax())
+    if low < lowest or high > highest:
+        worst = low if low < lowest else high
+        raise IndexError(f"{name}: index {worst} is outside {lowest} to {highest}")
+
+
+@op
+def take(a: Tensor, indices: Tensor, axis: int = 0, mode: Mode = "clip") -> Tensor:
+    """The slices of `a` at the indices; the shape of the indices takes the place of the axis."""
+    axis = axis % a.dim() if -a.dim() <= axis < a.dim() else axis
+    index = _inside("take", indices, a.shape[axis], mode)
+    y = a.index_select(axis, index.reshape(-1))
+    return y if index.dim() == 1 else y.reshape(*a.shape[:axis], *index.shape, *a.shape[axis + 1 :])
+
+
+@op
+def Embedding(
+    data: Tensor,
+    weight: Tensor,
+    input_dim: int = REQUIRED,
+    output_dim: int = REQUIRED,
+    dtype: DType = torch.float32,
+    sparse_grad: bool = False,
+) -> Tensor:
+    """The rows of `weight` at the indices in `data`; those outside take the nearest row.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+    if tuple(weight.shape) != (input_dim, output_dim):
+        raise ShapeError(
+            f"Embedding: weight is {tuple(weight.shape)}\n"
+            f"  expected (input_dim, output_dim) = ({input_dim}, {output_dim})"
+        )
+    return F.embedding(data.long().clamp(0, input_dim - 1), weight)
+
+
+@Embedding.infer
+def _(input_dim, output_dim):
+    return {"weight": (input_dim, output_dim)}
+
+
+@op
+def one_hot(
+    indices: Tensor,
+    depth: int = REQUIRED,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DType = torch.float32,
+) -> Tensor:
+    """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
+    on = indices.long().unsqueeze(-1) == torch.arange(depth, device=indices.device)
+    if (on_value, off_value) == (1, 0):
+        return on.to(dtype)
+    return torch.where(on, on_value, off_value).to(dtype)
+
+
+one_hot.grad(zeros)
+
+
+@op("choose_element_0index")
+def pick(
+    data: Tensor,
+    index: Tensor,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+) -> Tensor:
+    """One element along an axis for each place of the others.
+
+    index : the shape of data without the axis, or with size 1 there
+    """
+    if axis is None:
+        raise UnsupportedError("pick: axis is None\n  expected an axis")
+    shape = list(data.shape)
+    shape[axis] = 1
+    if index.numel() != math.prod(shape):
+        raise ShapeError(
+            f"pick: index is {tuple(index.shape)}\n"
+            f"  expected data {tuple(data.shape)} without axis {axis}, or with size 1 there"
+        )
+    at = _inside("pick", index, data.shape[axis], mode).reshape(shape)
+    y = data.gather(axis, at)
+    return y if keepdims or y.dim() == 1 else y.squeeze(axis)
+
+
+@op
+def batch_take(a: Tensor, indices: Tensor) -> Tensor:
+    """One element of each row: y[i] = a[i, indices[i]]."""
+    return pick.run(a, indices)
+
+
+@op
+def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
+    """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
+
+    data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+    """
+    return data[_places("gather_nd", indices, data.shape)]
+
+
+@op
+def scatter_nd(data: Tensor, indices: Tensor, shape: Shape = REQUIRED) -> Tensor:
+    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays."""
+    places = _places("scatter_nd", indices, shape)
+    return data.new_zeros(shape).index_put(places, data)
+
+
+@scatter_nd.grad
+def _(dy, indices):
+    return dy[tuple(indices.long().unbind())]
+
+
+@op
+def _scatter_set_nd(lhs: Tensor, rhs: Tensor, indices: Tensor, shape: Shape = REQUIRED) -> Tensor:
+    """lhs with rhs[i] at indices[0, i], ..., indices[m - 1, i]."""
+    return lhs.index_put(_places("_scatter_set_nd", indices, lhs.shape), rhs)
+
+
+def _places(name, indices, shape):
+    """The indices along each axis."""
+    if indices.dim() < 2 or len(indices) > len(shape):
+        raise ShapeError(
+            f"{name}: indices is {tuple(indices.shape)} for {tuple(shape)}\n"
+            "  expected 2 axes or more, the first as long as the number of axes indexed"
+        )
+    places = tuple(indices.long().unbind())
+    for index, size in zip(places, shape):
+        _check(name, index, -size, size - 1)
+    return places
+
+
+def positions(data, axis):
+    """0, 1, ... along an axis, in a shape that broadcasts with data."""
+    shape = [1] * data.dim()
+    shape[axis] = -1
+    return torch.arange(data.shape[axis], device=data.device).reshape(shape)
+
+
+def _lengths(name, data, sequence_length, use_sequence_length, axis):
+    """The length of each sequence, in a shape that broadcasts with data; None: all are whole."""
+    if data.dim() < 2:
+        raise ShapeError(f"{name}: data is {tuple(data.shape)}\n  expected (time, batch, ...)")
+    if (sequence_length is None) is use_sequence_length:
+        given = "is missing" if use_sequence_length else f"is {tuple(sequence_length.shape)}"
+        raise ArgumentError(
+            f"{name}: sequence_length {given}\n"
+            f"  expected use_sequence_length={not use_sequence_length}"
+        )
+    if sequence_length is None:
+        return None
+    if axis not in (0, 1) or sequence_length.numel() != data.shape[1 - axis]:
+        raise ShapeError(
+            f"{name}: sequence_length is {tuple(sequence_length.shape)}, axis is {axis}\n"
+            f"  expected axis 0 or 1, and a length for each sequence of data {tuple(data.shape)}"
+        )
+    shape = [1] * data.dim()
+    shape[1 - axis] = -1
+    return sequence_length.long().reshape(shape)
+
+
+def _sequence_inputs(use_sequence_length):
+    return ("data", "sequence_length") if use_sequence_length else ("data",)
+
+
+def _sequence_shapes(data, axis, use_sequence_length):
+    return {"sequence_length": (data[1 - axis],)} if use_sequence_length else {}
+
+
+@op(view=True)
+def SequenceMask(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    use_sequence_length: bool = False,
+    value: float = 0.0,
+    axis: int = 0,
+) -> Tensor:
+    """`value` after the end of each sequence.
+
+    data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+    """
+    length = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    if length is None:
+        return data
+    return data.masked_fill(positions(data, axis) >= length, value)
+
+
+@op(view=True)
+def SequenceLast(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+) -> Tensor:
+    """The last element of each sequence.
+
+    data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+    """
+    length = _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis)
+    if length is None:
+        return data.select(axis, -1)
+    last = (length - 1).clamp(0, data.shape[axis] - 1)
+    shape = list(data.shape)
+    shape[axis] = 1
+    return data.gather(axis, last.expand(shape)).squeeze(axis)
+
+
+@op
+def SequenceReverse(
+    data: Tensor,
+    sequence_length: Tensor | None = None,
+    use_sequence_length: bool = False,
+    axis: int = 0,
+) -> Tensor:
+    """Each sequence in opposite order; what is after its end stays.
+
+    data : (time, batch, ...)      sequence_length : (batch,)
+    """
+    if axis:
+        raise ArgumentError(f"SequenceReverse: axis is {axis}\n  expected 0")
+    length = _lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis)
+    if length is None:
+        return data.flip(0)
+    at = positions(data, 0)
+    source = torch.where(at < length, length - 1 - at, at)
+    return data.gather(0, source.expand(data.shape))
+
+
+for _row in (SequenceMask, SequenceLast, SequenceReverse):
+    _row.takes(_sequence_inputs)
+    _row.infer(_sequence_shapes)
+
+
+@op("_crop_assign")
+def _slice_assign(
+    lhs: Tensor, rhs: Tensor, begin: Slice = REQUIRED, end: Slice = REQUIRED, step: Slice = ()
+) -> Tensor:
+    """lhs with rhs at [begin:end:step]."""
+    key, reversed_axes = forward("_slice_assign", lhs.shape, begin, end, step)
+    y = lhs.clone()
+    y[key] = rhs.flip(reversed_axes) if reversed_axes else rhs
+    return y
+
+
+@op("_crop_assign_scalar")
+def _slice_assign_scalar(
+    data: Tensor,
+    scalar: float = 0.0,
+    begin: Slice = REQUIRED,
+    end: Slice = REQUIRED,
+    step: Slice = (),
+) -> Tensor:
+    """data with a number at [begin:end:step]."""
+    key, _ = forward("_slice_assign_scalar", data.shape, begin, end, step)
+    y = data.clone()
+    y[key] = scalar
+    return y
+
+
+@op
+def _contrib_boolean_mask(data: Tensor, index: Tensor, axis: int = 0) -> Tensor:
+    """The slices along the first axis where index is not 0; the shape is known only at run time."""
+    if axis or index.shape != data.shape[:1]:
+        raise ShapeError(
+            f"_contrib_boolean_mask: index is {tuple(index.shape)}, axis is {axis}\n"
+            f"  expected axis 0, and a number for each of the {data.shape[0]} slices of data"
+        )
+    return data[index != 0]

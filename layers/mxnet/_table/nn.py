@@ -1,0 +1,711 @@
+"""Layers: affine maps, activations, normalization, convolution, pooling.
+
+Where an operator takes a layout, the default has the channels on axis 1; in one that ends in C they
+are the last axis, of the weight too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+
+from .._attribute import DType, Shape
+from .._gemm import linear
+from .._op import REQUIRED, Tensor, constant, op
+from ..base import ArgumentError, ShapeError, UnsupportedError
+from .index import positions
+
+Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None
+
+
+def _bias(name, bias, no_bias):
+    """The bias, or None where there is to be none."""
+    if (bias is None) is not no_bias:
+        given = "is missing" if bias is None else f"is {tuple(bias.shape)}"
+        expected = "no bias" if no_bias else "a bias"
+        raise ArgumentError(f"{name}: bias {given}\n  expected {expected} with no_bias={no_bias}")
+    return bias
+
+
+def _expect(name, data, expected, **given):
+    """Check that the given inputs have the shapes that the data asks for."""
+    for key, tensor in given.items():
+        if tensor is not None and tuple(tensor.shape) != expected[key]:
+            raise ShapeError(
+                f"{name}: {key} is {tuple(tensor.shape)} for data {tuple(data.shape)}\n"
+                f"  expected {key} {expected[key]}"
+            )
+
+
+@op
+def FullyConnected(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    num_hidden: int = REQUIRED,
+    no_bias: bool = False,
+    flatten: bool = True,
+) -> Tensor:
+    """The affine map, y = x Wᵀ + b.
+
+    data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
+    bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+    """
+    x = (
+        data
+        if data.dim() == 2 or not flatten
+        else data.reshape(len(data), math.prod(data.shape[1:]))
+    )
+    if weight.shape != (num_hidden, x.size(-1)):
+        raise ShapeError(
+            f"FullyConnected: weight is {tuple(weight.shape)}, but data {tuple(data.shape)} "
+            f"{'flattens to' if flatten else 'has'} {x.size(-1)} columns\n"
+            f"  expected weight (num_hidden={num_hidden}, {x.size(-1)})"
+        )
+    if _bias("FullyConnected", bias, no_bias) is not None and bias.shape != weight.shape[:1]:
+        _expect("FullyConnected", data, {"bias": (num_hidden,)}, bias=bias)
+    return linear(x, weight, bias)
+
+
+@FullyConnected.infer
+def _(data, num_hidden, no_bias, flatten):
+    columns = math.prod(data[1:]) if flatten else data[-1]
+    return {"weight": (num_hidden, columns)} | ({} if no_bias else {"bias": (num_hidden,)})
+
+
+def _weighted(no_bias):
+    return ("data", "weight") if no_bias else ("data", "weight", "bias")
+
+
+FullyConnected.takes(_weighted)
+
+
+# Activations
+
+_ACTIVATIONS = {
+    "relu": torch.relu,
+    "sigmoid": torch.sigmoid,
+    "softrelu": F.softplus,
+    "softsign": F.softsign,
+    "tanh": torch.tanh,
+}
+
+
+@op
+def Activation(
+    data: Tensor,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = REQUIRED,
+) -> Tensor:
+    """max(x, 0), 1 / (1 + e⁻ˣ), log(1 + eˣ), x / (1 + |x|) or tanh x, as `act_type` says."""
+    return _ACTIVATIONS[act_type](data)
+
+
+@op
+def LeakyReLU(
+    data: Tensor,
+    gamma: Tensor | None = None,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    *,
+    training: bool = False,
+) -> Tensor:
+    """x where it is positive, and below:
+
+    leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma or one for each channel.
+    rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
+    mean. selu is a scaled elu, gelu is x Φ(x).
+    """
+    if (gamma is None) is (act_type == "prelu"):
+        given = "is missing" if gamma is None else f"is {tuple(gamma.shape)}"
+        raise ArgumentError(
+            f"LeakyReLU: gamma {given}, act_type is {act_type!r}\n  expected gamma for 'prelu' only"
+        )
+    if act_type == "prelu":
+        return _prelu(data, gamma)
+    if act_type == "leaky":
+        return F.leaky_relu(data, slope)
+    if act_type == "elu":
+        return F.elu(data, slope)
+    if act_type == "rrelu":
+        return F.rrelu(data, lower_bound, upper_bound, training)
+    return F.gelu(data) if act_type == "gelu" else F.selu(data)
+
+
+def _prelu(x, gamma):
+    if gamma.dim() == 1 and (len(gamma) == 1 or (x.dim() > 1 and len(gamma) == x.shape[1])):
+        return F.prelu(x, gamma)
+    return torch.where(x > 0, x, x * gamma)
+
+
+@LeakyReLU.takes
+def _(act_type):
+    return ("data", "gamma") if act_type == "prelu" else ("data",)
+
+
+@LeakyReLU.infer
+def _(data, act_type):
+    return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
+
+
+@op
+def softmax(
+    data: Tensor,
+    length: Tensor | None = None,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool | None = False,
+) -> Tensor:
+    """exp(x / temperature) over its sum along an axis.
+
+    With `use_length` over the first `length` elements only, and 0 after them.
+
+    length : the shape of data without the axis
+    """
+    x = data if temperature in (None, 1) else data / temperature
+    if (length is None) is bool(use_length):
+        given = "is missing" if length is None else f"is {tuple(length.shape)}"
+        raise ArgumentError(f"softmax: length {given}\n  expected use_length={not use_length}")
+    if length is None:
+        return torch.softmax(x, axis, dtype)
+    after = positions(data, axis) >= length.unsqueeze(axis)
+    return torch.softmax(x.masked_fill(after, -math.inf), axis, dtype).masked_fill(after, 0)
+
+
+@softmax.takes
+def _(use_length):
+    return ("data", "length") if use_length else ("data",)
+
+
+@softmax.infer
+def _(data, axis, use_length):
+    axis %= len(data)
+    return {"length": data[:axis] + data[axis + 1 :]} if use_length else {}
+
+
+@op
+def log_softmax(
+    data: Tensor,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool | None = False,
+) -> Tensor:
+    """The logarithm of softmax."""
+    _whole("log_softmax", use_length)
+    return torch.log_softmax(data if temperature in (None, 1) else data / temperature, axis, dtype)
+
+
+@op
+def softmin(
+    data: Tensor,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: DType | None = None,
+    use_length: bool | None = False,
+) -> Tensor:
+    """softmax of -x."""
+    _whole("softmin", use_length)
+    return torch.softmax(-data if temperature in (None, 1) else data / -temperature, axis, dtype)
+
+
+def _whole(name, use_length):
+    if use_length:
+        raise UnsupportedError(
+            f"{name}: use_length is True\n  expected softmax, which takes a length"
+        )
+
+
+@op
+def SoftmaxActivation(data: Tensor, mode: Literal["channel", "instance"] = "instance") -> Tensor:
+    """softmax over the last axis, or over the channels (axis 1)."""
+    return torch.softmax(data, 1 if mode == "channel" else -1)
+
+
+@op
+def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
+    """The cross entropy, -Σᵢ log softmax(data[i])[label[i]], as (1,).
+
+    data : (n, k)      label : (n,), indices
+    """
+    if data.dim() != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"softmax_cross_entropy: data is {tuple(data.shape)}, label is {tuple(label.shape)}\n"
+            "  expected (n, k) and (n,)"
+        )
+    index = label.long().clamp(0, data.shape[1] - 1)
+    return F.cross_entropy(data, index, reduction="sum").reshape(1)
+
+
+@softmax_cross_entropy.infer
+def _(data):
+    return {"label": data[:1]}
+
+
+@op(view=True)
+def Dropout(
+    data: Tensor,
+    p: float = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: Shape = (),
+    cudnn_off: bool | None = False,
+    *,
+    training: bool = False,
+) -> Tensor:
+    """0 with probability p, else x / (1 - p); x itself when not training, unless mode is 'always'.
+
+    On `axes` one draw holds for all.
+    """
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"Dropout: p is {p}\n  expected a probability")
+    if not training and mode != "always":
+        return data
+    if not axes:
+        return F.dropout(data, p)
+    shape = list(data.shape)
+    for axis in axes:
+        shape[axis] = 1
+    return data * F.dropout(data.new_ones(shape), p)
+
+
+# Normalization
+
+
+@op(states=("moving_mean", "moving_var"))
+def BatchNorm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    *,
+    training: bool = False,
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    """gamma (x - mean) / √(var + eps) + beta, for each channel; gamma is taken as 1 by `fix_gamma`.
+
+    Training takes mean and variance (Σ(x - mean)² / n) of the batch, and moves the moving ones:
+    moving = momentum moving + (1 - momentum) batch. Otherwise, and with `use_global_stats`, the
+    moving ones are taken. With `output_mean_var` also the mean and 1 / √(var + eps).
+    """
+    inputs = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    _expect("BatchNorm", data, dict.fromkeys(inputs, (data.shape[axis],)), **inputs)
+    x = data if axis == 1 else data.unsqueeze(0) if data.dim() == 1 else data.movedim(axis, 1)
+    if fix_gamma:
+        gamma = gamma * 0 + 1  # its gradient is zeros
+    if training and not use_global_stats:
+        y, mean, scale = torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
+        with torch.no_grad():
+            moving_mean.lerp_(mean.to(moving_mean.dtype), 1 - momentum)
+            moving_var.lerp_((scale**-2 - eps).to(moving_var.dtype), 1 - momentum)
+    else:
+        y = torch.batch_norm(x, gamma, beta, moving_mean, moving_var, False, 0.0, eps, True)
+        mean, scale = moving_mean.clone(), torch.rsqrt(moving_var + eps)
+    y = y if axis == 1 else y.squeeze(0) if data.dim() == 1 else y.movedim(1, axis)
+    return (y, constant(mean, data), constant(scale, data)) if output_mean_var else y
+
+
+@BatchNorm.gives
+def _(output_mean_var):
+    return 3 if output_mean_var else 1
+
+
+@BatchNorm.infer
+def _(data, axis):
+    return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[axis],))
+
+
+@op
+def LayerNorm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    axis: int = -1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance over an axis.
+
+    gamma, beta : (data.shape[axis],)
+
+    With `output_mean_var` also the mean and √(var + eps), the axis with size 1.
+    """
+    size = (data.shape[axis],)
+    _expect("LayerNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
+    last = axis in (-1, data.dim() - 1)
+    x = data if last else data.movedim(axis, -1)
+    y, mean, scale = torch.native_layer_norm(x, size, gamma, beta, eps)
+    parts = (
+        (y, constant(mean.detach(), data), constant(1 / scale.detach(), data))
+        if output_mean_var
+        else (y,)
+    )
+    parts = parts if last else tuple([part.movedim(-1, axis) for part in parts])
+    return parts if output_mean_var else parts[0]
+
+
+LayerNorm.gives(BatchNorm.outputs_rule)
+
+
+@LayerNorm.infer
+def _(data, axis):
+    return {"gamma": (data[axis],), "beta": (data[axis],)}
+
+
+@op
+def InstanceNorm(data: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-3) -> Tensor:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance of each channel of a sample.
+
+    data : (n, c, ...), 3 axes or more      gamma, beta : (c,)
+    """
+    if data.dim() < 3:
+        raise ShapeError(f"InstanceNorm: data is {tuple(data.shape)}\n  expected 3 axes or more")
+    size = (data.shape[1],)
+    _expect("InstanceNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
+    return torch.instance_norm(data, gamma, beta, None, None, True, 0.0, eps, True)
+
+
+@InstanceNorm.infer
+def _(data):
+    return {"gamma": (data[1],), "beta": (data[1],)}
+
+
+@op
+def GroupNorm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    num_groups: int = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance of a group of channels.
+
+    data : (n, c, ...)      gamma, beta : (num_groups,), as in MXNet, not (c,)
+
+    With `output_mean_var` also the mean and √(var + eps), (n, num_groups).
+    """
+    if data.dim() < 3 or num_groups < 1 or data.shape[1] % num_groups:
+        raise ShapeError(
+            f"GroupNorm: data is {tuple(data.shape)}, num_groups is {num_groups}\n"
+            "  expected (n, c, ...), c a multiple of num_groups"
+        )
+    size = (num_groups,)
+    _expect("GroupNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
+    groups = data.reshape(len(data), num_groups, -1)
+    y, mean, scale = torch.native_layer_norm(groups, groups.shape[2:], None, None, eps)
+    y = torch.addcmul(beta[:, None], y, gamma[:, None]).reshape(data.shape)
+    if not output_mean_var:
+        return y
+    return y, constant(mean.detach()[..., 0], data), constant(1 / scale.detach()[..., 0], data)
+
+
+GroupNorm.gives(BatchNorm.outputs_rule)
+
+
+@GroupNorm.infer
+def _(num_groups):
+    return {"gamma": (num_groups,), "beta": (num_groups,)}
+
+
+# Convolution and pooling
+
+
+def _spatial(name, data, kernel, stride, dilate, pad):
+    """Stride, dilation and padding, as many as the kernel has axes; 1, 1 and 0 where not given."""
+    n = len(kernel)
+    sizes = [stride or (1,) * n, dilate or (1,) * n, pad or (0,) * n]
+    if not 1 <= n <= 3 or data.dim() != n + 2 or any(len(size) != n for size in sizes):
+        raise ShapeError(
+            f"{name}: kernel is {kernel}, stride {stride}, dilate {dilate}, pad {pad} "
+            f"for data {tuple(data.shape)}\n"
+            "  expected 1 to 3 numbers, as many of each, and as many axes besides batch and channel"
+        )
+    return sizes
+
+
+def _channels_last(layout):
+    return layout is not None and layout.endswith("C")
+
+
+@op
+def Convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    kernel: Shape = REQUIRED,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int = REQUIRED,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Layout = None,
+) -> Tensor:
+    """The correlation of data with each of `num_filter` kernels, in 1, 2 or 3 dimensions.
+
+    data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+    """
+    stride, dilate, pad = _spatial("Convolution", data, kernel, stride, dilate, pad)
+    bias = _bias("Convolution", bias, no_bias)
+    expected = _convolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
+    _expect("Convolution", data, expected, weight=weight, bias=bias)
+    zeros = (0,) * len(kernel)
+    if not _channels_last(layout):
+        return torch.convolution(data, weight, bias, stride, pad, dilate, False, zeros, num_group)
+    x, w = data.movedim(-1, 1), weight.movedim(-1, 1)
+    y = torch.convolution(x, w, bias, stride, pad, dilate, False, zeros, num_group)
+    return y.movedim(1, -1)
+
+
+@Convolution.infer
+def _convolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
+    last = _channels_last(layout)
+    channels = data[-1 if last else 1] // num_group
+    inner = (*kernel, channels) if last else (channels, *kernel)
+    return {"weight": (num_filter, *inner)} | ({} if no_bias else {"bias": (num_filter,)})
+
+
+Convolution.takes(_weighted)
+
+
+@op
+def Deconvolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    kernel: Shape = REQUIRED,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    adj: Shape = (),
+    target_shape: Shape = (),
+    num_filter: int = REQUIRED,
+    num_group: int = 1,
+    workspace: int = 512,
+    no_bias: bool = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Layout = None,
+) -> Tensor:
+    """The transpose of Convolution: what its gradient does to the data.
+
+    data : (n, c, ...)      weight : (c, num_filter / num_group, *kernel)      bias : (num_filter,)
+
+    The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
+    which pad and adj then follow.
+    """
+    stride, dilate, pad = _spatial("Deconvolution", data, kernel, stride, dilate, pad)
+    bias = _bias("Deconvolution", bias, no_bias)
+    expected = _deconvolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
+    _expect("Deconvolution", data, expected, weight=weight, bias=bias)
+    last = _channels_last(layout)
+    x, w = (data.movedim(-1, 1), weight.movedim(-1, 1)) if last else (data, weight)
+    if target_shape:
+        pad, adj = _aimed(x.shape[2:], kernel, stride, dilate, target_shape)
+    adj = adj or (0,) * len(kernel)
+    y = torch.convolution(x, w, bias, stride, pad, dilate, True, adj, num_group)
+    return y.movedim(1, -1) if last else y
+
+
+def _aimed(size, kernel, stride, dilate, target_shape):
+    """The padding and adjustment that make a deconvolution give `target_shape`."""
+    most = [s * (i - 1) + d * (k - 1) + 1 for i, k, s, d in zip(size, kernel, stride, dilate)]
+    over = [m - t for m, t in zip(most, target_shape)]
+    if len(target_shape) != len(kernel) or min(over) < 0:
+        raise ArgumentError(
+            f"Deconvolution: target_shape is {target_shape}\n  expected at most {tuple(most)}"
+        )
+    return [(o + 1) // 2 for o in over], [o % 2 for o in over]
+
+
+@Deconvolution.infer
+def _deconvolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
+    last = _channels_last(layout)
+    filters = num_filter // num_group
+    inner = (*kernel, filters) if last else (filters, *kernel)
+    weight = (data[-1 if last else 1], *inner)
+    return {"weight": weight} | ({} if no_bias else {"bias": (num_filter,)})
+
+
+Deconvolution.takes(_weighted)
+
+
+@op
+def Pooling(
+    data: Tensor,
+    kernel: Shape = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: Shape = (),
+    pad: Shape = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
+) -> Tensor:
+    """The largest, the mean, the sum or the p-norm (Σxᵖ)^(1/p) of each window.
+
+    The output's size is (size + 2 pad - kernel) / stride + 1, rounded down by ``valid`` and up by
+    ``full``; by ``same`` it is size / stride, rounded up. `global_pool` has one window, of
+    everything. `count_include_pad` says whether the mean counts the padding.
+
+    data : (n, c, ...)
+    """
+    x = data.movedim(-1, 1) if _channels_last(layout) else data
+    if global_pool:
+        kernel, stride, pad, pooling_convention = tuple(x.shape[2:]), (), (), "valid"
+    stride, _, pad = _spatial("Pooling", x, kernel, stride, (), pad)
+    windows = [
+        Window(*sizes, pooling_convention) for sizes in zip(x.shape[2:], kernel, stride, pad)
+    ]
+    if pool_type == "lp":
+        y = _root(_sums(_power(x, p_value), windows), p_value)
+    elif pool_type == "avg":
+        y = _means(x, windows, count_include_pad is not False)
+    else:
+        y = _largest(x, windows) if pool_type == "max" else _sums(x, windows)
+    return y.movedim(1, -1) if _channels_last(layout) else y
+
+
+class Window:
+    """Where the windows of a pooling lie on one axis: padding before and after, and how many."""
+
+    def __init__(self, size, kernel, stride, pad, convention):
+        self.size, self.kernel, self.stride = size, kernel, stride
+        if kernel > size + 2 * pad or kernel < 1 or stride < 1 or pad >= kernel:
+            raise ShapeError(
+                f"Pooling: kernel is {kernel}, stride {stride}, pad {pad} for an axis of {size}\n"
+                "  expected a kernel that is larger than pad, and fits into the padded axis"
+            )
+        if convention == "same":
+            self.count = -(-size // stride)
+            total = max((self.count - 1) * stride + kernel - size, 0)
+            self.before, self.after = total // 2, total - total // 2
+        else:
+            rest = size + 2 * pad - kernel
+            self.count = (-(-rest // stride) if convention == "full" else rest // stride) + 1
+            self.before = self.after = pad
+        self.end = size + self.after  # what is padded beyond it, for `full`, is never counted
+        self.after += max((self.count - 1) * stride + kernel - size - self.before - self.after, 0)
+        self.plain = self.before == self.after <= kernel // 2  # PyTorch can pad this itself
+
+    def counted(self, with_padding):
+        """How many elements each window has, 1 where it has none."""
+        first, last = (-self.before, self.end) if with_padding else (0, self.size)
+        starts = [i * self.stride - self.before for i in range(self.count)]
+        return [max(min(s + self.kernel, last) - max(s, first), 1) for s in starts]
+
+
+def _pooled(function, x, windows, fill):
+    """function(x, kernel, stride, padding) in 2 or 3 dimensions, on x padded where it must be."""
+    kernel, stride = [w.kernel for w in windows], [w.stride for w in windows]
+    if all(w.plain for w in windows):
+        padding = [w.before for w in windows]
+    else:
+        padding = [0] * len(windows)
+        x = F.pad(x, [p for w in reversed(windows) for p in (w.before, w.after)], value=fill)
+    if len(windows) > 1:
+        return function(x, kernel, stride, padding)
+    return function(x.unsqueeze(2), (1, *kernel), (1, *stride), (0, *padding)).squeeze(2)
+
+
+def _largest(x, windows):
+    function = F.max_pool3d if len(windows) == 3 else F.max_pool2d
+    return _pooled(function, x, windows, torch.finfo(x.dtype).min)
+
+
+def _average(windows):
+    return F.avg_pool3d if len(windows) == 3 else F.avg_pool2d
+
+
+def _sums(x, windows):
+    function = _average(windows)
+    return _pooled(lambda *a: function(*a, divisor_override=1), x, windows, 0)
+
+
+def _means(x, windows, with_padding):
+    if all(w.plain for w in windows):
+        function = _average(windows)
+        return _pooled(lambda *a: function(*a, count_include_pad=with_padding), x, windows, 0)
+    y = _sums(x, windows)
+    for axis, window in enumerate(windows, 2):
+        shape = [1] * y.dim()
+        shape[axis] = window.count
+        y = y / y.new_tensor(window.counted(with_padding)).reshape(shape)
+    return y
+
+
+def _power(x, p):
+    if p not in (1, 2, 3):
+        raise ArgumentError(f"Pooling: p_value is {p}\n  expected 1, 2 or 3 with pool_type='lp'")
+    return x**p
+
+
+def _root(x, p):
+    """The p-th root of numbers of either sign, with gradient 0 at 0."""
+    if p == 1:
+        return x
+    safe = torch.where(x == 0, torch.ones_like(x), x)
+    return torch.where(x == 0, torch.zeros_like(x), safe.sign() * safe.abs() ** (1 / p))
+
+
+@op
+def UpSampling(
+    *data: Tensor,
+    scale: int = REQUIRED,
+    num_filter: int = 0,
+    sample_type: Literal["bilinear", "nearest"] = REQUIRED,
+    multi_input_mode: Literal["concat", "sum"] = "concat",
+    workspace: int = 512,
+) -> Tensor:
+    """Images (n, c, h, w) enlarged to (n, c, scale h, scale w).
+
+    nearest: each pixel is repeated; several inputs are brought to the size of the first and joined
+    along the channels, or added. bilinear: data and the weight of a Deconvolution, which
+    initializer.Bilinear fills, (num_filter, 1, kernel, kernel) with kernel 2 scale - scale mod 2.
+    """
+    if sample_type == "bilinear":
+        return _upsampled(*data, scale, num_filter)
+    size = [scale * s for s in data[0].shape[2:]]
+    for x in data:
+        added = multi_input_mode == "sum" and x.shape[:2] != data[0].shape[:2]
+        if x.dim() != 4 or added or any(s % own for s, own in zip(size, x.shape[2:])):
+            raise ShapeError(
+                f"UpSampling: data is {tuple(x.shape)} beside {tuple(data[0].shape)}\n"
+                f"  expected (n, c, h, w), h and w divisors of {tuple(size)}, one c to add"
+            )
+    images = [F.interpolate(x, size=size, mode="nearest") for x in data]
+    if len(images) == 1:
+        return images[0]
+    return torch.cat(images, 1) if multi_input_mode == "concat" else sum(images)
+
+
+def _upsampled(data, weight, scale, num_filter):
+    size = 2 * scale - scale % 2
+    return Deconvolution.run(
+        data,
+        weight,
+        kernel=(size, size),
+        stride=(scale, scale),
+        pad=(scale // 2,) * 2,
+        num_filter=num_filter,
+        num_group=num_filter,
+    )

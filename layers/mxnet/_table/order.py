@@ -1,0 +1,66 @@
+"""Sorting along an axis; without one (None) the array is flattened first."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from .._attribute import DType
+from .._op import Tensor, constant, op, zeros
+from ..base import ArgumentError
+
+
+@op
+def sort(data: Tensor, axis: int | None = -1, is_ascend: bool = True) -> Tensor:
+    """The values in order."""
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    return torch.sort(data, axis, not is_ascend).values
+
+
+@op
+def argsort(
+    data: Tensor, axis: int | None = -1, is_ascend: bool = True, dtype: DType = torch.float32
+) -> Tensor:
+    """The indices that bring the values in order."""
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    return torch.argsort(data, axis, not is_ascend).to(dtype)
+
+
+argsort.grad(zeros)
+
+
+@op
+def topk(
+    data: Tensor,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: DType = torch.float32,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The k largest values along an axis, or the smallest with `is_ascend`; all where k is 0.
+
+    Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
+    """
+    shape = data.shape
+    if axis is None:
+        data, axis = data.reshape(-1), 0
+    count = data.shape[axis]
+    if not 0 <= k <= count:
+        raise ArgumentError(f"topk: k is {k}, axis {axis} of data {tuple(shape)} has {count}")
+    value, index = torch.topk(data, k or count, axis, not is_ascend)
+    if ret_typ == "value":
+        return value
+    if ret_typ == "both":
+        return value, constant(index.to(dtype), data)
+    if ret_typ == "indices":
+        return constant(index.to(dtype), data)
+    return constant(torch.zeros_like(data).scatter_(axis, index, 1).reshape(shape), data)
+
+
+@topk.gives
+def _(ret_typ):
+    return 2 if ret_typ == "both" else 1

@@ -1,0 +1,167 @@
+"""Random draws, from PyTorch's generator of the device.
+
+`_random_x` takes numbers and gives an array of `shape`; `_sample_x` takes arrays and draws `shape`
+for each of their elements; `_random_x_like` gives an array of the shape and dtype of `data`.
+"""
+
+from __future__ import annotations
+
+from inspect import Parameter, Signature
+
+import torch
+
+from .._attribute import DType, Shape
+from .._op import REQUIRED, Tensor, constant, family, op, zeros
+
+
+def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
+    """Register the three forms of `draw(y, *parameters)`, which fills y and returns it.
+
+    numbers : the parameters of `_random_x` and their defaults; arrays : their names in `_sample_x`.
+    """
+    arrays = arrays or tuple(numbers)
+
+    def random(draw):
+        def row(*, shape=None, ctx="", dtype=None, device=None, **given):
+            y = torch.empty(shape or (1,), dtype=dtype or torch.float32, device=device)
+            return draw(y, *(numbers | given).values())
+
+        return _signed(row, [], numbers, shape=(Shape | None, None), ctx=(str, ""), dtype=_DTYPE)
+
+    def like(draw):
+        def row(data, **given):
+            return draw(torch.empty_like(data), *(numbers | given).values())
+
+        return _signed(row, ["data"], numbers)
+
+    def sample(draw):
+        def row(*given, shape=(), dtype=None):
+            size = given[0].shape + shape
+            y = torch.empty(size, dtype=dtype or torch.float32, device=given[0].device)
+            return draw(y, *[p.reshape(p.shape + (1,) * len(shape)) for p in given])
+
+        return _signed(row, arrays, {}, shape=(Shape, ()), dtype=_DTYPE)
+
+    family(random, draw, f"_random_{name}", f"Draws {doc}.", f"random_{name}", *aliases)
+    family(like, draw, f"_random_{name}_like", f"Draws {doc}, in the shape of data.").grad(zeros)
+    text = f"For each element of the parameters, `shape` draws {doc}."
+    family(sample, draw, f"_sample_{name}", text, f"sample_{name}").grad(zeros)
+
+
+_DTYPE = (DType | None, None)
+
+
+def _signed(row, tensors, numbers, **attributes):
+    """The row with the signature that these parameters make."""
+    attributes = {n: (type(default), default) for n, default in numbers.items()} | attributes
+    place = Parameter.POSITIONAL_OR_KEYWORD
+    inputs = [Parameter(name, place, annotation="Tensor") for name in tensors]
+    rest = [Parameter(n, place, annotation=a, default=d) for n, (a, d) in attributes.items()]
+    supplied = [] if tensors else [Parameter("device", Parameter.KEYWORD_ONLY)]
+    row.__signature__ = Signature([*inputs, *rest, *supplied])
+    row.__annotations__ = {n: a for n, (a, _) in attributes.items()}
+    return row
+
+
+def _uniform(y, low, high):
+    return y.uniform_().mul_(high - low).add_(low)
+
+
+def _normal(y, loc, scale):
+    return y.normal_().mul_(scale).add_(loc)
+
+
+def _exponential(y, lam):
+    return y.exponential_().div_(lam)
+
+
+def _gamma(y, alpha, beta):
+    return y.copy_(torch._standard_gamma(_spread(alpha, y))).mul_(beta)
+
+
+def _poisson(y, lam):
+    return y.copy_(torch.poisson(_spread(lam, y)))
+
+
+def _negative_binomial(y, k, p):
+    return _poisson(y, torch._standard_gamma(_spread(k, y)) * ((1 - p) / p))
+
+
+def _generalized_negative_binomial(y, mu, alpha):
+    return _poisson(y, torch._standard_gamma(_spread(1 / alpha, y)) * (mu * alpha))
+
+
+def _spread(parameter, y):
+    """A parameter for each element of y, in a dtype that PyTorch draws in."""
+    dtype = torch.float64 if y.dtype is torch.float64 else torch.float32
+    return torch.as_tensor(parameter, dtype=dtype, device=y.device).expand(y.shape).contiguous()
+
+
+distribution("uniform", _uniform, "uniform on [low, high)", aliases=("uniform",), low=0.0, high=1.0)
+distribution(
+    "normal",
+    _normal,
+    "from the normal distribution with mean loc (mu) and deviation scale (sigma)",
+    ("mu", "sigma"),
+    ("normal",),
+    loc=0.0,
+    scale=1.0,
+)
+distribution("exponential", _exponential, "with density λ exp(-λy), mean 1 / λ", lam=1.0)
+distribution("gamma", _gamma, "of shape alpha and scale beta, mean αβ", alpha=1.0, beta=1.0)
+distribution("poisson", _poisson, "counts with mean λ", lam=1.0)
+distribution(
+    "negative_binomial",
+    _negative_binomial,
+    "the failures before the k-th success, each with probability p",
+    k=1,
+    p=1.0,
+)
+distribution(
+    "generalized_negative_binomial",
+    _generalized_negative_binomial,
+    "counts with mean μ and variance μ + αμ²",
+    mu=1.0,
+    alpha=1.0,
+)
+
+
+@op("random_randint")
+def _random_randint(
+    low: int = REQUIRED,
+    high: int = REQUIRED,
+    shape: Shape | None = None,
+    ctx: str = "",
+    dtype: DType | None = None,
+    *,
+    device,
+) -> Tensor:
+    """Integers, each from low to high - 1 as likely; int32 where no dtype is given."""
+    return torch.randint(low, high, shape or (1,), dtype=dtype or torch.int32, device=device)
+
+
+@op("sample_multinomial")
+def _sample_multinomial(
+    data: Tensor, shape: Shape = (), get_prob: bool = False, dtype: DType = torch.int32
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Indices drawn with the probabilities in the last axis of data; `shape` of them for each row.
+
+    With `get_prob` also the logarithms of their probabilities, whose gradient is that of data.
+    """
+    rows = data.reshape(-1, data.shape[-1])
+    count = torch.Size(shape).numel()
+    drawn = torch.multinomial(rows.detach(), count, replacement=True)
+    size = data.shape[:-1] + shape or (1,)
+    index = constant(drawn.to(dtype).reshape(size), data)
+    return (index, torch.log(rows.gather(1, drawn)).reshape(size)) if get_prob else index
+
+
+@_sample_multinomial.gives
+def _(get_prob):
+    return 2 if get_prob else 1
+
+
+@op("shuffle")
+def _shuffle(data: Tensor) -> Tensor:
+    """The same rows in random order."""
+    return data[torch.randperm(data.shape[0], device=data.device)]

@@ -1,0 +1,171 @@
+"""Over axes: sums, means, extremes, norms.
+
+`axis` is one axis, several, or None for all; `exclude` takes the others instead; `keepdims` leaves
+the axes with size 1. What is reduced to one number has the shape (1,).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from .._attribute import Axis, DType
+from .._op import Tensor, family, op, zeros
+from ..base import ArgumentError
+
+
+def reduce(name, function, doc, *aliases, **rules):
+    """Register y = function(data, axes, keepdims)."""
+
+    def template(function):
+        def row(
+            data: Tensor, axis: Axis = None, keepdims: bool = False, exclude: bool = False
+        ) -> Tensor:
+            y = function(data, axes(data, axis, exclude), keepdims)
+            return y if y.dim() else y.reshape(1)
+
+        return row
+
+    return family(template, function, name, doc, *aliases, **rules)
+
+
+def axes(data, axis, exclude=False):
+    """The axes to reduce over, as a tuple."""
+    if not axis:
+        return tuple(range(data.dim()))
+    if exclude:
+        count = data.dim()
+        kept = {a % count for a in axis}
+        return tuple(a for a in range(count) if a not in kept)
+    return axis
+
+
+def _sum(x, axes, keepdims):
+    return torch.sum(x, axes, keepdims, dtype=x.dtype)
+
+
+def _mean(x, axes, keepdims):
+    if x.is_floating_point():
+        return torch.mean(x, axes, keepdims)
+    return torch.mean(x, axes, keepdims, dtype=torch.float64).to(x.dtype)
+
+
+def _nansum(x, axes, keepdims):
+    return torch.nansum(x, axes, keepdims, dtype=x.dtype)
+
+
+def _prod(x, axes, keepdims):
+    axes = sorted((a % x.dim() for a in axes), reverse=True)
+    for axis in axes:
+        x = torch.prod(x, axis, keepdims, dtype=x.dtype)
+    return x
+
+
+def _nanprod(x, axes, keepdims):
+    return _prod(torch.where(torch.isnan(x), torch.ones_like(x), x), axes, keepdims)
+
+
+reduce("sum", _sum, "The sum over axes.", "sum_axis")
+reduce("mean", _mean, "The mean over axes.")
+reduce("prod", _prod, "The product over axes.")
+reduce("nansum", _nansum, "The sum over axes, NaN taken as 0.")
+reduce("nanprod", _nanprod, "The product over axes, NaN taken as 1.")
+maximum = reduce("max", torch.amax, "The largest value over axes.", "max_axis")
+minimum = reduce("min", torch.amin, "The smallest value over axes.", "min_axis")
+
+
+@maximum.grad
+@minimum.grad
+def _(dy, y, data, axis, exclude):  # each of the equal ones takes it all
+    shape = list(data.shape)
+    for a in axes(data, axis, exclude):
+        shape[a] = 1
+    return dy.reshape(shape) * (data == y.reshape(shape))
+
+
+@op
+def norm(
+    data: Tensor,
+    ord: int = 2,
+    axis: Axis = None,
+    out_dtype: DType | None = None,
+    keepdims: bool = False,
+) -> Tensor:
+    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
+    if ord not in (1, 2):
+        raise ArgumentError(f"norm: ord is {ord}\n  expected 1 or 2")
+    x = data if data.is_floating_point() else data.double()
+    y = torch.linalg.vector_norm(x, ord, axes(data, axis), keepdims)
+    y = y.to(out_dtype or data.dtype)
+    return y if y.dim() else y.reshape(1)
+
+
+def _argument(function, data, axis, keepdims):
+    if axis is None:
+        y = function(data).reshape([1] * data.dim() if keepdims else 1)
+    else:
+        y = function(data, axis, keepdims)
+    y = y.to(data.dtype)
+    return y if y.dim() else y.reshape(1)
+
+
+@op
+def argmax(data: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The index of the largest value along an axis, the first of equal ones, in data's dtype.
+
+    Without an axis the index into the flattened array.
+    """
+    return _argument(torch.argmax, data, axis, keepdims)
+
+
+@op
+def argmin(data: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
+    """The index of the smallest value along an axis, the first of equal ones, in data's dtype.
+
+    Without an axis the index into the flattened array.
+    """
+    return _argument(torch.argmin, data, axis, keepdims)
+
+
+@op
+def argmax_channel(data: Tensor) -> Tensor:
+    """The index of the largest value along axis 1."""
+    return _argument(torch.argmax, data, 1, False)
+
+
+argmax.grad(zeros)
+argmin.grad(zeros)
+argmax_channel.grad(zeros)
+
+
+@op
+def L2Normalization(
+    data: Tensor, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
+) -> Tensor:
+    """x / √(Σx² + eps), the sum over all of a sample, over its channels, or over each channel.
+
+    data : (batch, channel, ...)
+    """
+    over = {"instance": range(1, data.dim()), "channel": (1,), "spatial": range(2, data.dim())}
+    if mode != "instance" and data.dim() < 3:
+        raise ArgumentError(
+            f"L2Normalization: mode is {mode!r}, data is {tuple(data.shape)}\n"
+            "  expected data (batch, channel, ...) of 3 axes or more"
+        )
+    square = torch.sum(data * data, tuple(over[mode]), True)
+    return data / torch.sqrt(square + eps)
+
+
+@op
+def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
+    """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+    var, mean = torch.var_mean(
+        data, axes or tuple(range(data.dim())), correction=0, keepdim=keepdims
+    )
+    return (mean, var) if mean.dim() else (mean.reshape(1), var.reshape(1))
+
+
+@moments.gives
+def _():
+    return 2

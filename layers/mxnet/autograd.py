@@ -1,0 +1,382 @@
+"""Recording and differentiating, on PyTorch's autograd.
+
+Two switches, each its own for every thread: *recording* (remember what is computed) and
+*training* (what Dropout and BatchNorm look at). PyTorch's grad mode follows the first.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import torch
+from torch.autograd.graph import _engine_run_backward
+
+from .base import ArgumentError, MXNetError, RecordingError
+
+__all__ = [
+    "Function",
+    "backward",
+    "get_symbol",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+_set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
+
+
+class _State(threading.local):
+    recording = False
+    training = False
+    differentiating = False  # inside a gradient that is itself to be differentiated
+
+
+state = _State()
+
+
+class _Scope:
+    """Sets one or both switches inside a `with` statement, or around a function."""
+
+    def __init__(self, recording: bool | None, training: bool | None):
+        self._asked = recording, training
+        self._before: list[tuple[bool, bool, bool]] = []
+
+    def __enter__(self) -> None:
+        recording, training = self._asked
+        self._before.append((state.recording, state.training, torch.is_grad_enabled()))
+        if recording is not None:
+            set_recording(recording)
+        if training is not None:
+            state.training = training
+
+    def __exit__(self, *_) -> None:
+        state.recording, state.training, enabled = self._before.pop()
+        _set_grad_enabled(enabled)
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Switch recording; returns what it was."""
+    before, state.recording = state.recording, bool(is_recording)
+    _set_grad_enabled(state.recording)
+    return before
+
+
+def set_training(train_mode: bool) -> bool:
+    """Switch training; returns what it was."""
+    before, state.training = state.training, bool(train_mode)
+    return before
+
+
+def is_recording() -> bool:
+    """Whether what is computed now is remembered for `backward`."""
+    return state.recording
+
+
+def is_training() -> bool:
+    """Whether Dropout drops and BatchNorm learns its statistics now."""
+    return state.training
+
+
+def record(train_mode: bool = True) -> _Scope:
+    """``with record():`` remember what is computed, and train."""
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> _Scope:
+    """``with pause():`` inside `record`, compute without remembering."""
+    return _Scope(False, train_mode)
+
+
+def train_mode() -> _Scope:
+    """``with train_mode():`` train, whether recorded or not."""
+    return _Scope(None, True)
+
+
+def predict_mode() -> _Scope:
+    """``with predict_mode():`` predict, whether recorded or not."""
+    return _Scope(None, False)
+
+
+class inside:  # noqa: N801 - reads as a statement
+    """``with inside(...)``: the code of a user's operator runs, on the context of its inputs.
+
+    It is not recorded, unless it is a gradient that is itself to be differentiated.
+    """
+
+    __slots__ = ("_before", "_context", "_differentiable", "_training")
+
+    def __init__(self, context, training: bool, differentiable: bool = False):
+        self._context, self._training, self._differentiable = context, training, differentiable
+
+    def __enter__(self) -> None:
+        self._before = (
+            state.recording,
+            state.training,
+            state.differentiating,
+            torch.is_grad_enabled(),
+        )
+        state.recording = state.differentiating = self._differentiable
+        state.training = self._training
+        _set_grad_enabled(self._differentiable)
+        self._context.__enter__()
+
+    def __exit__(self, *_) -> None:
+        self._context.__exit__()
+        state.recording, state.training, state.differentiating, enabled = self._before
+        _set_grad_enabled(enabled)
+
+
+def leave(tensor: torch.Tensor) -> None:
+    """Values leave what is recorded, for NumPy: wrong where the gradient is to be differentiated."""
+    if state.differentiating:
+        raise RecordingError(
+            "a second derivative through asnumpy(), which autograd cannot see through\n"
+            "  expected a gradient written in nd"
+        )
+
+
+class Leaf:
+    """What a marked array carries: where its gradient goes, and how."""
+
+    __slots__ = ("fresh", "grad", "req")
+
+    def __init__(self, grad, req: str):
+        self.grad, self.req, self.fresh = grad, req, False
+
+    def collect(self, tensor: torch.Tensor) -> None:
+        """PyTorch has summed up a gradient for `tensor`: move it into the gradient array."""
+        given, tensor.grad = tensor.grad, None
+        if given is None:  # all that depends on it is constant almost everywhere
+            given = torch.zeros_like(tensor, requires_grad=False)
+        if self.req == "add":
+            self.grad._writable().add_(given)
+        else:
+            self.grad._replace(given, lent=True)  # an operator may have kept what it gave
+        self.fresh = True
+
+
+def mark(array, grad, req: str) -> None:
+    """Make an array a variable whose gradient goes to `grad`."""
+    if req not in ("write", "add", "null"):
+        raise ArgumentError(f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'")
+    tensor = array._tensor.detach()
+    leaf = Leaf(grad, req)
+    if req != "null" and tensor.is_floating_point():
+        tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
+    array._tensor, array._leaf = tensor, leaf
+
+
+def mark_variables(variables, gradients, grad_reqs="write") -> None:
+    """Mark arrays as variables, each with the array that receives its gradient.
+
+    Parameters
+    ----------
+    variables, gradients : NDArray or list of NDArray
+    grad_reqs : {'write', 'add', 'null'} or list of them
+    """
+    variables, gradients = _listed(variables), _listed(gradients)
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    if not len(variables) == len(gradients) == len(grad_reqs):
+        raise ArgumentError(
+            f"mark_variables: {len(variables)} variables, {len(gradients)} gradients, "
+            f"{len(grad_reqs)} grad_reqs\n  expected as many of each"
+        )
+    for variable, gradient, req in zip(variables, gradients, grad_reqs):
+        if variable.shape != gradient.shape:
+            raise ArgumentError(
+                f"mark_variables: the gradient is {gradient.shape}\n  expected {variable.shape}"
+            )
+        mark(variable, gradient, req)
+
+
+def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: bool = True) -> None:
+    """Compute the gradients of all variables that `heads` were computed from.
+
+    Parameters
+    ----------
+    heads : NDArray or list of NDArray
+    head_grads : NDArray or list of NDArray or None, optional
+        Gradients with respect to the heads; ones where None.
+    retain_graph : bool
+        Keep what was recorded, to go back a second time.
+    train_mode : bool
+        Whether operators compute the gradients as for training.
+
+    Raises
+    ------
+    RecordingError
+        Nothing was recorded for a head, or it is used up by an earlier `backward`.
+    """
+    tensors, gradients = _heads(heads, head_grads)
+    with _Scope(None, train_mode):
+        _run(_go_back, tensors, gradients, retain_graph)
+
+
+def grad(
+    heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True
+):
+    """Gradients of `heads` with respect to `variables`, returned and not stored.
+
+    Parameters
+    ----------
+    heads, variables : NDArray or list of NDArray
+    head_grads : NDArray or list of NDArray or None, optional
+    retain_graph : bool, optional
+        As for `backward`; by default what `create_graph` is.
+    create_graph : bool
+        Record the computation of the gradients too, for gradients of gradients.
+    train_mode : bool
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        In the shapes of `variables`; one array when `variables` is one.
+    """
+    from .ndarray import NDArray
+
+    listed = _listed(variables)
+    tensors, gradients = _heads(heads, head_grads)
+    with _Scope(True if create_graph else None, train_mode):
+        found = _run(
+            torch.autograd.grad,
+            tensors,
+            [v._tensor for v in listed],
+            gradients,
+            retain_graph=retain_graph,
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+    results = []
+    for i, (value, variable) in enumerate(zip(found, listed)):
+        if value is None:
+            if not _depend(tensors, variable._tensor):
+                raise RecordingError(
+                    f"grad: the heads do not depend on variable {i} of {len(listed)}"
+                )
+            value = torch.zeros_like(variable._tensor, requires_grad=False)
+        results.append(NDArray(value, variable._context))
+    return results if isinstance(variables, (list, tuple)) else results[0]
+
+
+def _listed(arrays) -> list:
+    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+
+
+def _heads(heads, head_grads) -> tuple[list, list]:
+    heads = _listed(heads)
+    given = _listed(head_grads) if head_grads is not None else [None] * len(heads)
+    if len(given) != len(heads):
+        raise ArgumentError(
+            f"backward: {len(given)} head_grads for {len(heads)} heads\n  expected as many of each"
+        )
+    tensors, gradients = [], []
+    for head, gradient in zip(heads, given):
+        if not head._tensor.requires_grad:
+            raise RecordingError(
+                f"backward: the head {head.shape} was not recorded, or used no array with a gradient"
+                "\n  expected it to be computed inside autograd.record() from arrays with attach_grad()"
+            )
+        if gradient is not None and gradient.shape != head.shape:
+            raise ArgumentError(
+                f"backward: the head gradient is {gradient.shape}\n  expected {head.shape}"
+            )
+        tensors.append(head._tensor)
+        gradients.append(torch.ones_like(head._tensor) if gradient is None else gradient._tensor)
+    return tensors, gradients
+
+
+def _depend(heads: list[torch.Tensor], variable: torch.Tensor) -> bool:
+    """Whether the heads were computed from the variable, be it in a way that is constant."""
+    target = torch.autograd.graph.get_gradient_edge(variable).node
+    nodes, seen = [head.grad_fn for head in heads], set()
+    while nodes:
+        node = nodes.pop()
+        if node is target:
+            return True
+        if node is not None and node not in seen:
+            seen.add(node)
+            nodes += [behind for behind, _ in node.next_functions]
+    return False
+
+
+def _run(function, *args, **kwargs):
+    try:
+        return function(*args, **kwargs)
+    except RuntimeError as error:
+        text = str(error)
+        if "second time" in text:
+            raise RecordingError(
+                "backward: what was recorded is used up\n"
+                "  expected retain_graph=True at the first backward, to go back a second time"
+            ) from error
+        if "inplace operation" in text:
+            raise RecordingError(
+                "backward: an array was overwritten after it was used in the recorded computation\n"
+                f"  expected it to keep its value until backward; PyTorch says: {text.split(chr(10))[0]}"
+            ) from error
+        if type(error) is RuntimeError:
+            raise MXNetError(f"backward: {text}") from error
+        raise
+
+
+def _go_back(tensors: list, gradients: list, retain_graph: bool) -> None:
+    # torch.autograd.backward without its checks, which are made above: half of its cost.
+    _engine_run_backward(
+        tuple(tensors),
+        tuple(gradients),
+        retain_graph,
+        False,
+        (),
+        allow_unreachable=True,
+        accumulate_grad=True,
+    )
+
+
+def get_symbol(x):
+    """The recorded computation as a Symbol is not kept; hybridize the block instead."""
+    from .base import UnsupportedError
+
+    raise UnsupportedError("get_symbol: not supported\n  a hybridized block has the graph: export()")
+
+
+class Function:
+    """A differentiable function with a gradient of one's own; for one call.
+
+    Subclasses define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on NDArrays;
+    `backward` returns one NDArray per input. `save_for_backward` keeps arrays, `saved_tensors`
+    gives them back.
+    """
+
+    _used = False
+    saved_tensors = ()
+
+    def save_for_backward(self, *args) -> None:
+        """Keep arrays for `backward`."""
+        self.saved_tensors = args
+
+    def forward(self, *inputs):
+        """The outputs: an NDArray or a tuple of them."""
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, *output_grads):
+        """The gradients of the inputs: an NDArray, or one for each input."""
+        raise NotImplementedError(f"{type(self).__name__}.backward")
+
+    def __call__(self, *inputs):
+        from ._operator import call_function
+
+        if self._used:
+            raise MXNetError(
+                f"{type(self).__name__}: this instance was called before\n"
+                "  expected a new instance for each call"
+            )
+        self._used = True
+        return call_function(self, inputs)

@@ -1,0 +1,23 @@
+"""Gluon: networks as objects that own their parameters."""
+
+from . import block, loss, nn, parameter, trainer, utils
+from .block import Block, HybridBlock, SymbolBlock
+from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
+from .trainer import Trainer
+
+__all__ = [
+    "Block",
+    "Constant",
+    "DeferredInitializationError",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "Trainer",
+    "block",
+    "loss",
+    "nn",
+    "parameter",
+    "trainer",
+    "utils",
+]

@@ -1,0 +1,71 @@
+"""Inputs and outputs of blocks: arrays in nested lists."""
+
+from __future__ import annotations
+
+from ..base import MXNetError
+from ..context import Context
+from ..ndarray import NDArray
+
+
+class BlockError(MXNetError, ValueError):
+    """A block was called with, or made of, what it cannot take."""
+
+
+def first_context(*inputs) -> Context:
+    """The context of the first array in nested inputs.
+
+    Raises
+    ------
+    BlockError
+        There is none.
+    """
+    for value in _leaves(inputs):
+        if isinstance(value, NDArray):
+            return value.context
+    given = ", ".join(type(value).__name__ for value in inputs)
+    raise BlockError(
+        f"a HybridBlock was called with ({given})\n"
+        "  expected at least one NDArray; nd.array(...) makes one"
+    )
+
+
+def _leaves(value):
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
+
+
+def _flatten(args, inout_str: str):
+    """Nested arrays as a list, and how they were nested: 0 an array, -1 None, or a list."""
+    if isinstance(args, NDArray):
+        return [args], 0
+    if args is None:
+        return [None], -1
+    if not isinstance(args, (list, tuple)):
+        raise BlockError(
+            f"a hybridized block: the {inout_str} has {args!r} ({type(args).__name__})\n"
+            "  expected NDArrays, None, or nested lists of them"
+        )
+    flat, formats = [], []
+    for item in args:
+        items, item_format = _flatten(item, inout_str)
+        flat += items
+        formats.append(item_format)
+    return flat, formats
+
+
+def _regroup(args: list, fmt):
+    """The inverse of `_flatten`: nested as before; a number n > 0 takes a list of n."""
+    rest = iter(args)
+
+    def take(fmt):
+        if isinstance(fmt, list):
+            return [take(item) for item in fmt]
+        values = [next(rest) for _ in range(max(abs(fmt), 1))]
+        if fmt == -1 and values[0] is not None:
+            raise BlockError(f"a hybridized block: an input was None and is {values[0]!r} now")
+        return values if fmt > 0 else values[0]
+
+    return take(fmt)

@@ -1,0 +1,50 @@
+"""How blocks get their prefixes, and their parameters their names."""
+
+from __future__ import annotations
+
+import threading
+
+from .. import name
+from .parameter import ParameterDict
+
+
+class _Scopes(threading.local):
+    def __init__(self):
+        self.stack = []
+
+
+_scopes = _Scopes()  # of the Blocks that are being made
+
+
+class _BlockScope:
+    """What `with block.name_scope()` names: the children and parameters made inside."""
+
+    def __init__(self, prefix: str, params: ParameterDict, transparent: bool):
+        self._prefix, self._params, self._transparent = prefix, params, transparent
+        self._names = name.NameManager()
+
+    def __enter__(self) -> _BlockScope:
+        if not self._transparent:
+            _scopes.stack.append(self)
+            name.Prefix(self._prefix).__enter__()
+        return self
+
+    def __exit__(self, *_) -> None:
+        if not self._transparent:
+            name.NameManager._current.stack.pop()
+            _scopes.stack.pop()
+
+
+def named(prefix: str | None, params: ParameterDict | None, hint: str):
+    """The prefix and the parameters of a Block that is made in the present scope."""
+    scope = _scopes.stack[-1] if _scopes.stack else None
+    if prefix is None:
+        names = scope._names if scope else name.NameManager._current.value
+        prefix = names.get(None, hint) + "_"
+    if params is not None:
+        params = ParameterDict(params.prefix, params)
+    elif scope:
+        params = ParameterDict(scope._params.prefix + prefix, scope._params._shared)
+    else:
+        params = ParameterDict(prefix)
+    return (scope._prefix if scope else "") + prefix, params

@@ -1,0 +1,481 @@
+"""Blocks: what a network is made of."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import autograd, ndarray
+from ..base import ArgumentError, UnsupportedError
+from ..context import _stack as contexts
+from ..ndarray import NDArray
+from ._load import fill, full_names, read
+from ._nest import BlockError, first_context
+from ._nest import _flatten as _flatten  # programs import these two from here
+from ._nest import _regroup as _regroup
+from ._scope import _BlockScope, named
+from ._summary import summary
+from ._where import locate
+from .parameter import DeferredInitializationError, Parameter, ParameterDict, ParameterError
+
+__all__ = ["Block", "HybridBlock", "SymbolBlock"]
+
+
+class HookHandle:
+    """What registering a hook returns: `detach` takes the hook away again.
+
+    In a ``with`` statement that happens at its end.
+    """
+
+    def __init__(self, hooks: dict, hook: Callable):
+        self._hooks, self._key = hooks, object()
+        hooks[self._key] = hook
+
+    def detach(self) -> None:
+        """Take the hook away; a second time does nothing."""
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.detach()
+
+
+class Block:
+    """The base of all layers and networks.
+
+    A subclass makes its children and parameters in ``__init__``, inside ``with
+    self.name_scope():``, and defines ``forward(self, x, ...)``. Children and parameters that are
+    assigned to attributes are registered.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Put before the names of its parameters and children; by default the class and a number.
+    params : ParameterDict, optional
+        Parameters of another block to share, by their names.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        self._prefix, self._params = named(prefix, params, self._alias())
+        self._scope = _BlockScope(self._prefix, self._params, prefix == "")
+        self._children: dict[str, Block] = {}
+        self._reg_params: dict[str, Parameter] = {}
+        self._forward_hooks: dict[object, Callable] = {}
+        self._forward_pre_hooks: dict[object, Callable] = {}
+
+    def _alias(self) -> str:
+        """What the block is named after."""
+        return type(self).__name__.lower()
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f"  ({n}): {indented(child)}" for n, child in self._children.items())
+        return f"{type(self).__name__}(\n{rows}\n)"
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if isinstance(value, (Block, Parameter)) or key in self.__dict__:
+            if "_children" not in self.__dict__:
+                raise AttributeError(
+                    f"{type(self).__name__}: attribute {key!r} is set too early\n"
+                    "  expected super().__init__(**kwargs) before it"
+                )
+            there = self.__dict__.get(key)
+            if isinstance(there, (Block, Parameter)) and not isinstance(value, type(there)):
+                raise ArgumentError(
+                    f"{type(self).__name__}: attribute {key!r} is set to a {type(value).__name__}"
+                    f"\n  expected a {type(there).__name__}"
+                )
+            if isinstance(value, Block):
+                self.register_child(value, key)
+            elif isinstance(value, Parameter):
+                self._register_parameter(value, key)
+        super().__setattr__(key, value)
+
+    def _register_parameter(self, parameter: Parameter, key: str) -> None:
+        if self._reg_params.get(key, parameter) is not parameter:
+            raise ParameterError(
+                f"{type(self).__name__}: attribute {key!r} is another Parameter already\n"
+                "  expected params=other.params where a block is made, to share parameters"
+            )
+        self._reg_params[key] = parameter
+
+    # What it owns
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its parameters and children begin with."""
+        return self._prefix
+
+    @property
+    def name(self) -> str:
+        """The prefix without the underscore at its end."""
+        return self._prefix.removesuffix("_")
+
+    @property
+    def params(self) -> ParameterDict:
+        """Its own parameters, without those of its children."""
+        return self._params
+
+    def name_scope(self) -> _BlockScope:
+        """``with self.name_scope():`` what is made inside is named after this block."""
+        return self._scope
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a block a child; by default its name is its number.
+
+        Raises
+        ------
+        BlockError
+            It is no Block.
+        """
+        if not isinstance(block, Block):
+            raise BlockError(f"{type(self).__name__}: a child is {block!r}\n  expected a Block")
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def collect_params(self, select: str | None = None) -> ParameterDict:
+        """Its parameters and those of all children, by full names.
+
+        Parameters
+        ----------
+        select : str, optional
+            A regular expression that the beginning of a name must match: ``'.*weight'``.
+        """
+        self._warn_of_unregistered_blocks()
+        pattern = re.compile(select or "")
+        found = ParameterDict(self._params.prefix)
+        found._params = {key: p for key, p in self._params.items() if pattern.match(key)}
+        for child in self._children.values():
+            found.update(child.collect_params(select))
+        return found
+
+    def _warn_of_unregistered_blocks(self) -> None:
+        children = {id(child) for child in self._children.values()}
+        for key, value in self.__dict__.items():
+            if isinstance(value, (list, tuple, dict)) and key not in _OWN:
+                if any(id(block) not in children for block in _blocks_in(value)):
+                    warnings.warn(
+                        f"{type(self).__name__}.{key} is an unregistered container with Blocks\n"
+                        "  expected register_child(), or a Sequential or HybridSequential",
+                        stacklevel=3,
+                    )
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """All parameters by structural names: ``features.0.weight``."""
+        prefix += "." if prefix else ""
+        found = {prefix + key: parameter for key, parameter in self._reg_params.items()}
+        for key, child in self._children.items():
+            found |= child._collect_params_with_prefix(prefix + key)
+        return found
+
+    # Files
+
+    def save_parameters(self, filename, deduplicate: bool = False) -> None:
+        """Save all parameters under structural names, such as ``features.0.weight``.
+
+        Parameters
+        ----------
+        filename : path
+        deduplicate : bool
+            Write a parameter that is shared once, not once for each of its names.
+
+        Raises
+        ------
+        ParameterError, DeferredInitializationError
+            A parameter is not initialized.
+        """
+        parameters = self._collect_params_with_prefix()
+        if deduplicate:  # under the last name of each, as MXNet
+            names = {id(parameter): key for key, parameter in parameters.items()}
+            parameters = {key: parameters[key] for key in names.values()}
+        ndarray.save(filename, {key: p._reduce() for key, p in parameters.items()})
+
+    def load_parameters(
+        self,
+        filename,
+        ctx=None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Load what `save_parameters`, `export`, `collect_params().save` or MXNet saved.
+
+        Parameters
+        ----------
+        filename : path
+        ctx : Context or list of Context, optional
+            For parameters that are not initialized yet; by default the CPU.
+        allow_missing, ignore_extra : bool
+            Leave parameters alone that the file has not; leave out what only the file has.
+        cast_dtype : bool
+            Convert values of another dtype, else they are an error.
+        dtype_source : {'current', 'saved'}
+            Convert the values to the parameter's dtype, or the parameter to theirs.
+
+        Raises
+        ------
+        ParameterError
+            Names, shapes or dtypes do not fit: then no parameter is changed.
+        """
+        values, parameters = read(filename), self._collect_params_with_prefix()
+        if not any("." in key or key in parameters for key in values):
+            parameters = self.collect_params()
+            values = full_names(values, parameters, self.prefix)
+        source = f"file {str(filename)!r}"
+        fill(parameters, values, source, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+
+    def save_params(self, filename) -> None:
+        """Old: save all parameters under full names without the prefix of this block."""
+        warnings.warn("save_params is deprecated: use save_parameters", stacklevel=2)
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_params(
+        self, filename, ctx=None, allow_missing: bool = False, ignore_extra: bool = False
+    ) -> None:
+        """Old: `load_parameters`."""
+        warnings.warn("load_params is deprecated: use load_parameters", stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    # What is done to all of it
+
+    def apply(self, fn: Callable[[Block], Any]) -> Block:
+        """Call ``fn(block)`` for all children, recursively, then for this block; returns it."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def initialize(
+        self, init=None, ctx=None, verbose: bool = False, force_reinit: bool = False
+    ) -> None:
+        """Initialize all parameters: see `ParameterDict.initialize`."""
+        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+
+    def hybridize(self, active: bool = True, **kwargs) -> None:
+        """Hybridize all children that can be: see `HybridBlock.hybridize`."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    def cast(self, dtype) -> None:
+        """Convert all parameters to another dtype."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for parameter in self.params.values():
+            parameter.cast(dtype)
+
+    # Calling it
+
+    def register_forward_pre_hook(self, hook: Callable) -> HookHandle:
+        """Have ``hook(block, inputs)`` called before `forward`; `inputs` is a tuple."""
+        return HookHandle(self._forward_pre_hooks, hook)
+
+    def register_forward_hook(self, hook: Callable) -> HookHandle:
+        """Have ``hook(block, inputs, output)`` called after `forward`."""
+        return HookHandle(self._forward_hooks, hook)
+
+    def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
+        """Not supported: operators of a compiled graph cannot be watched one by one."""
+        raise UnsupportedError(
+            "register_op_hook: not supported\n  expected register_forward_hook on the blocks"
+        )
+
+    def __call__(self, *args):
+        try:
+            if self._forward_pre_hooks:
+                for hook in list(self._forward_pre_hooks.values()):
+                    hook(self, args)
+            output = self.forward(*args)
+            if self._forward_hooks:
+                for hook in list(self._forward_hooks.values()):
+                    hook(self, args, output)
+            return output
+        except Exception as error:
+            locate(error, self, args)
+            raise
+
+    def forward(self, *args):
+        """The output for the inputs: what a subclass defines."""
+        raise UnsupportedError(f"{type(self).__name__}: forward is not defined")
+
+    def summary(self, *inputs) -> None:
+        """Print each layer's output shape and number of parameters, for these inputs."""
+        from .nn import HybridSequential, Sequential
+
+        print(summary(self, inputs, (Sequential, HybridSequential)))
+
+
+_OWN = ("_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks")
+
+
+def _blocks_in(value: Any) -> Iterator[Block]:
+    """All Blocks in nested lists, tuples and dicts."""
+    if isinstance(value, Block):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _blocks_in(item)
+
+
+def indented(block: Block) -> str:
+    """The text of a block, for a place inside that of another."""
+    return repr(block).replace("\n", "\n  ")
+
+
+class HybridBlock(Block):
+    """A block whose computation can become a graph.
+
+    A subclass defines ``hybrid_forward(self, F, x, ..., weight, bias)``: F is `nd` here, and will
+    be `sym` when the graph is made; its own parameters come as keyword arguments, by the names of
+    the attributes that hold them. All children must be HybridBlocks.
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+        super().__init__(prefix, params)
+        self._active = False
+        self._flags: list[tuple[str, Any]] = []
+        self._backend: str | None = None
+        self._backend_opts: dict[str, Any] = {}
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a HybridBlock a child; by default its name is its number.
+
+        Raises
+        ------
+        BlockError
+            It is something else.
+        """
+        if not isinstance(block, HybridBlock):
+            raise BlockError(
+                f"{type(self).__name__}: a child is {block!r} ({type(block).__name__})\n"
+                "  expected children of a HybridBlock to be HybridBlocks: HybridSequential, "
+                "not Sequential"
+            )
+        super().register_child(block, name)
+        self._clear_cached_op()
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs,
+    ) -> None:
+        """Compute by a graph from now on, or, with ``active=False``, step by step again.
+
+        The settings are kept; the results are the same with all of them.
+
+        Parameters
+        ----------
+        active : bool
+        backend : str, optional
+            What compiles the graph; further keyword arguments are its options.
+        clear : bool
+            Forget graphs made before.
+        static_alloc, static_shape : bool
+            Use the same memory in every call; and take it that shapes do not change.
+        inline_limit, forward_bulk_size, backward_bulk_size : int, optional
+            Of no meaning here.
+
+        Raises
+        ------
+        ArgumentError
+            A flag is unknown, or static_shape comes without static_alloc.
+        """
+        flags = {
+            "static_alloc": static_alloc,
+            "static_shape": static_shape,
+            "inline_limit": inline_limit,
+            "forward_bulk_size": forward_bulk_size,
+            "backward_bulk_size": backward_bulk_size,
+        }
+        if kwargs and backend is None:
+            raise ArgumentError(
+                f"hybridize: unknown flag {next(iter(kwargs))!r}\n"
+                f"  expected backend, or one of {', '.join(flags)}"
+            )
+        if static_shape and not static_alloc:
+            raise ArgumentError(
+                "hybridize: static_shape=True\n  expected static_alloc=True with it"
+            )
+        flags = {flag: value for flag, value in flags.items() if value is not None}
+        self._active, self._flags = bool(active), list(flags.items())
+        self._backend, self._backend_opts = backend, kwargs
+        if clear:
+            self._clear_cached_op()
+        super().hybridize(active, backend=backend, clear=clear, **flags, **kwargs)
+
+    def _clear_cached_op(self) -> None:
+        """Forget the graph: something that it was made of has changed."""
+
+    def cast(self, dtype) -> None:
+        """Convert all parameters to another dtype."""
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    def forward(self, x, *args):
+        """Call `hybrid_forward` with the parameters, on the context of the first array."""
+        context = x._context if isinstance(x, NDArray) else first_context(x, *args)
+        parameters = self._parameters(context, x, *args)
+        # The graph goes here: where self._active, or for Symbols, instead of the calls below.
+        if context is contexts.contexts[-1]:
+            return self.hybrid_forward(ndarray, x, *args, **parameters)
+        with context:
+            return self.hybrid_forward(ndarray, x, *args, **parameters)
+
+    def _parameters(self, context, *inputs) -> dict[str, Any]:
+        """Its parameters on a context; what is still without a shape, the operators will tell."""
+        try:
+            return {key: p.data(context) for key, p in self._reg_params.items()}
+        except DeferredInitializationError:
+            if type(self).infer_shape is not HybridBlock.infer_shape:
+                self.infer_shape(*inputs)
+                for parameter in self._reg_params.values():
+                    parameter._finish_deferred_init()
+            return {key: p.pending(context) for key, p in self._reg_params.items()}
+
+    def hybrid_forward(self, F, x, *args, **kwargs):
+        """The output for the inputs, in the functions of F: what a subclass defines."""
+        raise UnsupportedError(f"{type(self).__name__}: hybrid_forward is not defined")
+
+    def infer_shape(self, *args) -> None:
+        """Set the shapes of its parameters that are not known, from inputs.
+
+        A subclass may define it, for parameters whose shapes no operator tells. This one finishes
+        deferred initialization by one forward pass.
+        """
+        with autograd.pause():
+            self(*args)
+
+    def infer_type(self, *args) -> None:
+        """Not supported: dtypes are those that the parameters were made with, or `cast` to."""
+        raise UnsupportedError("infer_type: not supported\n  expected cast(dtype)")
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True):
+        """Write the graph and the parameters to files."""
+        raise UnsupportedError(
+            "export: there is no graph yet\n  expected save_parameters(), beside the code"
+        )
+
+    def optimize_for(self, x, *args, backend: str | None = None, **kwargs):
+        """Rewrite the graph for a backend of MXNet's."""
+        raise UnsupportedError("optimize_for: there is no graph yet\n  expected hybridize()")
+
+
+class SymbolBlock(HybridBlock):
+    """A block made of a Symbol."""
+
+    def __init__(self, outputs, inputs, params=None):
+        raise UnsupportedError("SymbolBlock: there are no Symbols yet")
+
+    @staticmethod
+    def imports(symbol_file, input_names, param_file=None, ctx=None, **kwargs):
+        """A block from the files that `export` wrote."""
+        raise UnsupportedError("SymbolBlock.imports: there are no Symbols yet")

@@ -1,0 +1,187 @@
+"""Batches over contexts, gradients' norms, and files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import torch
+
+from .. import ndarray
+from ..base import ArgumentError, ShapeError, UnsupportedError
+from ..context import Context
+from ..ndarray import NDArray
+
+__all__ = [
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
+
+
+def split_data(data, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list:
+    """Split a batch into `num_slice` slices along an axis.
+
+    Parameters
+    ----------
+    data : NDArray or numpy.ndarray
+    num_slice : int
+    batch_axis : int
+    even_split : bool
+        Refuse a batch that does not split evenly; else the first slices have one sample more.
+
+    Raises
+    ------
+    ShapeError
+        The batch does not split evenly.
+    """
+    if num_slice < 1:
+        raise ArgumentError(f"split_data: num_slice is {num_slice}\n  expected 1 or more")
+    size = data.shape[batch_axis]
+    each, more = divmod(size, num_slice)
+    if even_split and more:
+        raise ShapeError(
+            f"split_data: axis {batch_axis} of {data.shape} does not split into {num_slice}\n"
+            f"  expected a multiple of {num_slice}, or even_split=False"
+        )
+    ends = [each * k + min(k, more) for k in range(num_slice + 1)]
+    before = (slice(None),) * (batch_axis % len(data.shape))
+    return [data[(*before, slice(a, b))] for a, b in zip(ends, ends[1:])]
+
+
+def split_and_load(
+    data, ctx_list: list[Context], batch_axis: int = 0, even_split: bool = True
+) -> list[NDArray]:
+    """Split a batch as `split_data` does, and put each slice on its context.
+
+    Parameters
+    ----------
+    data : NDArray, or what `nd.array` takes
+    ctx_list : list of Context
+    batch_axis, even_split
+        As for `split_data`.
+    """
+    if isinstance(ctx_list, Context):
+        raise ArgumentError(f"split_and_load: ctx_list is {ctx_list}\n  expected a list of them")
+    if not isinstance(data, NDArray):
+        data = ndarray.array(data, ctx=ctx_list[0])
+    if len(ctx_list) == 1:
+        return [data.as_in_context(ctx_list[0])]
+    slices = split_data(data, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(slices, ctx_list)]
+
+
+def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: bool = True):
+    """Scale arrays, in place, so that the norm of them all is at most `max_norm`.
+
+    All are multiplied by min(1, max_norm / (norm + 1e-8)). They may be on several contexts.
+
+    Parameters
+    ----------
+    arrays : list of NDArray
+    max_norm : float
+    check_isfinite : bool
+        Warn where the norm is NaN or infinite, which takes waiting for it.
+
+    Returns
+    -------
+    numpy.float32 or NDArray
+        The norm before; an NDArray of shape (1,) when it is not checked.
+    """
+    if not arrays:
+        raise ArgumentError("clip_global_norm: there are no arrays\n  expected at least one")
+    by_device: dict[torch.device, list[torch.Tensor]] = {}
+    for array in arrays:
+        tensor = array._writable()
+        by_device.setdefault(tensor.device, []).append(tensor)
+    home = arrays[0]._tensor.device
+    with torch.no_grad():
+        norms = [
+            torch.stack(torch._foreach_norm(tensors, dtype=torch.float32)).norm().to(home)
+            for tensors in by_device.values()
+        ]
+        norm = torch.stack(norms).norm()
+        scale = (max_norm / (norm + 1e-8)).clamp(max=1.0)
+        for device, tensors in by_device.items():
+            torch._foreach_mul_(tensors, scale.to(device))
+    result = NDArray(norm.reshape(1), arrays[0].context)
+    if not check_isfinite:
+        return result
+    value = result.asscalar()
+    if not torch.isfinite(torch.tensor(value)):
+        warnings.warn(
+            f"clip_global_norm: the norm is {value}, the clipped arrays are undefined",
+            UserWarning,
+            stacklevel=2,
+        )
+    return value
+
+
+def shape_is_known(shape: tuple[int, ...] | None) -> bool:
+    """Whether a shape is known whole: no size in it is 0 or -1."""
+    return shape is not None and len(shape) > 0 and all(size > 0 for size in shape)
+
+
+def check_sha1(filename: str | os.PathLike, sha1_hash: str) -> bool:
+    """Whether a file has this SHA-1, given in hexadecimal, whole or its beginning."""
+    sha1 = hashlib.sha1(usedforsecurity=False)
+    with open(filename, "rb") as file:
+        while block := file.read(1 << 20):
+            sha1.update(block)
+    digest = sha1.hexdigest()
+    return bool(sha1_hash) and digest.startswith(sha1_hash)
+
+
+def download(
+    url: str,
+    path: str | os.PathLike | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """The path of a file that is there already. Nothing is downloaded.
+
+    Parameters
+    ----------
+    url : str
+    path : path, optional
+        Of the file, or of its folder; by default the last part of the url, in the current folder.
+    overwrite, retries, verify_ssl
+        Of no meaning here.
+    sha1_hash : str, optional
+        What the file must have.
+
+    Raises
+    ------
+    UnsupportedError
+        The file is not there, or has another SHA-1.
+    """
+    name = urlsplit(url).path.rpartition("/")[2]
+    file = Path(name) if path is None else Path(path).expanduser()
+    if path is not None and file.is_dir():
+        file /= name
+    if not name and (path is None or file.is_dir()):
+        raise ArgumentError(f"download: {url!r} ends in no name\n  expected path to be given")
+    if not file.is_file():
+        wrong = "is not there"
+    elif sha1_hash and not check_sha1(file, sha1_hash):
+        wrong = f"has another SHA-1 than {sha1_hash}"
+    else:
+        return str(file)
+    raise UnsupportedError(
+        f"download: {file} {wrong}, and nothing is downloaded at run time\n"
+        f"  expected the file there: fetch {url} yourself"
+    )
+
+
+def replace_file(src: str | os.PathLike, dst: str | os.PathLike) -> None:
+    """Move a file over another, at once."""
+    os.replace(src, dst)

@@ -1,0 +1,155 @@
+"""The store of one process: what its contexts push is summed."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import torch
+
+from .. import _params
+from ..base import ArgumentError, MXNetError, UnsupportedError
+from ..ndarray import NDArray
+from ..optimizer import Optimizer, Updater, get_updater
+from ..optimizer._updater import pack, unpack
+
+__all__ = ["KVStore", "create"]
+
+LOCAL = (
+    "local",
+    "device",
+    "nccl",
+    "local_update_cpu",
+    "local_allreduce_cpu",
+    "local_allreduce_device",
+)
+
+
+def create(name: str = "local") -> KVStore:
+    """A store. All local types are one here; those that span processes are not there.
+
+    Raises
+    ------
+    UnsupportedError
+        The type is not a local one.
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"kvstore: the type is {name!r}\n  expected a name, such as 'device'")
+    if name.lower() not in LOCAL:
+        raise UnsupportedError(
+            f"kvstore: no type {name!r}\n  expected one within a process: {', '.join(LOCAL)}"
+        )
+    return KVStore(name.lower())
+
+
+def total(columns: list[list[NDArray]]) -> list[NDArray]:
+    """Sums over contexts, given the arrays of each: new ones, on the first context."""
+    first, *others = columns
+    device = first[0]._tensor.device
+    sums = [a._tensor for a in first]
+    for k, arrays in enumerate(others):
+        add = torch._foreach_add_ if k else torch._foreach_add
+        sums = add(sums, [a._tensor.to(device) for a in arrays]) or sums
+    sums = sums if others else [t.clone() for t in sums]
+    return [NDArray(t.detach(), a._context) for t, a in zip(sums, first)]
+
+
+def spread(values: list[NDArray], columns: list[list[NDArray]]) -> None:
+    """Copy values into the arrays of each context."""
+    for arrays in columns:
+        torch._foreach_copy_([a._writable() for a in arrays], [v._tensor.detach() for v in values])
+
+
+class KVStore:
+    """Arrays by key. Made by `create`.
+
+    Keys are ints or strings; a list of keys goes with a list of values, and each value may be a
+    list too: one array for each context.
+    """
+
+    def __init__(self, type: str = "local"):
+        self.type = type
+        self.rank, self.num_workers = 0, 1
+        self._arrays: dict = {}
+        self._updater = None
+
+    def is_capable(self, capability: str) -> bool:
+        """Whether it can run an optimizer: it can."""
+        return capability.lower() == "optimizer"
+
+    def init(self, key, value) -> None:
+        """Set the first value of keys.
+
+        Raises MXNetError where a key is there already.
+        """
+        for k, arrays in _pairs(key, value):
+            if k in self._arrays:
+                raise MXNetError(f"kvstore: key {k!r} is there already\n  expected a new one")
+            self._arrays[k] = arrays[0].copy()
+
+    def _at(self, key) -> NDArray:
+        try:
+            return self._arrays[key]
+        except KeyError:
+            raise MXNetError(
+                f"kvstore: there is no key {key!r}\n  expected init({key!r}, value) before"
+            ) from None
+
+    def push(self, key, value, priority: int = 0) -> None:
+        """Sum values over contexts; keep the sum, or update what is kept by it."""
+        for k, arrays in _pairs(key, value):
+            stored = self._at(k)
+            [summed] = total([[a] for a in arrays])
+            if self._updater is None:
+                self._arrays[k] = summed.as_in_context(stored.context)
+            else:
+                self._updater(k, summed.as_in_context(stored.context), stored)
+
+    def pull(self, key, out=None, priority: int = 0, ignore_sparse: bool = True) -> None:
+        """Copy what is kept into `out`."""
+        for k, arrays in _pairs(key, out):
+            for array in arrays:
+                self._at(k).copyto(array)
+
+    def pushpull(self, key, value, out=None, priority: int = 0) -> None:
+        """`push`, then `pull` into `out`, or back into the values."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority)
+
+    def broadcast(self, key, value, out, priority: int = 0) -> None:
+        """`init`, then `pull`."""
+        self.init(key, value)
+        self.pull(key, out, priority)
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """From now on, `push` updates by this optimizer."""
+        self._updater = get_updater(optimizer)
+
+    def _set_updater(self, updater) -> None:
+        self._updater = updater
+
+    def set_gradient_compression(self, compression_params: dict) -> None:
+        """There is none: gradients stay in one process."""
+        raise UnsupportedError("kvstore: gradients are not compressed\n  expected no such call")
+
+    def save_optimizer_states(self, fname: str | PathLike, dump_optimizer: bool = False) -> None:
+        """Save the optimizer's states; the file appears whole or not at all."""
+        _params.write(fname, *pack(self._optimizer_updater(), dump_optimizer))
+
+    def load_optimizer_states(self, fname: str | PathLike) -> None:
+        """Load what `save_optimizer_states` saved."""
+        unpack(self._optimizer_updater(), *_params.read(fname), str(fname))
+
+    def _optimizer_updater(self) -> Updater:
+        if not isinstance(self._updater, Updater):
+            raise MXNetError("kvstore: there is no optimizer\n  expected set_optimizer() before")
+        return self._updater
+
+
+def _pairs(key, value) -> list[tuple]:
+    """Each key with its arrays, one for each context."""
+    keys, values = (key, value) if isinstance(key, (list, tuple)) else ([key], [value])
+    if len(keys) != len(values):
+        raise ArgumentError(
+            f"kvstore: {len(keys)} keys, {len(values)} values\n  expected as many of each"
+        )
+    return [(k, v if isinstance(v, (list, tuple)) else [v]) for k, v in zip(keys, values)]

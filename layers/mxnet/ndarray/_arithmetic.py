@@ -1,0 +1,101 @@
+"""Arithmetic and comparison: the functions `add`, `equal` ..., and the operators of NDArray."""
+
+from __future__ import annotations
+
+import numbers
+
+from .. import _op
+from . import op
+from ._create import array
+from .ndarray import NDArray
+from .register import compute
+
+# function: (operator on arrays, the same with a scalar on the right, on the left, NDArray's method)
+ROWS = {
+    "add": ("broadcast_add", "_plus_scalar", "_plus_scalar", "add"),
+    "subtract": ("broadcast_sub", "_minus_scalar", "_rminus_scalar", "sub"),
+    "multiply": ("broadcast_mul", "_mul_scalar", "_mul_scalar", "mul"),
+    "divide": ("broadcast_div", "_div_scalar", "_rdiv_scalar", "truediv"),
+    "modulo": ("broadcast_mod", "_mod_scalar", "_rmod_scalar", "mod"),
+    "power": ("broadcast_power", "_power_scalar", "_rpower_scalar", "pow"),
+    "maximum": ("broadcast_maximum", "_maximum_scalar", "_maximum_scalar", None),
+    "minimum": ("broadcast_minimum", "_minimum_scalar", "_minimum_scalar", None),
+    "equal": ("broadcast_equal", "_equal_scalar", "_equal_scalar", "eq"),
+    "not_equal": ("broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar", "ne"),
+    "greater": ("broadcast_greater", "_greater_scalar", "_lesser_scalar", "gt"),
+    "greater_equal": (
+        "broadcast_greater_equal",
+        "_greater_equal_scalar",
+        "_lesser_equal_scalar",
+        "ge",
+    ),
+    "lesser": ("broadcast_lesser", "_lesser_scalar", "_greater_scalar", "lt"),
+    "lesser_equal": (
+        "broadcast_lesser_equal",
+        "_lesser_equal_scalar",
+        "_greater_equal_scalar",
+        "le",
+    ),
+    "logical_and": ("broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar", None),
+    "logical_or": ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", None),
+    "logical_xor": ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", None),
+}
+ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
+
+
+def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
+    both = getattr(op, on_arrays)
+    right, left = _op.get(on_scalar), _op.get(reflected)
+
+    def function(lhs, rhs):
+        if isinstance(lhs, NDArray):
+            if isinstance(rhs, NDArray):
+                return both(lhs, rhs)
+            if isinstance(rhs, numbers.Number):
+                return compute(right, [lhs._tensor], {"scalar": rhs}, lhs._context)
+        elif isinstance(lhs, numbers.Number):
+            if isinstance(rhs, NDArray):
+                return compute(left, [rhs._tensor], {"scalar": lhs}, rhs._context)
+            if isinstance(rhs, numbers.Number):
+                return function(array([lhs], dtype="float64"), rhs).asscalar().item()
+        other = rhs if isinstance(lhs, NDArray) else lhs
+        raise TypeError(
+            f"{name}: an operand is of type {type(other).__name__}\n"
+            "  expected an NDArray or a number; nd.array(...) makes an array of others"
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name.replace('_', ' ').capitalize()}, elementwise, of arrays and numbers."
+    return function
+
+
+def _in_place(function):
+    """x += y: into the same array, which PyTorch's autograd would not see."""
+
+    def method(self, other):
+        target = self._writable()
+        self._replace(function(self, other)._tensor.to(target.dtype))
+        return self
+
+    return method
+
+
+def _fill(cls: type) -> None:
+    for name, (*_, method) in ROWS.items():
+        function = globals()[name]
+        if method is None:
+            continue
+        setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
+        if method not in ORDER:
+            setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
+            setattr(cls, f"__i{method}__", _in_place(function))
+    cls.__neg__ = lambda self: op.negative(self)
+    cls.__abs__ = lambda self: op.abs(self)
+    cls.__hash__ = object.__hash__
+
+
+for _name, (_arrays, _scalar, _reflected, _) in ROWS.items():
+    globals()[_name] = _binary(_name, _arrays, _scalar, _reflected)
+true_divide = divide  # noqa: F821 - made above
+_fill(NDArray)
+__all__ = [*ROWS, "true_divide"]  # noqa: PLE0604 - made from the table

@@ -1,0 +1,34 @@
+"""NDArray's methods that are operators of the table, called on the array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from . import op
+
+# In MXNet's order; the methods that are more than an operator stand in the class itself.
+NAMES = """
+abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
+broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
+expm1 fix flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
+one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt
+shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort
+space_to_depth split sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc
+zeros_like
+""".split()
+
+
+def fill(cls: type) -> None:
+    """Give a class the methods."""
+    for name in NAMES:
+        if hasattr(op, name):
+            setattr(cls, name, _method(getattr(op, name)))
+
+
+def _method(function: Callable) -> Callable:
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    method.__doc__ = function.__doc__
+    return method

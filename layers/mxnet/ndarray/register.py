@@ -1,0 +1,225 @@
+"""From the table to the functions of `nd`: called with NDArrays, computed at once."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .. import _op, autograd
+from ..base import ArgumentError, MXNetError, note
+from ..context import Context, current_context
+from .ndarray import NDArray
+
+_IGNORED = ("name", "attr", "num_args")  # a Symbol's; how many inputs there are is seen
+
+
+class Pending:
+    """An input whose shape is not known yet: the first operator that can tell makes it."""
+
+    known: tuple[int, ...] = ()  # what is known of the shape, 0 for a size that is not
+
+    def resolve(self, shape: tuple[int, ...]) -> NDArray:
+        """The array, now that its shape is known."""
+        raise NotImplementedError
+
+    def __getattr__(self, name: str):
+        raise MXNetError(
+            f"{self}: its shape is not known yet, and {name!r} needs it\n"
+            "  expected its first use as an input of an operator that infers shapes"
+        )
+
+
+def eager(operator: _op.Op) -> Callable:
+    """The function of `nd` for an operator."""
+    needed, count = len(operator.needed), len(operator.inputs)
+    required = set(operator.required)
+    by_position = needed > 0 and not (operator.variadic or operator.supplied)
+
+    def function(*args, **kwargs):
+        # The commonest call, inputs by position and attributes by name, is taken at once; what is
+        # not so plain goes to `call`, which also tells what is wrong.
+        if not by_position or not needed <= len(args) <= count or required - kwargs.keys():
+            return call(operator, args, kwargs)
+        try:
+            tensors = [a._tensor for a in args[:needed]]
+            if len(args) > needed:
+                tensors += [None if a is None else a._tensor for a in args[needed:]]
+            if kwargs:
+                kwargs.pop("name", None)  # a Symbol's
+                kwargs = {n: operator.parsers[n](value) for n, value in kwargs.items()}
+        except (AttributeError, KeyError, ValueError, MXNetError):
+            return call(operator, args, kwargs)
+        return compute(operator, tensors, kwargs, args[0]._context)
+
+    function.__name__ = function.__qualname__ = operator.name
+    function.__doc__ = operator.__doc__
+    function.__signature__ = signature(operator)
+    function.operator = operator
+    return function
+
+
+def signature(operator: _op.Op) -> inspect.Signature:
+    """The signature that a user sees: the operator's own, with `out` and `name`."""
+    kept = [p for p in operator.signature.parameters.values() if p.name not in _op.SUPPLIED]
+    kind = inspect.Parameter.KEYWORD_ONLY if operator.variadic else kept[-1].kind if kept else None
+    extra = [
+        inspect.Parameter(name, kind or inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+        for name in ("out", "name")
+        if kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    return operator.signature.replace(parameters=[*kept, *extra])
+
+
+def call(operator: _op.Op, args: tuple, kwargs: dict) -> Any:
+    """Call an operator with all that a call may have."""
+    inputs, attributes, out = bind(operator, args, kwargs)
+    pending = [n for n, a in inputs.items() if isinstance(a, Pending)]
+    if pending:
+        _resolve(operator, inputs, attributes, pending)
+    arrays = [a for a in inputs.values() if a is not None]
+    if arrays:
+        context = arrays[0]._context
+    else:
+        context = _context(attributes.get("ctx"))
+    for name in operator.supplied:
+        attributes[name] = context.device if name == "device" else autograd.state.training
+    tensors = [
+        None if a is None else a._writable() if n in operator.states else a._tensor
+        for n, a in inputs.items()
+    ]
+    result = compute(operator, tensors, attributes, context)
+    return result if out is None else _give(result, out)
+
+
+def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
+    """Arrays by input name, attributes parsed, and `out`, from a call's arguments."""
+    out = kwargs.pop("out", None)
+    attributes = {}
+    if operator.variadic:
+        inputs = {f"{operator.inputs[0]}{i}": a for i, a in enumerate(args)}
+    else:
+        inputs = dict(zip(operator.inputs, args))
+        rest = args[len(operator.inputs) :]
+        if len(rest) > len(operator.attributes) and out is None:
+            *rest, out = rest
+        for i, value in enumerate(rest):
+            attributes[operator.attribute_names[i]] = operator.parse_at(i, value)
+    for name, value in kwargs.items():
+        if name in operator.inputs and not operator.variadic:
+            if name in inputs:
+                raise ArgumentError(f"{operator.name}: {name} is given twice")
+            inputs[name] = value
+        elif name in operator.attributes:
+            if name in attributes:
+                raise ArgumentError(f"{operator.name}: {name} is given twice")
+            attributes[name] = operator.parse(name, value)
+        elif name not in _IGNORED:
+            operator.parse(name, value)
+    _check(operator, inputs, attributes)
+    if not operator.variadic:
+        inputs = {name: inputs.get(name) for name in operator.inputs}
+    return inputs, attributes, out
+
+
+def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
+    for name, value in inputs.items():
+        if not isinstance(value, (NDArray, Pending)) and not (value is None and not operator.variadic):
+            raise ArgumentError(
+                f"{operator.name}: {name} is {value!r} ({type(value).__name__})\n"
+                "  expected an NDArray; nd.array(...) makes one"
+            )
+    missing = [n for n in operator.needed if inputs.get(n) is None]
+    missing += [n for n in operator.required if n not in attributes]
+    if missing:
+        raise ArgumentError(
+            f"{operator.name}: {missing[0]} is missing\n"
+            f"  expected {operator.name}{signature(operator)}"
+        )
+
+
+def _resolve(operator: _op.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
+    shapes = {n: getattr(a, "shape", None) for n, a in inputs.items() if n not in pending}
+    found = operator.infer_shapes(shapes, attributes)
+    for name in pending:
+        if name not in found:
+            raise MXNetError(
+                f"{operator.name}: the shape of {name} cannot be told from its other inputs\n"
+                f"  expected the shape to be given where {inputs[name]} is made"
+            )
+        inputs[name] = inputs[name].resolve(found[name])
+
+
+def _context(given: str | None) -> Context:
+    if not given:
+        return current_context()
+    kind, _, number = str(given).rstrip(")").partition("(")
+    return Context(kind, int(number or 0))
+
+
+def compute(operator: _op.Op, tensors: list, attributes: dict, context: Context) -> Any:
+    """Run an operator on tensors, with PyTorch's grad mode as recording is."""
+    recording = autograd.state.recording
+    flipped = torch.is_grad_enabled() is not recording
+    if flipped:
+        autograd._set_grad_enabled(recording)
+    try:
+        y = operator.run(*tensors, **attributes)
+        if operator.view:
+            y = _own(y, tensors)
+    except (RuntimeError, IndexError, TypeError) as error:
+        raise _explained(error, operator, tensors, attributes) from error.__cause__
+    finally:
+        if flipped:
+            autograd._set_grad_enabled(not recording)
+    if type(y) is torch.Tensor:
+        return NDArray(y, context)
+    shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
+    arrays = [NDArray(t, context) for t in shown]
+    return arrays if len(arrays) > 1 else arrays[0]
+
+
+def _own(y: Any, tensors: list) -> Any:
+    """The result in memory of its own: `nd` never shows one memory as two arrays unasked."""
+    if not isinstance(y, torch.Tensor):
+        return [_own(part, tensors) for part in y]
+    if y._is_view() or any(y is t for t in tensors):
+        return y.clone(memory_format=torch.contiguous_format)
+    return y
+
+
+def _give(result: Any, out: Any) -> Any:
+    """Write a result into `out`."""
+    results = result if isinstance(result, list) else [result]
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    if len(targets) != len(results):
+        raise ArgumentError(f"out: {len(targets)} arrays for {len(results)} outputs")
+    for target, value in zip(targets, results):
+        if target.shape != value.shape:
+            raise ArgumentError(f"out: the array is {target.shape}\n  expected {value.shape}")
+        target[:] = value
+    return out
+
+
+def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: dict) -> Exception:
+    """PyTorch's error as ours, with the operator and its inputs; an error of ours with a note."""
+    shown = [f"{n} {describe(t)}" for n, t in zip(_input_names(operator, tensors), tensors) if t is not None]
+    shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in _op.SUPPLIED]
+    where = f"  in {operator.name}({', '.join(shown)})"
+    if type(error) in (RuntimeError, IndexError):
+        first = str(error).split("\n")[0]
+        return MXNetError(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)
+    return note(error, where)
+
+
+def _input_names(operator: _op.Op, tensors: list) -> list[str]:
+    if operator.variadic:
+        return [f"{operator.inputs[0]}{i}" for i in range(len(tensors))]
+    return list(operator.inputs)
+
+
+def describe(tensor: torch.Tensor) -> str:
+    """Shape and dtype, as error messages show them."""
+    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"

@@ -1,0 +1,55 @@
+"""Making, saving and loading arrays."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from .. import _params
+from ..base import ArgumentError
+from ..context import cpu
+from ._create import array, empty, zeros
+from .ndarray import NDArray
+
+__all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
+
+
+def save(fname: str | PathLike, data) -> None:
+    """Save arrays in MXNet's binary format; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    fname : path
+    data : NDArray, list of NDArray, or dict of str to NDArray
+    """
+    if isinstance(data, NDArray):
+        data = [data]
+    names = list(data) if isinstance(data, dict) else []
+    arrays = list(data.values()) if isinstance(data, dict) else list(data)
+    for i, value in enumerate(arrays):
+        if not isinstance(value, NDArray):
+            raise ArgumentError(
+                f"save {str(fname)!r}: item {names[i] if names else i!r} is {value!r}\n"
+                "  expected an NDArray"
+            )
+    _params.write(fname, [a._tensor.detach() for a in arrays], names)
+
+
+def load(fname: str | PathLike):
+    """Load what `save` or MXNet saved: a list of NDArrays, or a dict when they have names.
+
+    Raises
+    ------
+    ParamsFileError
+        The file is not in MXNet's format, or is cut off; the message says where.
+    """
+    return _arrays(*_params.read(fname))
+
+
+def load_frombuffer(buf: bytes):
+    """The same from bytes."""
+    return _arrays(*_params.reads(buf, "buffer"))
+
+
+def _arrays(tensors, names):
+    arrays = [NDArray(t, cpu()) for t in tensors]
+    return dict(zip(names, arrays)) if names else arrays

@@ -1,0 +1,152 @@
+"""Operators of your own: `CustomOp`, `CustomOpProp`, `register`, and `nd.Custom`."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable
+
+from .base import ArgumentError, MXNetError
+
+__all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
+
+
+class CustomOp:
+    """What an operator computes; made anew for each call."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+        req : list of {'null', 'write', 'inplace', 'add'}
+            What to do with each output; `assign` does it.
+        in_data, out_data, aux : list of NDArray
+            Inputs, outputs to be written, states to be updated in place.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        """Compute the gradients of the inputs; one that is left unwritten is zero.
+
+        Parameters
+        ----------
+        req : list of {'null', 'write', 'inplace', 'add'}
+            What to do with each gradient; `assign` does it.
+        out_grad, in_data, out_data, aux : list of NDArray
+            Gradients of the outputs, inputs, outputs, states; empty arrays in the places of those
+            that `declare_backward_dependency` leaves out.
+        in_grad : list of NDArray
+            Gradients of the inputs, to be written.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.backward")
+
+    def assign(self, dst, req, src) -> None:
+        """Write `src` (NDArray, NumPy array or number) into `dst`, as `req` says."""
+        if req in ("write", "inplace"):
+            dst[:] = src
+        elif req == "add":
+            from .ndarray import NDArray, array
+
+            is_plain = isinstance(src, (NDArray, int, float))
+            dst[:] = dst + (src if is_plain else array(src, dst.context, dst.dtype))
+        elif req != "null":
+            raise ArgumentError(
+                f"assign: req is {req!r}\n  expected 'null', 'write', 'inplace' or 'add'"
+            )
+
+
+class CustomOpProp:
+    """What an operator looks like: its inputs, outputs, states, shapes and types.
+
+    Attributes of the call reach ``__init__`` as text.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether `backward` uses the gradient of the outputs; False for a loss.
+    """
+
+    def __init__(self, need_top_grad: bool = True):
+        self.need_top_grad_ = need_top_grad
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the states, which are passed after the inputs."""
+        return []
+
+    def infer_shape(self, in_shape):
+        """Shapes of inputs, outputs and states, from those of the inputs: three lists, or two."""
+        return in_shape, [in_shape[0]] * len(self.list_outputs()), []
+
+    def infer_type(self, in_type):
+        """Dtypes of inputs, outputs and states, from those of the inputs."""
+        first = in_type[0]
+        return (
+            [first] * len(in_type),
+            [first] * len(self.list_outputs()),
+            [first] * len(self.list_auxiliary_states()),
+        )
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        """Of these numbers of arrays, those that `backward` needs."""
+        top = list(out_grad) if self.need_top_grad_ else []
+        return top + list(in_data) + list(out_data)
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        """The `CustomOp` for arrays of these shapes and dtypes."""
+        return CustomOp()
+
+
+_registry: dict[str, type] = {}
+
+
+def register(reg_name: str) -> Callable[[type], type]:
+    """Register a `CustomOpProp` under a name, for ``nd.Custom(..., op_type=name)``.
+
+    The same class again is silent; another class takes the name over, with a warning.
+    """
+
+    def add(prop_cls: type) -> type:
+        if not (isinstance(prop_cls, type) and issubclass(prop_cls, CustomOpProp)):
+            raise TypeError(f"register {reg_name!r}: {prop_cls!r}\n  expected a subclass of CustomOpProp")
+        before = _registry.get(reg_name)
+        if before and (before.__module__, before.__qualname__) != (
+            prop_cls.__module__,
+            prop_cls.__qualname__,
+        ):
+            warnings.warn(
+                f"operator {reg_name!r} of {before.__module__} is replaced by {prop_cls!r}",
+                stacklevel=2,
+            )
+        _registry[reg_name] = prop_cls
+        return prop_cls
+
+    return add
+
+
+def get_all_registered_operators() -> list[str]:
+    """Names of all operators of the table; custom ones are not in it."""
+    from . import _op
+
+    return _op.names()
+
+
+def find(op_type: str) -> type:
+    """The `CustomOpProp` of a name; an error with the nearest names when there is none."""
+    try:
+        return _registry[op_type]
+    except KeyError:
+        near = difflib.get_close_matches(op_type, _registry) or sorted(_registry)[:8]
+        raise MXNetError(
+            f"Custom: operator {op_type!r} is not registered\n"
+            f"  expected the module that registers it to be imported; there are {', '.join(near) or 'none'}"
+        ) from None

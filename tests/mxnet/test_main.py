@@ -1,0 +1,106 @@
+"""``python -m layers.mxnet``: programs that say ``import mxnet``, unchanged."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytestmark = pytest.mark.engine("torch")
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        (tmp_path / name).write_text(textwrap.dedent(text))
+        return tmp_path
+
+    return write
+
+
+def test_a_script_with_arguments_and_modules_of_its_own(write):
+    write("mine.py", "import mxnet as mx\nONES = mx.nd.ones((2,))\n")
+    folder = write(
+        "script.py",
+        """
+        import sys
+        import mxnet as mx
+        from mxnet import gluon, autograd
+        from mxnet.gluon import nn
+        import mxnet.ndarray as nd
+        import mine
+        assert __name__ == "__main__"
+        assert mx.gluon is gluon and nd is mx.nd and nn is gluon.nn
+        print(mx.__name__, sys.argv, mine.ONES.sum().asscalar(), isinstance(mine.ONES, nd.NDArray))
+        """,
+    )
+    done = run(folder, "-m", "layers.mxnet", "script.py", "--epochs", "3")
+    assert done.stdout.strip() == "layers.mxnet ['script.py', '--epochs', '3'] 2.0 True", done.stderr
+
+
+def test_a_module(write):
+    folder = write("module.py", "import sys, mxnet\nprint(mxnet.__name__, sys.argv[1:], __name__)\n")
+    done = run(folder, "-m", "layers.mxnet", "-m", "module", "x")
+    assert done.stdout.strip() == "layers.mxnet ['x'] __main__", done.stderr
+
+
+def test_spawned_processes_and_commands(write):
+    folder = write(
+        "script.py",
+        """
+        import multiprocessing, subprocess, sys
+        import mxnet as mx
+
+        def work(n):
+            return mx.nd.ones((n,)).sum().asscalar()
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(pool.map(work, [2, 3]))
+            code = "import mxnet; print(mxnet.__name__)"
+            print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+        """,
+    )
+    done = run(folder, "-m", "layers.mxnet", "script.py")
+    assert done.stdout.split("\n")[:2] == ["[2.0, 3.0]", "layers.mxnet"], done.stderr
+
+
+def test_exit_status_and_errors_are_the_programs_own(write):
+    folder = write("script.py", "import mxnet, sys\nsys.exit(7)\n")
+    assert run(folder, "-m", "layers.mxnet", "script.py").returncode == 7
+    write("broken.py", "import mxnet.nothing\n")
+    done = run(folder, "-m", "layers.mxnet", "broken.py")
+    assert "layers.mxnet has no 'nothing'" in done.stderr
+    done = run(folder, "-m", "layers.mxnet", "absent.py")
+    assert done.returncode == 1 and "there is no file 'absent.py'" in done.stderr
+
+
+def test_install_in_a_notebook(write):
+    folder = write(
+        "cell.py",
+        """
+        import layers.mxnet
+        layers.mxnet.install()
+        layers.mxnet.install()
+        import mxnet as mx
+        from mxnet.gluon.nn import Dense
+        from layers import DenseBlock
+        assert mx is layers.mxnet and issubclass(DenseBlock, mx.gluon.HybridBlock)
+        assert mx.__spec__.name == "layers.mxnet"
+        print("ok")
+        """,
+    )
+    done = run(folder, "cell.py")
+    assert done.stdout.strip() == "ok", done.stderr
+
+
+def test_install_beside_apache_mxnet_is_refused(write):
+    write("mxnet.py", "")  # stands for the real one
+    folder = write("cell.py", "import mxnet, layers.mxnet\nlayers.mxnet.install()\n")
+    assert "Apache MXNet is imported already" in run(folder, "cell.py").stderr

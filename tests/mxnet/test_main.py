@@ -58,7 +58,7 @@ def test_spawned_processes_and_commands(write):
         import mxnet as mx
 
         def work(n):
-            return mx.nd.ones((n,)).sum().asscalar()
+            return float(mx.nd.ones((n,)).sum().asscalar())
 
         if __name__ == "__main__":
             with multiprocessing.get_context("spawn").Pool(1) as pool:

@@ -1,0 +1,147 @@
+"""The blocks: eager, hybridized, deferred, beside Gluon's own layers, on both engines."""
+
+import numpy as np
+import pytest
+
+from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss
+from layers.engine import autograd, gluon, mx, nd
+
+
+def array(*shape):
+    return nd.array(np.random.RandomState(len(shape)).randn(*shape))
+
+
+def started(block):
+    mx.random.seed(1)
+    block.initialize(mx.init.Xavier())
+    return block
+
+
+def test_the_tutorial():
+    dense = DenseBlock(3, 5, 0.1)
+    dense.initialize()
+    x = mx.nd.uniform(shape=(4, 3))
+    y = dense(x)
+    assert isinstance(dense, gluon.HybridBlock)
+    expected = x.asnumpy() @ dense.weight.data().asnumpy().T + 0.1
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "bias, names, constant",
+    [(True, ["bias", "weight"], 0), (False, ["weight"], 0), (0.5, ["weight"], 0.5), (1, ["weight"], 1)],
+)
+def test_bias(bias, names, constant):
+    block = started(DenseBlock(3, 5, bias))
+    assert sorted(n.rsplit("_", 1)[1] for n in block.collect_params()) == names
+    y = block(nd.zeros((2, 3)))
+    assert (y.asnumpy() == constant).all()
+
+
+@pytest.mark.parametrize("activation", ["relu", "sigmoid", "tanh", None, lambda y: y * 2])
+def test_activation(activation):
+    block, x = started(DenseBlock(3, 5, activation=activation)), array(4, 3)
+    z = x.asnumpy() @ block.weight.data().asnumpy().T
+    formula = {"relu": lambda z: np.maximum(z, 0), "sigmoid": lambda z: 1 / (1 + np.exp(-z)), "tanh": np.tanh}
+    expected = z if activation is None else formula.get(activation, activation)(z)
+    np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_beside_gluons_own_layers(hybridize):
+    net = gluon.nn.HybridSequential()
+    net.add(
+        DenseBlock(0, 8),  # deferred
+        SigmoidBlock(),
+        gluon.nn.Dense(6, activation="relu"),
+        DenseBlock(6, 5, bias=False),
+        ReLUBlock(),
+        gluon.nn.Dropout(0.5),
+        gluon.nn.BatchNorm(),
+        DenseBlock(0, 5),
+    )
+    loss = SoftmaxLoss()
+    started(net)
+    if hybridize:
+        net.hybridize()
+        loss.hybridize()
+    x, label = array(4, 3), nd.array([0, 1, 2, 3])
+    with autograd.record():
+        value = loss(net(x), label)
+    value.backward()
+    assert value.shape == (4,)
+    assert net[0].weight.shape == (8, 3) and net[7].weight.shape == (5, 5)
+    for parameter in net.collect_params().values():
+        if parameter.grad_req != "null":
+            assert np.isfinite(parameter.grad().asnumpy()).all(), parameter.name
+    assert np.abs(net[0].weight.grad().asnumpy()).sum() > 0
+
+
+def test_hybridized_equals_eager():
+    net = gluon.nn.HybridSequential()
+    net.add(DenseBlock(0, 8, activation="sigmoid"), DenseBlock(0, 5))
+    started(net)
+    loss, x, label = SoftmaxLoss(), array(4, 3), nd.array([0, 1, 2, 3])
+    found = []
+    for hybridize in (False, True):
+        net.hybridize(hybridize)
+        with autograd.record():
+            value = loss(net(x), label)
+        value.backward()
+        found.append([value.asnumpy(), *(p.grad().asnumpy() for p in net.collect_params().values())])
+    for eager, hybrid in zip(*found):
+        np.testing.assert_allclose(hybrid, eager, rtol=1e-5, atol=1e-7)
+
+
+def test_the_last_axis():
+    block = started(DenseBlock(0, 5))
+    assert block(array(2, 3, 4)).shape == (2, 3, 5)
+    assert block.weight.shape == (5, 4)
+
+
+def test_loss_is_gluons():
+    scores, label, weight = array(4, 5), nd.array([0, 1, 2, 3]), nd.array([0.0, 1, 2, 3])
+    ours, gluons = SoftmaxLoss(), gluon.loss.SoftmaxCrossEntropyLoss()
+    np.testing.assert_allclose(ours(scores, label).asnumpy(), gluons(scores, label).asnumpy(), rtol=1e-5)
+    weighted = ours(scores, label, weight).asnumpy()
+    np.testing.assert_allclose(weighted, ours(scores, label).asnumpy() * [0, 1, 2, 3], rtol=1e-5)
+    doubled = SoftmaxLoss(weight=2.0)(scores, label).asnumpy()
+    np.testing.assert_allclose(doubled, 2 * ours(scores, label).asnumpy(), rtol=1e-5)
+
+
+def test_the_loss_respects_its_head_gradient():
+    scores, label = array(4, 5), nd.array([0, 1, 2, 3])
+    scores.attach_grad()
+    found = []
+    for factor in (1, 3):
+        with autograd.record():
+            value = SoftmaxLoss()(scores, label) * factor
+        value.backward()
+        found.append(scores.grad.asnumpy())
+    np.testing.assert_allclose(found[1], 3 * found[0], rtol=1e-5)
+
+
+def test_parameters_travel(tmp_path):
+    first, second = started(DenseBlock(3, 5)), DenseBlock(3, 5)
+    first.save_parameters(str(tmp_path / "dense.params"))
+    second.load_parameters(str(tmp_path / "dense.params"))
+    x = array(2, 3)
+    np.testing.assert_array_equal(first(x).asnumpy(), second(x).asnumpy())
+
+
+def test_repr():
+    assert repr(DenseBlock(0, 5)) == "DenseBlock(None -> 5)"
+    assert repr(SigmoidBlock()) == "SigmoidBlock()"
+
+
+@pytest.mark.engine("torch")  # MXNet's own errors have neither
+def test_an_error_says_where():
+    net = gluon.nn.HybridSequential()
+    net.add(DenseBlock(3, 8), DenseBlock(8, 5))
+    started(net)
+    with pytest.raises(ValueError) as caught:
+        net(array(2, 7))
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert "weight is (8, 3), but data (2, 7) has 7 columns" in told
+    assert "expected weight (num_hidden=8, 7)" in told
+    assert "in DenseBlock(x (2, 7)), net.0" in told

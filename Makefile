@@ -95,7 +95,8 @@ build:
 	@mkdir -p $@
 
 # What users meet. layers/mxnet fills its modules at run time; for editors its stub speaks.
-PUBLIC = layers/*.py layers/ops train $(wildcard layers/mxnet/*.pyi layers/mxnet/*/*.pyi)
+# Operators' definitions are left out: their first parameter is an input, not self.
+PUBLIC = layers/*.py layers/ops/operator.py layers/ops/custom.py train $(wildcard layers/mxnet/*.pyi layers/mxnet/*/*.pyi)
 
 check: .venv/made-dev
 	.venv/bin/ruff format --check .

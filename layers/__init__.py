@@ -1,21 +1,29 @@
 """Gluon-style neural-network layers whose operators you write yourself."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .activation import ReLUBlock, SigmoidBlock
+    from .dense import DenseBlock
+    from .loss import SoftmaxLoss
+    from .ops import Operator, operator
 
 __version__ = "0.1.0"
+__all__ = ["DenseBlock", "Operator", "ReLUBlock", "SigmoidBlock", "SoftmaxLoss", "operator"]
 
 _HOMES = {
     "DenseBlock": "dense",
+    "Operator": "ops",
     "ReLUBlock": "activation",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",
     "operator": "ops",
 }
-__all__ = list(_HOMES)
 
 
-def __getattr__(name: str):
-    """The public names, each from its module when it is first asked for: no engine before that."""
+def __getattr__(name: str) -> Any:
+    """A public name, from its module when it is first asked for: no engine before that."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

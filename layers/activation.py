@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .engine import expect, gluon
-from .ops import relu, sigmoid
+from .ops import Operator, relu, sigmoid
 
 __all__ = ["ReLUBlock", "SigmoidBlock"]
 
@@ -17,14 +17,14 @@ class Elementwise(gluon.HybridBlock):
         - **y**: the shape of x
     """
 
-    operator = None
+    operator: Operator
 
     def __call__(self, x):
         expect(self.name, (x,))
         return super().__call__(x)
 
     def hybrid_forward(self, F, x):
-        return type(self).operator(x)
+        return self.operator(x)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd", "sym"]
+__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd"]
 
 _PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
 _PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gluon"}
@@ -32,7 +32,11 @@ def name() -> str:
             raise EngineError(f"LAYERS_ENGINE is {asked!r}\n  expected 'torch' or 'mxnet'")
         return asked
     imported = sys.modules.get("mxnet")
-    return "mxnet" if imported is not None and imported is not sys.modules.get("layers.mxnet") else "torch"
+    return (
+        "mxnet"
+        if imported is not None and imported is not sys.modules.get("layers.mxnet")
+        else "torch"
+    )
 
 
 @cache
@@ -81,10 +85,12 @@ def expect(who: str, values: tuple) -> None:
     package = _engine().__name__
     for value in values:
         home = type(value).__module__
-        foreign = home.startswith(("mxnet.", "layers.mxnet.")) and not home.startswith(package + ".")
+        foreign = home.startswith(("mxnet.", "layers.mxnet.")) and not home.startswith(
+            package + "."
+        )
         if foreign:
             other = next(k for k, p in _PACKAGES.items() if home.startswith(p + "."))
             raise EngineError(
-                f"{who}: given an array of the engine {other!r} ({home}), but layers runs on {name()!r}\n"
+                f"{who}: given an array of engine {other!r} ({home}), but layers runs on {name()!r}\n"
                 f"  expected LAYERS_ENGINE={other}, or `import {_PACKAGES[other]}` before layers"
             )

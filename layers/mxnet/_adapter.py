@@ -30,14 +30,16 @@ class Adapter:
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
         if self.operator.states:
-            tensors = [self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)]
+            tensors = [
+                self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
+            ]
         context = inputs[0]._context
         key = (context, state.training, *attributes.items())
         signature = self._signatures.get(key)
         if signature is None:
             signature = Signature(self.operator, attributes, context, state.training)
             self._signatures[key] = signature
-        if state.recording and any([t is not None and t.requires_grad for t in tensors]):
+        if state.recording and any(t is not None and t.requires_grad for t in tensors):
             with torch.enable_grad():
                 results = signature.function.apply(*tensors)
         else:
@@ -70,10 +72,12 @@ class Adapter:
             n: (a.known or None) if n in pending else getattr(a, "shape", None)
             for n, a in zip(operator.inputs, inputs)
         }
-        found = operator.ask(operator.shapes, shapes | operator.attributes | attributes) if pending else {}
-        return [
-            a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)
-        ]
+        found = (
+            operator.ask(operator.shapes, shapes | operator.attributes | attributes)
+            if pending
+            else {}
+        )
+        return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
 class Signature:
@@ -95,7 +99,8 @@ class Signature:
             try:
                 y = operator.forward(*arrays, **self.attributes)
             except Exception as error:
-                raise self._noted(error, "forward", tensors)
+                self._noted(error, "forward", tensors)
+                raise
         values = y if isinstance(y, (list, tuple)) else (y,)
         key = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
         if key not in self.seen:
@@ -119,7 +124,9 @@ class Signature:
                 )
         if operator.shapes is None:
             return
-        shapes = {n: None if t is None else tuple(t.shape) for n, t in zip(operator.inputs, tensors)}
+        shapes = {
+            n: None if t is None else tuple(t.shape) for n, t in zip(operator.inputs, tensors)
+        }
         declared = operator.ask(operator.shapes, shapes | self.attributes)
         real = shapes | {n: v.shape for n, v in zip(operator.outputs, values)}
         for name, shape in declared.items():
@@ -146,7 +153,8 @@ class Signature:
                     return operator.ask(operator.backward, arrays)
                 return {n: operator.gradient(n, arrays) for n in wanted}
             except Exception as error:
-                raise self._noted(error, "backward", known.values())
+                self._noted(error, "backward", known.values())
+                raise
 
     def _noted(self, error: Exception, phase: str, tensors) -> Exception:
         shown = ", ".join(describe(t) for t in tensors if t is not None)

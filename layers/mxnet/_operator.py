@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 import torch
 
 from . import _dtype, operator
@@ -17,7 +16,7 @@ from .autograd import inside, state
 from .base import ArgumentError, MXNetError, ShapeError, note
 from .context import Context
 from .ndarray.ndarray import BORROWED, LENT, VIEWED, NDArray
-from .ndarray.register import Pending, describe
+from .ndarray.register import Pending
 
 
 class Buffer(NDArray):
@@ -69,7 +68,7 @@ def lent(tensor: torch.Tensor, context: Context) -> NDArray:
 
 
 def owned(array: NDArray) -> torch.Tensor:
-    """The tensor of what an operator's code gave, in memory that is neither an input's nor viewed."""
+    """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
     if array._held is None:
         array._held = LENT
     return array._tensor if array._held is LENT else array._tensor.clone()
@@ -118,7 +117,13 @@ class Signature:
         self.kept = self._dependencies()
 
     def _infer_shapes(self, shapes) -> list[tuple]:
-        given = _asked("infer_shape", self.op_type, self.where, self.prop.infer_shape, [list(s) for s in self.in_shapes])
+        given = _asked(
+            "infer_shape",
+            self.op_type,
+            self.where,
+            self.prop.infer_shape,
+            [list(s) for s in self.in_shapes],
+        )
         inputs, outputs = self._lists("infer_shape", given)[:2]
         for name, real, told in zip(self.arguments, shapes, inputs):
             if tuple(told) != tuple(real):
@@ -152,7 +157,9 @@ class Signature:
         outs, ins = len(self.outputs), len(self.arguments)
         asked = set(
             self.prop.declare_backward_dependency(
-                list(range(outs)), list(range(outs, outs + ins)), list(range(outs + ins, 2 * outs + ins))
+                list(range(outs)),
+                list(range(outs, outs + ins)),
+                list(range(outs + ins, 2 * outs + ins)),
             )
         )
         return (
@@ -181,7 +188,8 @@ def _asked(phase: str, op_type: str, where: Any, function, *args, **kwargs):
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        raise note(error, f"  in {phase} of Custom {op_type!r}" + (f" ({where})" if where else ""))
+        note(error, f"  in {phase} of Custom {op_type!r}" + (f" ({where})" if where else ""))
+        raise
 
 
 _signature = lru_cache(maxsize=1024)(Signature)
@@ -202,7 +210,9 @@ class _Custom(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *out_grads):
-        gradients = ctx.call.backward(out_grads, ctx.saved_tensors, ctx.shapes, ctx.needs_input_grad[1:])
+        gradients = ctx.call.backward(
+            out_grads, ctx.saved_tensors, ctx.shapes, ctx.needs_input_grad[1:]
+        )
         if torch.is_grad_enabled():
             gradients = refuse_second(gradients, ctx.call.signature.op_type)
         return None, *gradients
@@ -283,7 +293,9 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
         Inputs are missing, too many, or of shapes that the operator does not take.
     """
     if op_type is None:
-        raise ArgumentError("Custom: op_type is missing\n  expected the name of a registered operator")
+        raise ArgumentError(
+            "Custom: op_type is missing\n  expected the name of a registered operator"
+        )
     prop_class = operator.find(op_type)
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
     attributes = tuple((k, str(v)) for k, v in kwargs.items() if k not in named)
@@ -294,7 +306,8 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
     for i, a in enumerate(arrays):
         if not isinstance(a, NDArray):
             raise ArgumentError(
-                f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n  expected an NDArray"
+                f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n"
+                "  expected an NDArray"
             )
     context = arrays[0]._context if arrays else _named_context(ctx)
     tensors = [a._tensor for a in arrays]
@@ -341,12 +354,13 @@ def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
         given[name] = value
     missing = [n for n in names if n not in given]
     if missing:
-        raise ArgumentError(f"Custom {op_type!r}: {missing[0]} is missing\n  expected {', '.join(names)}")
+        raise ArgumentError(
+            f"Custom {op_type!r}: {missing[0]} is missing\n  expected {', '.join(names)}"
+        )
     pending = [n for n in names if isinstance(given[n], Pending)]
     if pending:
         shapes = [
-            list(given[n].known if n in pending else given[n].shape)
-            for n in prop.list_arguments()
+            list(given[n].known if n in pending else given[n].shape) for n in prop.list_arguments()
         ]
         told = _asked("infer_shape", op_type, "", prop.infer_shape, shapes)
         found = dict(zip(prop.list_arguments(), told[0]))

@@ -117,7 +117,9 @@ def register(reg_name: str) -> Callable[[type], type]:
 
     def add(prop_cls: type) -> type:
         if not (isinstance(prop_cls, type) and issubclass(prop_cls, CustomOpProp)):
-            raise TypeError(f"register {reg_name!r}: {prop_cls!r}\n  expected a subclass of CustomOpProp")
+            raise TypeError(
+                f"register {reg_name!r}: {prop_cls!r}\n  expected a subclass of CustomOpProp"
+            )
         before = _registry.get(reg_name)
         if before and (before.__module__, before.__qualname__) != (
             prop_cls.__module__,
@@ -146,7 +148,8 @@ def find(op_type: str) -> type:
         return _registry[op_type]
     except KeyError:
         near = difflib.get_close_matches(op_type, _registry) or sorted(_registry)[:8]
+        there = ", ".join(near) or "none"
         raise MXNetError(
             f"Custom: operator {op_type!r} is not registered\n"
-            f"  expected the module that registers it to be imported; there are {', '.join(near) or 'none'}"
+            f"  expected the module that registers it to be imported; there are {there}"
         ) from None

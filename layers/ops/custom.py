@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
 from typing import Any
 
 from .. import engine
-from ..engine import autograd, mx
+from ..engine import mx
 from .operator import Operator
 
 __all__ = ["Adapter", "register"]
@@ -28,7 +30,9 @@ class _Prop(mx.operator.CustomOpProp):
         self.operator = operator
         left_out = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
         self.inputs = [n for n in operator.inputs if n not in left_out]
-        self.attributes = {n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes}
+        self.attributes = {
+            n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes
+        }
 
     def list_arguments(self) -> list[str]:
         return [n for n in self.inputs if n not in self.operator.states]
@@ -45,7 +49,7 @@ class _Prop(mx.operator.CustomOpProp):
         found = infer_shapes(self.operator, known, self.attributes)
         return (
             [found.get(n) or known[n] or () for n in names],
-            [found[n] for n in self.operator.outputs],
+            [found.get(n, ()) for n in self.operator.outputs],
             [found.get(n, ()) for n in self.list_auxiliary_states()],
         )
 
@@ -69,8 +73,10 @@ class _Op(mx.operator.CustomOp):
 
     def _named(self, in_data: list, aux: list) -> dict[str, Any]:
         names = dict.fromkeys(self.operator.inputs)
-        return names | dict(zip(self.prop.list_arguments(), in_data)) | dict(
-            zip(self.prop.list_auxiliary_states(), aux)
+        return (
+            names
+            | dict(zip(self.prop.list_arguments(), in_data))
+            | dict(zip(self.prop.list_auxiliary_states(), aux))
         )
 
     def forward(self, is_train, req, in_data, out_data, aux):
@@ -81,6 +87,7 @@ class _Op(mx.operator.CustomOp):
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
+        # Everything is declared as needed: MXNet 1.9.1 cannot rebuild the arrays of what is not.
         known = self._named(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
         known |= dict(zip([f"d{n}" for n in outputs], out_grad))
         together = self.operator.backward and self.operator.ask(self.operator.backward, known)
@@ -97,20 +104,27 @@ class _Op(mx.operator.CustomOp):
 
 
 def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
-    """Shapes by name: by the rule; else all outputs as one run on zeros has them."""
+    """Shapes by name: by the rule; else those of the outputs, as one run on zeros has them."""
     if operator.shapes is not None:
         shapes = dict.fromkeys(operator.inputs) | known
         return operator.ask(operator.shapes, shapes | operator.attributes | attributes)
     if any(shape is None or 0 in shape for shape in known.values()):
         return {}
-    zeros = {n: mx.nd.zeros(s) for n, s in known.items()}
+    # On a thread of its own: MXNet asks for shapes in the middle of a call, and a call of `nd` on
+    # that thread would overwrite what the first has found so far.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(
+            _run_on_zeros, operator, tuple(known.items()), tuple(attributes.items())
+        ).result()
+
+
+@lru_cache(maxsize=1024)
+def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
+    zeros = {name: mx.nd.zeros(shape) for name, shape in known}
     inputs = dict.fromkeys(operator.inputs) | zeros
-    with autograd.pause():
-        y = operator.forward(*inputs.values(), **(operator.attributes | attributes))
-    return {
-        n: tuple(a.shape)
-        for n, a in zip(operator.outputs, y if isinstance(y, (list, tuple)) else [y])
-    }
+    y = operator.forward(*inputs.values(), **(operator.attributes | dict(attributes)))
+    outputs = y if isinstance(y, (list, tuple)) else [y]
+    return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
 
 
 class Adapter:

@@ -21,7 +21,7 @@ import ast
 import inspect
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 from .. import engine
 
@@ -118,7 +118,9 @@ class Operator:
             elif name in self.inputs and name not in values:
                 values[name] = value
             else:
-                raise TypeError(f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}")
+                raise TypeError(
+                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}"
+                )
         if len(args) > len(self.inputs):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
         arrays = [values.get(n) for n in self.inputs]
@@ -135,17 +137,22 @@ class Operator:
         """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
         default = self.attributes[name]
         kind = type(default)
+        wrong = TypeError(
+            f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
+        )
         if isinstance(value, str) and kind is not str:
             try:
                 value = ast.literal_eval(value)
-            except (ValueError, SyntaxError):
-                raise TypeError(f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}") from None
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                raise wrong from None
         if default is None or value is None or default is inspect.Parameter.empty:
             return value
-        if kind is float and isinstance(value, int) or kind is tuple and isinstance(value, list):
-            return kind(value)
+        if kind is float and isinstance(value, int):
+            return float(value)
+        if kind is tuple and isinstance(value, list):
+            return tuple(value)
         if not isinstance(value, kind):
-            raise TypeError(f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}")
+            raise wrong
         return value
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
@@ -161,7 +168,11 @@ class Operator:
         return f"<operator {self.name} {inspect.signature(self.forward)}>"
 
 
-def operator(definition: type | None = None, *, name: str | None = None):
+@overload
+def operator(definition: type, *, name: str | None = None) -> Operator: ...
+@overload
+def operator(*, name: str | None = None) -> Callable[[type], Operator]: ...
+def operator(definition: type | None = None, *, name: str | None = None) -> Any:
     """Make an `Operator` of a class with `forward` and gradients; decorator.
 
     Parameters
@@ -172,7 +183,9 @@ def operator(definition: type | None = None, *, name: str | None = None):
     if definition is None:
         return lambda cls: operator(cls, name=name)
     package, dot, _ = definition.__module__.partition(".")
-    made = Operator(definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__))
+    made = Operator(
+        definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__)
+    )
     from .custom import register
 
     register(made)

@@ -26,8 +26,7 @@ LEAST = 2**23  # multiplications; oneDNN takes 12 us more to start, which this s
 WIDE = 256  # rows of w that make up for the copy that oneDNN takes of a transposed x
 NEVER = 2**63
 
-_least = 0  # multiplications from which oneDNN is asked; 0: the rule is not chosen yet
-_rule = "auto"
+_rule, _least = "auto", NEVER  # `choose` sets them: the rule, and from which size oneDNN is asked
 
 
 def linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
@@ -57,7 +56,8 @@ def bmm(a: Tensor, b: Tensor) -> Tensor:
 
     a : (batch, n, k)      b : (batch, k, m)      y : (batch, n, m)
     """
-    if a.numel() * b.size(-1) < _least * a.size(0) or len(a) != len(b):
+    small = a.numel() * b.size(-1) < _least * max(len(a), 1)
+    if small or torch.compiler.is_compiling() or len(a) != len(b):
         return torch.bmm(a, b)
     return torch.stack([mm(p, q) for p, q in zip(a, b)])
 
@@ -88,8 +88,6 @@ def choose(rule: str | None = None) -> None:
 
 def describe() -> dict:
     """What is in force: the rule, the CPU it looked at, and from which size oneDNN is asked."""
-    if not _least:
-        choose()
     return {
         "rule": _rule,
         "cpu": f"{_vendor()} {torch.backends.cpu.get_cpu_capability()}".strip(),
@@ -104,40 +102,40 @@ def _available() -> bool:
 def _vendor() -> str:
     """The vendor by the name that its processors give, empty where it cannot be told."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(line.split(":")[1].strip() for line in lines if line.startswith("vendor_id"))
+        with Path("/proc/cpuinfo").open() as lines:
+            text = next(line for line in lines if line.startswith("vendor_id"))
     except (OSError, StopIteration):
-        return next((v for v in ("AuthenticAMD", "GenuineIntel") if v in platform.processor()), "")
+        text = platform.processor()
+    return next((v for v in ("AuthenticAMD", "GenuineIntel") if v in text), "")
 
 
 def _suits(x: Tensor, w: Tensor, b: Tensor | None) -> bool:
     """Whether oneDNN is to compute this; what it is not made for PyTorch computes, or refuses."""
-    if torch.compiler.is_compiling():
-        return False
-    if not _least:
-        choose()
-        if x.numel() * w.size(0) < _least:
-            return False
     return (
-        x.dtype is w.dtype is torch.float32
+        not torch.compiler.is_compiling()
+        and x.dtype is w.dtype is torch.float32
         and x.is_cpu
         and w.is_cpu
         and x.dim() > 0
         and w.dim() == 2
         and x.size(-1) == w.size(1)
         and (b is None or (b.dtype is torch.float32 and b.is_cpu and b.shape == w.shape[:1]))
-        and (x.is_contiguous() or w.size(0) >= WIDE or _rule == "onednn")
+        and (_rule == "onednn" or _wins(x, w))
     )
 
 
+def _wins(x: Tensor, w: Tensor) -> bool:
+    """Whether oneDNN is the faster one for large operands of these shapes and strides."""
+    return x.numel() > x.size(-1) and (x.is_contiguous() or w.size(0) >= WIDE)
+
+
 def _onednn(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
-    if not (w.is_contiguous() or w.t().is_contiguous()):
-        w = w.contiguous()
+    b = b if b is None else b.contiguous()  # it takes x and w as they are, but misreads such a bias
     return torch.ops.mkldnn._linear_pointwise(x, w, b, "none", [], "")
 
 
 class _Linear(torch.autograd.Function):
-    """oneDNN's product has no gradient of its own."""
+    """oneDNN's product, which has no gradient of its own."""
 
     @staticmethod
     def forward(ctx, x, w, b):
@@ -153,3 +151,6 @@ class _Linear(torch.autograd.Function):
             mm(dy.t(), x) if need_w else None,
             dy.sum(0) if need_b else None,
         )
+
+
+choose()

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, get_type_hints
 
 import torch
@@ -103,6 +103,25 @@ class Op:
         """How many outputs a user sees."""
         return ask(self.outputs_rule, self.defaults | attributes)
 
+    def input_names(self, attributes: dict, count: int = 0) -> list[str]:
+        """Names of the inputs that these attributes leave; of `count` where any number may come."""
+        if self.variadic:
+            return [f"arg{i}" for i in range(count)]
+        if self.inputs_rule is not None:
+            return list(ask(self.inputs_rule, self.defaults | attributes))
+        return list(self.inputs if count > len(self.needed) else self.needed)
+
+    def output_names(self, attributes: dict) -> list[str]:
+        """Names of the outputs that a user sees."""
+        given = 1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
+        if not isinstance(given, int):
+            return list(given)
+        return ["output"] if given == 1 else [f"output{i}" for i in range(given)]
+
+    def state_names(self, attributes: dict) -> tuple[str, ...]:
+        """Names of the inputs that are updated in place."""
+        return self.states
+
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
         """Shapes of inputs not yet known, by name, from those that are."""
         if self.infer_rule is None:
@@ -166,32 +185,36 @@ class Op:
         return f"<operator {self.name}{self.signature}>"
 
 
+@cache
+def _named(rule: Callable) -> tuple[str, ...]:
+    """What a rule asks for; `inspect.signature` costs as much as several operators."""
+    return tuple(inspect.signature(rule).parameters)
+
+
 def ask(rule: Callable, known: dict[str, Any]) -> Any:
     """Call a rule with what it names of `known`."""
-    return rule(**{name: known[name] for name in inspect.signature(rule).parameters})
+    return rule(**{name: known[name] for name in _named(rule)})
 
 
 def _with_gradient(operator: Op, rule: Callable) -> Callable:
-    names = set(inspect.signature(rule).parameters)
-    kept_inputs = [(i, n) for i, n in enumerate(operator.inputs) if n in names]
+    names = _named(rule)
+    kept = [(i, n) for i, n in enumerate(operator.inputs) if n in names]
+    saved = [n for _, n in kept] + ["y"] * ("y" in names)
+    rest = [n for n in names if n not in saved and n != "dy"]
 
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx, arguments, *tensors):
             y = operator.function(*tensors, **arguments)
-            ctx.arguments = {n: v for n, v in arguments.items() if n in names}
+            ctx.known = {name: arguments[name] for name in rest}
             ctx.count = len(tensors)
-            ctx.save_for_backward(
-                *(tensors[i] for i, _ in kept_inputs), *([y] if "y" in names else [])
-            )
+            ctx.save_for_backward(*[tensors[i] for i, _ in kept], *[y] * ("y" in names))
             return y
 
         @staticmethod
         def backward(ctx, dy):
-            known = ctx.arguments | dict(zip([n for _, n in kept_inputs], ctx.saved_tensors))
-            if "y" in names:
-                known["y"] = ctx.saved_tensors[-1]
-            given = ask(rule, known | {"dy": dy})
+            known = dict(zip(saved, ctx.saved_tensors), dy=dy, **ctx.known)
+            given = ask(rule, known)
             given = given if isinstance(given, tuple) else (given,)
             return None, *given, *[None] * (ctx.count - len(given))
 

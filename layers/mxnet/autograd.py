@@ -1,13 +1,16 @@
 """Recording and differentiating, on PyTorch's autograd.
 
 Two switches, each its own for every thread: *recording* (remember what is computed) and
-*training* (what Dropout and BatchNorm look at). PyTorch's grad mode follows the first.
+*training* (what Dropout and BatchNorm look at). Operators set PyTorch's grad mode after the first
+while they run; a program's own PyTorch code is left alone.
 """
 
 from __future__ import annotations
 
 import threading
+import warnings
 
+import numpy as np
 import torch
 from torch.autograd.graph import _engine_run_backward
 
@@ -46,25 +49,23 @@ class _Scope:
 
     def __init__(self, recording: bool | None, training: bool | None):
         self._asked = recording, training
-        self._before: list[tuple[bool, bool, bool]] = []
+        self._before: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
         recording, training = self._asked
-        self._before.append((state.recording, state.training, torch.is_grad_enabled()))
+        self._before.append((state.recording, state.training))
         if recording is not None:
-            set_recording(recording)
+            state.recording = recording
         if training is not None:
             state.training = training
 
     def __exit__(self, *_) -> None:
-        state.recording, state.training, enabled = self._before.pop()
-        _set_grad_enabled(enabled)
+        state.recording, state.training = self._before.pop()
 
 
 def set_recording(is_recording: bool) -> bool:
     """Switch recording; returns what it was."""
     before, state.recording = state.recording, bool(is_recording)
-    _set_grad_enabled(state.recording)
     return before
 
 
@@ -104,7 +105,7 @@ def predict_mode() -> _Scope:
     return _Scope(None, False)
 
 
-class inside:  # noqa: N801 - reads as a statement
+class inside:
     """``with inside(...)``: the code of a user's operator runs, on the context of its inputs.
 
     It is not recorded, unless it is a gradient that is itself to be differentiated.
@@ -166,10 +167,17 @@ def mark(array, grad, req: str) -> None:
     """Make an array a variable whose gradient goes to `grad`."""
     if req not in ("write", "add", "null"):
         raise ArgumentError(f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'")
+    array._own()
     tensor = array._tensor.detach()
     leaf = Leaf(grad, req)
     if req != "null" and tensor.is_floating_point():
         tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
+    elif req != "null":
+        warnings.warn(
+            f"attach_grad on an array of {np.dtype(array.dtype)}: its gradient stays 0, only floats "
+            "are differentiated here",
+            stacklevel=3,
+        )
     array._tensor, array._leaf = tensor, leaf
 
 
@@ -190,9 +198,10 @@ def mark_variables(variables, gradients, grad_reqs="write") -> None:
             f"{len(grad_reqs)} grad_reqs\n  expected as many of each"
         )
     for variable, gradient, req in zip(variables, gradients, grad_reqs):
-        if variable.shape != gradient.shape:
+        if (gradient.shape, gradient.dtype) != (variable.shape, variable.dtype):
             raise ArgumentError(
-                f"mark_variables: the gradient is {gradient.shape}\n  expected {variable.shape}"
+                f"mark_variables: the gradient is {gradient.shape} {np.dtype(gradient.dtype)}\n"
+                f"  expected {variable.shape} {np.dtype(variable.dtype)}, as the variable"
             )
         mark(variable, gradient, req)
 
@@ -215,7 +224,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     RecordingError
         Nothing was recorded for a head, or it is used up by an earlier `backward`.
     """
-    tensors, gradients = _heads(heads, head_grads)
+    tensors, gradients = _heads("backward", heads, head_grads)
     with _Scope(None, train_mode):
         _run(_go_back, tensors, gradients, retain_graph)
 
@@ -237,13 +246,18 @@ def grad(
 
     Returns
     -------
-    NDArray or list of NDArray
-        In the shapes of `variables`; one array when `variables` is one.
+    list of NDArray
+        In the shapes of `variables`, one of them even when `variables` is one array.
+
+    Raises
+    ------
+    RecordingError
+        Nothing was recorded, or it is used up, or a variable was not used.
     """
     from .ndarray import NDArray
 
     listed = _listed(variables)
-    tensors, gradients = _heads(heads, head_grads)
+    tensors, gradients = _heads("grad", heads, head_grads)
     with _Scope(True if create_graph else None, train_mode):
         found = _run(
             torch.autograd.grad,
@@ -263,34 +277,37 @@ def grad(
                 )
             value = torch.zeros_like(variable._tensor, requires_grad=False)
         results.append(NDArray(value, variable._context))
-    return results if isinstance(variables, (list, tuple)) else results[0]
+    return results
 
 
 def _listed(arrays) -> list:
     return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
 
 
-def _heads(heads, head_grads) -> tuple[list, list]:
+def _heads(name: str, heads, head_grads) -> tuple[list, list]:
     heads = _listed(heads)
     given = _listed(head_grads) if head_grads is not None else [None] * len(heads)
-    if len(given) != len(heads):
+    if not heads or len(given) != len(heads):
         raise ArgumentError(
-            f"backward: {len(given)} head_grads for {len(heads)} heads\n  expected as many of each"
+            f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
         )
     tensors, gradients = [], []
     for head, gradient in zip(heads, given):
+        for array in (head, gradient):
+            if array is not None and not hasattr(array, "_tensor"):
+                raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
         if not head._tensor.requires_grad:
             raise RecordingError(
-                f"backward: the head {head.shape} was not recorded, or used no array with a gradient"
-                "\n  expected it to be computed inside autograd.record() from arrays with attach_grad()"
+                f"{name}: the head {head.shape} was not recorded, or used no array with a gradient\n"
+                "  expected it to be computed inside autograd.record() from arrays with attach_grad()"
             )
         if gradient is not None and gradient.shape != head.shape:
             raise ArgumentError(
-                f"backward: the head gradient is {gradient.shape}\n  expected {head.shape}"
+                f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
         tensors.append(head._tensor)
-        gradients.append(torch.ones_like(head._tensor) if gradient is None else gradient._tensor)
-    return tensors, gradients
+        gradients.append(torch.ones_like(head._tensor) if gradient is None else gradient._lend())
+    return tensors, [g.to(t) for g, t in zip(gradients, tensors)]
 
 
 def _depend(heads: list[torch.Tensor], variable: torch.Tensor) -> bool:
@@ -322,9 +339,17 @@ def _run(function, *args, **kwargs):
                 "backward: an array was overwritten after it was used in the recorded computation\n"
                 f"  expected it to keep its value until backward; PyTorch says: {text.split(chr(10))[0]}"
             ) from error
-        if type(error) is RuntimeError:
+        if type(error) is RuntimeError and _is_the_engines(error):
             raise MXNetError(f"backward: {text}") from error
         raise
+
+
+def _is_the_engines(error: BaseException) -> bool:
+    """Whether PyTorch itself raised it, and not an operator that was called back."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    return trace.tb_frame.f_globals["__name__"].startswith("torch.autograd")
 
 
 def _go_back(tensors: list, gradients: list, retain_graph: bool) -> None:
@@ -356,11 +381,22 @@ class Function:
     """
 
     _used = False
-    saved_tensors = ()
+    _saved = ()
 
     def save_for_backward(self, *args) -> None:
         """Keep arrays for `backward`."""
-        self.saved_tensors = args
+        self._saved = [(array, array._tensor._version) for array in args]
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """The arrays that were kept. Raises RecordingError when one was overwritten since."""
+        for i, (array, version) in enumerate(self._saved):
+            if array._tensor._version != version:
+                raise RecordingError(
+                    f"{type(self).__name__}: saved array {i} {array.shape} was overwritten since\n"
+                    "  expected it to keep its value until backward"
+                )
+        return tuple([array for array, _ in self._saved])
 
     def forward(self, *inputs):
         """The outputs: an NDArray or a tuple of them."""

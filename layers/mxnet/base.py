@@ -50,7 +50,7 @@ class UnsupportedError(MXNetError, NotImplementedError):
     """A part of MXNet that does not exist here; the message says why."""
 
 
-class NotSupportedForSparseNDArray(UnsupportedError):  # noqa: N818 - MXNet's name
+class NotSupportedForSparseNDArray(UnsupportedError):
     """A function that has no form for sparse storage."""
 
 

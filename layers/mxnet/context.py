@@ -25,8 +25,8 @@ class Context:
     device_id : int
     """
 
-    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}  # noqa: RUF012 - constant
-    devstr2type = {name: number for number, name in devtype2str.items()}  # noqa: RUF012 - constant
+    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type = {name: number for number, name in devtype2str.items()}
 
     def __init__(self, device_type: str | Context, device_id: int = 0):
         if isinstance(device_type, Context):
@@ -129,4 +129,6 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 def from_device(device: torch.device) -> Context:
     """The context of a tensor's device."""
+    if device.type not in ("cpu", "cuda"):
+        raise ContextError(f"Context: there is none for PyTorch's {device}\n  expected cpu or cuda")
     return Context("gpu", device.index or 0) if device.type == "cuda" else Context("cpu", 0)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 
+from .base import ArgumentError
 from .context import Context
-from .ndarray.random import *  # noqa: F403 - MXNet's `mx.random` shows all of `nd.random`
+from .ndarray.random import *
 from .ndarray.random import __all__ as _draws
 
-__all__ = ["seed", *_draws]  # noqa: PLE0604 - the names of nd.random
+__all__ = ["seed", *_draws]
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seed the generators: all of them, or that of one context.
 
-    The same seed gives the same numbers on the same kind of device.
+    The same seed gives the same numbers on the same kind of device. The CPU contexts share one
+    generator, which is PyTorch's.
     """
+    if not isinstance(seed_state, (int, np.integer)):
+        raise ArgumentError(f"seed: {seed_state!r}\n  expected an int")
+    seed_state = int(seed_state)
     if ctx == "all":
         torch.manual_seed(seed_state)
-    elif ctx.device.type == "cuda":
+        return
+    ctx = Context(ctx)
+    if ctx.device.type == "cuda":
         with torch.cuda.device(ctx.device):
             torch.cuda.manual_seed(seed_state)
     else:

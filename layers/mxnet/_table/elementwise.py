@@ -64,10 +64,16 @@ unary("logical_not", torch.logical_not, "1 where x is 0, else 0.").grad(zeros)
 unary("zeros_like", torch.zeros_like, "Zeros, in the shape and dtype of data.").grad(zeros)
 unary("ones_like", torch.ones_like, "Ones, in the shape and dtype of data.").grad(zeros)
 
-unary("_copy", lambda x: x, "The array itself, as a new one.", "identity", view=True)
-unary("BlockGrad", lambda x: x, "The array; no gradient passes.", "stop_gradient", view=True).grad(
-    zeros
+
+def _itself(x):
+    return x
+
+
+unary("_copy", _itself, "The same values, as a new array.", "identity", view=True)
+block = unary(
+    "BlockGrad", _itself, "The same values; no gradient passes.", "stop_gradient", view=True
 )
+block.grad(zeros)
 
 
 def _round(x):  # not x + 0.5 rounded down, which takes the float32 below 0.5 to 1

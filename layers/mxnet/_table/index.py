@@ -301,4 +301,6 @@ def _contrib_boolean_mask(data: Tensor, index: Tensor, axis: int = 0) -> Tensor:
             f"_contrib_boolean_mask: index is {tuple(index.shape)}, axis is {axis}\n"
             f"  expected axis 0, and a number for each of the {data.shape[0]} slices of data"
         )
+    if data.is_meta:
+        raise UnsupportedError("_contrib_boolean_mask: the shape is known only at run time")
     return data[index != 0]

@@ -184,8 +184,8 @@ def MakeLoss(
 ) -> Tensor:
     """data itself, as a loss: its gradient is grad_scale, whatever comes from above.
 
-    It is divided by 1 (``null``), by the first size of data (``batch``), or by the number of
-    elements larger than `valid_thresh` (``valid``).
+    It is divided by 1 (``null``), by the product of all sizes of data but the last (``batch``), or
+    by the number of elements larger than `valid_thresh` (``valid``).
     """
     return data
 
@@ -194,7 +194,9 @@ def MakeLoss(
 def _(dy, y, grad_scale, valid_thresh, normalization):
     if normalization == "valid":
         return torch.ones_like(y) * (grad_scale / (y > valid_thresh).sum().clamp(min=1))
-    return torch.full_like(y, grad_scale / (y.shape[0] if normalization == "batch" else 1))
+    return torch.full_like(
+        y, grad_scale / (math.prod(y.shape[:-1]) if normalization == "batch" else 1)
+    )
 
 
 @op(view=True)

@@ -64,11 +64,15 @@ def _signed(row, tensors, numbers, **attributes):
 
 
 def _uniform(y, low, high):
-    return y.uniform_().mul_(high - low).add_(low)
+    if isinstance(low, Tensor):
+        return y.uniform_().mul_(high - low).add_(low)
+    return y.uniform_(low, high)
 
 
 def _normal(y, loc, scale):
-    return y.normal_().mul_(scale).add_(loc)
+    if isinstance(loc, Tensor):
+        return y.normal_().mul_(scale).add_(loc)
+    return y.normal_(loc, scale)
 
 
 def _exponential(y, lam):

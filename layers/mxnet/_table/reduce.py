@@ -42,6 +42,8 @@ def axes(data, axis, exclude=False):
 
 
 def _sum(x, axes, keepdims):
+    if x.is_floating_point():
+        return torch.sum(x, axes, keepdims)
     return torch.sum(x, axes, keepdims, dtype=x.dtype)
 
 

@@ -26,8 +26,8 @@ def Reshape(
     """The elements in another shape.
 
     In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
-    one into the two that follow; `reverse` reads from the right. `target_shape`, with 0 for what
-    remains and `keep_highest` to keep the first size, is an older form.
+    one into the two that follow; `reverse` reads all of it from the right. An older form is
+    `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
     """
     if shape:
         return data.reshape(reshaped(tuple(data.shape), shape, reverse))
@@ -210,6 +210,7 @@ def slice_like(data: Tensor, shape_like: Tensor, axes: Shape = ()) -> Tensor:
             "  expected as many axes of each, or `axes`"
         )
     for axis in axes or range(data.dim()):
+        axis += data.dim() if axis < 0 else 0
         size = shape_like.shape[axis]
         if size > data.shape[axis]:
             raise ShapeError(

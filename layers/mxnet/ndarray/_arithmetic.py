@@ -5,10 +5,11 @@ from __future__ import annotations
 import numbers
 
 from .. import _op
+from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
 from .ndarray import NDArray
-from .register import compute
+from .register import compute, describe
 
 # function: (operator on arrays, the same with a scalar on the right, on the left, NDArray's method)
 ROWS = {
@@ -57,9 +58,11 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
             if isinstance(rhs, NDArray):
                 return compute(left, [rhs._tensor], {"scalar": lhs}, rhs._context)
             if isinstance(rhs, numbers.Number):
-                return function(array([lhs], dtype="float64"), rhs).asscalar().item()
+                whole = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
+                value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
+                return int(value) if whole else value
         other = rhs if isinstance(lhs, NDArray) else lhs
-        raise TypeError(
+        raise ArgumentError(
             f"{name}: an operand is of type {type(other).__name__}\n"
             "  expected an NDArray or a number; nd.array(...) makes an array of others"
         )
@@ -73,8 +76,15 @@ def _in_place(function):
     """x += y: into the same array, which PyTorch's autograd would not see."""
 
     def method(self, other):
-        target = self._writable()
-        self._replace(function(self, other)._tensor.to(target.dtype))
+        self._refuse_recorded()
+        result = function(self, other)._tensor
+        if result.shape != self._tensor.shape or result.dtype is not self._tensor.dtype:
+            kind = ShapeError if result.shape != self._tensor.shape else DTypeError
+            raise kind(
+                f"{function.__name__} in place: the array is {describe(self._tensor)}\n"
+                f"  expected {describe(result)}, as the result is"
+            )
+        self._replace(result)
         return self
 
     return method
@@ -88,7 +98,8 @@ def _fill(cls: type) -> None:
         setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
         if method not in ORDER:
             setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
-            setattr(cls, f"__i{method}__", _in_place(function))
+            if method != "pow":  # as in MXNet, x **= y makes a new array
+                setattr(cls, f"__i{method}__", _in_place(function))
     cls.__neg__ = lambda self: op.negative(self)
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
@@ -98,4 +109,4 @@ for _name, (_arrays, _scalar, _reflected, _) in ROWS.items():
     globals()[_name] = _binary(_name, _arrays, _scalar, _reflected)
 true_divide = divide  # noqa: F821 - made above
 _fill(NDArray)
-__all__ = [*ROWS, "true_divide"]  # noqa: PLE0604 - made from the table
+__all__ = [*ROWS, "true_divide"]

@@ -6,10 +6,11 @@ import numpy as np
 import torch
 
 from .. import _dtype
-from ..base import ArgumentError
+from ..base import ArgumentError, ShapeError
 from ..context import Context, current_context
 from . import op
-from .ndarray import NDArray, _copy
+from ._memory import as_tensor, copied
+from .ndarray import NDArray
 
 __all__ = [
     "arange",
@@ -18,69 +19,82 @@ __all__ = [
     "empty",
     "eye",
     "full",
+    "histogram",
     "linspace",
     "moveaxis",
+    "onehot_encode",
     "ones",
+    "split_v2",
     "zeros",
 ]
 
+_internal = op.functions("_")
+
 
 def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
-    """An array with a copy of the values.
+    """An array with a copy of the values, on the current context unless one is given.
 
     Parameters
     ----------
-    source_array : NDArray, numpy.ndarray, number or nested list of numbers
+    source_array : NDArray, numpy.ndarray, number or nested list of them
     ctx : Context, optional
-        By default an NDArray's own, else the current context.
     dtype : optional
         By default an NDArray's own, else float32.
+
+    Raises
+    ------
+    ArgumentError
+        The values are not numbers, or the lists are of different lengths.
     """
-    if isinstance(source_array, NDArray):
-        ctx = ctx or source_array._context
-        target = source_array._tensor.dtype if dtype is None else _dtype.to_torch(dtype)
-        return NDArray(_copy(source_array._tensor.detach(), ctx.device, target), ctx)
-    ctx = ctx or current_context()
-    target = torch.float32 if dtype is None else _dtype.to_torch(dtype)
-    if not isinstance(source_array, (np.ndarray, torch.Tensor)):
-        source_array = _plain(source_array)
-    if isinstance(source_array, np.ndarray) and min(source_array.strides, default=0) < 0:
-        source_array = source_array.copy()  # PyTorch has no negative strides
-    return NDArray(torch.tensor(source_array, dtype=target, device=ctx.device), ctx)
+    context = _context("array", ctx)
+    if isinstance(source_array, (NDArray, torch.Tensor)):
+        own = isinstance(source_array, NDArray) and dtype is None
+        tensor = source_array._tensor if isinstance(source_array, NDArray) else source_array
+        target = tensor.dtype if own else _target(dtype)
+        return NDArray(copied(tensor.detach(), context.device, target), context)
+    tensor = as_tensor("array", source_array, _target(dtype))
+    return NDArray(tensor if context.device.type == "cpu" else tensor.to(context.device), context)
 
 
-def _plain(source) -> np.ndarray:
-    if isinstance(source, (list, tuple)) and source and isinstance(source[0], NDArray):
-        source = [a.asnumpy() for a in source]
-    try:
-        values = np.array(source)
-        if values.dtype.kind in "OSU":
-            raise ValueError(f"elements of type {values.dtype}")
-    except ValueError as error:
+def _context(name: str, given) -> Context:
+    if given is None:
+        return current_context()
+    if not isinstance(given, Context):
         raise ArgumentError(
-            f"array: cannot make an array of {type(source).__name__}: {error}\n"
-            "  expected numbers, nested in lists of equal lengths"
-        ) from None
-    return values
+            f"{name}: ctx is {given!r}\n  expected a Context, such as mx.cpu(); "
+            "a dtype is given by name, dtype='int32'"
+        )
+    return given
 
 
-def _filled(make, shape, ctx: Context | None, dtype, *value) -> NDArray:
-    ctx = ctx or current_context()
+def _target(dtype) -> torch.dtype:
+    return torch.float32 if dtype is None else _dtype.to_torch(dtype)
+
+
+def _filled(make, shape, ctx, dtype, out=None, name=None) -> NDArray:
+    context = _context(make.__name__, ctx)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    target = torch.float32 if dtype is None else _dtype.to_torch(dtype)
-    return NDArray(make(shape, *value, dtype=target, device=ctx.device), ctx)
+    result = NDArray(make(shape, dtype=_target(dtype), device=context.device), context)
+    return _given(result, out)
+
+
+def _given(result: NDArray, out: NDArray | None) -> NDArray:
+    if out is None:
+        return result
+    out[:] = result
+    return out
 
 
 def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -> NDArray:
     """An array of zeros, float32 by default."""
     if stype not in (None, "default"):
         raise ArgumentError(f"zeros: stype is {stype!r}\n  expected 'default'; arrays are dense")
-    return _given(_filled(torch.zeros, shape, ctx, dtype), **kwargs)
+    return _filled(torch.zeros, shape, ctx, dtype, **kwargs)
 
 
 def ones(shape, ctx: Context | None = None, dtype=None, **kwargs) -> NDArray:
     """An array of ones, float32 by default."""
-    return _given(_filled(torch.ones, shape, ctx, dtype), **kwargs)
+    return _filled(torch.ones, shape, ctx, dtype, **kwargs)
 
 
 def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
@@ -90,45 +104,38 @@ def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
 
 def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArray:
     """An array with one value everywhere, float32 by default."""
-    return _given(_filled(torch.full, shape, ctx, dtype, val), out)
-
-
-def _given(result: NDArray, out: NDArray | None = None, name: str | None = None) -> NDArray:
-    if out is None:
-        return result
-    out[:] = result
-    return out
+    result = _filled(torch.empty, shape, ctx, dtype) if out is None else out
+    result[:] = val
+    return result
 
 
 def arange(
     start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None
 ) -> NDArray:
-    """Values from `start` (0 when only one end is given) up to `stop`, which is not included.
+    """Values from `start` up to `stop`, which is left out; from 0 to `start` without a `stop`.
 
-    Each value comes `repeat` times.
+    Each comes `repeat` times. Raises ShapeError when there are none.
     """
-    if stop is None and infer_range is None:
+    if stop is None:
         start, stop = 0, start
-    ctx = ctx or current_context()
-    target = torch.float32 if dtype is None else _dtype.to_torch(dtype)
-    values = torch.arange(start, stop, step, dtype=torch.float64, device=ctx.device).to(target)
-    return NDArray(values.repeat_interleave(repeat) if repeat != 1 else values, ctx)
+    if not (start < stop if step > 0 else start > stop):
+        raise ShapeError(f"arange: from {start} to {stop} by {step} there are no values")
+    context = _context("arange", ctx)
+    given = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return _internal["_arange"](**given, dtype=_target(dtype), ctx=str(context))
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype=None) -> NDArray:
     """`num` values evenly from `start` to `stop`, which is left out with ``endpoint=False``."""
-    ctx = ctx or current_context()
-    target = torch.float32 if dtype is None else _dtype.to_torch(dtype)
-    values = np.linspace(start, stop, num, endpoint=endpoint)
-    return NDArray(torch.tensor(values, dtype=target, device=ctx.device), ctx)
+    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    ctx = str(_context("linspace", ctx))
+    return _internal["_linspace"](**given, dtype=_target(dtype), ctx=ctx)
 
 
-def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs) -> NDArray:
+def eye(N, M=0, k=0, ctx=None, dtype=None, out=None, name=None) -> NDArray:  # noqa: N803 - MXNet's
     """Ones on the `k`-th diagonal of an N x M array (square when M is 0), zeros elsewhere."""
-    ctx = ctx or current_context()
-    target = torch.float32 if dtype is None else _dtype.to_torch(dtype)
-    values = torch.diag_embed(torch.ones(max(N, M or N) + abs(k), device=ctx.device), k)
-    return _given(NDArray(values[:N, : M or N].to(target).contiguous(), ctx), **kwargs)
+    ctx = str(_context("eye", ctx))
+    return _given(_internal["_eye"](N=N, M=M, k=k, dtype=_target(dtype), ctx=ctx), out)
 
 
 def concatenate(arrays, axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -141,11 +148,58 @@ def concatenate(arrays, axis: int = 0, always_copy: bool = True) -> NDArray:
 def moveaxis(tensor: NDArray, source, destination) -> NDArray:
     """A copy with some axes moved; the others keep their order."""
     ndim = tensor.ndim
-    sources = [a % ndim for a in np.atleast_1d(source)]
-    targets = [a % ndim for a in np.atleast_1d(destination)]
-    if len(set(sources)) != len(set(targets)):
-        raise ArgumentError(f"moveaxis: source {source}, destination {destination}\n  expected as many")
+    moved = []
+    for axes in (source, destination):
+        axes = list(axes) if isinstance(axes, (tuple, list)) else [axes]
+        if any(not -ndim <= a < ndim for a in axes):
+            raise ShapeError(f"moveaxis: axes {axes} of an array of shape {tensor.shape}")
+        moved.append([a % ndim for a in axes])
+    sources, targets = moved
+    if not len(set(sources)) == len(sources) == len(set(targets)) == len(targets):
+        raise ShapeError(
+            f"moveaxis: source {source}, destination {destination}\n"
+            "  expected as many of each, each once"
+        )
     axes = [a for a in range(ndim) if a not in sources]
-    for target, from_ in sorted(zip(targets, sources)):
-        axes.insert(target, from_)
-    return op.transpose(tensor, axes=tuple(int(a) for a in axes))
+    for target, origin in sorted(zip(targets, sources)):
+        axes.insert(target, origin)
+    return op.transpose(tensor, axes=tuple(axes))
+
+
+def split_v2(ary: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
+    """Parts along an axis: as many equal ones as an int says, or cut at the indices of a tuple."""
+    given = {"axis": axis, "squeeze_axis": squeeze_axis}
+    if not isinstance(indices_or_sections, int):
+        return _internal["_split_v2"](ary, indices=(0, *indices_or_sections), **given)
+    if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:
+        raise ShapeError(
+            f"split_v2: axis {axis} of {ary.shape} in {indices_or_sections} parts\n"
+            "  expected a number that divides the size"
+        )
+    return _internal["_split_v2"](ary, indices=(), sections=indices_or_sections, **given)
+
+
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Write into each row of `out` 1 at the index and 0 elsewhere."""
+    out[:] = op.one_hot(indices, depth=out.shape[1])
+    return out
+
+
+def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
+    """How many values fall into each bin, int64, and the edges of the bins, float32.
+
+    Parameters
+    ----------
+    a : NDArray
+    bins : int or NDArray
+        How many, or their edges.
+    range : (float, float), optional
+        From where to where; by default from the smallest to the largest value.
+    """
+    values = a._tensor.detach().float().reshape(-1).cpu()
+    if isinstance(bins, NDArray):
+        count, edges = torch.histogram(values, bins._tensor.float().cpu())
+    else:
+        ends = range or (float(values.min()), float(values.max()))
+        count, edges = torch.histogram(values, bins, range=ends)
+    return array(count, a.context, "int64"), array(edges, a.context)

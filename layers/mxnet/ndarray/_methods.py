@@ -9,7 +9,7 @@ from . import op
 # In MXNet's order; the methods that are more than an operator stand in the class itself.
 NAMES = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
-broadcast_like broadcast_to cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
+broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
 expm1 fix flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
 one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt
 shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort

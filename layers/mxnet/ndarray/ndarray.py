@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
+import warnings
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from .. import _dtype, autograd
-from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
-from ..context import Context, from_device
+from ..base import ArgumentError, ContextError, ShapeError
+from ..context import Context, cpu, from_device
 from . import _index
+from ._memory import Memory, as_tensor, copied, recorded
 
 if TYPE_CHECKING:
     from ._methods import Methods
 else:
     Methods = object
 
-__all__ = ["NDArray", "from_dlpack", "from_torch", "waitall"]
+__all__ = [
+    "NDArray",
+    "from_dlpack",
+    "from_numpy",
+    "from_torch",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
+    "waitall",
+]
 
-# Who else may hold an array's memory, besides the array itself:
-VIEWED = "viewed"  # arrays that are meant to see its writes
-LENT = "lent"  # arrays that must not see them
-BORROWED = "borrowed"  # the caller of an operator, whose input this is: neither it nor its views
-
-
-class NDArray(Methods):
+class NDArray(Methods, Memory):
     """A multi-dimensional array on a device.
 
     Made by `array`, `zeros` and the other functions of this package, not by calling the class.
     """
 
-    # _leaf: where the gradient goes, for an array with `attach_grad`. _held: None, or one of above.
+    # _leaf: where the gradient goes, for an array with `attach_grad`; _held: as in `Memory`.
     __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_tensor")
     __array_priority__ = 1000.0
 
@@ -77,10 +82,11 @@ class NDArray(Methods):
 
     @property
     def writable(self) -> bool:
+        """Always True."""
         return True
 
     @property
-    def T(self) -> NDArray:  # noqa: N802 - MXNet's name
+    def T(self) -> NDArray:
         """A copy with the axes reversed."""
         return self.transpose()
 
@@ -100,7 +106,7 @@ class NDArray(Methods):
             return bool(self._tensor.item())
         if not self.size:
             return False
-        raise ValueError(
+        raise ShapeError(
             f"the truth value of an NDArray of shape {self.shape} is ambiguous\n"
             "  expected one element"
         )
@@ -129,16 +135,18 @@ class NDArray(Methods):
             tensor = tensor.detach()
         if tensor.dtype is torch.bfloat16:
             return tensor.float().cpu().numpy()
-        return np.array(tensor.numpy(), order="C") if tensor.is_cpu else tensor.cpu().numpy()
+        return tensor.numpy().copy() if tensor.is_cpu else tensor.cpu().numpy()
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an NDArray as a NumPy array is a copy\n  expected copy=True or None")
         values = self.asnumpy()
         return values if dtype is None else values.astype(dtype, copy=False)
 
     def asscalar(self):
         """The only element, as a NumPy scalar. Raises ValueError when there are more."""
         if self.size != 1:
-            raise ValueError(f"asscalar: the shape is {self.shape}\n  expected one element")
+            raise ShapeError(f"asscalar: the shape is {self.shape}\n  expected one element")
         return self.asnumpy().reshape(-1)[0]
 
     def to_torch(self) -> torch.Tensor:
@@ -163,7 +171,7 @@ class NDArray(Methods):
         tensor = self._tensor.detach().cpu()
         name = _dtype.name(tensor.dtype)
         raw = tensor.view(torch.int16) if name == "bfloat16" else tensor
-        return _restore, (np.array(raw.numpy()), name, self._context)
+        return _restore, (raw.numpy().copy(), name, self._context)
 
     def __copy__(self) -> NDArray:
         return self.copy()
@@ -178,14 +186,15 @@ class NDArray(Methods):
     def copyto(self, other: NDArray | Context) -> NDArray:
         """Copy to a context, or into another array of the same shape; returns that array."""
         if isinstance(other, Context):
-            return NDArray(_recorded(_copy, self._tensor, other.device), other)
+            return NDArray(recorded(copied, self._tensor, other.device), other)
         if not isinstance(other, NDArray):
-            raise TypeError(f"copyto: the target is {other!r}\n  expected an NDArray or a Context")
+            raise ArgumentError(f"copyto: the target is {other!r}\n  expected an NDArray or a Context")
         if other is self:
-            raise MXNetError("copyto: the target is the array itself")
-        if other.shape != self.shape:
+            warnings.warn("copyto: the target is the array itself", RuntimeWarning, stacklevel=2)
+        elif other.shape != self.shape:
             raise ShapeError(f"copyto: the target is {other.shape}\n  expected {self.shape}")
-        other[:] = self
+        else:
+            other[:] = self
         return other
 
     def as_in_context(self, context: Context) -> NDArray:
@@ -203,13 +212,13 @@ class NDArray(Methods):
         target = _dtype.to_torch(dtype)
         if not copy and target is self._tensor.dtype:
             return self
-        return NDArray(_recorded(_cast, self._tensor, target), self._context)
+        return NDArray(recorded(_cast, self._tensor, target), self._context)
 
     def tostype(self, stype: str) -> NDArray:
-        """The array itself for ``'default'``; there are no sparse arrays."""
+        """A copy; `stype` is ``'default'``, there are no sparse arrays."""
         if stype != "default":
             raise ArgumentError(f"tostype: stype is {stype!r}\n  expected 'default'")
-        return self
+        return self.copy()
 
     def reshape(self, *shape, **kwargs) -> NDArray:
         """The same memory in another shape, with MXNet's codes 0, -1, -2, -3, -4.
@@ -217,31 +226,62 @@ class NDArray(Methods):
         ``reshape(2, 3)``, ``reshape((2, 3))``, ``reshape(shape=(2, 3), reverse=False)``. Writing
         to the result writes to the array. Raises ShapeError when the sizes do not fit.
         """
-        shape = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        target = _index.reshaped(
-            self.shape, tuple(shape or kwargs.pop("shape")), kwargs.pop("reverse", False)
-        )
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        elif not shape:
+            if "shape" not in kwargs:
+                raise ArgumentError("reshape: no shape\n  expected reshape(2, 3) or reshape((2, 3))")
+            shape = kwargs.pop("shape")
+        reverse = kwargs.pop("reverse", False)
         if kwargs:
-            raise ArgumentError(f"reshape: unknown argument {next(iter(kwargs))!r}")
+            raise ArgumentError(
+                f"reshape: unknown argument {next(iter(kwargs))!r}\n  expected shape, reverse"
+            )
+        target = _index.reshaped(self.shape, tuple([index(n) for n in shape]), bool(reverse))
         self._share()
-        if not self._tensor.is_contiguous():
-            self._tensor = _recorded(torch.Tensor.contiguous, self._tensor)
-        return self._view(_recorded(torch.Tensor.view, self._tensor, target))
+        return self._view(recorded(torch.Tensor.reshape, self._present(), target))
+
+    def broadcast_to(self, shape) -> NDArray:
+        """A copy repeated to a shape, which may have more axes, in front."""
+        from . import op
+
+        shape = tuple(shape)
+        new = (1,) * (len(shape) - self.ndim)
+        return op.broadcast_to(op.reshape(self, shape=new + self.shape) if new else self, shape=shape)
+
+    def split_v2(self, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
+        """Parts along an axis; see `nd.split_v2`."""
+        from ._create import split_v2
+
+        return split_v2(self, indices_or_sections, axis, squeeze_axis)
+
+    def slice_assign(self, rhs: NDArray, begin, end, step) -> NDArray:
+        """A copy with `rhs` written at [begin:end:step], inside `record` too."""
+        from . import _internal
+
+        return _internal._slice_assign(self, rhs, begin=begin, end=end, step=step)
+
+    def slice_assign_scalar(self, value: float, begin, end, step) -> NDArray:
+        """A copy with a number written at [begin:end:step], inside `record` too."""
+        from . import _internal
+
+        return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step)
 
     # Indexing
 
     def __getitem__(self, key) -> NDArray:
-        self._share()
-        result, is_view = _recorded(_index.get, self._tensor, _index.plain(key))
+        if key is not Ellipsis and _index.is_everything(key):
+            return self
+        if _index.is_basic(key):
+            self._share()
+        result, is_view = recorded(_index.get, self._present(), key)
         return self._view(result) if is_view else NDArray(result, self._context)
 
     def __setitem__(self, key, value) -> None:
         if _index.is_everything(key):
             self._fill(value)
-            return
-        target = self._writable()
-        with torch.no_grad():
-            _index.put(target, _index.plain(key), self._as_source(value))
+        else:
+            self._put(key, value)
 
     def _at(self, index: int) -> NDArray:
         return self[index]
@@ -286,91 +326,6 @@ class NDArray(Methods):
         if self._tensor.is_cuda:
             torch.cuda.current_stream(self._tensor.device).synchronize()
 
-    # Writing. An array that others look at (VIEWED) keeps its memory; one that shares it with
-    # who must not see (LENT, BORROWED) takes a copy first; any other may take over a new tensor.
-
-    def _writable(self) -> torch.Tensor:
-        """The tensor, to be written in place."""
-        if autograd.state.recording and self._tensor.requires_grad:
-            raise RecordingError(
-                f"writing into an array {self.shape} that is part of the recorded computation\n"
-                "  expected x = x + y instead of x += y or x[:] = y inside autograd.record()"
-            )
-        if self._held is LENT or self._held is BORROWED:
-            self._tensor, self._held = self._tensor.clone(), None
-        return self._tensor.detach() if self._tensor.requires_grad else self._tensor
-
-    def _share(self) -> None:
-        """From now on others may see what is written here."""
-        if self._held is BORROWED:
-            return
-        if self._held is LENT:
-            self._tensor = _recorded(torch.clone, self._tensor)
-        self._held = VIEWED
-
-    def _view(self, tensor: torch.Tensor) -> NDArray:
-        result = NDArray(tensor, self._context)
-        result._held = BORROWED if self._held is BORROWED else VIEWED
-        return result
-
-    def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
-        """Take the value of a tensor that nobody else holds, or that is `lent`."""
-        if self._held is VIEWED or self._leaf is not None:
-            self._writable().copy_(tensor)
-        else:
-            self._tensor, self._held = tensor, LENT if lent else None
-
-    def _take(self, other: NDArray) -> None:
-        """Take the value of another array of the same shape, without a copy where that is safe."""
-        same = other._tensor.dtype is self._tensor.dtype and other._context == self._context
-        shared = other._held in (VIEWED, BORROWED) or self._held is VIEWED
-        if shared or not same or other._leaf or self._leaf:
-            target = self._tensor
-            self._replace(_recorded(_copy, other._tensor, target.device, target.dtype))
-        else:
-            self._tensor = other._tensor
-            self._held = other._held = LENT
-
-    def _fill(self, value) -> None:
-        """x[:] = value"""
-        if autograd.state.recording and self._tensor.requires_grad:
-            self._writable()
-        if isinstance(value, NDArray) and value.shape == self.shape:
-            if value is not self:
-                self._take(value)
-        elif isinstance(value, (int, float, np.generic)):
-            if self._held is LENT:
-                self._replace(torch.empty_like(self._tensor, requires_grad=False))
-            self._writable().fill_(value)
-        else:
-            with torch.no_grad():
-                _index.put(self._writable(), slice(None), self._as_source(value))
-
-    def _as_source(self, value: Any) -> torch.Tensor:
-        """A value to be written, as a tensor of this array's dtype and device."""
-        if isinstance(value, NDArray):
-            if autograd.state.recording and value._tensor.requires_grad:
-                raise RecordingError(
-                    "x[key] = y where y is part of the recorded computation\n"
-                    "  expected an operator, such as where, concat or slice_assign"
-                )
-            value = value._tensor.detach()
-        elif not isinstance(value, torch.Tensor):
-            value = torch.as_tensor(np.asarray(value))
-        return value.to(self._tensor.device, self._tensor.dtype)
-
-
-def _recorded(function, *args):
-    """Run a function of tensors with PyTorch's grad mode as recording is."""
-    if torch.is_grad_enabled() is autograd.state.recording:
-        return function(*args)
-    with torch.set_grad_enabled(autograd.state.recording):
-        return function(*args)
-
-
-def _copy(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
-    return tensor.to(device, dtype or tensor.dtype, copy=True)
-
 
 def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     if dtype is torch.bool or tensor.dtype is not dtype:
@@ -382,7 +337,12 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
     tensor = torch.from_numpy(raw)
     if name == "bfloat16":
         tensor = tensor.view(torch.bfloat16)
-    return NDArray(tensor.to(context.device), context)
+    try:
+        device = context.device
+    except ContextError:  # saved on a machine that had more GPUs
+        context = cpu()
+        device = context.device
+    return NDArray(tensor.to(device), context)
 
 
 def from_torch(tensor: torch.Tensor) -> NDArray:
@@ -393,12 +353,41 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     return result
 
 
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+    """An NDArray of a NumPy array, in its own dtype.
+
+    With `zero_copy` it is the same memory, and the NumPy array becomes read-only.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
+    if not zero_copy:
+        dtype = _dtype.to_torch(ndarray.dtype)
+        return NDArray(as_tensor("from_numpy", ndarray, dtype), cpu())
+    if not ndarray.flags.c_contiguous:
+        raise ArgumentError("from_numpy: the array is not contiguous\n  expected zero_copy=False")
+    ndarray.flags.writeable = True  # for PyTorch; ValueError where the memory is not NumPy's own
+    result = from_torch(torch.from_numpy(ndarray))
+    ndarray.flags.writeable = False
+    return result
+
+
 def from_dlpack(capsule) -> NDArray:
     """An NDArray of another library's memory, no copy; takes a capsule or an array."""
     return from_torch(torch.from_dlpack(capsule))
 
 
+def to_dlpack_for_read(data: NDArray):
+    """A DLPack capsule of an array's memory."""
+    return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: NDArray):
+    """A DLPack capsule of an array's memory; what is written there is seen here."""
+    return data.to_dlpack_for_write()
+
+
 def waitall() -> None:
     """Wait until everything is computed, on all GPUs."""
     if torch.cuda.is_available() and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+        for i in range(torch.cuda.device_count()):
+            torch.cuda.synchronize(i)

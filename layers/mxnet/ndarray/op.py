@@ -43,4 +43,4 @@ def _made(operator: _op.Op):
 _functions: dict = {}
 _table.load()
 globals().update(functions())
-__all__ = list(functions())  # noqa: PLE0605 - made from the table
+__all__ = list(functions())

@@ -13,6 +13,8 @@ from ..base import ArgumentError, MXNetError, note
 from ..context import Context, current_context
 from .ndarray import NDArray
 
+__all__ = ["Pending", "bind", "call", "compute", "describe", "eager", "signature"]
+
 _IGNORED = ("name", "attr", "num_args")  # a Symbol's; how many inputs there are is seen
 
 
@@ -36,7 +38,7 @@ def eager(operator: _op.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required = set(operator.required)
-    by_position = needed > 0 and not (operator.variadic or operator.supplied)
+    by_position = needed > 0 and not (operator.variadic or operator.supplied or operator.states)
 
     def function(*args, **kwargs):
         # The commonest call, inputs by position and attributes by name, is taken at once; what is
@@ -126,7 +128,9 @@ def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
 
 def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
     for name, value in inputs.items():
-        if not isinstance(value, (NDArray, Pending)) and not (value is None and not operator.variadic):
+        if not isinstance(value, (NDArray, Pending)) and not (
+            value is None and not operator.variadic
+        ):
             raise ArgumentError(
                 f"{operator.name}: {name} is {value!r} ({type(value).__name__})\n"
                 "  expected an NDArray; nd.array(...) makes one"
@@ -205,7 +209,11 @@ def _give(result: Any, out: Any) -> Any:
 
 def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: dict) -> Exception:
     """PyTorch's error as ours, with the operator and its inputs; an error of ours with a note."""
-    shown = [f"{n} {describe(t)}" for n, t in zip(_input_names(operator, tensors), tensors) if t is not None]
+    shown = [
+        f"{n} {describe(t)}"
+        for n, t in zip(_input_names(operator, tensors), tensors)
+        if t is not None
+    ]
     shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in _op.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError):

@@ -1,0 +1,171 @@
+"""Who else holds an array's memory, and what writing into it therefore does.
+
+An array whose memory others look at on purpose (VIEWED) keeps it, and so does one that autograd
+knows by its tensor: writes go into it. One that shares its memory with who must not see its writes
+(LENT, BORROWED) takes a copy first. Any other may take over a new tensor instead of a copy of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from .. import _dtype, autograd
+from ..base import ArgumentError, RecordingError
+from . import _index
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+VIEWED = "viewed"  # by arrays that are meant to see its writes
+LENT = "lent"  # to arrays that must not see them
+BORROWED = "borrowed"  # from the caller of an operator: neither it nor its views may see them
+
+
+class Memory:
+    """The part of NDArray that writes."""
+
+    __slots__ = ()
+
+    def _writable(self) -> torch.Tensor:
+        """The tensor, to be written in place."""
+        self._refuse_recorded()
+        self._own()
+        return self._tensor.detach() if self._tensor.requires_grad else self._tensor
+
+    def _refuse_recorded(self) -> None:
+        if autograd.state.recording and self._tensor.requires_grad:
+            raise RecordingError(
+                f"writing into an array {self.shape} that is part of the recorded computation\n"
+                "  expected x = x + y, not x += y or x[:] = y, inside autograd.record()"
+            )
+
+    def _keeps_memory(self) -> bool:
+        return self._held is VIEWED or self._leaf is not None or self._tensor.requires_grad
+
+    def _share(self) -> None:
+        """From now on others may see what is written here."""
+        if self._held is None or self._held is LENT:
+            if self._held is LENT or not self._tensor.is_contiguous():
+                self._tensor = recorded(_contiguous, self._tensor)
+            self._held = VIEWED
+
+    def _present(self) -> torch.Tensor:
+        """The tensor, without its past where that is not recorded: PyTorch's views keep it."""
+        past = self._tensor.requires_grad and not autograd.state.recording
+        return self._tensor.detach() if past else self._tensor
+
+    def _own(self) -> None:
+        """Have memory that is this array's own, or on purpose also others'."""
+        if self._held is LENT or self._held is BORROWED:
+            with torch.enable_grad():  # an output of an operator keeps its past
+                self._tensor, self._held = self._tensor.clone(), None
+
+    def _lend(self) -> torch.Tensor:
+        """The tensor, for one who may keep it and must not see writes."""
+        if self._held is VIEWED or self._leaf is not None:
+            return self._tensor.clone()
+        self._held = self._held or LENT
+        return self._tensor
+
+    def _view(self, tensor: torch.Tensor) -> NDArray:
+        result = NDArray(tensor, self._context)
+        result._held = BORROWED if self._held is BORROWED else VIEWED
+        return result
+
+    def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
+        """Take the value of a tensor that nobody else holds, or that is `lent`."""
+        if self._keeps_memory():
+            recorded(torch.Tensor.copy_, self._writable(), tensor)
+        else:
+            self._tensor, self._held = tensor, LENT if lent else None
+
+    def _take(self, other: NDArray) -> None:
+        """Take the value of another array of the same shape, without a copy where that is safe."""
+        tensor, device, dtype = other._tensor, self._context.device, self._tensor.dtype
+        if self._keeps_memory():
+            recorded(torch.Tensor.copy_, self._writable(), self._apart(other))
+        elif (
+            other._leaf is not None
+            or other._held in (VIEWED, BORROWED)
+            or (other._context, tensor.dtype) != (self._context, dtype)
+        ):
+            self._tensor, self._held = recorded(copied, tensor, device, dtype), None
+        else:
+            self._tensor, self._held = other._present(), LENT
+            other._held = LENT
+
+    def _fill(self, value) -> None:
+        """x[:] = value"""
+        self._refuse_recorded()
+        if isinstance(value, Memory) and value.shape == self.shape:
+            if value is not self:
+                self._take(value)
+        else:
+            if self._held in (LENT, BORROWED) and not self._keeps_memory():
+                self._tensor, self._held = torch.empty_like(self._tensor), None
+            self._put(..., value)
+
+    def _put(self, key, value) -> None:
+        """x[key] = value"""
+        target = self._writable()
+        if not (isinstance(value, (int, float)) and target.is_floating_point()):
+            value = self._as_source(value)
+        _index.put(target, key, value)
+
+    def _as_source(self, value: Any) -> torch.Tensor:
+        """A value to be written, as a tensor of this array's dtype and device."""
+        if isinstance(value, Memory):
+            if autograd.state.recording and value._tensor.requires_grad:
+                raise RecordingError(
+                    "x[key] = y where y is part of the recorded computation\n"
+                    "  expected an operator, such as where, concat or slice_assign"
+                )
+            value = self._apart(value).detach()
+        elif not isinstance(value, torch.Tensor):
+            value = as_tensor("x[key] = y", value, self._tensor.dtype)
+        return value.to(self._tensor.device, self._tensor.dtype)
+
+    def _apart(self, other: NDArray) -> torch.Tensor:
+        """Another array's tensor; a copy where it may overlap with this one, as in x[1:] = x[:-1]."""
+        if self._held is VIEWED and other._held is VIEWED:
+            return other._tensor.clone()
+        return other._tensor
+
+
+def recorded(function, *args):
+    """Run a function of tensors with PyTorch's grad mode as recording is."""
+    if torch.is_grad_enabled() is autograd.state.recording:
+        return function(*args)
+    with torch.set_grad_enabled(autograd.state.recording):
+        return function(*args)
+
+
+def copied(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
+    return tensor.to(device, dtype or tensor.dtype, copy=True)
+
+
+def _contiguous(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A new tensor of what NumPy makes of `values`; `what` wants it, for the error."""
+    kind = _dtype.to_numpy(torch.float32 if dtype is torch.bfloat16 else dtype)
+    try:
+        if isinstance(values, (list, tuple)):
+            try:
+                raw = np.array(values, kind)
+            except OverflowError:  # NumPy 2 refuses 300 as uint8 in a list, where MXNet wraps it
+                raw = np.array(values).astype(kind)
+        else:
+            raw = np.asarray(values).astype(kind, order="C")
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "
+            f"{error}\n  expected numbers, nested in lists of equal lengths"
+        ) from None
+    tensor = torch.from_numpy(raw)
+    return tensor if tensor.dtype is dtype else tensor.to(dtype)

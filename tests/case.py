@@ -1,0 +1,209 @@
+"""What a case of an operator is: its inputs, its attributes, and what comes out of it.
+
+Nothing here knows an engine: `mx` is the module that a case runs on.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+CASES: dict[str, Case] = {}
+_section = ""
+
+
+def section(name: str) -> None:
+    """The cases that follow are recorded in tests/golden/<name>.npz."""
+    global _section
+    _section = name
+
+
+def case(operators: str, *inputs, **options) -> None:
+    """Add a case: ``case("sum", (2, 3, 4), axis=1)``, or one for each of ``"sum mean"``.
+
+    An input is a shape, which stands for float32 values, or one of the constructors below. What
+    is no option of `Case` is an attribute of the operator.
+    """
+    given = {name: options.pop(name) for name in Case.__dataclass_fields__ if name in options}
+    for operator in operators.split():
+        added = Case(operator, [Input.of(i) for i in inputs], options, section=_section, **given)
+        if added.id in CASES:
+            raise ValueError(f"the case {added.id} is there twice")
+        CASES[added.id] = added
+
+
+@dataclass
+class Case:
+    """One call of an operator.
+
+    ours: why our values are not MXNet's; then `expected(*inputs)` gives them, as a dictionary of
+          y0, y1, ... and the gradients d0, d1, ... for head gradients of ones.
+    moments: (mean, standard deviation) of a random output, whose values are not compared.
+    grad: False leaves the gradients out. train: whether the call is recorded for training.
+    """
+
+    operator: str
+    inputs: list[Input]
+    attributes: dict
+    section: str
+    ours: str = ""
+    expected: Callable | None = None
+    moments: tuple[float, float] | None = None
+    grad: bool = True
+    train: bool = True
+    id: str = field(init=False)
+
+    def __post_init__(self):
+        attributes = [f"{n}={text(v)}" for n, v in self.attributes.items()]
+        switches = [n for n, on in (("nograd", not self.grad), ("predict", not self.train)) if on]
+        shown = [*(i.id for i in self.inputs), *attributes, *switches]
+        self.id = f"{self.operator}({','.join(shown)})"
+
+    def values(self) -> list[np.ndarray]:
+        """The inputs' values: the same ones on each run, and on each NumPy."""
+        random = np.random.RandomState(zlib.crc32(self.id.encode()))
+        return [i.make(random) for i in self.inputs]
+
+    def heads(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
+        """The head gradients, in the shapes and types of the outputs."""
+        if self.ours:
+            return [np.ones_like(y) for y in outputs]
+        random = np.random.RandomState(zlib.crc32(f"{self.id} heads".encode()))
+        return [np.asarray(random.uniform(-1, 1, y.shape), y.dtype) for y in outputs]
+
+
+@dataclass
+class Input:
+    """An input: how a case's id shows it, its values, and whether it has a gradient."""
+
+    id: str
+    make: Callable[[np.random.RandomState], np.ndarray]
+    grad: bool = True
+
+    @classmethod
+    def of(cls, given: tuple | Input) -> Input:
+        return given if isinstance(given, cls) else normal(*given)
+
+
+def text(value) -> str:
+    return str(value).replace(" ", "")
+
+
+def _input(prefix: str, shape: tuple, draw: Callable, dtype="float32", grad=True) -> Input:
+    size = "x".join(map(str, shape)) or "()"
+    return Input(prefix + size, lambda random: np.asarray(draw(random, shape), dtype), grad)
+
+
+def normal(*shape: int) -> Input:
+    """From the normal distribution; a bare tuple means this."""
+    return _input("", shape, lambda random, s: random.standard_normal(s))
+
+
+def unit(*shape: int) -> Input:
+    """Between -0.95 and 0.95."""
+    return _input("unit:", shape, lambda random, s: random.uniform(-0.95, 0.95, s))
+
+
+def positive(*shape: int) -> Input:
+    """Between 0.1 and 3."""
+    return _input("positive:", shape, lambda random, s: random.uniform(0.1, 3, s))
+
+
+def ties(*shape: int) -> Input:
+    """-1, 0 and 1: every value comes several times."""
+    return _input("ties:", shape, lambda random, s: random.randint(-1, 2, s))
+
+
+def ints(shape: tuple, below: int) -> Input:
+    """float32 integers from 0, without a gradient: labels, indices, lengths."""
+    draw = lambda random, s: random.randint(0, below, s)  # noqa: E731 - as its neighbours
+    return _input(f"ints{below}:", shape, draw, grad=False)
+
+
+def values(*given, dtype="float32", grad=True) -> Input:
+    """These very values: ``values(0.5, -0.5)``, ``values([1, 2], [3, 4])``."""
+    prefix = "" if dtype == "float32" else f"{dtype}:"
+    return Input(prefix + text(list(given)), lambda random: np.array(given, dtype), grad)
+
+
+def as_(dtype: str, given: tuple | Input) -> Input:
+    """An input in another dtype; a shape means integers from -5 to 5 where dtype has no others."""
+    if isinstance(given, tuple) and not dtype.startswith("float"):
+        low, high = {"bool": (0, 2), "uint8": (0, 11)}.get(dtype, (-5, 6))
+        given = _input("", given, lambda random, s: random.randint(low, high, s))
+    source = Input.of(given)
+    grad = source.grad and dtype.startswith("float")
+    return Input(f"{dtype}:{source.id}", lambda random: source.make(random).astype(dtype), grad)
+
+
+PLACES = ("contrib", "linalg", "image", "sparse")
+
+
+def function(nd, name: str) -> Callable:
+    """The function of an operator, where MXNet keeps it: nd.op, nd._internal, nd.contrib..."""
+    place, rest = "op", name
+    if name.startswith("_"):
+        place, _, rest = name[1:].partition("_")
+        if place not in PLACES and not (place == "random" and name.endswith("_like")):
+            place, rest = "_internal", name
+    return getattr(getattr(nd, place), rest)
+
+
+UNTOUCHED = 7  # what a gradient holds before, to tell one of zeros from none
+
+
+def untouched(name: str, value: np.ndarray) -> bool:
+    """Whether this is a gradient that nobody has written."""
+    return name.startswith("d") and value.size > 0 and (value == UNTOUCHED).all()
+
+
+def run(mx, case: Case) -> dict[str, np.ndarray]:
+    """Everything that comes out of a case.
+
+    y0, y1, ...: the outputs; d0, d1, ...: the gradients of the inputs; x0, x1, ...: the inputs
+    that the call has changed.
+    """
+    mx.random.seed(1)
+    before = case.values()
+    arrays = [mx.nd.array(v, dtype=v.dtype) for v in before]
+    variables = {}
+    for i, array in enumerate(arrays):
+        if case.grad and case.inputs[i].grad and before[i].dtype.kind == "f":
+            array.attach_grad()
+            array.grad[:] = UNTOUCHED
+            variables[f"d{i}"] = array
+    operator = function(mx.nd, case.operator)
+    if variables:
+        with mx.autograd.record(train_mode=case.train):
+            ys = operator(*arrays, **case.attributes)
+    else:
+        with mx.autograd.train_mode() if case.train else mx.autograd.predict_mode():
+            ys = operator(*arrays, **case.attributes)
+    ys = ys if isinstance(ys, (list, tuple)) else [ys]
+    found = {f"y{i}": y.asnumpy() for i, y in enumerate(ys)}
+    floats = any(y.dtype.kind == "f" for y in found.values())
+    if variables and floats and differentiate(mx, case, ys, list(found.values())):
+        found |= {name: array.grad.asnumpy() for name, array in variables.items()}
+    after = [array.asnumpy() for array in arrays]
+    found |= {
+        f"x{i}": new
+        for i, (old, new) in enumerate(zip(before, after))
+        if not np.array_equal(old, new, equal_nan=new.dtype.kind == "f")
+    }
+    return found
+
+
+def differentiate(mx, case: Case, ys: list, outputs: list[np.ndarray]) -> bool:
+    """Go backward from the outputs; False when MXNet has no gradient for the operator."""
+    real = [i for i, y in enumerate(outputs) if y.dtype.kind == "f"]
+    heads = [mx.nd.array(h, dtype=h.dtype) for h in case.heads([outputs[i] for i in real])]
+    try:
+        mx.autograd.backward([ys[i] for i in real], heads, train_mode=case.train)
+    except mx.base.MXNetError as error:
+        if "non-differentiable" in str(error):
+            return False
+        raise
+    return True

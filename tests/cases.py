@@ -1,0 +1,810 @@
+"""The cases of the operators: one line each, a section for each module of the table.
+
+`pytest --engine mxnet --record` writes MXNet's values for them into tests/golden/.
+"""
+
+import numpy as np
+from case import as_, case, ints, positive, section, ties, unit, values
+
+section("elementwise")
+case("abs negative square exp expm1 sin cos tan arctan sinh cosh tanh arcsinh erf", (2, 3, 4))
+case("abs negative square exp expm1 sin cos tan arctan sinh cosh tanh arcsinh erf", (7,))
+case("sigmoid softsign relu degrees radians reciprocal cbrt rcbrt", (2, 3, 4))
+case("sigmoid softsign relu degrees radians reciprocal cbrt rcbrt", (7, 1))
+case("sqrt rsqrt log log2 log10 log1p gammaln gamma", positive(2, 3, 4))
+case("sqrt rsqrt log log2 log10 log1p gammaln gamma", positive(7, 1))
+case("arcsin arccos arctanh erfinv", unit(2, 3, 4))
+case("arcsin arccos arctanh erfinv", unit(7, 1))
+# MXNet's gradients are of float32 precision
+case("gammaln gamma erfinv", as_("float64", unit(2, 3)), grad=False)
+case("sign floor ceil trunc fix round rint logical_not zeros_like ones_like", (2, 3, 4))
+case("sign floor ceil trunc fix round rint logical_not zeros_like ones_like", as_("int32", (7,)))
+case(
+    "sign floor ceil trunc fix round rint",
+    values(-2.5, -1.5, -0.5, -0.2, -0.0, 0.0, 0.49999997, 0.5, 1.5, 2.5, 8388609),
+)
+case(
+    "exp expm1 sqrt log1p sigmoid tanh arctan sinh degrees radians erf cbrt",
+    as_("int32", positive(7)),
+)
+case("abs square relu negative exp log", as_("float64", positive(2, 1)))
+case("abs square relu negative exp log", as_("float16", positive(2, 1)))
+case("abs square relu negative exp log", values(1, 2, 3, dtype="uint8"))
+case("abs", as_("int32", (7,)))
+case("abs", ties(7))
+case("relu", ties(7))
+case("sign", ties(7))
+case("logical_not", ties(7))
+case("sqrt", values(0, -1, 4))
+case("log", values(0, -1, 4))
+case("cbrt", values(-8, 27, -0.001, 1000))
+case("rcbrt", values(-8, 27, -0.001, 1000))
+case("gamma", values(-3.5, -2.5, -1.5, -0.5, 0.5, 5))
+case("gammaln", values(-3.5, -2.5, -1.5, -0.5, 0.5, 5))
+case("arccosh", values(1.5, 2, 3, 100))
+case("arccosh", values(1.5, 2, 3, 100, dtype="float64"))
+case("expm1", values(1e-6, -1e-6))
+case("log1p", values(1e-6, -1e-6))
+case("erfinv", values(0.999, -0.999, 0))
+case("sigmoid", values(-100, 100, 0))
+case("exp", values(-200, 100, 0))
+case("_copy", (2, 3))
+case("_copy", as_("bool", (5,)))
+case("BlockGrad", (2, 1, 3))
+case("BlockGrad", as_("int32", (5,)))
+case("hard_sigmoid", (2, 3, 4))
+case("hard_sigmoid", values(-2.6, -2.4, 0, 2.4, 2.6))
+case("hard_sigmoid", as_("float64", (7,)), alpha=0.5, beta=0.25)
+case("clip", (2, 3, 4), a_min=-0.5, a_max=0.7)
+case("clip", values(-1, 0, 0.5, 1, 2), a_min=0, a_max=1)
+case("clip", as_("float64", (7, 1)), a_min=-0.125, a_max=0.125)
+case("clip", as_("int32", (7,)), a_min=-1.5, a_max=2.7)
+case(
+    "clip",
+    values(0, 2, 3, 5, dtype="uint8"),
+    a_min=-1.5,
+    a_max=2.7,
+    ours="MXNet takes -1.5 as 255, and values above 2 for both above and below the bounds",
+    expected=lambda x: {"y0": np.array([0, 2, 2, 2], "uint8")},
+)
+case("smooth_l1", (2, 3, 4), scalar=1.0)
+case("smooth_l1", (7,), scalar=2.0)
+case("smooth_l1", values(-2, -0.25, 0, 0.25, 2), scalar=2.0)
+case("Cast", (2, 3), dtype="float64")
+case("Cast", (2, 1), dtype="float16")
+case("Cast", (7,), dtype="float32")
+case("Cast", values(1.7, -1.7, 300), dtype="int32", grad=False)
+case("Cast", values(0.2, 0, -3), dtype="bool", grad=False)
+case("Cast", as_("int32", (7,)), dtype="float32")
+case("amp_cast", (2, 3), dtype="float16")
+case("amp_cast", (7,), dtype="float32")
+case("amp_cast", as_("int32", (2, 1)), dtype="float16")
+case("where", ints((2, 3), 2), (2, 3), (2, 3))
+case("where", ints((3,), 2), (3, 2, 4), (3, 2, 4))
+case("where", as_("int32", (7,)), (7,), (7,))
+case("where", ints((2, 1), 2), as_("int32", (2, 1)), as_("int32", (2, 1)))
+case("shape_array", (2, 1, 7))
+case("size_array", (2, 1, 7))
+
+section("broadcast")
+for name in ("add", "sub", "mul", "div"):
+    case(f"broadcast_{name}", (2, 3), (2, 3))
+    case(f"broadcast_{name}", (2, 3, 4), (1, 3, 1))
+    case(f"broadcast_{name}", (7,), (1,))
+    case(f"broadcast_{name}", (3,), (2, 3))
+    case(f"broadcast_{name}", as_("float64", (2, 1)), as_("float64", (1, 3)))
+    case(f"broadcast_{name}", as_("float16", (2, 1)), as_("float16", (2, 1)))
+    case(f"elemwise_{name}", (2, 3), (2, 3))
+    case(f"elemwise_{name}", as_("float64", (7, 1)), as_("float64", (7, 1)))
+for name in ("mod", "power", "hypot"):
+    case(f"broadcast_{name}", positive(2, 3, 4), positive(1, 3, 1))
+    case(f"broadcast_{name}", as_("float64", positive(7)), as_("float64", positive(1)))
+    case(f"_{name}", positive(2, 3), positive(2, 3))
+    case(f"_{name}", as_("float64", positive(7, 1)), as_("float64", positive(7, 1)))
+for name in ("maximum", "minimum"):
+    case(f"broadcast_{name}", (2, 3), (1, 3))
+    case(f"broadcast_{name}", ties(2, 3, 4), ties(3, 1))
+    case(f"broadcast_{name}", values(float("nan"), 1, 2), values(1, float("nan"), 2))
+    case(f"_{name}", ties(7), ties(7))
+COMPARED = ("equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal")
+LOGICAL = ("logical_and", "logical_or", "logical_xor")
+for name in (*COMPARED, *LOGICAL):
+    case(f"broadcast_{name}", ties(2, 3), ties(1, 3))
+    case(f"broadcast_{name}", as_("int32", ties(7)), as_("int32", ties(1)))
+    case(f"_{name}", ties(7), ties(7))
+    case(f"_{name}_scalar", ties(7), scalar=1.0)
+    case(f"_{name}_scalar", as_("int32", (7, 1)), scalar=2.7)
+    case(f"_{name}_scalar", as_("bool", (7, 1)), scalar=1)
+for name in COMPARED:
+    case(f"_{name}_scalar", values(0.1, 0.2, 0.3), scalar=0.1)
+for name in ("add", "sub", "mul", "maximum", "minimum", "hypot", "power"):
+    case(f"broadcast_{name}", as_("int32", positive(2, 3)), as_("int32", positive(1, 3)))
+    case(f"broadcast_{name}", values(3, 200, 16, dtype="uint8"), values(2, 100, 3, dtype="uint8"))
+for name in ("div", "mod"):
+    case(
+        f"broadcast_{name}",
+        values(7, -7, 7, -7, dtype="int32"),
+        values(2, 2, -2, -2, dtype="int32"),
+    )
+case("broadcast_mod", values(-5, 5, -5, 5.5), values(3, -3, -3, -2))
+case("broadcast_mod", values(1, -1, 0), values(0, 0, 0), grad=False)
+case("broadcast_mod", values(5, -5, 7.5), values(3, 3, -2))
+case("broadcast_power", values(2, -2, 3, 0, dtype="int32"), values(-1, 3, 3, 0, dtype="int32"))
+for name in ("plus", "minus", "rminus", "mul", "div", "maximum", "minimum"):
+    case(f"_{name}_scalar", (2, 3), scalar=2.5)
+    case(f"_{name}_scalar", as_("float64", (7,)), scalar=0.1)
+for name in ("rdiv", "mod", "rmod", "power", "rpower", "hypot"):
+    case(f"_{name}_scalar", positive(2, 3), scalar=2.5)
+    case(f"_{name}_scalar", as_("float64", positive(7, 1)), scalar=0.7)
+for name in (
+    "plus",
+    "minus",
+    "rminus",
+    "mul",
+    "div",
+    "rdiv",
+    "mod",
+    "rmod",
+    "power",
+    "rpower",
+    "maximum",
+    "minimum",
+    "hypot",
+):
+    case(f"_{name}_scalar", values(-3, -2, 1, 3, dtype="int32"), scalar=2.7)
+    case(f"_{name}_scalar", values(-3, -2, 1, 3, dtype="int32"), scalar=-1.5)
+    case(f"_{name}_scalar", values(-3, -2, 1, 3, dtype="int32"), scalar=2.5, is_int=False)
+    case(f"_{name}_scalar", values(1, 3, 200, dtype="uint8"), scalar=2)
+    case(f"_{name}_scalar", values(1, 1, dtype="bool"), scalar=2.7)
+    case(f"_{name}_scalar", values(0.5, 2, dtype="float16"), scalar=3.0)
+case("_plus_scalar", values(1, 3, 200, dtype="uint8"), scalar=-1.5)
+case("_maximum_scalar", values(1, 3, 200, dtype="uint8"), scalar=-1.5)
+case("_maximum_scalar", ties(7), scalar=0.0)
+case("_minimum_scalar", ties(7), scalar=0.0)
+case("_mod_scalar", values(5, -5, 7.5), scalar=-3.0)
+case("_mod_scalar", values(5, -5, 0), scalar=0.0, grad=False)
+case("_rmod_scalar", values(5, -5, 3.5), scalar=7.0)
+case("_rmod_scalar", values(0), scalar=7.0, grad=False)
+case("_power_scalar", (2, 3), scalar=2.0)
+case("_power_scalar", values(0.5, 0), scalar=2)
+case("broadcast_axis", (2, 1, 3, 1), axis=(1, 3), size=(2, 4))
+case("broadcast_axis", (7, 1), axis=1, size=3)
+case("broadcast_to", (2, 1, 3), shape=(2, 4, 3))
+case("broadcast_to", (7, 1), shape=(0, 2))
+case("broadcast_like", (1, 3), ints((7, 3), 5))
+case("broadcast_like", (1, 2, 1), ints((5, 4), 5), lhs_axes=(0, 2), rhs_axes=(-1, 0))
+case("add_n", (2, 3), (2, 3), (2, 3))
+case("add_n", (7, 1))
+case("add_n", as_("int32", (7,)), as_("int32", (7,)))
+
+section("reduce")
+case("sum mean prod nansum nanprod max min", (2, 3, 4))
+case("sum mean prod nansum nanprod max min", (2, 3, 4), axis=1)
+case("sum mean prod nansum nanprod max min", (2, 3, 4), axis=(0, 2))
+case("sum mean prod nansum nanprod max min", (2, 3, 4), axis=-1, keepdims=True)
+case("sum mean prod nansum nanprod max min", (2, 3, 4), axis=(0, 1), exclude=True)
+case("sum mean prod nansum nanprod max min", (2, 1, 7), axis=1)
+case("sum mean prod nansum nanprod max min", (2, 3), axis=(), keepdims=True)
+case("sum mean prod nansum nanprod max min", (7,), axis=0)
+case("sum mean prod nansum nanprod max min", as_("float64", (2, 7)), axis=1)
+case("sum mean prod nansum nanprod max min", values([1, 2, 3], [3, 5, 2], dtype="int32"), axis=1)
+case("sum mean prod nansum nanprod max min", values([1, 2, 3], [3, 5, 2], dtype="uint8"))
+case("sum mean prod nansum nanprod max min", as_("float16", (2, 7)), axis=0)
+case("max min", ties(2, 3, 4), axis=(0, 2))
+case("max min", ties(2, 7), axis=1, exclude=True)
+case("max min", ties(7), keepdims=True)
+case("nansum nanprod", values([1, float("nan"), 3], [float("nan")] * 3), axis=1)
+case("norm", (2, 3, 4))
+case("norm", (2, 3, 4), axis=1)
+case("norm", (2, 3, 4), axis=(0, 2), keepdims=True)
+case("norm", (2, 3, 4), ord=1)
+case("norm", (2, 3, 4), ord=1, axis=-1)
+case("norm", (2, 3, 4), ord=1, axis=(0, 1))
+case("norm", as_("float64", (7, 1)), axis=0)
+case("norm", values([1, -2, 3], [0, 4, 0], dtype="int32"), axis=1)
+case(
+    "norm",
+    values(3, 4, dtype="int32"),
+    ours="MXNet gives 4",
+    expected=lambda x: {"y0": np.array([5], "int32")},
+)
+case(
+    "norm",
+    values([0, 0], [3, 4]),
+    axis=1,
+    ours="the gradient at 0 is 0, MXNet's is NaN",
+    expected=lambda x: {"y0": np.float32([0, 5]), "d0": np.float32([[0, 0], [0.6, 0.8]])},
+)
+case(
+    "prod",
+    values(0, 2, 3),
+    ours="where a factor is 0, MXNet's gradient is NaN",
+    expected=lambda x: {"y0": np.float32([0]), "d0": np.float32([6, 0, 0])},
+)
+case("argmax argmin", (2, 3, 4))
+case("argmax argmin", (2, 3, 4), axis=1)
+case("argmax argmin", (2, 3, 4), axis=-1, keepdims=True)
+case("argmax argmin", (2, 3, 4), keepdims=True)
+case("argmax argmin", (7,), axis=0)
+case("argmax argmin", ties(5, 7), axis=1)
+case("argmax argmin", as_("int32", (2, 7)), axis=1)
+case("argmax argmin", as_("float64", (2, 1)), axis=1)
+case("argmax_channel", (2, 3))
+case("argmax_channel", as_("float64", (7, 1)))
+for mode in ("instance", "channel", "spatial"):
+    case("L2Normalization", (2, 3, 4, 5), mode=mode)
+    case("L2Normalization", (2, 1, 7), mode=mode, eps=0.1)
+case("L2Normalization", (2, 7))
+case("moments", (2, 3, 4), axes=(0, 2))
+case("moments", (2, 7), axes=(-1,), keepdims=True)
+case("moments", as_("float64", (7,)), axes=(0,))
+
+section("order")
+case("sort argsort", (2, 3, 4), axis=-1)
+case("sort argsort", (2, 3, 4), axis=1, is_ascend=False)
+case("sort argsort", (2, 3), axis=None)
+case("sort argsort", (7, 1), axis=0)
+case("sort argsort", as_("float64", (2, 7)), axis=-1)
+case("sort argsort", values([3, 1, 2], [5, 9, 7], dtype="int32"))
+case("argsort", (2, 3), dtype="int32")
+case(
+    "sort",
+    (7,),
+    ours="MXNet has no gradient without an axis",
+    expected=lambda x: {"y0": np.sort(x), "d0": np.ones_like(x)},
+)
+case("topk", (2, 3, 4))
+case("topk", (2, 3, 4), k=2)
+case("topk", (2, 3, 4), k=2, axis=1, ret_typ="value")
+case("topk", (2, 3, 4), k=3, ret_typ="both")
+case("topk", (2, 3, 4), k=3, ret_typ="mask", axis=-1)
+case("topk", (2, 3), k=2, ret_typ="both", is_ascend=True, axis=0, dtype="int32")
+case("topk", (2, 3), k=2, ret_typ="both", axis=None)
+case("topk", (2, 3), k=2, ret_typ="mask", axis=None)
+case("topk", (2, 7), k=0, ret_typ="value")
+case("topk", (7, 1), k=1, axis=0)
+case("topk", as_("float64", (7,)), k=3, ret_typ="both")
+case("topk", values([3, 1, 2], [5, 9, 7], dtype="int32"), k=2, ret_typ="both")
+
+section("create")
+case("_zeros _ones", shape=(2, 3))
+case("_zeros _ones", shape=7, dtype="int32")
+case("_zeros _ones", shape=(2, 1), dtype="float64")
+case("_full", shape=(2, 3), value=2.5)
+case("_full", shape=(7,), value=2.5, dtype="int32")
+case("_full", shape=(2, 1), value=1, dtype="bool")
+case("_eye", N=3)
+case("_eye", N=2, M=7, k=1)
+case("_eye", N=4, M=3, k=-2, dtype="int32")
+case("_arange", start=5)
+case("_arange", start=1, stop=2, step=0.1)
+case("_arange", start=5, stop=1, step=-1.5, dtype="int32")
+case("_arange", start=0, stop=4, repeat=2, dtype="float64")
+case("_linspace", start=0, stop=1, num=4)
+case("_linspace", start=2, stop=-3, num=7, endpoint=False, dtype="float64")
+case("_linspace", start=2, stop=5, num=1)
+
+section("random")
+for low, high in ((0, 1), (-2, 3)):
+    draws = (low + high) / 2, (high - low) / 12**0.5
+    case("_random_uniform", low=low, high=high, shape=(50, 80), moments=draws)
+    case("_random_uniform_like", (50, 80), low=low, high=high, moments=draws)
+    case("_random_normal", loc=low, scale=high, shape=(50, 80), moments=(low, high))
+    case("_random_normal_like", (50, 80), loc=low, scale=high, moments=(low, high))
+for dtype in ("float64", "float16"):
+    case("_random_uniform", shape=(4000,), dtype=dtype, moments=(0.5, 12**-0.5))
+    case("_random_normal", shape=(4000, 1), dtype=dtype, moments=(0, 1))
+case("_random_uniform_like", as_("float64", (4000,)), moments=(0.5, 12**-0.5))
+case("_random_exponential", lam=4, shape=(4000,), moments=(0.25, 0.25))
+case("_random_gamma", alpha=4, beta=0.5, shape=(4000,), moments=(2, 1))
+case("_random_poisson", lam=4, shape=(4000,), moments=(4, 2))
+case("_random_negative_binomial", k=3, p=0.25, shape=(4000,), moments=(9, 6))
+case(
+    "_random_generalized_negative_binomial",
+    mu=4,
+    alpha=0.75,
+    shape=(4000,),
+    moments=(4, 4),
+)
+case("_random_exponential_like", (4000,), lam=4, moments=(0.25, 0.25))
+case("_random_gamma_like", (4000,), alpha=4, beta=0.5, moments=(2, 1))
+case("_random_poisson_like", (4000,), lam=4, moments=(4, 2))
+case("_random_negative_binomial_like", (4000,), k=3, p=0.25, moments=(9, 6))
+case("_random_generalized_negative_binomial_like", (4000,), mu=4, alpha=0.75, moments=(4, 4))
+case("_random_randint", low=-2, high=3, shape=(50, 80), moments=(0, 2**0.5))
+case("_random_randint", low=0, high=2, shape=4000, dtype="int64", moments=(0.5, 0.5))
+case("_sample_uniform", values(1), values(3), shape=(50, 80), moments=(2, 3**-0.5))
+case("_sample_normal", values([1], [1]), values([3], [3]), shape=4000, moments=(1, 3))
+case("_sample_normal", as_("float64", (2, 7)), as_("float64", positive(2, 7)), moments=(0, 9))
+case("_sample_exponential", values(4), shape=4000, moments=(0.25, 0.25))
+case("_sample_gamma", values(4), values(0.5), shape=4000, moments=(2, 1))
+case("_sample_poisson", values(4), shape=4000, dtype="float64", moments=(4, 2))
+case("_sample_negative_binomial", values(3), values(0.25), shape=4000, moments=(9, 6))
+case("_sample_generalized_negative_binomial", values(4), values(0.75), shape=4000, moments=(4, 4))
+case("_sample_multinomial", values([0.5, 0.5], [0.5, 0.5]), shape=(40, 50), moments=(0.5, 0.5))
+case("_sample_multinomial", values(0, 0, 1), shape=5, get_prob=True)
+case("_sample_multinomial", values([0, 1], [1, 0]), dtype="float32")
+case("_shuffle", values([2, 3], [2, 3], [2, 3]), grad=False)
+case("_shuffle", values(*range(100)), grad=False, moments=(49.5, 833.25**0.5))
+
+section("shape")
+case("Reshape", (2, 3, 4), shape=(0, -1))
+case("Reshape", (2, 3, 4), shape=(-3, 0))
+case("Reshape", (2, 3, 4), shape=(-4, 1, -1, -2))
+case("Reshape", (2, 3, 4), shape=(0, -1, 1, -4, 0), reverse=True)
+case("Reshape", (2, 3, 4), target_shape=(0, 12))
+case("Reshape", (2, 3, 4), target_shape=(9, 0), keep_highest=True)
+case("reshape", as_("int32", (7,)), shape=(1, 7))
+case("Flatten", (2, 3, 4))
+case("Flatten", (7,))
+case("transpose", (2, 3, 4))
+case("transpose", (2, 3, 4), axes=(2, 0, 1))
+case("transpose", (7, 1))
+case("expand_dims", (2, 3), axis=1)
+case("expand_dims", (2, 3), axis=-3)
+case("squeeze", (1, 3, 1))
+case("squeeze", (1, 3, 1), axis=0)
+case("squeeze", (1, 3, 1), axis=(0, -1))
+case("squeeze", (1, 1))
+case("SwapAxis", (2, 3, 4), dim1=0, dim2=-1)
+case("SwapAxis", (2, 3))
+case("Concat", (2, 3), (2, 1))
+case("Concat", (2, 3), (1, 3), (4, 3), dim=0)
+case("Concat", (2, 3, 1), (2, 3, 5), dim=-1)
+case("Concat", as_("int32", (7,)), as_("int32", (2,)), dim=0)
+case("stack", (2, 3), (2, 3))
+case("stack", (7,), (7,), (7,), axis=-1)
+case("SliceChannel", (2, 3, 4), num_outputs=3)
+case("SliceChannel", (2, 3, 4), num_outputs=2, axis=-1)
+case("SliceChannel", (2, 3, 4), num_outputs=2, axis=0, squeeze_axis=True)
+case("SliceChannel", (2, 3), num_outputs=1)
+case("_split_v2", (7, 2), indices=(0, 2, 5), axis=0)
+case("_split_v2", (2, 3), indices=(0, 1, 2), squeeze_axis=True)
+case("_split_v2", (7, 2), indices=(), sections=3, axis=0)
+case("slice", (4, 5), begin=(1, 0), end=(3, 4))
+case("slice", (4, 5, 2), begin=(None, -2), end=(9, None))
+case("slice", (4, 5), begin=(3, None), end=(0, None), step=(-2, -1))
+case("slice", (7,), begin=(1,), end=(None,), step=(3,))
+case(
+    "slice",
+    (2, 3),
+    begin=(0, 2),
+    end=(2, 2),
+    ours="MXNet fails at arrays of size 0",
+    expected=lambda x: {"y0": x[:, 2:2], "d0": np.zeros_like(x)},
+)
+case("slice_axis", (2, 5), axis=1, begin=1, end=-1)
+case("slice_axis", (2, 5), axis=-1, begin=-3, end=None)
+case("slice_like", (4, 5), ints((2, 3), 2))
+case("slice_like", (4, 5), ints((2, 3, 4), 2), axes=(0, -1))
+case("reshape_like", (2, 3, 4), ints((4, 6), 2))
+case("reshape_like", (30, 7), ints((15, 2, 4), 2), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
+case("reshape_like", (5, 12), ints((4, 2, 2, 3), 2), lhs_begin=-1, rhs_begin=1)
+case("tile", (2, 3), reps=(2,))
+case("tile", (2, 3), reps=(2, 1, 2))
+case("repeat", (2, 3), repeats=2)
+case("repeat", (2, 3), repeats=3, axis=-1)
+case("reverse", (2, 3), axis=(0, 1))
+case("reverse", (7,), axis=0)
+for mode in "constant", "edge", "reflect":
+    case("Pad", (2, 1, 3, 4), mode=mode, pad_width=(0, 0, 0, 0, 1, 2, 3, 0), constant_value=2.5)
+    case("Pad", (1, 2, 2, 3, 4), mode=mode, pad_width=(0, 0, 0, 0, 1, 0, 0, 2, 1, 1))
+case("depth_to_space", (2, 12, 2, 3), block_size=2)
+case("space_to_depth", (1, 2, 6, 3), block_size=3)
+case("diag", (3, 4))
+case("diag", (3, 4), k=-1)
+case("diag", (3,), k=1)
+case("diag", (2, 3, 4), k=1, axis1=-1, axis2=0)
+
+section("index")
+case("take", (3, 4), values(0, -1, 5, 1.7, grad=False))
+case("take", (3, 4), values(0, -1, 5, -4, grad=False), mode="wrap")
+case("take", (3, 4), values(2, 0, 2, grad=False), mode="raise")
+case("take", (2, 3, 4), ints((2, 5), 3), axis=1)
+case("take", (2, 3, 4), as_("int32", ints((2, 1), 4)), axis=-1)
+case("Embedding", ints((2, 3), 4), (4, 5), input_dim=4, output_dim=5)
+case(
+    "Embedding",
+    values(1.7, -1, 9, 1, dtype="float64", grad=False),
+    as_("float64", (4, 1)),
+    input_dim=4,
+    output_dim=1,
+    dtype="float64",
+)
+case("one_hot", ints((2, 3), 4), depth=4)
+case("one_hot", values(0, -1, 5, 1.7, grad=False), depth=3, on_value=8, off_value=1, dtype="int32")
+case("pick", (3, 4), values(0, 5, -1, grad=False))
+case("pick", (3, 4), values(0, 5, -1, grad=False), mode="wrap")
+case("pick", (2, 3, 4), ints((2, 4), 3), axis=1, keepdims=True)
+case("pick", (2, 3, 4), ints((2, 3, 1), 4), keepdims=False)
+case("pick", (7,), values(2, grad=False))
+case("batch_take", (3, 4), as_("int32", ints((3,), 4)))
+case("gather_nd", (3, 4), ints((2, 5), 3))
+case("gather_nd", (3, 4, 2), ints((2, 2, 1), 3))
+case("gather_nd", (3, 4), values([1, -1], [3, -4], grad=False), grad=False)
+case("scatter_nd", (3, 2), values([2, 0, 3], grad=False), shape=(4, 2))
+case("scatter_nd", (3,), values([2, 0, 3], [1, 0, 1], grad=False), shape=(4, 2))
+case(
+    "_scatter_set_nd",
+    (2, 3),
+    (2,),
+    values([0, 1], [2, 0], grad=False),
+    shape=(2, 3),
+    grad=False,
+    ours="MXNet wants lhs for out",
+    expected=lambda x, y, i: {"y0": np.float32([[x[0, 0], x[0, 1], y[0]], [y[1], *x[1, 1:]]])},
+)
+for name, more in ("SequenceMask", {"value": 2.5}), ("SequenceLast", {}), ("SequenceReverse", {}):
+    case(name, (4, 3, 2), values(1, 4, 2, grad=False), use_sequence_length=True, **more)
+    case(name, (4, 2), values(3, 1, grad=False), use_sequence_length=True)
+    case(name, (4, 3, 2), grad=name != "SequenceLast")  # there MXNet crashes
+for name in "SequenceMask", "SequenceLast":
+    case(name, (3, 4, 2), values(1, 4, 2, grad=False), use_sequence_length=True, axis=1)
+case("_slice_assign", (4, 5), (2, 3), begin=(1, 2), end=(3, 5))
+case("_slice_assign", (4, 5), (2, 5), begin=(3, None), end=(None, None), step=(-2, -1))
+case("_slice_assign_scalar", (4, 5), scalar=2.5, begin=(1, None), end=(3, -1))
+case("_contrib_boolean_mask", (4, 3), values(1, 0, -0.5, 0, grad=False))
+case("_contrib_boolean_mask", (7,), values(0, 0, 1, 0, 0, 1, 1, grad=False))
+
+section("matrix")
+case("dot", (2, 3), (3, 4))
+case("dot", (3, 2), (4, 3), transpose_a=True, transpose_b=True)
+case("dot", (7,), (7,))
+case("dot", (2, 3, 4), (4, 5))
+case("dot", (2, 3, 4), (4, 5, 2))
+case("dot", (2, 3, 4), (2, 5), transpose_a=True)
+case("dot", (2, 3), (1, 4, 3), transpose_b=True)
+case("dot", (2, 3, 4), (4,))
+case("dot", (4,), (5, 4), transpose_b=True)
+case("dot", (4, 5), (4,), transpose_a=True)
+case("dot", as_("float64", (1, 7)), as_("float64", (7, 1)))
+case("batch_dot", (2, 3, 4), (2, 4, 5))
+case("batch_dot", (2, 4, 3), (2, 5, 4), transpose_a=True, transpose_b=True)
+case("batch_dot", (2, 3, 1, 4), (2, 3, 5, 4), transpose_b=True)
+case("_linalg_gemm", (2, 3), (3, 4), (2, 4), alpha=2.5, beta=-0.5)
+case("_linalg_gemm", (2, 3, 4), (2, 5, 4), (2, 3, 5), transpose_b=True)
+case("_linalg_gemm2", (2, 3), (2, 4), transpose_a=True, alpha=2.5)
+case("_linalg_gemm2", (5, 2, 3), (5, 3, 1))
+case("_linalg_gemm2", (2, 5, 3), (3, 5, 2), axis=0)
+case("_linalg_potrf", values([4, 2, 1], [2, 5, 3], [1, 3, 6]))
+case("_linalg_potrf", values([[4, 1], [1, 2]], [[2, 0.5], [0.5, 1]]))
+case("_linalg_syrk", (2, 3))
+case("_linalg_syrk", (2, 3, 4), transpose=True, alpha=2.5)
+for transpose, rightside, lower in (0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 0):
+    flags = {"transpose": transpose, "rightside": rightside, "lower": lower}
+    case("_linalg_trsm", values([2, 0.5], [1, 4]), (2, 2), alpha=1.5, **flags)
+case("_linalg_trsm", values([[2, 0], [1, 4]], [[1, 0], [3, 2]]), (2, 2, 3))
+
+section("nn")
+case("FullyConnected", (3, 4), (5, 4), (5,), num_hidden=5)
+case("FullyConnected", (2, 3, 4), (5, 12), (5,), num_hidden=5)
+case("FullyConnected", (2, 3, 4), (5, 4), num_hidden=5, flatten=False, no_bias=True)
+case("FullyConnected", (7,), (1, 1), (1,), num_hidden=1)
+for act_type in "relu", "sigmoid", "softrelu", "softsign", "tanh":
+    case("Activation", (2, 3, 4), act_type=act_type)
+    case("Activation", values(-30, -1, 0, 1, 30), act_type=act_type)
+for act_type in "elu", "gelu", "leaky":
+    case("LeakyReLU", (2, 3, 4), act_type=act_type, slope=0.3)
+    case("LeakyReLU", values(-1, 0, 1), act_type=act_type)
+case("LeakyReLU", (2, 3, 4), act_type="selu", grad=False)
+case(
+    "LeakyReLU",
+    values(-1, 0, 1),
+    act_type="selu",
+    ours="MXNet's gradient below 0 is not the derivative",
+    expected=lambda x: {
+        "y0": np.float32([-1.1113307, 0, 1.050701]),
+        "d0": np.float32([0.6467686, 1.7580993, 1.050701]),
+    },
+)
+case("LeakyReLU", (2, 3, 4), (3,), act_type="prelu")
+case("LeakyReLU", (7, 2), (1,), act_type="prelu")
+case(
+    "LeakyReLU",
+    values(-2, 2, -1),
+    act_type="rrelu",
+    train=False,
+    ours="MXNet crashes",
+    expected=lambda x: {
+        "y0": np.float32([-0.459, 2, -0.2295]),
+        "d0": np.float32([0.2295, 1, 0.2295]),
+    },
+)
+case("softmax softmin", (2, 3, 4))
+case("softmax softmin", (2, 3, 4), axis=1, temperature=2.5)
+case("softmax softmin", values(0, 0, 0, 0), dtype="float64")
+case("log_softmax", (7,), dtype="float16", grad=False)
+case("log_softmax", as_("float64", (2, 3, 4)))
+case("log_softmax", as_("float64", (2, 3, 4)), axis=0, temperature=2.5)
+case("log_softmax", (2, 3, 4), grad=False)
+case("softmax", values([1, 2, 3], [500, -500, 499]))
+case("softmax", (2, 3), values(2, 3, dtype="int32"), use_length=True)
+case("softmax", (2, 3, 2), values([1, 2], [3, 0], dtype="int32"), use_length=True, axis=1)
+case("SoftmaxActivation", (2, 7))
+case("SoftmaxActivation", (2, 3, 4), grad=False)
+case(
+    "SoftmaxActivation",
+    values([[0, 0], [0, 0]]),
+    ours="MXNet's gradient is that of another softmax, over all axes but the first",
+    expected=lambda x: {"y0": np.full_like(x, 0.5), "d0": np.zeros_like(x)},
+)
+case("SoftmaxActivation", (2, 3, 4, 1), mode="channel")
+case("softmax_cross_entropy", (4, 3), values(0, 2, 1, 2, grad=False))
+case("Dropout", (2, 3, 4), train=False)
+case("Dropout", (2, 7), p=0)
+case("Dropout", values(*[1] * 4000), p=0.25, moments=(1, 3**-0.5))
+case("Dropout", values(*[[1, 1]] * 4000), p=0.5, axes=(1,), moments=(1, 1), grad=False)
+case("Dropout", values(*[1] * 4000), mode="always", train=False, moments=(1, 1))
+per_channel = (3,), (3,), values(0.1, 0.2, 0.3, grad=False), values(1, 1.5, 2, grad=False)
+ones = values(1, 1, 1), *per_channel[1:]
+for train in True, False:
+    case("BatchNorm", (4, 3, 2), *per_channel, fix_gamma=False, train=train)
+    case("BatchNorm", (4, 3, 2), *ones, eps=0.1, momentum=0.5, train=train)
+    case("BatchNorm", (5, 3), *per_channel, fix_gamma=False, axis=-1, train=train)
+    case("BatchNorm", (4, 3), *per_channel, fix_gamma=False, output_mean_var=True, train=train)
+case("BatchNorm", (4, 2, 3), *per_channel, fix_gamma=False, axis=2)
+case("BatchNorm", (4, 3), *per_channel, fix_gamma=False, use_global_stats=True)
+case("LayerNorm", (2, 3, 4), (4,), (4,))
+case("LayerNorm", (2, 3, 4), (3,), (3,), axis=1, eps=0.1)
+case("LayerNorm", (2, 3, 4), (3,), (3,), axis=1, output_mean_var=True)
+case("InstanceNorm", (2, 3, 4), (3,), (3,))
+case("InstanceNorm", (2, 1, 3, 4), (1,), (1,), eps=0.1)
+case("GroupNorm", (2, 4, 3), (2,), (2,), num_groups=2)
+case("GroupNorm", (2, 6, 3, 2), (3,), (3,), num_groups=3, eps=0.1, output_mean_var=True)
+case("Convolution", (2, 3, 5, 6), (4, 3, 3, 2), (4,), kernel=(3, 2), num_filter=4)
+case(
+    "Convolution",
+    (2, 3, 5, 6),
+    (4, 3, 3, 3),
+    kernel=(3, 3),
+    num_filter=4,
+    stride=(2, 1),
+    pad=(1, 2),
+    no_bias=True,
+)
+case(
+    "Convolution",
+    (2, 4, 7, 7),
+    (6, 2, 3, 3),
+    (6,),
+    kernel=(3, 3),
+    num_filter=6,
+    num_group=2,
+    dilate=(2, 2),
+)
+case("Convolution", (2, 3, 7), (4, 3, 3), (4,), kernel=(3,), num_filter=4, stride=2)
+case("Convolution", (1, 2, 4, 3, 5), (3, 2, 2, 2, 2), (3,), kernel=(2, 2, 2), num_filter=3)
+case(
+    "Convolution",
+    (2, 5, 6, 3),
+    (4, 1, 1, 3),
+    (4,),
+    kernel=(1, 1),
+    num_filter=4,
+    layout="NHWC",
+    ours="MXNet has NHWC on GPUs only",
+    expected=lambda x, w, b: {
+        "y0": x @ w[:, 0, 0].T + b,
+        "d0": np.broadcast_to(w.sum((0, 1, 2)), x.shape),
+        "d1": np.broadcast_to(x.sum((0, 1, 2)), w.shape),
+        "d2": np.float32([60] * 4),
+    },
+)
+case("Deconvolution", (2, 3, 4, 5), (3, 2, 3, 2), kernel=(3, 2), num_filter=2)
+case(
+    "Deconvolution",
+    (2, 3, 4, 5),
+    (3, 2, 3, 3),
+    (2,),
+    kernel=(3, 3),
+    num_filter=2,
+    no_bias=False,
+    stride=(2, 2),
+    pad=(1, 1),
+    adj=(1, 0),
+)
+case(
+    "Deconvolution",
+    (2, 4, 3, 3),
+    (4, 2, 3, 3),
+    kernel=(3, 3),
+    num_filter=4,
+    num_group=2,
+    dilate=(2, 1),
+)
+case(
+    "Deconvolution",
+    (1, 1, 3),
+    (1, 1, 2),
+    kernel=(2,),
+    num_filter=1,
+    stride=(2,),
+    target_shape=(5,),
+    ours="MXNet takes target_shape, but cannot compute with it",
+    expected=lambda x, w: {
+        "y0": np.outer(x, w).reshape(1, 1, 6)[..., 1:],
+        "d0": np.float32([[[w[0, 0, 1], w.sum(), w.sum()]]]),
+        "d1": np.float32([[[x[0, 0, 1:].sum(), x.sum()]]]),
+    },
+)
+case("Deconvolution", (2, 3, 4), (3, 2, 3), kernel=(3,), num_filter=2, stride=(2,), adj=(1,))
+case("Deconvolution", (1, 2, 2, 3, 2), (2, 3, 2, 2, 2), kernel=(2, 2, 2), num_filter=3)
+for pool_type in "max", "avg", "sum":
+    case("Pooling", (2, 3, 5, 6), kernel=(2, 2), pool_type=pool_type)
+    case("Pooling", (2, 3, 5, 6), kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type=pool_type)
+    case("Pooling", (2, 3, 7), kernel=(3,), stride=(2,), pad=(1,), pool_type=pool_type)
+    case("Pooling", (1, 2, 4, 5, 3), kernel=(2, 2, 2), stride=(2, 1, 1), pool_type=pool_type)
+    case("Pooling", (2, 3, 5, 6), global_pool=True, pool_type=pool_type)
+    case("Pooling", (2, 3, 7), kernel=(3,), pad=(2,), pool_type=pool_type)
+    case("Pooling", (2, 3, 5), global_pool=True, pool_type=pool_type, pooling_convention="full")
+    full = {"kernel": (3, 3), "stride": (3, 3), "pooling_convention": "full"}
+    case("Pooling", (2, 3, 5, 7), pool_type=pool_type, **full, grad=pool_type != "avg")
+    case("Pooling", (2, 3, 5, 8), pool_type=pool_type, pad=(1, 1), **full, grad=pool_type != "avg")
+case(
+    "Pooling",
+    values([[1, 2, 3]]),
+    kernel=(2,),
+    stride=(2,),
+    pool_type="avg",
+    pooling_convention="full",
+    ours="MXNet's gradient of a window over the edge is not the derivative",
+    expected=lambda x: {"y0": np.float32([[[1.5, 3]]]), "d0": np.float32([[[0.5, 0.5, 1]]])},
+)
+case("Pooling", (2, 3, 5, 6), kernel=(3, 3), pad=(1, 1), pool_type="avg", count_include_pad=False)
+case(
+    "Pooling",
+    (2, 3, 5, 8),
+    pool_type="avg",
+    pad=(1, 1),
+    count_include_pad=False,
+    **full,
+    grad=False,
+)
+case("Pooling", (2, 5, 6, 3), kernel=(2, 2), layout="NHWC")
+case("Pooling", values([[[1, 2, 2], [3, 3, 1], [0, 0, 1]]]), kernel=(2, 2))
+for p_value in 1, 2, 3:
+    case("Pooling", (1, 2, 5, 6), kernel=(2, 3), pool_type="lp", p_value=p_value)
+case("Pooling", values([[[0, 0], [0, 0]]]), kernel=(2, 2), pool_type="lp", p_value=2)
+case("UpSampling", (2, 3, 2, 4), scale=2, sample_type="nearest")
+case("UpSampling", (2, 3, 2, 4), (2, 1, 4, 8), scale=2, sample_type="nearest", num_args=2)
+case(
+    "UpSampling",
+    (2, 3, 2, 4),
+    (2, 3, 1, 2),
+    scale=2,
+    sample_type="nearest",
+    num_args=2,
+    multi_input_mode="sum",
+)
+for scale, size in (2, 4), (3, 5):
+    case(
+        "UpSampling",
+        (1, 2, 3, 4),
+        (2, 1, size, size),
+        scale=scale,
+        sample_type="bilinear",
+        num_filter=2,
+        num_args=2,
+    )
+
+section("output")
+labels = values(2, 0, 1, 2, grad=False)
+for normalization in "null", "batch", "valid":
+    options = {"normalization": normalization, "grad_scale": 2.5}
+    case("SoftmaxOutput", (4, 3), labels, **options)
+    case("SoftmaxOutput", (4, 3), labels, use_ignore=True, ignore_label=2, **options)
+    case("SoftmaxOutput", (2, 3, 4), ints((2, 4), 3), multi_output=True, **options)
+    case(
+        "SoftmaxOutput",
+        (2, 3, 4),
+        ints((2, 4), 3),
+        multi_output=True,
+        use_ignore=True,
+        ignore_label=1,
+        **options,
+    )
+    case("SoftmaxOutput", (2, 4, 3), ints((2, 4), 3), preserve_shape=True, **options)
+    case(
+        "SoftmaxOutput",
+        (2, 4, 3),
+        ints((2, 4), 3),
+        preserve_shape=True,
+        use_ignore=True,
+        ignore_label=1,
+        **options,
+    )
+case("SoftmaxOutput", (4, 3), labels, smooth_alpha=0.3)
+case("SoftmaxOutput", (4, 3), labels, smooth_alpha=0.3, use_ignore=True, ignore_label=0)
+case("SoftmaxOutput", (4, 3), values(5, -1, 0, 1, grad=False))
+case("SoftmaxOutput", (2, 3, 2, 5), ints((2, 10), 3), multi_output=True)
+case("SoftmaxOutput", (2, 3, 2, 5), ints((2, 1, 2, 5), 3), multi_output=True)
+case("SoftmaxOutput", (2, 3), values([0.1, 0.2, 0.7], [1, 0, 0], grad=False), grad_scale=2.5)
+case("SoftmaxOutput", (7,), ints((7,), 2))
+case(
+    "SoftmaxOutput",
+    (2, 3),
+    values(5, 5, grad=False),
+    use_ignore=True,
+    ignore_label=5,
+    normalization="valid",
+)
+case(
+    "SoftmaxOutput",
+    values([0, 0], [0, 0]),
+    values(0, 1, grad=False),
+    out_grad=True,
+    ours="MXNet multiplies by the output, where the head gradient is meant",
+    expected=lambda x, l: {
+        "y0": np.full((2, 2), 0.5, "float32"),
+        "d0": np.float32([[-0.5, 0.5], [0.5, -0.5]]),
+    },
+)
+regressions = "LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput"
+case(regressions, (2, 3), ints((2, 3), 3))
+case(regressions, (2, 3, 4), ints((2, 3, 4), 3), grad_scale=2.5)
+case(regressions, (7, 1), ints((7,), 2))
+case(regressions, values(1, 2, 3), values(1, 3, 2, grad=False))
+for normalization in "null", "batch", "valid":
+    case("MakeLoss", (4, 3), grad_scale=2.5, normalization=normalization, valid_thresh=0.5)
+    case("MakeLoss", values(-1, -2), normalization=normalization)
+case("make_loss", (2, 3))
+case("make_loss", (7,))
+
+section("vision")
+resize = "_contrib_BilinearResize2D"
+case(resize, (2, 3, 4, 5), height=7, width=3)
+case(resize, (2, 3, 4, 5), height=7, width=3, align_corners=False)
+case(resize, (1, 1, 4, 5), height=1, width=2)
+case(resize, (1, 1, 4, 5), scale_height=1.3, scale_width=0.5)
+case(resize, (1, 2, 4, 5), ints((1, 1, 3, 7), 2), mode="like")
+for height in 4, 5:
+    for mode in "to_even_down", "to_even_up", "to_odd_down", "to_odd_up":
+        case(resize, (1, 1, height, 6), mode=mode)
+    case(resize, (1, 1, height, 7), mode="odd_scale", scale_height=1.3, scale_width=0.7)
+case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7), output_size=(2, 3))
+case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7), output_size=4)
+case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7))
+boxes = values([0, 0, 2, 2], [1, 1, 3, 4], [0, 0, 0, 0], [2, 2, 0, 0])
+for format in "corner", "center":
+    case("_contrib_box_iou", boxes, values([0, 0, 2, 2], [5, 5, 6, 6], [1, 0, 2, 2]), format=format)
+case("_contrib_box_iou", positive(2, 3, 4), positive(5, 4))
+
+section("optimizer")
+updates = {
+    "sgd_update": [],
+    "sgd_mom_update": [(2, 3)],
+    "nag_mom_update": [(2, 3)],
+    "adam_update": [(2, 3), positive(2, 3)],
+    "rmsprop_update": [positive(2, 3)],
+    "ftrl_update": [(2, 3), positive(2, 3)],
+}
+for name, states in updates.items():
+    momentum = {"momentum": 0.9} if "mom" in name else {}
+    arrays = (2, 3), (2, 3), *states
+    case(name, *arrays, lr=0.1, **momentum, grad=False)
+    case(name, *arrays, lr=0.1, wd=0.2, rescale_grad=0.5, clip_gradient=0.3, **momentum, grad=False)
+    case(name, *arrays, lr=0.1, clip_gradient=0, grad=False)
+case(
+    "adam_update",
+    (7,),
+    (7,),
+    (7,),
+    positive(7),
+    lr=0.1,
+    beta1=0.5,
+    beta2=0.8,
+    epsilon=0.1,
+    grad=False,
+)
+case(
+    "rmsprop_update",
+    (7,),
+    (7,),
+    positive(7),
+    lr=0.1,
+    gamma1=0.5,
+    epsilon=0.1,
+    clip_weights=0.5,
+    grad=False,
+)
+case("ftrl_update", (7,), (7,), (7,), positive(7), lr=0.1, lamda1=0.5, beta=0.5, wd=0.1, grad=False)

@@ -1,0 +1,102 @@
+"""Every operator against MXNet's values for its cases, recorded in tests/golden/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cases  # noqa: F401 - fills CASES
+import numpy as np
+import pytest
+from case import CASES, function, run, untouched
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+TOLERANCE = {  # relative to each value, and to the largest of all (at least 1)
+    "float16": (1e-2, 1e-3),
+    "float32": (1e-5, 1e-6),
+    "float64": (1e-9, 1e-12),
+}
+every_case = pytest.mark.parametrize("case", [pytest.param(c, id=i) for i, c in CASES.items()])
+
+
+class Golden:
+    """The recorded values: case id -> {y0: ..., d0: ...}, one file for each section."""
+
+    def __init__(self):
+        self.values, self.changed = {}, set()
+        for path in sorted(GOLDEN.glob("*.npz")):
+            for key, value in np.load(path).items():
+                case, _, name = key.rpartition(":")
+                self.values.setdefault(case, {})[name] = value
+
+    def record(self, case, found):
+        """Keep what was found, but no gradient that MXNet did not write."""
+        self.values[case.id] = {n: v for n, v in found.items() if not untouched(n, v)}
+        self.changed.add(case.section)
+
+    def write(self):
+        for section in self.changed:
+            here = [c for c in CASES.values() if c.section == section and c.id in self.values]
+            arrays = {f"{c.id}:{n}": v for c in here for n, v in self.values[c.id].items()}
+            np.savez_compressed(GOLDEN / f"{section}.npz", **arrays)
+
+
+@pytest.fixture(scope="module")
+def golden():
+    values = Golden()
+    yield values
+    values.write()
+
+
+@every_case
+def test_case(mx, case, golden, engine, pytestconfig):
+    if engine == "mxnet" and case.ours:
+        pytest.skip(f"ours: {case.ours}")
+    found = run(mx, case)
+    if case.moments:
+        check_moments(found["y0"].astype("float64"), *case.moments)
+        found = {name: np.zeros_like(value) for name, value in found.items()}
+    if pytestconfig.getoption("--record"):
+        golden.record(case, found)
+    expected = case.expected(*case.values()) if case.ours else golden.values.get(case.id)
+    assert expected, "no values are recorded: pytest --engine mxnet --record"
+    gradients = {name for name in found if name.startswith("d")}
+    assert found.keys() - gradients <= expected.keys() <= found.keys()
+    for name, value in expected.items():
+        check(name, found[name], value)
+
+
+def test_every_recorded_value_has_its_case(golden, pytestconfig):
+    if pytestconfig.getoption("--record"):
+        pytest.skip("they are being written")
+    assert golden.values.keys() <= CASES.keys()
+
+
+def check(name, found, expected):
+    assert found.dtype == expected.dtype, name
+    assert found.shape == expected.shape, name
+    relative, absolute = TOLERANCE.get(expected.dtype.name, (0, 0))
+    absolute *= np.max(np.abs(expected), initial=1, where=np.isfinite(expected))
+    np.testing.assert_allclose(found, expected, relative, absolute, err_msg=name)
+
+
+def check_moments(found, mean, deviation):
+    """Mean and deviation of n numbers are within 6 standard errors of what they should be."""
+    error = deviation / np.sqrt(found.size)
+    assert abs(found.mean() - mean) <= 6 * error
+    assert abs(found.std() - deviation) <= 12 * error
+
+
+@pytest.mark.engine("torch")
+@every_case
+def test_outputs_have_memory_of_their_own(mx, case):
+    inputs = [mx.nd.array(v, dtype=v.dtype) for v in case.values()]
+    outputs = function(mx.nd, case.operator)(*inputs, **case.attributes)
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    before = [x.asnumpy() for x in inputs]
+    tensors = [a.to_torch() for a in inputs + outputs]
+    memory = [t.untyped_storage().data_ptr() for t in tensors if t.numel()]
+    assert len(set(memory)) == len(memory)
+    for y in tensors[len(inputs) :]:
+        y.fill_(1)
+    for x, value in zip(inputs, before):
+        np.testing.assert_array_equal(x.asnumpy(), value)

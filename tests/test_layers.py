@@ -29,7 +29,12 @@ def test_the_tutorial():
 
 @pytest.mark.parametrize(
     "bias, names, constant",
-    [(True, ["bias", "weight"], 0), (False, ["weight"], 0), (0.5, ["weight"], 0.5), (1, ["weight"], 1)],
+    [
+        (True, ["bias", "weight"], 0),
+        (False, ["weight"], 0),
+        (0.5, ["weight"], 0.5),
+        (1, ["weight"], 1),
+    ],
 )
 def test_bias(bias, names, constant):
     block = started(DenseBlock(3, 5, bias))
@@ -42,7 +47,11 @@ def test_bias(bias, names, constant):
 def test_activation(activation):
     block, x = started(DenseBlock(3, 5, activation=activation)), array(4, 3)
     z = x.asnumpy() @ block.weight.data().asnumpy().T
-    formula = {"relu": lambda z: np.maximum(z, 0), "sigmoid": lambda z: 1 / (1 + np.exp(-z)), "tanh": np.tanh}
+    formula = {
+        "relu": lambda z: np.maximum(z, 0),
+        "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+        "tanh": np.tanh,
+    }
     expected = z if activation is None else formula.get(activation, activation)(z)
     np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=1e-4, atol=1e-6)
 
@@ -88,7 +97,9 @@ def test_hybridized_equals_eager():
         with autograd.record():
             value = loss(net(x), label)
         value.backward()
-        found.append([value.asnumpy(), *(p.grad().asnumpy() for p in net.collect_params().values())])
+        found.append(
+            [value.asnumpy(), *(p.grad().asnumpy() for p in net.collect_params().values())]
+        )
     for eager, hybrid in zip(*found):
         np.testing.assert_allclose(hybrid, eager, rtol=1e-5, atol=1e-7)
 
@@ -102,7 +113,9 @@ def test_the_last_axis():
 def test_loss_is_gluons():
     scores, label, weight = array(4, 5), nd.array([0, 1, 2, 3]), nd.array([0.0, 1, 2, 3])
     ours, gluons = SoftmaxLoss(), gluon.loss.SoftmaxCrossEntropyLoss()
-    np.testing.assert_allclose(ours(scores, label).asnumpy(), gluons(scores, label).asnumpy(), rtol=1e-5)
+    np.testing.assert_allclose(
+        ours(scores, label).asnumpy(), gluons(scores, label).asnumpy(), rtol=1e-5
+    )
     weighted = ours(scores, label, weight).asnumpy()
     np.testing.assert_allclose(weighted, ours(scores, label).asnumpy() * [0, 1, 2, 3], rtol=1e-5)
     doubled = SoftmaxLoss(weight=2.0)(scores, label).asnumpy()

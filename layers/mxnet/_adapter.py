@@ -10,7 +10,8 @@ from ._operator import borrow, lent, owned, refuse_second
 from .autograd import inside, state
 from .base import DTypeError, MXNetError, ShapeError, note
 from .context import Context
-from .ndarray.ndarray import VIEWED, NDArray
+from .ndarray._memory import VIEWED
+from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending, describe
 
 __all__ = ["Adapter"]
@@ -27,6 +28,8 @@ class Adapter:
         try:
             tensors = [None if a is None else a._tensor for a in inputs]
         except (AttributeError, MXNetError):
+            tensors = None  # and leave the handler, whose error is not the cause of what follows
+        if tensors is None:
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
         if self.operator.states:

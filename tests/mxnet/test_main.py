@@ -41,11 +41,15 @@ def test_a_script_with_arguments_and_modules_of_its_own(write):
         """,
     )
     done = run(folder, "-m", "layers.mxnet", "script.py", "--epochs", "3")
-    assert done.stdout.strip() == "layers.mxnet ['script.py', '--epochs', '3'] 2.0 True", done.stderr
+    assert done.stdout.strip() == "layers.mxnet ['script.py', '--epochs', '3'] 2.0 True", (
+        done.stderr
+    )
 
 
 def test_a_module(write):
-    folder = write("module.py", "import sys, mxnet\nprint(mxnet.__name__, sys.argv[1:], __name__)\n")
+    folder = write(
+        "module.py", "import sys, mxnet\nprint(mxnet.__name__, sys.argv[1:], __name__)\n"
+    )
     done = run(folder, "-m", "layers.mxnet", "-m", "module", "x")
     assert done.stdout.strip() == "layers.mxnet ['x'] __main__", done.stderr
 

@@ -93,7 +93,9 @@ def test_numpy_inside(mx, nd, define):
 def test_attributes_are_text(mx, nd, define):
     seen = {}
     name = define(square, attributes=seen)
-    nd.Custom(nd.ones((2,)), op_type=name, shape=(8, 16), flag=True, scale=0.1, text="x").wait_to_read()
+    nd.Custom(
+        nd.ones((2,)), op_type=name, shape=(8, 16), flag=True, scale=0.1, text="x"
+    ).wait_to_read()
     assert seen == {"shape": "(8, 16)", "flag": "True", "scale": "0.1", "text": "x"}
 
 
@@ -392,7 +394,9 @@ def test_no_inputs(mx, nd, define):
 
 
 @pytest.mark.engine("torch")  # MXNet prints the exception and raises another, or hangs
-@pytest.mark.parametrize("phase", ["__init__", "infer_shape", "infer_type", "create_operator", "forward", "backward"])
+@pytest.mark.parametrize(
+    "phase", ["__init__", "infer_shape", "infer_type", "create_operator", "forward", "backward"]
+)
 def test_an_exception_reaches_the_caller(mx, nd, define, phase):
     class Mistake(Exception):
         pass

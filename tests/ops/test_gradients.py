@@ -26,7 +26,11 @@ def cross_entropy(x):
 
 CASES = {
     "dense": (lambda x, w, b: dense(x, w, b), lambda x, w, b: x @ w.T + b, (X, W, B)),
-    "dense, constant bias": (lambda x, w: dense(x, w, bias=0.1), lambda x, w: x @ w.T + 0.1, (X, W)),
+    "dense, constant bias": (
+        lambda x, w: dense(x, w, bias=0.1),
+        lambda x, w: x @ w.T + 0.1,
+        (X, W),
+    ),
     "dense, no bias": (lambda x, w: dense(x, w), lambda x, w: x @ w.T, (X, W)),
     "dense, on the last axis": (
         lambda x, w, b: dense(x, w, b),

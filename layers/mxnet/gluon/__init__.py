@@ -2,7 +2,13 @@
 
 from . import block, loss, nn, parameter, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
-from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
+from .parameter import (
+    Constant,
+    DeferredInitializationError,
+    Parameter,
+    ParameterDict,
+    tensor_types,
+)
 from .trainer import Trainer
 
 __all__ = [
@@ -18,6 +24,7 @@ __all__ = [
     "loss",
     "nn",
     "parameter",
+    "tensor_types",
     "trainer",
     "utils",
 ]

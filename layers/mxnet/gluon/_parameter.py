@@ -217,8 +217,13 @@ class Parameter:
                 array._tensor, array._leaf = array._tensor.detach(), None
             return None
         gradients = [ndarray.zeros(a.shape, a.context, a.dtype) for a in arrays]
-        autograd.mark_variables(arrays, gradients, self.grad_req)
+        self._attach(arrays, gradients)
         return gradients
+
+    def _attach(self, arrays: list[NDArray], gradients: list[NDArray]) -> None:
+        for array, gradient in zip(arrays, gradients):
+            real = array._tensor.is_floating_point()  # the gradients of integers stay 0
+            autograd.mark(array, gradient, self.grad_req if real else "null")
 
     def pending(self, context: Context) -> NDArray | Pending:
         """The array on a context; while its shape is unknown, what stands for it."""
@@ -427,7 +432,7 @@ class Parameter:
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         if self._grad is not None:  # copies and pickles of arrays come without their gradients
-            autograd.mark_variables(self._data, self._grad, self.grad_req)
+            self._attach(self._data, self._grad)
 
 
 class _Awaited(Pending):

@@ -76,21 +76,21 @@ class Block:
         return f"{type(self).__name__}(\n{rows}\n)"
 
     def __setattr__(self, key: str, value: Any) -> None:
-        if isinstance(value, (Block, Parameter)) or key in self.__dict__:
+        there = self.__dict__.get(key)
+        if isinstance(there, (Block, Parameter)) and not isinstance(value, type(there)):
+            raise ArgumentError(
+                f"{type(self).__name__}: attribute {key!r} is set to a {type(value).__name__}"
+                f"\n  expected a {type(there).__name__}"
+            )
+        if isinstance(value, (Block, Parameter)):
             if "_children" not in self.__dict__:
                 raise AttributeError(
                     f"{type(self).__name__}: attribute {key!r} is set too early\n"
                     "  expected super().__init__(**kwargs) before it"
                 )
-            there = self.__dict__.get(key)
-            if isinstance(there, (Block, Parameter)) and not isinstance(value, type(there)):
-                raise ArgumentError(
-                    f"{type(self).__name__}: attribute {key!r} is set to a {type(value).__name__}"
-                    f"\n  expected a {type(there).__name__}"
-                )
             if isinstance(value, Block):
                 self.register_child(value, key)
-            elif isinstance(value, Parameter):
+            else:
                 self._register_parameter(value, key)
         super().__setattr__(key, value)
 
@@ -407,10 +407,13 @@ class HybridBlock(Block):
             )
         flags = {flag: value for flag, value in flags.items() if value is not None}
         self._active, self._flags = bool(active), list(flags.items())
-        self._backend, self._backend_opts = backend, kwargs
+        self._backend, self._backend_opts = backend, dict(kwargs)
         if clear:
             self._clear_cached_op()
-        super().hybridize(active, backend=backend, clear=clear, **flags, **kwargs)
+        kwargs |= ({} if backend is None else {"backend": backend}) | (
+            {} if clear else {"clear": clear}
+        )
+        super().hybridize(active, **flags, **kwargs)
 
     def _clear_cached_op(self) -> None:
         """Forget the graph: something that it was made of has changed."""
@@ -435,11 +438,12 @@ class HybridBlock(Block):
         try:
             return {key: p.data(context) for key, p in self._reg_params.items()}
         except DeferredInitializationError:
-            if type(self).infer_shape is not HybridBlock.infer_shape:
-                self.infer_shape(*inputs)
-                for parameter in self._reg_params.values():
-                    parameter._finish_deferred_init()
-            return {key: p.pending(context) for key, p in self._reg_params.items()}
+            pass  # and leave the handler: what is raised below has no such cause
+        if type(self).infer_shape is not HybridBlock.infer_shape:
+            self.infer_shape(*inputs)
+            for parameter in self._reg_params.values():
+                parameter._finish_deferred_init()
+        return {key: p.pending(context) for key, p in self._reg_params.items()}
 
     def hybrid_forward(self, F, x, *args, **kwargs):
         """The output for the inputs, in the functions of F: what a subclass defines."""

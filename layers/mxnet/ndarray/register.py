@@ -53,6 +53,8 @@ def eager(operator: _op.Op) -> Callable:
                 kwargs.pop("name", None)  # a Symbol's
                 kwargs = {n: operator.parsers[n](value) for n, value in kwargs.items()}
         except (AttributeError, KeyError, ValueError, MXNetError):
+            tensors = None  # and leave the handler, whose error is not the cause of what follows
+        if tensors is None:
             return call(operator, args, kwargs)
         return compute(operator, tensors, kwargs, args[0]._context)
 

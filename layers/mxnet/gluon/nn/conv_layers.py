@@ -193,10 +193,30 @@ class _ConvTranspose(_Conv):
         padding: int | tuple[int, ...] = 0,
         output_padding: int | tuple[int, ...] = 0,
         dilation: int | tuple[int, ...] = 1,
-        *args,
+        groups: int = 1,
+        layout: str | None = None,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer=None,
+        bias_initializer="zeros",
+        in_channels: int = 0,
         **kwargs,
     ):
-        super().__init__(channels, kernel_size, strides, padding, dilation, *args, **kwargs)
+        super().__init__(
+            channels,
+            kernel_size,
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            in_channels,
+            **kwargs,
+        )
         self._kwargs["adj"] = _sizes(self, "output_padding", output_padding)
 
     def _filters(self, channels: int, in_channels: int, groups: int) -> tuple[int, int]:

@@ -1,0 +1,447 @@
+"""The Trainer: steps on one context and several, stale gradients, states, memory."""
+
+import gc
+import tracemalloc
+
+import numpy as np
+import pytest
+from recorded import Recorded
+
+from layers.engine import autograd, gluon, mx, nd
+
+nn, Trainer = gluon.nn, gluon.Trainer
+ONE, TWO = [mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]
+TOLERANCE = 1e-6, 1e-7  # relative, absolute
+
+
+def net(contexts=ONE):
+    made = nn.Sequential()
+    made.add(nn.Dense(3, in_units=2, activation="tanh"), nn.Dense(1, in_units=3))
+    made.initialize(ctx=contexts)
+    random = np.random.RandomState(0)
+    for block in made:
+        for parameter in (block.weight, block.bias):
+            parameter.set_data(nd.array(random.randn(*parameter.shape)))
+    return made
+
+
+BATCH = np.random.RandomState(1).randn(6, 2)
+
+
+def backward(network, contexts=ONE, scale=1.0):
+    parts = gluon.utils.split_and_load(nd.array(BATCH * scale), contexts)
+    with autograd.record():
+        losses = [network(part).square().sum() for part in parts]
+    autograd.backward(losses)
+
+
+def weights(network, k=0):
+    parameters = [p for block in network for p in (block.weight, block.bias)]
+    return [p.list_data()[k].asnumpy() for p in parameters]
+
+
+def train(network, trainer, contexts=ONE, steps=5):
+    for i in range(steps):
+        backward(network, contexts, 1 + i / 10)
+        trainer.step(len(BATCH))
+
+
+@pytest.fixture(scope="module")
+def recorded(pytestconfig):
+    values = Recorded("gluon_trainer", pytestconfig.getoption("--record"))
+    yield values
+    values.write()
+
+
+OPTIMIZERS = {
+    "sgd": {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01},
+    "adam": {"learning_rate": 0.1},
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+@pytest.mark.parametrize("on_kvstore", [None, False], ids=["", "update_on_kvstore=False"])
+def test_steps(recorded, name, contexts, on_kvstore):
+    """However many contexts there are, the weights are the same, and the same on each."""
+    network = net(contexts)
+    trainer = Trainer(
+        network.collect_params(), name, OPTIMIZERS[name], update_on_kvstore=on_kvstore
+    )
+    train(network, trainer, contexts)
+    recorded.check(name, weights(network), *TOLERANCE)
+    for k in range(len(contexts)):
+        for found, expected in zip(weights(network, k), weights(network)):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_parameters_of_a_dict_are_sorted():
+    network = net()
+    parameters = network.collect_params()
+    assert [p.name for p in Trainer(parameters, "sgd")._params] == sorted(parameters.keys())
+
+
+def test_lists_and_rates():
+    network = net()
+    network[0].weight.lr_mult = 0.0
+    before = weights(network)
+    trainer = Trainer(list(network.collect_params().values()), "sgd", {"learning_rate": 0.1})
+    train(network, trainer, steps=1)
+    moved = [(a != b).any() for a, b in zip(before, weights(network))]
+    assert moved == [False, True, True, True]
+    trainer.set_learning_rate(0.5)
+    assert trainer.learning_rate == 0.5
+    assert trainer.optimizer.lr == 0.5
+
+
+def test_an_optimizer_of_ones_own():
+    class Half(mx.optimizer.Optimizer):
+        def update(self, index, weight, grad, state):
+            weight[:] = weight * 0.5
+
+    network = net()
+    before = weights(network)
+    train(network, Trainer(network.collect_params(), Half()), steps=2)
+    for found, expected in zip(weights(network), before):
+        np.testing.assert_array_equal(found, expected / 4)
+
+
+def test_frozen_parameters_stay():
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1, "wd": 0.1})
+    network[0].collect_params().setattr("grad_req", "null")
+    before = weights(network)
+    train(network, trainer, steps=1)
+    moved = [(a != b).any() for a, b in zip(before, weights(network))]
+    assert moved == [False, False, True, True]
+
+
+# Stale gradients
+
+
+def test_no_backward():
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd")
+    with pytest.raises(UserWarning, match="has not been updated by backward"):
+        trainer.step(1)
+
+
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+def test_a_second_step(contexts):
+    network = net(contexts)
+    trainer = Trainer(network.collect_params(), "sgd", update_on_kvstore=False)
+    train(network, trainer, contexts, steps=1)
+    before = weights(network)
+    with pytest.raises(UserWarning, match=r"on context cpu\(0\)"):
+        trainer.step(1)
+    trainer.step(1, ignore_stale_grad=True)
+    for found, expected in zip(weights(network), before):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_only_a_part_is_used():
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1})
+    before = weights(network)
+
+    def backward_of_part():
+        with autograd.record():
+            loss = network[1](nd.ones((2, 3))).sum()
+        loss.backward()
+
+    backward_of_part()
+    with pytest.raises(UserWarning, match=network[0].bias.name):
+        trainer.step(1)
+    for found, expected in zip(weights(network), before):
+        np.testing.assert_array_equal(found, expected)
+    trainer.step(1, ignore_stale_grad=True)
+    moved = [(a != b).any() for a, b in zip(before, weights(network))]
+    assert moved == [False, False, True, True]
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("on_kvstore", [None, False], ids=["", "update_on_kvstore=False"])
+def test_a_context_without_a_batch(on_kvstore):
+    """MXNet adds the gradient of an earlier step again, or lets the contexts drift apart."""
+
+    def last_batch(contexts):
+        network = net(contexts)
+        trainer = Trainer(
+            network.collect_params(), "sgd", OPTIMIZERS["sgd"], update_on_kvstore=on_kvstore
+        )
+        train(network, trainer, contexts, steps=2)
+        backward(network, contexts[:1])
+        trainer.step(6, ignore_stale_grad=True)
+        return network
+
+    alone, two = last_batch(ONE), last_batch(TWO)
+    for expected, *found in zip(weights(alone), weights(two, 0), weights(two, 1)):
+        np.testing.assert_array_equal(*found)
+        np.testing.assert_allclose(found[0], expected, *TOLERANCE)
+
+
+@pytest.mark.engine("torch")
+def test_stale_on_the_kvstore_warns():
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1})
+    train(network, trainer, TWO, steps=1)
+    before = weights(network)
+    with pytest.warns(UserWarning, match="taken as 0"):
+        trainer.step(1)
+    for found, expected in zip(weights(network), before):
+        np.testing.assert_array_equal(found, expected)
+
+
+# The two halves of a step
+
+
+def test_gradients_in_between():
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd", update_on_kvstore=False)
+    backward(network, TWO)
+    bias = network[1].bias
+    expected = sum(g.asnumpy() for g in bias.list_grad())
+    trainer.allreduce_grads()
+    for grad in bias.list_grad():
+        np.testing.assert_allclose(grad.asnumpy(), expected, 1e-6)
+        grad[:] = 8
+    before = bias.data(mx.cpu(0)).asscalar()
+    trainer.update(2)
+    for data in bias.list_data():
+        assert data.asscalar() == pytest.approx(before - 0.01 * 4)
+
+
+def test_gradients_stay_as_they_are():
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd")
+    backward(network, TWO)
+    before = [g.asnumpy() for g in network[0].weight.list_grad()]
+    trainer.step(1)
+    for found, expected in zip(network[0].weight.list_grad(), before):
+        np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("call", ["allreduce_grads", "update"])
+def test_halves_on_the_kvstore(call):
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd")
+    backward(network, TWO)
+    with pytest.raises((AssertionError, RuntimeError), match="update_on_kvstore"):
+        getattr(trainer, call)(*[1] * (call == "update"))
+
+
+def test_without_a_kvstore_contexts_go_their_own_ways():
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=None)
+    train(network, trainer, TWO, steps=1)
+    assert (weights(network, 0)[0] != weights(network, 1)[0]).any()
+
+
+def test_clip_between():
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 1.0})
+    backward(network, scale=10)
+    before = weights(network)
+    trainer.allreduce_grads()
+    grads = [p.grad() for p in network.collect_params().values()]
+    gluon.utils.clip_global_norm(grads, 0.5)
+    trainer.update(1)
+    moved = sum(((a - b) ** 2).sum() for a, b in zip(before, weights(network)))
+    assert np.sqrt(moved) == pytest.approx(0.5, rel=1e-4)
+
+
+# What does not fit
+
+
+@pytest.mark.parametrize("params", [3, [3], "net"], ids=str)
+def test_no_parameters(params):
+    with pytest.raises(ValueError, match="Parameters"):
+        Trainer(params, "sgd")
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("params", [[], {}], ids=str)
+def test_nothing_to_train(params):
+    with pytest.raises(ValueError, match="Parameters"):
+        Trainer(params, "sgd")
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "settings, error",
+    [
+        ({"compression_params": {"type": "2bit"}}, NotImplementedError),
+        ({"kvstore": "dist_sync", "update_on_kvstore": True}, NotImplementedError),
+        ({"kvstore": None, "update_on_kvstore": True}, ValueError),
+    ],
+    ids=str,
+)
+def test_what_there_is_not(settings, error):
+    with pytest.raises(error, match=next(iter(settings)).split("_")[0]):
+        Trainer(net().collect_params(), "sgd", **settings)
+
+
+def test_parameters_on_different_contexts():
+    one, other = net([mx.cpu(0)]), net([mx.cpu(1)])
+    with pytest.raises((AssertionError, ValueError), match=r"cpu\(1\)"):
+        Trainer([one[0].weight, other[0].weight], "sgd")
+
+
+def test_not_initialized():
+    with pytest.raises(RuntimeError, match="not been initialized"):
+        Trainer(nn.Dense(3).collect_params(), "sgd")
+
+
+def test_shapes_that_are_not_known_yet():
+    network = nn.Dense(3)
+    network.initialize()
+    trainer = Trainer(network.collect_params(), "sgd")
+    with pytest.raises(RuntimeError, match=network.weight.name):
+        trainer.step(1)
+    with autograd.record():
+        loss = network(nd.ones((2, 4))).sum()
+    loss.backward()
+    trainer.step(2)
+
+
+def test_arguments_beside_an_optimizer():
+    with pytest.raises((AssertionError, ValueError), match="optimizer_params"):
+        Trainer(net().collect_params(), mx.optimizer.SGD(), {"learning_rate": 0.1})
+
+
+def test_a_step_inside_record():
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd")
+    backward(network)
+    with pytest.raises(RuntimeError), autograd.record():
+        network(nd.array(BATCH)).sum().backward()
+        trainer.step(1)
+
+
+# States
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+def test_go_on(tmp_path, name, contexts):
+    """Steps, save, load into a new Trainer, steps: the same as all steps in one go."""
+
+    def trainer_of(network):
+        schedule = mx.lr_scheduler.FactorScheduler(2, 0.5)
+        settings = OPTIMIZERS[name] | {"lr_scheduler": schedule}
+        return Trainer(network.collect_params(), name, settings)
+
+    whole = net(contexts)
+    train(whole, trainer_of(whole), contexts, 6)
+
+    network, file = net(contexts), str(tmp_path / "states")
+    first = trainer_of(network)
+    train(network, first, contexts, 6)
+    for block, other in zip(network, net(contexts)):  # the weights of the beginning
+        block.weight.set_data(other.weight.data(mx.cpu(0)))
+        block.bias.set_data(other.bias.data(mx.cpu(0)))
+    first = trainer_of(network)
+    for i in range(3):
+        backward(network, contexts, 1 + i / 10)
+        first.step(len(BATCH))
+    first.save_states(file)
+    second = trainer_of(network)
+    second.load_states(file)
+    for i in range(3, 6):
+        backward(network, contexts, 1 + i / 10)
+        second.step(len(BATCH))
+    assert second.learning_rate == pytest.approx(0.1 * 0.5**2)
+    for found, expected in zip(weights(network), weights(whole)):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.engine("torch")
+def test_a_file_of_states_is_a_params_file(tmp_path):
+    network, file = net(), tmp_path / "states"
+    trainer = Trainer(network.collect_params(), "adam")
+    train(network, trainer, steps=1)
+    trainer.save_states(file)
+    arrays = nd.load(file)
+    assert [arrays[f"1.{k}"].shape for k in range(2)] == [(3, 2), (3, 2)]
+    assert b'"Adam"' in arrays["settings"].asnumpy().tobytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["states"]
+
+
+def saved(tmp_path, network, *optimizer):
+    trainer = Trainer(network.collect_params(), *optimizer)
+    train(network, trainer, steps=1)
+    trainer.save_states(tmp_path / "states")
+    return tmp_path / "states"
+
+
+def refused(file, network, *optimizer):
+    """The error of loading; the trainer is as it was."""
+    trainer = Trainer(network.collect_params(), *optimizer)
+    with pytest.raises(ValueError, match=file.name) as caught:
+        trainer.load_states(file)
+    assert not trainer._updaters[0].states
+    train(network, trainer, steps=1)
+    return str(caught.value)
+
+
+@pytest.mark.engine("torch")
+def test_states_of_another_optimizer(tmp_path):
+    text = refused(saved(tmp_path, net(), "adam"), net(), "sgd", {"momentum": 0.9})
+    assert "Adam" in text
+    assert "SGD" in text
+
+
+@pytest.mark.engine("torch")
+def test_states_of_another_network(tmp_path):
+    wide = nn.Sequential()
+    wide.add(nn.Dense(5, in_units=2, activation="tanh"), nn.Dense(1, in_units=5))
+    wide.initialize()
+    text = refused(saved(tmp_path, wide, "adam"), net(), "adam")
+    assert "(5,)" in text
+    assert "(3,)" in text
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("size", [0, 1, 30, 200, -1])
+def test_states_cut_short(tmp_path, size):
+    file = saved(tmp_path, net(), "adam")
+    file.write_bytes(file.read_bytes()[:size])
+    refused(file, net(), "adam")
+
+
+@pytest.mark.engine("torch")
+def test_a_pickle_is_not_read(tmp_path):
+    file = tmp_path / "states"
+    file.write_bytes(b"\x80\x04cos\nsystem\n(S'exit 1'\ntR.")
+    refused(file, net(), "adam")
+
+
+def test_no_file(tmp_path):
+    trainer = Trainer(net().collect_params(), "sgd")
+    with pytest.raises(FileNotFoundError):
+        trainer.load_states(str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError):
+        trainer.save_states(str(tmp_path / "none" / "states"))
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("name", ["sgd", "adam", "rmsprop"])
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+def test_a_thousand_steps_leave_memory_flat(name, contexts):
+    network = net(contexts)
+    trainer = Trainer(network.collect_params(), name)
+    train(network, trainer, contexts, 20)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        train(network, trainer, contexts, 5)
+        gc.collect()
+        objects, (before, _) = len(gc.get_objects()), tracemalloc.get_traced_memory()
+        train(network, trainer, contexts, 1000 if contexts is ONE else 300)
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert abs(len(gc.get_objects()) - objects) < 20
+    assert after - before < 10_000

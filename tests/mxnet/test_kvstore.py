@@ -1,0 +1,98 @@
+"""The store: what is pushed is summed, an optimizer may run in it."""
+
+import numpy as np
+import pytest
+
+from layers.engine import mx, nd
+
+create = mx.kv.create
+
+
+def pulled(store, key, size=2):
+    out = nd.zeros(size)
+    store.pull(key, out=out)
+    return out.asnumpy().tolist()
+
+
+def test_one_process():
+    store = create("device")
+    assert (store.type, store.rank, store.num_workers) == ("device", 0, 1)
+    assert store.is_capable("optimizer")
+
+
+def test_push_sums():
+    store = create("local")
+    store.init("a", nd.ones(2))
+    assert pulled(store, "a") == [1, 1]
+    store.push("a", [nd.ones(2, ctx=mx.cpu(i)) * (i + 1) for i in range(3)])
+    assert pulled(store, "a") == [6, 6]
+
+
+def test_several_keys():
+    store = create("local")
+    store.init([1, 2], [nd.ones(2), nd.ones(2)])
+    store.push([1, 2], [[nd.ones(2)], [nd.ones(2), nd.ones(2)]])
+    assert [pulled(store, k) for k in (1, 2)] == [[1, 1], [2, 2]]
+
+
+@pytest.mark.engine("torch")
+def test_what_is_kept_is_ones_own():
+    store, value = create("local"), nd.ones(2)
+    store.init("a", value)
+    store.push("a", value)
+    value[:] = 5
+    assert pulled(store, "a") == [1, 1]
+
+
+def test_an_optimizer():
+    store = create("local")
+    store.init(3, nd.ones(2))
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.25))
+    store.push(3, [nd.ones(2), nd.ones(2)])
+    assert pulled(store, 3) == [0.5, 0.5]
+
+
+def test_broadcast():
+    out = [nd.zeros(2), nd.zeros(2, ctx=mx.cpu(1))]
+    create("local").broadcast("z", nd.ones(2) * 4, out=out)
+    assert [o.asnumpy().tolist() for o in out] == [[4, 4], [4, 4]]
+
+
+@pytest.mark.engine("torch")
+def test_pushpull():
+    store, values = create("device"), [nd.ones(2), nd.ones(2)]
+    store.init("a", nd.zeros(2))
+    store.pushpull("a", values)
+    assert [v.asnumpy().tolist() for v in values] == [[2, 2], [2, 2]]
+
+
+@pytest.mark.engine("torch")
+def test_states(tmp_path):
+    stores = [create("local") for _ in range(2)]
+    for store in stores:
+        store.init(3, nd.ones(2))
+        store.set_optimizer(mx.optimizer.SGD(learning_rate=0.25, momentum=0.9))
+    stores[0].push(3, nd.ones(2))
+    stores[0].save_optimizer_states(tmp_path / "s")
+    stores[1].load_optimizer_states(tmp_path / "s")
+    for store in stores:
+        store._arrays[3][:] = 1
+        store.push(3, nd.ones(2))
+    np.testing.assert_array_equal(*(pulled(store, 3) for store in stores))
+
+
+def test_refused():
+    store = create("local")
+    store.init("a", nd.ones(2))
+    with pytest.raises(RuntimeError, match="a"):
+        store.init("a", nd.ones(2))
+    with pytest.raises(RuntimeError, match="b"):
+        store.pull("b", out=nd.ones(2))
+
+
+@pytest.mark.engine("torch")
+def test_other_types():
+    with pytest.raises(NotImplementedError, match="dist_sync"):
+        create("dist_sync")
+    with pytest.raises(TypeError, match="3"):
+        create(3)

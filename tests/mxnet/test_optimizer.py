@@ -1,0 +1,251 @@
+"""Optimizers: MXNet's values after a few steps; rates, states, weights of 16 bits, one's own."""
+
+import json
+
+import numpy as np
+import pytest
+from recorded import Recorded
+
+from layers.engine import mx, nd
+
+SHAPES = {"fc_weight": (3, 4), "fc_bias": (4,), "conv_weight": (2, 1, 3, 1)}
+STEPS = 5
+TOLERANCE = 1e-6, 5e-7  # relative, absolute: float32 after 5 steps of up to 0.1
+
+RULES = {
+    "sgd": [{}, {"momentum": 0.9}],
+    "nag": [{}, {"momentum": 0.9}],
+    "signum": [{}, {"momentum": 0.0}, {"momentum": 0.5, "wd_lh": 0.01}],
+    "adam": [{}, {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3}],
+    "adamax": [{}],
+    "nadam": [{}],
+    "adagrad": [{"eps": 1e-3}],
+    "adadelta": [{"rho": 0.8}],
+    "rmsprop": [{}, {"centered": True}, {"clip_weights": 0.5}, {"centered": True, "gamma2": 0.5}],
+    "ftrl": [{}, {"lamda1": 0.1, "beta": 2.0}],
+}
+SETTINGS = [
+    {},
+    {"learning_rate": 0.1, "wd": 0.1},
+    {"learning_rate": 0.1, "wd": 0.1, "clip_gradient": 0.02},
+    {"rescale_grad": 0.25, "wd": 0.01},
+]
+CASES = [
+    pytest.param(name, rule | other, id=f"{name} {json.dumps(rule | other)}")
+    for name, rules in RULES.items()
+    for rule in rules
+    for other in SETTINGS
+]
+
+
+@pytest.fixture(scope="module")
+def recorded(pytestconfig):
+    values = Recorded("optimizer_steps", pytestconfig.getoption("--record"))
+    yield values
+    values.write()
+
+
+def arrays(random, scale=1.0, dtype="float32"):
+    values = [random.randn(*shape) * scale for shape in SHAPES.values()]
+    return [nd.array(v, dtype=dtype) for v in values]
+
+
+def run(optimizer, listed=True, steps=STEPS, dtype="float32"):
+    """Weights after a few steps."""
+    random = np.random.RandomState(0)
+    weights = arrays(random, dtype=dtype)
+    updater = mx.optimizer.get_updater(optimizer)
+    for _ in range(steps):
+        grads = arrays(random, 0.1, dtype)
+        if listed:
+            updater(list(range(len(SHAPES))), grads, weights)
+        else:
+            for i, (w, g) in enumerate(zip(weights, grads)):
+                updater(i, g, w)
+    return [w.asnumpy() for w in weights]
+
+
+def make(name, **settings):
+    optimizer = mx.optimizer.create(name, param_idx2name=dict(enumerate(SHAPES)), **settings)
+    optimizer.set_lr_mult({"conv_weight": 0.5})
+    return optimizer
+
+
+@pytest.mark.parametrize("name, settings", CASES)
+def test_steps(recorded, request, name, settings):
+    recorded.check(request.node.callspec.id, run(make(name, **settings)), *TOLERANCE)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("name, settings", CASES)
+def test_at_once_is_one_by_one(name, settings):
+    at_once, one_by_one = run(make(name, **settings)), run(make(name, **settings), listed=False)
+    for found, expected in zip(at_once, one_by_one):
+        np.testing.assert_allclose(found, expected, 1e-7, 1e-7)
+
+
+@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "rmsprop"])
+def test_multi_precision(recorded, request, name):
+    optimizer = make(name, multi_precision=True, learning_rate=0.1)
+    found = run(optimizer, listed=False, dtype="float16")
+    assert found[0].dtype == np.float16
+    recorded.check(request.node.callspec.id, found, 1e-3, 1e-3)
+
+
+def test_low_precision_without_master_warns():
+    with pytest.warns(UserWarning, match="multi_precision"):
+        mx.optimizer.SGD().create_state_multi_precision(0, nd.ones(2, dtype="float16"))
+
+
+def test_rates():
+    optimizer = mx.optimizer.SGD(
+        param_idx2name={0: "a_weight", 1: "a_bias", 2: "a_gamma"}, wd=0.1, learning_rate=1.0
+    )
+    assert [optimizer._get_wd(i) for i in range(4)] == [0.1, 0.0, 0.1, 0.1]
+    optimizer.set_wd_mult({"a_weight": 0.5, 2: 3.0})
+    optimizer.set_lr_mult({"a_bias": 3.0})
+    assert optimizer._get_wds([0, 1, 2]) == pytest.approx([0.05, 0.0, 0.3])
+    assert optimizer._get_lrs([0, 1, 5]) == [1.0, 3.0, 1.0]
+
+
+def test_rates_of_parameters():
+    parameter = mx.gluon.Parameter("w", shape=(2,), lr_mult=3, wd_mult=0.2)
+    optimizer = mx.optimizer.SGD(param_dict={0: parameter}, wd=0.1, learning_rate=1.0)
+    assert optimizer._get_lrs([0, 1]) == [3.0, 1.0]
+    assert optimizer._get_wds([0, 1]) == pytest.approx([0.02, 0.1])
+
+
+def test_scheduler_counts_updates():
+    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=1.0)
+    optimizer = mx.optimizer.SGD(lr_scheduler=schedule)
+    rates = []
+    for _ in range(5):
+        optimizer._update_count([0, 1])
+        rates.append(optimizer.learning_rate)
+    assert rates == [1.0, 1.0, 0.5, 0.5, 0.25]
+    with pytest.raises(UserWarning):
+        optimizer.set_learning_rate(0.1)
+
+
+def test_learning_rate_goes_before_the_schedulers():
+    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=1.0)
+    assert mx.optimizer.SGD(learning_rate=0.3, lr_scheduler=schedule).learning_rate == 0.3
+
+
+def test_begin_num_update():
+    optimizer = mx.optimizer.Adam(begin_num_update=7)
+    optimizer._update_count(3)
+    assert optimizer.num_update == 8
+
+
+def test_unknown_name():
+    with pytest.raises(ValueError, match="foo"):
+        mx.optimizer.create("foo")
+
+
+def test_unknown_argument():
+    with pytest.raises(TypeError, match="foo"):
+        mx.optimizer.create("adam", foo=1)
+
+
+class Plain(mx.optimizer.Optimizer):
+    """w -= lr g, one parameter at a time; counts its calls."""
+
+    def create_state(self, index, weight):
+        return nd.zeros((1,))
+
+    def update(self, index, weight, grad, state):
+        assert isinstance(weight, nd.NDArray)
+        self._update_count(index)
+        state += 1
+        weight[:] = weight - self._get_lr(index) * self.rescale_grad * grad
+
+
+def test_own_optimizer():
+    mx.optimizer.register(Plain)
+    own = mx.optimizer.create("plain", learning_rate=0.1)
+    for found, expected in zip(run(own), run(mx.optimizer.SGD(learning_rate=0.1))):
+        np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
+    assert own.num_update == STEPS
+
+
+@pytest.mark.engine("torch")
+def test_own_update_of_a_built_in_is_called_one_by_one():
+    class Noisy(mx.optimizer.SGD):
+        calls = 0
+
+        def update(self, index, weight, grad, state):
+            self.calls += 1
+            super().update(index, weight, grad * 2, state)
+
+    noisy = Noisy(learning_rate=0.1)
+    for found, expected in zip(run(noisy), run(mx.optimizer.SGD(learning_rate=0.2))):
+        np.testing.assert_allclose(found, expected, 1e-6, 1e-7)
+    assert noisy.calls == STEPS * len(SHAPES)
+
+
+@pytest.mark.engine("torch")
+def test_a_replaced_name_warns():
+    first, second = (type("Twice", (mx.optimizer.Optimizer,), {}) for _ in range(2))
+    mx.optimizer.register(first)
+    mx.optimizer.register(first)
+    with pytest.warns(UserWarning, match="Twice"):
+        mx.optimizer.register(second)
+    assert type(mx.optimizer.create("twice")) is second
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam"])
+def test_states_go_on(name):
+    """Half the steps, states taken out and put into another updater, the other half."""
+
+    def steps(updater, count, weight):
+        for i in range(count):
+            updater(0, nd.array([0.1 * (i + 1), -0.3]), weight)
+
+    settings = {"learning_rate": 0.1} | ({"momentum": 0.9} if name == "sgd" else {})
+    weight, expected = nd.ones(2), nd.ones(2)
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+    steps(updater, 3, expected)
+    steps(updater, 3, expected)
+    first = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+    steps(first, 3, weight)
+    states = first.get_states(dump_optimizer=True)
+    second = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+    second.set_states(states)
+    steps(second, 3, weight)
+    np.testing.assert_array_equal(weight.asnumpy(), expected.asnumpy())
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("data", [b"", b"\x80\x04.", b"abc" * 100], ids=["none", "pickle", "text"])
+def test_states_that_are_none(data):
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+    with pytest.raises(ValueError, match="states"):
+        updater.set_states(data)
+
+
+@pytest.mark.engine("torch")
+def test_states_set_only_what_is_there():
+    """A file cannot add attributes, nor replace what is no number."""
+    optimizer = mx.optimizer.Adam()
+    updater = mx.optimizer.get_updater(optimizer)
+    before = set(vars(optimizer))
+    optimizer.update_hook = "x"
+    states = updater.get_states(dump_optimizer=True)
+    del optimizer.update_hook
+    updater.set_states(states.replace(b'"beta1"', b'"param"').replace(b'"wd_"', b'"lr_"'))
+    assert set(vars(optimizer)) == before
+
+
+@pytest.mark.engine("torch")
+def test_a_weight_of_other_strides():
+    """The kernels look at memory alone; a transposed weight must not come out scrambled."""
+    for name in ("sgd", "adam"):
+        random = np.random.RandomState(0)
+        values, grads = random.randn(3, 4), random.randn(3, 4)
+        plain = nd.array(values)
+        strided = nd.NDArray(nd.array(values.T).to_torch().t(), mx.cpu())
+        for weight in (plain, strided):
+            updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
+            updater(0, nd.array(grads), weight)
+        np.testing.assert_array_equal(plain.asnumpy(), strided.asnumpy())

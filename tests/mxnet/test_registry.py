@@ -1,0 +1,65 @@
+"""Registries of one's own."""
+
+import warnings
+
+import pytest
+
+from layers.engine import mx
+
+registry = mx.registry
+
+
+class Shape:
+    def __init__(self, size=1):
+        self.size = size
+
+
+register = registry.get_register_func(Shape, "shape")
+alias = registry.get_alias_func(Shape, "shape")
+create = registry.get_create_func(Shape, "shape")
+
+
+@alias("disc", "ring")
+@register
+class Circle(Shape):
+    pass
+
+
+@pytest.mark.parametrize(
+    "given",
+    [("circle", 3), ("Disc", 3), ('["ring", {"size": 3}]',), ({"shape": "ring", "size": 3},)],
+    ids=str,
+)
+def test_create(given):
+    made = create(*given)
+    assert type(made) is Circle
+    assert made.size == 3
+    assert create(made) is made
+
+
+def test_names():
+    assert registry.get_registry(Shape) == dict.fromkeys(("circle", "disc", "ring"), Circle)
+    registry.get_registry(Shape).clear()
+    assert registry.get_registry(Shape)
+
+
+@pytest.mark.parametrize("given", ["square", 3])
+def test_unknown(given):
+    with pytest.raises((AssertionError, ValueError), match="shape"):
+        create(given)
+
+
+def test_not_a_subclass():
+    with pytest.raises((AssertionError, TypeError)):
+        register(int)
+
+
+def test_replacing_warns():
+    class Square(Shape):
+        pass
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        register(Square)
+    with pytest.warns(UserWarning, match="Square"):
+        register(type("Square", (Shape,), {}))

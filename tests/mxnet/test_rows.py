@@ -1,0 +1,246 @@
+"""What recorded cases cannot show of an operator: errors, inferred shapes, states, draws."""
+
+import os
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+torch_only = pytest.mark.engine("torch")
+
+if os.environ["LAYERS_ENGINE"] == "torch":
+    _op = import_module("layers.mxnet._op")
+
+REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
+    ("Reshape", [(2, 3)], {}, "shape is ()"),
+    ("squeeze", [(1, 3)], {"axis": 1}, "axis 1 of (1, 3) has size 3"),
+    ("Concat", [(2, 3), (3, 3)], {}, "Concat: "),
+    ("SliceChannel", [(2, 3)], {"num_outputs": 2}, "axis 1 of (2, 3) has size 3"),
+    ("SliceChannel", [(2, 4)], {"num_outputs": 2, "squeeze_axis": True}, "expected 2 parts"),
+    ("slice", [(2, 3)], {"begin": (0, 1), "end": (1,)}, "begin is (0, 1), end is (1,)"),
+    ("slice", [(2, 3)], {"begin": (0,), "end": (1,), "step": (0,)}, "step is (0,)"),
+    ("slice_axis", [(2, 3)], {"axis": 1, "begin": 1, "end": 4}, "begin is 1, end is 4"),
+    ("slice_axis", [(2, 3)], {"axis": 1, "begin": 2, "end": 2}, "one element or more"),
+    ("slice_like", [(2, 3), (3, 3)], {}, "axis 0 of shape_like (3, 3) has size 3"),
+    ("slice_like", [(2, 3), (2,)], {}, "shape_like is (2,)"),
+    ("reshape_like", [(2, 3), (5,)], {}, "cannot take the shape (5,)"),
+    ("repeat", [(2, 3)], {"repeats": -1}, "repeats is -1"),
+    ("Pad", [(2, 3)], {"mode": "edge", "pad_width": (0, 0, 1, 1)}, "pad_width is (0, 0, 1, 1)"),
+    ("depth_to_space", [(1, 6, 2, 2)], {"block_size": 2}, "multiples of 4 on axis 1"),
+    ("space_to_depth", [(1, 6, 2, 3)], {"block_size": 2}, "multiples of 2 on axis 2 and 3"),
+    ("diag", [(2, 3)], {"k": 3}, "k is 3"),
+    ("Embedding", [(2,), (3, 4)], {"input_dim": 3, "output_dim": 5}, "weight is (3, 4)"),
+    ("pick", [(2, 3), (3,)], {}, "index is (3,)"),
+    ("pick", [(2, 3), (2,)], {"axis": None}, "axis is None"),
+    ("gather_nd", [(2, 3), (1,)], {}, "indices is (1,)"),
+    ("SequenceMask", [(2, 3), (3,)], {}, "sequence_length is (3,)"),
+    ("SequenceLast", [(2, 3)], {"use_sequence_length": True}, "sequence_length is missing"),
+    ("SequenceLast", [(3,)], {}, "data is (3,)"),
+    ("SequenceReverse", [(2, 3)], {"axis": 1}, "axis is 1"),
+    ("dot", [(2, 3), (2, 3)], {}, "lhs is (2, 3) torch.float32, rhs is (2, 3)"),
+    ("batch_dot", [(2, 3, 4), (1, 4, 5)], {}, "rhs is (1, 4, 5)"),
+    ("FullyConnected", [(2, 3, 4), (5, 8), (5,)], {"num_hidden": 5}, "flattens to 12 columns"),
+    ("FullyConnected", [(2, 3), (5, 3)], {"num_hidden": 5}, "bias is missing"),
+    ("FullyConnected", [(2, 3), (5, 3), (1,)], {"num_hidden": 5}, "bias is (1,)"),
+    ("LeakyReLU", [(2, 3)], {"act_type": "prelu"}, "gamma is missing"),
+    ("LeakyReLU", [(2, 3), (3,)], {}, "gamma is (3,)"),
+    ("softmax", [(2, 3), (2,)], {}, "length is (2,)"),
+    ("softmax", [(2, 3)], {"use_length": True}, "length is missing"),
+    ("softmax_cross_entropy", [(2, 3), (3,)], {}, "label is (3,)"),
+    ("Dropout", [(2, 3)], {"p": 1.5}, "p is 1.5"),
+    ("BatchNorm", [(2, 3), (4,), (3,), (3,), (3,)], {}, "gamma is (4,) for data (2, 3)"),
+    ("LayerNorm", [(2, 3), (3,), (2,)], {}, "beta is (2,)"),
+    ("InstanceNorm", [(2, 3), (3,), (3,)], {}, "data is (2, 3)"),
+    ("GroupNorm", [(2, 4, 3), (3,), (3,)], {"num_groups": 3}, "num_groups is 3"),
+    (
+        "Convolution",
+        [(1, 2, 5), (4, 3, 3), (4,)],
+        {"kernel": 3, "num_filter": 4},
+        "weight is (4, 3",
+    ),
+    ("Convolution", [(2, 5), (4, 2, 3), (4,)], {"kernel": 3, "num_filter": 4}, "kernel is (3,)"),
+    (
+        "Deconvolution",
+        [(1, 2, 5), (3, 4, 3)],
+        {"kernel": 3, "num_filter": 4},
+        "weight is (3, 4, 3)",
+    ),
+    ("Pooling", [(1, 2, 5)], {"kernel": 7}, "kernel is 7"),
+    ("Pooling", [(1, 2, 5)], {"kernel": 2, "pad": 2}, "pad 2"),
+    ("Pooling", [(1, 2, 5)], {"kernel": 2, "pool_type": "lp"}, "p_value is None"),
+    ("SoftmaxOutput", [(2, 3), (3,)], {}, "label is (3,) for data (2, 3)\n  expected (2,)"),
+    ("LinearRegressionOutput", [(2, 3), (3, 2)], {}, "label is (3, 2)"),
+    ("_contrib_BilinearResize2D", [(2, 3)], {}, "data is (2, 3)"),
+]
+
+
+@torch_only
+@pytest.mark.parametrize("name, shapes, attributes, message", REFUSED)
+def test_refused(mx, name, shapes, attributes, message):
+    with pytest.raises(mx.base.MXNetError) as error:
+        function(mx, name)(*map(mx.nd.ones, shapes), **attributes)
+    assert message in str(error.value)
+    shown = str(error.value) + "".join(getattr(error.value, "__notes__", []))
+    assert f"  in {name}(" in shown
+
+
+def function(mx, name):
+    place = mx.nd.contrib if name.startswith("_contrib_") else mx.nd
+    return getattr(place, name.removeprefix("_contrib_"))
+
+
+OUTSIDE = [
+    ("take", [5.0], {"mode": "raise"}, "index 5 is outside 0 to 1"),
+    ("take", [-1.0], {"mode": "raise"}, "index -1 is outside 0 to 1"),
+    ("gather_nd", [[0.0], [3.0]], {}, "index 3 is outside -3 to 2"),
+]
+
+
+@pytest.mark.parametrize("name, index, attributes, message", OUTSIDE)
+def test_an_index_outside(mx, engine, name, index, attributes, message):
+    with pytest.raises((mx.base.MXNetError, IndexError)) as error:
+        getattr(mx.nd, name)(mx.nd.ones((2, 3)), mx.nd.array(index), **attributes).asnumpy()
+    assert engine == "mxnet" or message in str(error.value)
+
+
+INFERRED = [  # operator, shape of the data, attributes, shapes of the other inputs
+    ("FullyConnected", (2, 3, 4), {"num_hidden": 5}, {"weight": (5, 12), "bias": (5,)}),
+    ("FullyConnected", (2, 3, 4), {"num_hidden": 5, "flatten": False, "no_bias": True},
+     {"weight": (5, 4)}),
+    ("Embedding", (2, 3), {"input_dim": 5, "output_dim": 7}, {"weight": (5, 7)}),
+    ("LeakyReLU", (2, 3, 4), {"act_type": "prelu"}, {"gamma": (3,)}),
+    ("BatchNorm", (2, 3, 4), {"axis": -1},
+     {"gamma": (4,), "beta": (4,), "moving_mean": (4,), "moving_var": (4,)}),
+    ("LayerNorm", (2, 3, 4), {"axis": 1}, {"gamma": (3,), "beta": (3,)}),
+    ("InstanceNorm", (2, 3, 4), {}, {"gamma": (3,), "beta": (3,)}),
+    ("GroupNorm", (2, 4, 3), {"num_groups": 2}, {"gamma": (2,), "beta": (2,)}),
+    ("Convolution", (2, 4, 5, 6), {"kernel": (3, 2), "num_filter": 6, "num_group": 2},
+     {"weight": (6, 2, 3, 2), "bias": (6,)}),
+    ("Convolution", (2, 5, 6, 4), {"kernel": (3, 2), "num_filter": 6, "layout": "NHWC"},
+     {"weight": (6, 3, 2, 4), "bias": (6,)}),
+    ("Deconvolution", (2, 4, 5, 6), {"kernel": (3, 2), "num_filter": 6, "num_group": 2},
+     {"weight": (4, 3, 3, 2)}),
+    ("Deconvolution", (2, 5, 6, 4), {"kernel": (3, 2), "num_filter": 6, "layout": "NHWC",
+     "no_bias": False}, {"weight": (4, 3, 2, 6), "bias": (6,)}),
+    ("softmax", (2, 3, 4), {"axis": 1, "use_length": True}, {"length": (2, 4)}),
+    ("SequenceMask", (5, 3, 4), {"use_sequence_length": True}, {"sequence_length": (3,)}),
+    ("SequenceLast", (5, 3, 4), {"use_sequence_length": True, "axis": 1},
+     {"sequence_length": (5,)}),
+    ("SoftmaxOutput", (2, 3), {}, {"label": (2,)}),
+    ("SoftmaxOutput", (2, 3, 4, 5), {"multi_output": True}, {"label": (2, 20)}),
+    ("SoftmaxOutput", (2, 3, 4), {"preserve_shape": True}, {"label": (2, 3)}),
+    ("LinearRegressionOutput", (2, 3), {}, {"label": (2, 3)}),
+    ("LogisticRegressionOutput", (2, 1), {}, {"label": (2,)}),
+    ("MAERegressionOutput", (2,), {}, {"label": (2,)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, data, attributes, expected", INFERRED)
+def test_inferred_shapes(mx, engine, name, data, attributes, expected):
+    if engine == "mxnet":
+        symbol = getattr(mx.sym, name)(mx.sym.var("data"), name="n", **attributes)
+        arguments, _, states = symbol.infer_shape_partial(data=data)
+        named = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
+        found = {n.removeprefix("n_"): s for n, s in zip(named, [*arguments, *states])}
+        assert found == {"data": data} | expected
+        return
+    row = _op.get(name)
+    shapes = dict.fromkeys(row.inputs) | {"data": data}
+    assert row.infer_shapes(shapes, attributes) == expected
+    if row.inputs_rule:
+        assert set(_op.ask(row.inputs_rule, row.defaults | attributes)) == {"data", *expected}
+
+
+def normalized(mx, **attributes):
+    """BatchNorm of [0, 0, 0], [2, 4, 6], and its gamma and states."""
+    states = [mx.nd.full((3,), v) for v in (5, 0, 1, 1)]
+    data = mx.nd.array([[0, 0, 0], [2, 4, 6]])
+    return mx.nd.BatchNorm(data, *states, **attributes), states
+
+
+@torch_only  # MXNet's states move on the way back, on a CPU
+def test_batch_norm_moves_its_states_on_the_way_forward(mx):
+    with mx.autograd.train_mode():
+        _, (_, _, mean, var) = normalized(mx, momentum=0.75)
+    assert mean.asnumpy().tolist() == [1, 1.25, 1.5]
+    np.testing.assert_allclose(var.asnumpy(), [1, 1.75, 3], rtol=1e-6)
+
+
+def test_batch_norm_leaves_its_states(mx):
+    _, (_, _, mean, var) = normalized(mx)
+    with mx.autograd.train_mode():
+        _, (_, _, *more) = normalized(mx, use_global_stats=True)
+    for state in mean, var, *more:
+        assert state.asnumpy().tolist() == [1, 1, 1]
+
+
+@torch_only  # MXNet writes ones into gamma
+def test_fix_gamma_leaves_gamma(mx):
+    y, (gamma, *_) = normalized(mx, eps=0)
+    assert gamma.asnumpy().tolist() == [5, 5, 5]
+    assert y.asnumpy()[0].tolist() == [-1, -1, -1]
+
+
+def test_a_copy_of_a_state_stays(mx):
+    weight, gradient, mom = mx.nd.ones((3,)), mx.nd.ones((3,)), mx.nd.ones((3,))
+    kept = mx.nd.zeros((3,))
+    kept[:] = mom
+    mx.nd.sgd_mom_update(weight, gradient, mom, lr=0.5, momentum=0.5, out=weight)
+    assert kept.asnumpy().tolist() == [1, 1, 1]
+    assert mom.asnumpy().tolist() == [0, 0, 0]
+    assert weight.asnumpy().tolist() == [1, 1, 1]
+
+
+def test_out_stays_a_variable(mx):
+    weight = mx.nd.ones((3,))
+    weight.attach_grad()
+    for expected in [0, 0, 0], [-1, -1, -1]:
+        with mx.autograd.record():
+            y = weight * 2
+        y.backward()
+        assert mx.nd.sgd_update(weight, weight.grad, lr=0.5, out=weight) is weight
+        assert weight.asnumpy().tolist() == expected
+
+
+@torch_only  # MXNet divides 0 by 0
+def test_dropout_of_everything(mx):
+    with mx.autograd.train_mode():
+        assert not mx.nd.Dropout(mx.nd.ones((5,)), p=1).asnumpy().any()
+
+
+def test_dropout_axes_share_a_draw(mx):
+    with mx.autograd.train_mode():
+        y = mx.nd.Dropout(mx.nd.ones((8, 200)), p=0.5, axes=(0,)).asnumpy()
+    assert (y == y[0]).all()
+    assert set(y.flat) == {0, 2}
+
+
+@torch_only  # MXNet crashes
+def test_rrelu_draws_slopes(mx):
+    x = mx.nd.full((4000,), -1)
+    with mx.autograd.train_mode():
+        y = -mx.nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.2, upper_bound=0.6).asnumpy()
+    assert 0.2 <= y.min() < 0.21 < 0.59 < y.max() <= 0.6
+    assert abs(y.mean() - 0.4) < 0.02
+
+
+@torch_only  # MXNet crashes
+@pytest.mark.parametrize("size, expected", [(4, [2, 3]), (5, [1, 3, 4])])
+def test_same_pooling(mx, size, expected):
+    x = mx.nd.arange(size).reshape((1, 1, size))
+    y = mx.nd.Pooling(x, kernel=3, stride=2, pooling_convention="same")
+    assert y.asnumpy().ravel().tolist() == expected
+
+
+@torch_only
+def test_a_window_beyond_the_edge(mx):
+    x = mx.nd.ones((1, 1, 5))
+    found = {
+        pool_type: mx.nd.Pooling(
+            x, kernel=3, stride=3, pad=1, pool_type=pool_type, pooling_convention="full"
+        ).asnumpy()
+        for pool_type in ("max", "sum", "avg")
+    }
+    assert found["max"].ravel().tolist() == [1, 1, np.finfo("float32").min]
+    assert found["sum"].ravel().tolist() == [2, 3, 0]
+    np.testing.assert_allclose(found["avg"].ravel(), [2 / 3, 1, 0], rtol=1e-6)

@@ -1,0 +1,175 @@
+"""The loop: what it computes, that it repeats itself, over one context and several."""
+
+import numpy as np
+import pytest
+
+from layers import SoftmaxLoss
+from layers.engine import autograd, gluon, mx, nd
+from train import Diverged
+from train.data import Data, batches
+from train.loop import Meter, evaluate, fit, train
+from train.mlp import SIGMOID, mlp
+
+TOLERANCE = {"float32": 2e-5}
+
+
+def points(n=90, classes=3):
+    """Points around corners, one for each class."""
+    rng = np.random.default_rng(5)
+    y = np.arange(n) % classes
+    x = (np.eye(classes, 4)[y] * 3 + rng.normal(size=(n, 4))).astype("float32")
+    held_out = x[: n // 3], y[: n // 3].astype("float32")
+    return Data(x, y.astype("float32"), *held_out, classes, (4,), 0.0, 1.0)
+
+
+def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,)):
+    mx.random.seed(0)
+    net = mlp(data.x.shape[1], list(hidden), data.classes)
+    net.initialize(ctx=ctx)
+    return net, gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
+
+
+def learn(ctx, optimizer="sgd", seed=0, lr=0.1, **options):
+    data = points()
+    net, trainer = started(data, ctx, optimizer, lr)
+    rng = np.random.default_rng(seed)
+    options = {"epochs": 3, "batch_size": 16} | options
+    return net, list(fit(net, data, trainer, ctx=ctx, rng=rng, **options))
+
+
+def numbers(epochs):
+    return [list(vars(epoch).values())[:-1] for epoch in epochs]  # not the seconds
+
+
+def weights(net, ctx=None):
+    return [p.data(ctx).asnumpy() for p in net.collect_params().values()]
+
+
+def test_the_network():
+    net = mlp(64, [32, 16], 10)
+    net.initialize()
+    shapes = [p.shape for p in net.collect_params().values()]
+    assert shapes == [(32, 64), (32,), (16, 32), (16,), (10, 16), (10,)]
+    assert net(nd.zeros((5, 64))).shape == (5, 10)
+    first = net[0].weight.data().asnumpy()
+    bound = np.sqrt(SIGMOID / ((64 + 32) / 2))
+    assert bound / 2 < np.abs(first).max() <= bound
+
+
+def test_one_step_is_gradient_descent():
+    """w - lr · the gradient of the mean loss, found here by differences."""
+    data = points(n=12)
+    net, trainer = started(data, [mx.cpu()], lr=0.5, hidden=())
+    weight, bias = weights(net)
+
+    def mean_loss(w, b):
+        scores = data.x.astype("float64") @ w.T + b
+        logs = np.log(np.exp(scores).sum(1))
+        return (logs - scores[np.arange(12), data.y.astype(int)]).mean()
+
+    gradient, step = np.zeros_like(weight, "float64"), 1e-5
+    for i in np.ndindex(*weight.shape):
+        there, back = weight.astype("float64"), weight.astype("float64")
+        there[i] += step
+        back[i] -= step
+        gradient[i] = (mean_loss(there, bias) - mean_loss(back, bias)) / (2 * step)
+    meter = Meter("")
+    assert len(list(train(net, SoftmaxLoss(), trainer, [(data.x, data.y)], [mx.cpu()], meter))) == 1
+    np.testing.assert_allclose(weights(net)[0], weight - 0.5 * gradient, atol=1e-5)
+    assert meter.read()[0] == pytest.approx(mean_loss(weight, bias), rel=1e-5)
+
+
+def test_it_learns():
+    _, epochs = learn([mx.cpu()], lr=1, epochs=8)
+    assert [epoch.epoch for epoch in epochs] == list(range(1, 9))
+    assert epochs[-1].loss < epochs[0].loss / 2
+    assert epochs[-1].accuracy > 0.9 and epochs[-1].held_out_accuracy > 0.9
+    assert all(epoch.seconds > 0 for epoch in epochs)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_the_same_seed_gives_the_same_numbers(optimizer):
+    (net, epochs), (again, repeated) = (learn([mx.cpu()], optimizer) for _ in range(2))
+    assert numbers(epochs) == numbers(repeated)
+    for w, v in zip(weights(net), weights(again)):
+        np.testing.assert_array_equal(w, v)
+    assert numbers(learn([mx.cpu()], optimizer, seed=1)[1]) != numbers(epochs)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_over_contexts_it_is_the_same(optimizer, count):
+    ctx = [mx.cpu(i) for i in range(count)]
+    one, epochs = learn([mx.cpu()], optimizer)
+    several, shared = learn(ctx, optimizer)
+    tolerance = TOLERANCE["float32"]
+    np.testing.assert_allclose(numbers(shared), numbers(epochs), rtol=tolerance, atol=tolerance)
+    for c in ctx:
+        for w, v in zip(weights(one), weights(several, c)):
+            np.testing.assert_allclose(v, w, rtol=tolerance, atol=tolerance)
+
+
+def test_every_sample_once_in_an_epoch():
+    data = points()
+    net, trainer = started(data, [mx.cpu(0), mx.cpu(1)])
+    meter, seen = Meter(""), []
+
+    def parts():
+        for x, y in batches(data.x, data.y, 16, np.random.default_rng(0)):
+            seen.append(x)
+            yield x, y
+
+    for step, _ in enumerate(
+        train(net, SoftmaxLoss(), trainer, parts(), [mx.cpu(0), mx.cpu(1)], meter)
+    ):
+        assert len(meter.unread) == step + 1
+    meter.read()
+    assert meter.samples == len(data.x) and meter.steps == len(seen) == 6
+    assert sorted(np.concatenate(seen).tolist()) == sorted(data.x.tolist())
+
+
+def test_held_out_samples_teach_nothing():
+    data = points()
+    net, _ = started(data, [mx.cpu()])
+    before = weights(net)
+    loss, accuracy = evaluate(
+        net, SoftmaxLoss(), batches(data.x, data.y, 7), [mx.cpu()], Meter("held out")
+    )
+    scores = net(nd.array(data.x)).asnumpy().astype("float64")
+    picked = scores[np.arange(len(scores)), data.y.astype(int)]
+    assert loss == pytest.approx((np.log(np.exp(scores).sum(1)) - picked).mean(), rel=1e-5)
+    assert accuracy == pytest.approx((scores.argmax(1) == data.y).mean())
+    for w, v in zip(before, weights(net)):
+        np.testing.assert_array_equal(w, v)
+    assert not autograd.is_recording()
+
+
+def test_fewer_held_out_samples_than_contexts():
+    data = points()
+    ctx = [mx.cpu(0), mx.cpu(1)]
+    net, _ = started(data, ctx)
+    parts = [(data.x[:1], data.y[:1])]
+    assert evaluate(net, SoftmaxLoss(), parts, ctx, Meter(""))[1] in (0, 1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_loss_that_is_not_finite(value):
+    meter = Meter("epoch 4")
+    scores, labels = [nd.zeros((2, 3))], [nd.zeros((2,))]
+    for loss in (1.0, 2.0, value, 3.0):
+        meter.add(scores, [nd.array([loss, 1.0])], labels)
+    with pytest.raises(Diverged, match=f"^epoch 4, step 3: the loss is {value}$"):
+        meter.read()
+
+
+def test_watch_may_stop_it():
+    steps = []
+
+    def watch(epoch, meter):
+        steps.append(epoch)
+        if len(steps) == 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn([mx.cpu()], watch=watch)
+    assert steps == [1] * 6 + [2] * 2

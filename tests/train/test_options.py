@@ -1,0 +1,97 @@
+"""The command line."""
+
+from pathlib import Path
+
+import pytest
+
+from train import Refused
+from train.options import OPTIMIZERS, parse
+
+
+def test_nothing_given():
+    options = parse([])
+    assert options.data == "digits"
+    assert options.ctx == [("cpu", 0)]
+    assert options.lr == OPTIMIZERS[options.optimizer]["learning_rate"]
+    assert options.engine is None
+    assert options.out == Path("build/train")
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_each_optimizer_has_its_rate(name):
+    assert parse(["--optimizer", name]).lr == OPTIMIZERS[name]["learning_rate"]
+    assert parse(["--optimizer", name, "--lr", "0.25"]).lr == 0.25
+
+
+def test_everything_given(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/someone")
+    line = (
+        "--data mnist:/data --ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
+        "--optimizer sgd --lr 1e-3 --seed 4 --out ~/out --engine mxnet"
+    )
+    assert vars(parse(line.split())) == {
+        "data": "mnist:/data",
+        "ctx": [("gpu", 0), ("cpu", 1)],
+        "hidden": [7, 5, 3],
+        "epochs": 2,
+        "batch_size": 9,
+        "optimizer": "sgd",
+        "lr": 1e-3,
+        "seed": 4,
+        "out": Path("/home/someone/out"),
+        "engine": "mxnet",
+    }
+
+
+@pytest.mark.parametrize(
+    "option, value, expected",
+    [
+        ("--ctx", "tpu", "such as cpu, gpu or gpu:0,gpu:1"),
+        ("--ctx", "", "such as cpu"),
+        ("--ctx", "gpu:", "such as cpu"),
+        ("--ctx", "gpu:-1", "such as cpu"),
+        ("--ctx", "cpu,cpu:0", "each once"),
+        ("--hidden", "", "such as 128 or 128,64"),
+        ("--hidden", "0", "such as 128"),
+        ("--hidden", "8,-8", "such as 128"),
+        ("--hidden", "8,", "such as 128"),
+        ("--hidden", "8x8", "such as 128"),
+        ("--hidden", "99999999999", "such as 128"),
+        ("--epochs", "0", "a whole number from 1"),
+        ("--epochs", "1.5", "a whole number from 1"),
+        ("--batch-size", "-3", "a whole number from 1"),
+        ("--batch-size", "many", "a whole number from 1"),
+        ("--lr", "0", "a number above 0"),
+        ("--lr", "-0.1", "a number above 0"),
+        ("--lr", "nan", "a number above 0"),
+        ("--lr", "inf", "a number above 0"),
+        ("--lr", "fast", "a number above 0"),
+        ("--seed", "-1", "a whole number from 0"),
+        ("--seed", str(2**31), "a whole number from 0"),
+        ("--optimizer", "magic", "adam or sgd"),
+        ("--engine", "tensorflow", "torch"),
+    ],
+)
+def test_what_an_option_may_not_be(option, value, expected):
+    with pytest.raises(Refused) as refused:
+        parse([f"{option}={value}"])
+    line = str(refused.value)
+    assert line.startswith(f"{option}: ") and expected in line and repr(value) in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("argv", [["--nope"], ["more"], ["--lr"], ["--epoch", "3"]], ids=" ".join)
+def test_unknown_arguments(argv):
+    with pytest.raises(Refused, match=argv[0]):
+        parse(argv)
+
+
+def test_help_names_every_option_and_status(capsys):
+    with pytest.raises(SystemExit) as left:
+        parse(["--help"])
+    assert left.value.code == 0
+    text = capsys.readouterr().out
+    for option in vars(parse([])):
+        assert f"--{option.replace('_', '-')}" in text
+    assert "examples:" in text and "exit status:" in text
+    assert max(map(len, text.splitlines())) <= 100

@@ -1,0 +1,287 @@
+"""``python -m train`` as a whole."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layers.engine import mx, nd
+from train import report
+from train.__main__ import main
+from train.data import load
+from train.loop import Meter
+from train.mlp import mlp
+from train.progress import Progress
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = ["--epochs", "2", "--hidden", "8"]
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Call the program, with results in tmp_path/out; its status and what it said."""
+
+    def run(*argv):
+        status = main([*argv, "--out", str(tmp_path / "out")])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory, engine):
+    """The folder of a run with no option but where to."""
+    out = tmp_path_factory.mktemp("digits")
+    assert main(["--engine", engine, "--out", str(out)]) == 0
+    return out
+
+
+def history(out):
+    with (out / "history.csv").open(newline="") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def test_it_reads_digits(digits):
+    """The claim: 97 % of digits that it has not seen, in about a minute."""
+    rows = history(digits)
+    assert [row["epoch"] for row in rows] == list(range(1, 31))
+    assert rows[-1]["held_out_accuracy"] >= 0.97
+    config = json.loads((digits / "config.json").read_text())
+    assert config["result"]["held_out_accuracy"] == rows[-1]["held_out_accuracy"]
+    assert sorted(path.name for path in digits.iterdir()) == sorted(report.FILES)
+
+
+def test_config_says_how_to_do_it_again(digits, engine):
+    config = json.loads((digits / "config.json").read_text())
+    options = config["options"]
+    assert options | {"out": ""} == {
+        "data": "digits",
+        "hidden": [256, 128],
+        "epochs": 30,
+        "batch_size": 64,
+        "optimizer": "adam",
+        "lr": 0.005,
+        "seed": 0,
+        "ctx": "cpu:0",
+        "engine": engine,
+        "out": "",
+    }
+    assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__
+    assert config["libraries"]["numpy"] == np.__version__
+    assert config["data"] | {"mean": 0, "std": 0} == {
+        "samples": 1438, "held_out": 359, "shape": [8, 8], "classes": 10, "mean": 0, "std": 0,
+    }  # fmt: skip
+    parameters = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
+    assert config["network"] == {"units": [64, 256, 128, 10], "parameters": parameters}
+
+
+def test_the_parameters_are_those_of_the_result(digits):
+    config, data = json.loads((digits / "config.json").read_text()), load("digits")
+    units = config["network"]["units"]
+    net = mlp(units[0], units[1:-1], units[-1])
+    net.load_parameters(str(digits / "model.params"))
+    raw = data.held_out_x * data.std + data.mean
+    x = (raw - config["data"]["mean"]) / config["data"]["std"]
+    right = net(nd.array(x)).asnumpy().argmax(1) == data.held_out_y
+    assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
+
+
+def test_what_it_says(run, tmp_path):
+    status, said, errors = run(*SHORT)
+    assert status == 0 and errors == ""
+    assert said.startswith("digits: 10 classes, 1,438 samples to learn from, 359 held out\n")
+    assert "64 - 8 - 10: 610 parameters, adam with learning rate 0.005" in said
+    assert re.search(r"^ +2 .*%.*%", said, re.M) and "samples/s" in said
+    assert str(tmp_path / "out") in said.splitlines()[-1]
+
+
+def test_the_same_seed_gives_the_same_files(run, tmp_path):
+    first, second = [], []
+    for files, seed in ((first, "5"), (second, "5"), ([], "6")):
+        assert run(*SHORT, "--seed", seed)[0] == 0
+        files += [
+            (tmp_path / "out" / name).read_bytes() for name in ("history.csv", "model.params")
+        ]
+        if seed == "6":
+            assert files[0] != first[0]
+    assert first == second
+
+
+def test_several_contexts(run, tmp_path):
+    assert run(*SHORT)[0] == 0
+    one = history(tmp_path / "out")
+    assert run(*SHORT, "--ctx", "cpu:0,cpu:1")[0] == 0
+    for row, alone in zip(history(tmp_path / "out"), one):
+        assert row == pytest.approx(alone, rel=1e-4)
+    assert json.loads((tmp_path / "out/config.json").read_text())["options"]["ctx"] == "cpu:0,cpu:1"
+
+
+def test_an_npz(run, tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 2, 3))
+    np.savez(tmp_path / "data.npz", x=x, y=(x.sum((1, 2)) > 0).astype(int))
+    status, said, _ = run(*SHORT, "--data", str(tmp_path / "data.npz"), "--optimizer", "sgd")
+    assert status == 0 and "2 classes, 32 samples to learn from, 8 held out" in said
+    assert json.loads((tmp_path / "out/config.json").read_text())["data"]["shape"] == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "argv, reason",
+    [
+        (["--epochs", "0"], "--epochs: expected a whole number from 1, not '0'"),
+        (["--ctx", "gpu:999"], "--ctx gpu:999: "),
+        (["--ctx", "cpu:0,cpu:1", "--batch-size", "1"], "--batch-size 1: "),
+        (["--data", "absent.npz"], "--data absent.npz: there is no such file"),
+        (["--data", "mnist:/absent"], "--data mnist:/absent: there is no /absent/train-images"),
+        (["--nope"], "unrecognized arguments: --nope"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done(run, tmp_path, argv, reason):
+    status, said, errors = run(*argv)
+    assert (status, said) == (2, "")
+    assert errors.startswith(f"train: {reason}") and errors.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_out_is_looked_at_before_the_data(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["--out", str(tmp_path / "file/out"), "--data", "absent.npz"]) == 2
+    assert re.match(r"train: --out .*: cannot write there: .*\n$", capsys.readouterr().err)
+
+
+def test_the_disk_is_full_at_the_end(run, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "history", fail)
+    status, _, errors = run(*SHORT, "--epochs", "1")
+    assert status == 2 and errors == f"train: --out {tmp_path / 'out'}: No space left on device\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loss_that_is_not_finite(run, tmp_path):
+    status, _, errors = run(*SHORT, "--lr", "3e38")
+    assert status == 3
+    assert re.fullmatch(
+        r"train: epoch 1, step \d+: the loss is (nan|inf); try a --lr below 3e\+38\n", errors
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_leaves_nothing(run, tmp_path, monkeypatch):
+    step, steps = Progress.step, []
+
+    def interrupted(self, epoch, meter):
+        steps.append(epoch)
+        if len(steps) == 30:
+            signal.raise_signal(signal.SIGINT)
+        step(self, epoch, meter)
+
+    monkeypatch.setattr(Progress, "step", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    status, _, errors = run(*SHORT)
+    assert (status, errors) == (130, "train: interrupted; no file was written\n")
+    assert len(steps) == 30 and not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_does_not_wait():
+    with Progress(10, 1) as progress:
+        signal.raise_signal(signal.SIGINT)
+        assert progress.interrupted
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_in_another_thread(run, tmp_path):
+    statuses = []
+    thread = threading.Thread(target=lambda: statuses.append(run(*SHORT, "--epochs", "1")[0]))
+    thread.start()
+    thread.join()
+    assert statuses == [0]
+
+
+def test_the_bar(monkeypatch):
+    class Terminal(list):
+        write, encoding = list.append, "utf-8"
+
+        def flush(self):
+            pass
+
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with Progress(20, 2) as progress:
+        meter = Meter("epoch 1")
+        meter.add([nd.array([[0, 1]] * 10)], [nd.array([0.5] * 10)], [nd.ones((10,))])
+        progress.step(1, meter)
+    said = "".join(terminal)
+    assert "epoch 1/2" in said and "samples/s" in said
+    assert "loss 0.5000, accuracy 100.0%" in said
+
+
+def test_an_engine_that_is_not_this_one(run, engine, monkeypatch):
+    monkeypatch.setenv("LAYERS_ENGINE", engine)  # put back afterwards
+    other = {"torch": "mxnet", "mxnet": "torch"}[engine]
+    status, _, errors = run("--engine", other)
+    assert (status, errors) == (
+        2,
+        f"train: --engine {other}: this process runs on {engine} already\n",
+    )
+
+
+def subprocess_run(*argv, **env):
+    clean = {name: value for name, value in os.environ.items() if name != "LAYERS_ENGINE"}
+    return subprocess.run(
+        [sys.executable, *argv],
+        env={**clean, "PYTHONPATH": str(ROOT), **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_from_the_command_line(engine, tmp_path):
+    argv = ["-m", "train", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
+    done = subprocess_run(*argv)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{engine} on cpu:0" in done.stdout
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(report.FILES)
+    done = subprocess_run("-m", "train", "--lr", "no")
+    assert done.returncode == 2
+    assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+
+
+@pytest.mark.parametrize(
+    "missing, expected",
+    [("mxnet", "train: the engine 'mxnet' needs mxnet"), ("tqdm", "train: tqdm is not installed")],
+)
+def test_a_library_that_is_not_installed(missing, expected, tmp_path):
+    code = (
+        f"import sys; sys.modules[{missing!r}] = None; from train.__main__ import main; "
+        f"sys.exit(main(['--engine', 'mxnet', '--out', {str(tmp_path / 'out')!r}]))"
+    )
+    done = subprocess_run("-c", code)
+    assert done.returncode == 2
+    assert done.stderr.startswith(expected) and done.stderr.count("\n") == 1
+
+
+def test_help_starts_no_engine():
+    code = (
+        "import sys; from train.__main__ import main\n"
+        "try: main(['--help'])\n"
+        "finally: print({'torch', 'mxnet', 'matplotlib', 'sklearn'} & {*sys.modules})"
+    )
+    done = subprocess_run("-c", code)
+    assert done.stdout.splitlines()[-1] == "set()" and "examples:" in done.stdout

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd"]
+__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd", "sym"]
 
 _PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
 _PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gluon"}
@@ -91,6 +91,6 @@ def expect(who: str, values: tuple) -> None:
         if foreign:
             other = next(k for k, p in _PACKAGES.items() if home.startswith(p + "."))
             raise EngineError(
-                f"{who}: given an array of engine {other!r} ({home}), but layers runs on {name()!r}\n"
+                f"{who}: given an array of engine {other!r} ({home}); layers runs on {name()!r}\n"
                 f"  expected LAYERS_ENGINE={other}, or `import {_PACKAGES[other]}` before layers"
             )

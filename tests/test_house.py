@@ -28,7 +28,10 @@ UNSAFE = {
     "eval", "exec", "pickle.load", "pickle.loads", "pickle.Unpickler", "marshal.load",
     "marshal.loads", "shelve.open", "torch.load", "joblib.load",
 }  # fmt: skip
-ALLOWED = {}
+ALLOWED = {
+    ("layers/mxnet/symbol/_program.py", "exec"): "the lines of a graph: its names are numbered, "
+    "its attributes bound objects",
+}
 
 MODULE_LINES = 500
 FUNCTION_LINES = 60  # without the docstring; 40 is where to ask which idea is missing

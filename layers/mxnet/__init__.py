@@ -5,30 +5,39 @@ that says so, unchanged.
 """
 
 from . import (
+    attribute,
     autograd,
     base,
     context,
     gluon,
     initializer,
+    kvstore,
     lr_scheduler,
     metric,
     name,
     operator,
     optimizer,
     random,
+    registry,
+    symbol,
 )
 from . import initializer as init
+from . import kvstore as kv
 from . import ndarray as nd
 from . import ndarray as ndarray
 from . import random as rnd
+from . import symbol as sym
 from ._install import install
+from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 
 __version__ = "1.9.1"  # the version of MXNet whose API this is; programs compare it
 __all__ = [
+    "AttrScope",
     "Context",
     "MXNetError",
+    "attribute",
     "autograd",
     "base",
     "context",
@@ -41,6 +50,8 @@ __all__ = [
     "init",
     "initializer",
     "install",
+    "kv",
+    "kvstore",
     "lr_scheduler",
     "metric",
     "name",
@@ -50,5 +61,8 @@ __all__ = [
     "operator",
     "optimizer",
     "random",
+    "registry",
     "rnd",
+    "sym",
+    "symbol",
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ._custom import CUSTOM
 from ._operator import borrow, lent, owned, refuse_second
 from .autograd import inside, state
 from .base import DTypeError, MXNetError, ShapeError, note
@@ -13,6 +14,8 @@ from .context import Context
 from .ndarray._memory import VIEWED
 from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending, describe
+from .symbol import Symbol
+from .symbol.register import compose
 
 __all__ = ["Adapter"]
 
@@ -30,6 +33,8 @@ class Adapter:
         except (AttributeError, MXNetError):
             tensors = None  # and leave the handler, whose error is not the cause of what follows
         if tensors is None:
+            if any(isinstance(a, Symbol) for a in inputs):
+                return self._node(inputs, attributes)
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
         if self.operator.states:
@@ -49,6 +54,13 @@ class Adapter:
             results = signature.forward(tensors)
         outputs = [lent(t, context) for t in results]
         return outputs if len(outputs) > 1 else outputs[0]
+
+    def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
+        """The operator in a graph."""
+        text = {n: str(v) for n, v in attributes.items()}
+        text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
+        given = tuple(a for a in inputs if a is not None)
+        return compose(CUSTOM, given, text | {"op_type": self.operator.name}, "custom")
 
     def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
         return array._writable() if name in self.operator.states else tensor

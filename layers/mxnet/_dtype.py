@@ -23,7 +23,7 @@ _rows = {
 }
 _numpy = {tensor: array for array, tensor in _rows.values()}
 _names = {tensor: name for name, (_, tensor) in _rows.items()}
-_torch = {array: tensor for array, tensor in _rows.values()}
+_torch = dict(_rows.values())
 _torch |= {name: tensor for name, (_, tensor) in _rows.items()}
 _torch |= {tensor: tensor for _, tensor in _rows.values()}
 _torch |= {bool: torch.bool, int: torch.int64, float: torch.float64}

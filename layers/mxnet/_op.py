@@ -37,7 +37,11 @@ class _Required:
 
 
 REQUIRED: Any = _Required()
-SUPPLIED = ("device", "training")  # what the caller fills in: torch.device, bool
+SUPPLIED = (
+    "context",
+    "device",
+    "training",
+)  # what the caller fills in: a Context, its device, bool
 
 _registry: dict[str, Op] = {}
 
@@ -103,6 +107,10 @@ class Op:
         """How many outputs a user sees."""
         return ask(self.outputs_rule, self.defaults | attributes)
 
+    def places(self, attributes: dict, count: int) -> list[str]:
+        """Names of the inputs in the order of their positions in a call."""
+        return [f"arg{i}" for i in range(count)] if self.variadic else list(self.inputs)
+
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
         """Names of the inputs that these attributes leave; of `count` where any number may come."""
         if self.variadic:
@@ -113,7 +121,9 @@ class Op:
 
     def output_names(self, attributes: dict) -> list[str]:
         """Names of the outputs that a user sees."""
-        given = 1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
+        given = (
+            1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
+        )
         if not isinstance(given, int):
             return list(given)
         return ["output"] if given == 1 else [f"output{i}" for i in range(given)]
@@ -123,10 +133,31 @@ class Op:
         return self.states
 
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
-        """Shapes of inputs not yet known, by name, from those that are."""
-        if self.infer_rule is None:
+        """Shapes of inputs not yet known, by name, from those that are; 0 is an unknown size."""
+        known = {n: s for n, s in shapes.items() if s is not None and 0 not in s}
+        known |= self.defaults | attributes
+        if self.infer_rule is None or not known.keys() >= set(_named(self.infer_rule)):
             return {}
-        return ask(self.infer_rule, self.defaults | shapes | attributes)
+        return ask(self.infer_rule, known)
+
+    def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
+        """Shapes of the outputs: the function's, on PyTorch's meta device, which has no data."""
+        supplied = {"training": False, "device": torch.device("meta"), "context": None}
+        with torch.no_grad():
+            y = self.function(
+                *[torch.empty(shape, device="meta") for shape in shapes],
+                **attributes,
+                **{name: supplied[name] for name in self.supplied},
+            )
+        return [tuple(t.shape) for t in ([y] if isinstance(y, Tensor) else y)]
+
+    def owns(self, attribute: str) -> bool:
+        """Whether an attribute of a node is the operator's, and not attached by a user."""
+        return attribute in self.attributes
+
+    def read(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The operator's attributes among those given, read."""
+        return {name: self.parse(name, value) for name, value in given.items()}
 
     def parse(self, name: str, value: Any) -> Any:
         """The value of an attribute, from what a caller or a file gave."""

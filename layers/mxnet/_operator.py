@@ -15,7 +15,8 @@ from . import _dtype, operator
 from .autograd import inside, state
 from .base import ArgumentError, MXNetError, ShapeError, note
 from .context import Context
-from .ndarray.ndarray import BORROWED, LENT, VIEWED, NDArray
+from .ndarray._memory import BORROWED, LENT, VIEWED
+from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending
 
 
@@ -297,6 +298,8 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
             "Custom: op_type is missing\n  expected the name of a registered operator"
         )
     prop_class = operator.find(op_type)
+    if hasattr(prop_class, "operator"):  # one of `layers.ops`, which has a shorter way
+        return prop_class.operator.by_name(args, kwargs)
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
     attributes = tuple((k, str(v)) for k, v in kwargs.items() if k not in named)
     ctx = dict(attributes).get("ctx")
@@ -404,7 +407,7 @@ def call_function(function, inputs):
                     f"  expected {len(ctx.shapes)}, one for each input"
                 )
             _fit(name, [f"input {i}" for i in range(len(given))], given, ctx.shapes)
-            gradients = tuple([g and g._tensor for g in given])
+            gradients = tuple([None if g is None else g._tensor for g in given])
             return refuse_second(gradients, name) if torch.is_grad_enabled() else gradients
 
     tensors = [a._tensor for a in inputs]

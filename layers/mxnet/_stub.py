@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
 
-from . import _op
-from .ndarray import NDArray, _arithmetic, _methods, op
+from .ndarray import _arithmetic, _methods, op
 from .ndarray.register import signature
 
 HERE = Path(__file__).parent / "ndarray"
@@ -28,13 +27,14 @@ Result = Any  # an NDArray, or a list of them
 Operand = NDArray | float
 
 '''
+
+
 def stubs() -> dict[Path, str]:
     """The text of each stub, by its path."""
     modules = {name: prefix for prefix, name in op.PREFIXES.items()} | {"op": ""}
     made = {
-        HERE / f"{module}.pyi": HEAD + "".join(
-            _function(name, function) for name, function in op.functions(prefix).items()
-        )
+        HERE / f"{module}.pyi": HEAD
+        + "".join(_function(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in modules.items()
         if module != "random"  # written by hand
     }
@@ -74,7 +74,9 @@ def _parameter(p: inspect.Parameter, hint: Any, optional: bool) -> str:
     text = f"{star}{p.name}" + (f": {_spelled(hint)}" if hint and p.name != "self" else "")
     if star or not optional:
         return text
-    plain = isinstance(p.default, (bool, int, float, str, tuple, NoneType)) and p.default == p.default
+    plain = (
+        isinstance(p.default, (bool, int, float, str, tuple, NoneType)) and p.default == p.default
+    )
     return f"{text} = {p.default!r}" if plain else f"{text} = ..."
 
 

@@ -166,7 +166,9 @@ class Leaf:
 def mark(array, grad, req: str) -> None:
     """Make an array a variable whose gradient goes to `grad`."""
     if req not in ("write", "add", "null"):
-        raise ArgumentError(f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'")
+        raise ArgumentError(
+            f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'"
+        )
     array._own()
     tensor = array._tensor.detach()
     leaf = Leaf(grad, req)
@@ -229,9 +231,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
         _run(_go_back, tensors, gradients, retain_graph)
 
 
-def grad(
-    heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True
-):
+def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
     """Gradients of `heads` with respect to `variables`, returned and not stored.
 
     Parameters
@@ -369,7 +369,9 @@ def get_symbol(x):
     """The recorded computation as a Symbol is not kept; hybridize the block instead."""
     from .base import UnsupportedError
 
-    raise UnsupportedError("get_symbol: not supported\n  a hybridized block has the graph: export()")
+    raise UnsupportedError(
+        "get_symbol: not supported\n  a hybridized block has the graph: export()"
+    )
 
 
 class Function:

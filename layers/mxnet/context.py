@@ -57,7 +57,9 @@ class Context:
         count = num_gpus()
         if self.device_id >= count:
             there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU"
-            raise ContextError(f"Context: {self} is not on this machine\n  there is cpu() and {there}")
+            raise ContextError(
+                f"Context: {self} is not on this machine\n  there is cpu() and {there}"
+            )
         return torch.device("cuda", self.device_id)
 
     def empty_cache(self) -> None:

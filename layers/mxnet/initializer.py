@@ -73,6 +73,9 @@ class InitDesc(str):
         The initializer that was asked.
     """
 
+    attrs: dict
+    global_init: Initializer | None
+
     def __new__(cls, name, attrs=None, global_init=None):
         self = super().__new__(cls, name)
         self.attrs = attrs or {}
@@ -201,7 +204,7 @@ create = registry.get_create_func(Initializer, "initializer")
 class Zero(Initializer):
     """Zeros."""
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = 0
 
 
@@ -210,7 +213,7 @@ class Zero(Initializer):
 class One(Initializer):
     """Ones."""
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = 1
 
 
@@ -222,7 +225,7 @@ class Constant(Initializer):
         super().__init__(value=value)
         self.value = value
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = self.value
 
     def dumps(self) -> str:
@@ -245,7 +248,7 @@ class Uniform(Initializer):
         super().__init__(scale=scale)
         self.scale = scale
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         arr._writable().uniform_(-self.scale, self.scale)
 
 
@@ -257,7 +260,7 @@ class Normal(Initializer):
         super().__init__(sigma=sigma)
         self.sigma = sigma
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         arr._writable().normal_(0, self.sigma)
 
 
@@ -307,7 +310,7 @@ class Xavier(Initializer):
     magnitude : float
     """
 
-    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude: float = 3):
         super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
         self.rnd_type = rnd_type
         self.factor_type = factor_type
@@ -366,7 +369,7 @@ class LSTMBias(Initializer):
         super().__init__(forget_bias=forget_bias)
         self.forget_bias = forget_bias
 
-    def _init_weight(self, _, arr: NDArray) -> None:
+    def _init_weight(self, name: str, arr: NDArray) -> None:
         quarter = arr.shape[0] // 4
         arr[:] = 0.0
         arr[quarter : 2 * quarter] = self.forget_bias

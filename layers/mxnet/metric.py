@@ -84,11 +84,12 @@ class TopKAccuracy(Built):
         self.top_k = top_k
 
     def _batch(self, label, pred) -> None:
+        if pred.dim() != 2:
+            raise ShapeError(
+                f"{self.name}: predictions are {tuple(pred.shape)}\n  expected (n, classes)"
+            )
         label = label.to(torch.int64).flatten()
-        if pred.dim() == 1:
-            found = pred.to(torch.int64)[:, None]
-        else:
-            found = pred.topk(min(self.top_k, pred.shape[1]), 1).indices
+        found = pred.topk(min(self.top_k, pred.shape[1]), 1).indices
         if len(found) != len(label):
             raise ShapeError(
                 f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
@@ -148,8 +149,9 @@ class _Binary(Built):
             raise ShapeError(
                 f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
             )
-        if pred.shape[1] > 2 or not set(label.unique().tolist()) <= {0, 1}:
-            raise ArgumentError(f"{self.name}: more than two classes\n  expected labels 0 and 1")
+        cells = torch.bincount((2 * label + found).clamp(0, 4), minlength=5).tolist()
+        if cells[4] or (label < 0).any() or (found > 1).any():
+            raise ArgumentError(f"{self.name}: more than two classes\n  expected classes 0 and 1")
         batch = _BinaryCounts()
         batch.passes, batch.alarms, batch.misses, batch.hits = torch.bincount(
             2 * label + found, minlength=4
@@ -194,6 +196,8 @@ class MCC(_Binary):
 
 class _Error(Built):
     """The mean over batches of an error of numbers; labels of shape (n,) are (n, 1)."""
+
+    _error: Callable[[torch.Tensor], torch.Tensor]
 
     def _batch(self, label, pred) -> None:
         label, pred = (a[:, None] if a.dim() == 1 else a for a in (label, pred))
@@ -344,7 +348,7 @@ class Loss(Built):
     def __init__(self, name="loss", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names)
 
-    def update(self, _, preds) -> None:
+    def update(self, labels, preds) -> None:
         for pred in preds if isinstance(preds, (list, tuple)) else [preds]:
             pred = tensor_of(pred)
             self._add(pred.sum(), pred.numel())

@@ -20,6 +20,7 @@ def register(operator: Operator) -> None:
         def __init__(self, **text):
             super().__init__(operator, text)
 
+    Prop.operator = operator
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
 

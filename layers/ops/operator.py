@@ -129,6 +129,13 @@ class Operator:
                 raise TypeError(f"operator {self.name!r}: {name} is missing\n  {self._expected}")
         return arrays, attributes
 
+    def by_name(self, args: tuple, kwargs: dict) -> Any:
+        """The call that ``Custom(..., op_type=name)`` stands for, with attributes as text."""
+        kwargs = {k: v for k, v in kwargs.items() if k not in ("name", "ctx")}
+        left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
+        places = [n for n in self.inputs if n not in left_out]
+        return self(**dict(zip(places, args)), **kwargs)
+
     @property
     def _expected(self) -> str:
         return f"expected {self.__name__}{inspect.signature(self.forward)}"

@@ -90,6 +90,13 @@ def test_sums_can_be_read_and_set():
     assert accuracy.global_sum_metric == 6.0
 
 
+def test_sums_do_not_lose_small_numbers():
+    loss = metric.Loss()
+    for value in (2.0**24, 1.0, 1.0, 1.0):
+        loss.update(None, [nd.array([value])])
+    assert loss.sum_metric == 2**24 + 3
+
+
 def test_a_batch_over_contexts():
     accuracy = metric.Accuracy()
     contexts = [mx.cpu(0), mx.cpu(1)]

@@ -42,6 +42,8 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("FullyConnected", [(2, 3, 4), (5, 8), (5,)], {"num_hidden": 5}, "flattens to 12 columns"),
     ("FullyConnected", [(2, 3), (5, 3)], {"num_hidden": 5}, "bias is missing"),
     ("FullyConnected", [(2, 3), (5, 3), (1,)], {"num_hidden": 5}, "bias is (1,)"),
+    ("FullyConnected", [(5, 3), (5, 3), (5, 1)], {"num_hidden": 5}, "bias is (5, 1)"),
+    ("FullyConnected", [(2, 3), (5, 3)], {"num_hidden": 4, "no_bias": True}, "num_hidden=4"),
     ("LeakyReLU", [(2, 3)], {"act_type": "prelu"}, "gamma is missing"),
     ("LeakyReLU", [(2, 3), (3,)], {}, "gamma is (3,)"),
     ("softmax", [(2, 3), (2,)], {}, "length is (2,)"),

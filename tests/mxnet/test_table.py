@@ -152,14 +152,12 @@ def test_reachable(operator, mx):
 
 
 @torch_only
-@each_operator
-def test_absent_says_why(operator, mx):
-    if not isinstance(operator, _op.Absent):
-        pytest.skip("there")
-    absent = function(mx.nd, operator.name)
-    for arguments in {}, {"anything": 1}:
-        with pytest.raises(NotImplementedError, match=re.escape(operator.__doc__[15:])):
-            absent(mx.nd.ones((2,)), **arguments)
+def test_absent_says_why(mx):
+    for operator in (o for o in OPERATORS if isinstance(o, _op.Absent)):
+        absent = function(mx.nd, operator.name)
+        for arguments in {}, {"anything": 1}:
+            with pytest.raises(NotImplementedError, match=re.escape(operator.__doc__[15:])):
+                absent(mx.nd.ones((2,)), **arguments)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -261,6 +262,27 @@ def test_from_the_command_line(engine, tmp_path):
     done = subprocess_run("-m", "train", "--lr", "no")
     assert done.returncode == 2
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+
+
+def test_ctrl_c_ends_the_process(engine, tmp_path):
+    """With steps still to be computed, over which MXNet hangs at exit."""
+    argv = ["--hidden", "512,512", "--epochs", "1000", "--out", str(tmp_path / "out")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "train", "--engine", engine, *argv],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout.readline().startswith("digits: ")
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, errors) == (130, "train: interrupted; no file was written\n")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,21 @@
 
 from importlib import import_module
 
-MODULES = ("elementwise", "broadcast", "reduce", "shape", "index", "order", "matrix", "nn", "output", "random", "create", "vision", "optimizer")
+MODULES = (
+    "elementwise",
+    "broadcast",
+    "reduce",
+    "shape",
+    "index",
+    "order",
+    "matrix",
+    "nn",
+    "output",
+    "random",
+    "create",
+    "vision",
+    "optimizer",
+)
 
 
 def load() -> None:

@@ -54,20 +54,21 @@ def FullyConnected(
     data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
     bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
     """
-    x = (
-        data
-        if data.dim() == 2 or not flatten
-        else data.reshape(len(data), math.prod(data.shape[1:]))
-    )
-    if weight.shape != (num_hidden, x.size(-1)):
+    x = _rows(data) if flatten and data.dim() != 2 else data
+    if weight.size(0) != num_hidden or weight.size(-1) != x.size(-1):
         raise ShapeError(
             f"FullyConnected: weight is {tuple(weight.shape)}, but data {tuple(data.shape)} "
             f"{'flattens to' if flatten else 'has'} {x.size(-1)} columns\n"
             f"  expected weight (num_hidden={num_hidden}, {x.size(-1)})"
         )
-    if _bias("FullyConnected", bias, no_bias) is not None and bias.shape != weight.shape[:1]:
+    if (bias is None) is not no_bias or (not no_bias and bias.shape != (num_hidden,)):
+        _bias("FullyConnected", bias, no_bias)
         _expect("FullyConnected", data, {"bias": (num_hidden,)}, bias=bias)
     return linear(x, weight, bias)
+
+
+def _rows(x):
+    return x.reshape(len(x), math.prod(x.shape[1:]))
 
 
 @FullyConnected.infer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..base import MXNetError
 from ..context import Context
 from ..ndarray import NDArray
+from ..symbol import Symbol
 
 
 class BlockError(MXNetError, ValueError):
@@ -41,6 +42,8 @@ def _flatten(args, inout_str: str):
     """Nested arrays as a list, and how they were nested: 0 an array, -1 None, or a list."""
     if isinstance(args, NDArray):
         return [args], 0
+    if isinstance(args, Symbol):
+        return [args], len(args) if len(args) > 1 else 0
     if args is None:
         return [None], -1
     if not isinstance(args, (list, tuple)):

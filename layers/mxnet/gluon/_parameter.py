@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .. import _dtype, autograd, initializer, ndarray
+from .. import _dtype, autograd, initializer, ndarray, symbol
 from ..base import ContextError, MXNetError, UnsupportedError
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
@@ -85,6 +85,7 @@ class Parameter:
         self._grad: list[NDArray] | None = None
         self._deferred_init: tuple = ()  # init, contexts, default_init, data or None
         self._grad_req = None
+        self._var = None
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -372,7 +373,10 @@ class Parameter:
 
     def var(self):
         """The parameter as a variable of a Symbol."""
-        raise UnsupportedError(f"Parameter {self.name!r}: there are no Symbols yet")
+        if self._var is None:
+            told = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult, "init": self.init}
+            self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
+        return self._var
 
     def _set_trainer(self, trainer) -> None:
         """Nothing: only sparse parameters need to know their Trainer."""

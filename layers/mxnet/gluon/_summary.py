@@ -37,13 +37,16 @@ def summary(block, inputs: tuple, containers: tuple[type, ...]) -> str:
     """
     count = _Count()
     rows = [("Input", _shapes(list(inputs)), 0)]
-    handles = []
+    handles, active = [], []
 
     def record(called, _, output):
         name = f"{type(called).__name__}-{len(rows)}"
         rows.append((name, _shapes(output), count.add(called.params.values())))
 
     def watch(child):
+        if getattr(child, "_active", False):
+            active.append(child)  # its graph would not call the blocks inside
+            child._active = False
         if not isinstance(child, containers):
             handles.append(child.register_forward_hook(record))
 
@@ -53,6 +56,8 @@ def summary(block, inputs: tuple, containers: tuple[type, ...]) -> str:
     finally:
         for handle in handles:
             handle.detach()
+        for child in active:
+            child._active = True
     return "\n".join(
         [
             "-" * WIDTH,

@@ -11,10 +11,11 @@ from .. import autograd, ndarray
 from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._graph import Graph, traced
 from ._load import fill, full_names, read
-from ._nest import BlockError, first_context
-from ._nest import _flatten as _flatten  # programs import these two from here
-from ._nest import _regroup as _regroup
+from ._nest import BlockError, _flatten, first_context
+from ._nest import _regroup as _regroup  # programs import it from here
 from ._scope import _BlockScope, named
 from ._summary import summary
 from ._where import locate
@@ -335,6 +336,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix, params)
         self._active = False
+        self._graphs: dict[str, Graph] = {}
         self._flags: list[tuple[str, Any]] = []
         self._backend: str | None = None
         self._backend_opts: dict[str, Any] = {}
@@ -417,6 +419,7 @@ class HybridBlock(Block):
 
     def _clear_cached_op(self) -> None:
         """Forget the graph: something that it was made of has changed."""
+        self._graphs = {}
 
     def cast(self, dtype) -> None:
         """Convert all parameters to another dtype."""
@@ -425,13 +428,23 @@ class HybridBlock(Block):
 
     def forward(self, x, *args):
         """Call `hybrid_forward` with the parameters, on the context of the first array."""
+        if isinstance(x, Symbol):
+            return traced(self, x, args)
         context = x._context if isinstance(x, NDArray) else first_context(x, *args)
+        if self._active:
+            return self._call_graph(context, x, *args)
         parameters = self._parameters(context, x, *args)
-        # The graph goes here: where self._active, or for Symbols, instead of the calls below.
         if context is contexts.contexts[-1]:
             return self.hybrid_forward(ndarray, x, *args, **parameters)
         with context:
             return self.hybrid_forward(ndarray, x, *args, **parameters)
+
+    def _call_graph(self, context, *args):
+        flat, format = _flatten(args, "input")
+        graph = self._graphs.get(str(format))
+        if graph is None:
+            graph = self._graphs[str(format)] = Graph(self, args)
+        return graph(context, [a for a in flat if a is not None])
 
     def _parameters(self, context, *inputs) -> dict[str, Any]:
         """Its parameters on a context; what is still without a shape, the operators will tell."""

@@ -34,7 +34,7 @@ class Loss(HybridBlock):
     weight : float or None
         A factor of the loss.
     batch_axis : int
-        The axis of samples; over the others, losses take the mean.
+        The axis of samples; over the others, most losses take the mean.
     """
 
     def __init__(self, weight, batch_axis, **kwargs):
@@ -224,7 +224,7 @@ class KLDivLoss(Loss):
         - **sample_weight**: broadcast to pred; optional.
 
     Outputs:
-        - **loss**: (batch_size,), the mean, not the sum, over classes.
+        - **loss**: (batch_size,), the sum over the other axes.
     """
 
     def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
@@ -235,9 +235,10 @@ class KLDivLoss(Loss):
     def hybrid_forward(self, F, pred, label, sample_weight=None):
         """The loss of each sample."""
         if not self._from_logits:
-            pred = F.log_softmax(pred, self._axis)
+            pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
-        return self._per_sample(F, loss, sample_weight)
+        loss = _apply_weighting(F, loss, self._weight, sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
 class HuberLoss(Loss):

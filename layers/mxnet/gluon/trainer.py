@@ -27,8 +27,9 @@ class Trainer:
     optimizer_params : dict, optional
         Arguments of the optimizer, when it is given by name.
     kvstore : str, KVStore or None
-        How gradients are summed over contexts; all local types are the same here. None: they are
-        not, and the contexts go their own ways.
+        How gradients are summed over contexts; all local types are the same here, those over
+        several processes are refused. None: they are not summed, and the contexts go their own
+        ways.
     compression_params : None
         There is no compression.
     update_on_kvstore : bool, optional
@@ -62,7 +63,8 @@ class Trainer:
         self._params = _listed(params)
         self._param2idx = {p.name: i for i, p in enumerate(self._params)}
         self._contexts = self._check_contexts()
-        self._kvstore = _store(kvstore) if len(self._contexts) > 1 or update_on_kvstore else None
+        store = _store(kvstore)
+        self._kvstore = store if len(self._contexts) > 1 or update_on_kvstore else None
         if update_on_kvstore and self._kvstore is None:
             raise ArgumentError(
                 "Trainer: update_on_kvstore=True with kvstore=None\n  expected a kvstore"
@@ -171,20 +173,20 @@ class Trainer:
 
         A gradient that is stale on some of the contexts counts as 0 there.
         """
-        rows = []
-        for i, parameter in enumerate(self._params):
-            if parameter.grad_req == "null":
-                continue
-            weights, grads = parameter.list_data(), parameter.list_grad()
+        trained = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
+        rows = [(i, p.list_data(), p.list_grad()) for i, p in trained]
+        kept = []
+        for row in rows:
+            i, weights, grads = row
             stale = [k for k, weight in enumerate(weights) if not weight._fresh_grad]
             if stale and not ignore_stale:
-                self._report_stale(parameter, weights[stale[0]].context)
+                self._report_stale(self._params[i], weights[stale[0]].context)
             if ignore_stale and len(stale) == len(weights):
                 continue
             for k in stale:
                 grads[k][:] = 0
-            rows.append((i, weights, grads))
-        return rows
+            kept.append(row)
+        return kept
 
     def _report_stale(self, parameter: Parameter, context: Context) -> None:
         text = (
@@ -202,8 +204,10 @@ class Trainer:
             return
         grads = [p.list_grad() for p in self._params if p.grad_req != "null"]
         columns = [list(column) for column in zip(*grads)]
-        if columns:
-            spread(total(columns), columns)
+        sums = total(columns) if columns else ()
+        for column in columns:
+            for grad, summed in zip(column, sums):
+                grad._replace(summed._tensor.to(grad.context.device, copy=True))
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         self._update_each(self._rows(ignore_stale_grad))
@@ -250,8 +254,8 @@ class Trainer:
             if p.grad_req != "null" and not p._deferred_init
         }
         tensors, names = _params.read(fname)
-        for updater in self._updaters:
-            unpack(updater, list(tensors), names, str(fname), weights)
+        for updater in self._updaters:  # each changes its own copy
+            unpack(updater, [t.clone() for t in tensors], names, str(fname), weights)
 
 
 def _mark_stale(rows: list) -> None:

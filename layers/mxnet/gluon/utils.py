@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import warnings
 from pathlib import Path
@@ -97,31 +98,36 @@ def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: boo
     """
     if not arrays:
         raise ArgumentError("clip_global_norm: there are no arrays\n  expected at least one")
-    by_device: dict[torch.device, list[torch.Tensor]] = {}
+    groups: dict[tuple, list[NDArray]] = {}
     for array in arrays:
-        tensor = array._writable()
-        by_device.setdefault(tensor.device, []).append(tensor)
+        groups.setdefault((array._tensor.device, array._tensor.dtype), []).append(array)
     home = arrays[0]._tensor.device
     with torch.no_grad():
         norms = [
-            torch.stack(torch._foreach_norm(tensors, dtype=torch.float32)).norm().to(home)
-            for tensors in by_device.values()
+            _norm(group, torch.promote_types(dtype, torch.float32)).to(home, torch.float32)
+            for (_, dtype), group in groups.items()
         ]
         norm = torch.stack(norms).norm()
         scale = (max_norm / (norm + 1e-8)).clamp(max=1.0)
-        for device, tensors in by_device.items():
-            torch._foreach_mul_(tensors, scale.to(device))
+        for (device, _), group in groups.items():
+            scaled = torch._foreach_mul([a._tensor for a in group], scale.to(device))
+            for array, tensor in zip(group, scaled):
+                array._replace(tensor)
     result = NDArray(norm.reshape(1), arrays[0].context)
     if not check_isfinite:
         return result
     value = result.asscalar()
-    if not torch.isfinite(torch.tensor(value)):
+    if not math.isfinite(value):
         warnings.warn(
             f"clip_global_norm: the norm is {value}, the clipped arrays are undefined",
             UserWarning,
             stacklevel=2,
         )
     return value
+
+
+def _norm(arrays: list[NDArray], dtype: torch.dtype) -> torch.Tensor:
+    return torch.stack(torch._foreach_norm([a._tensor for a in arrays], dtype=dtype)).norm()
 
 
 def shape_is_known(shape: tuple[int, ...] | None) -> bool:

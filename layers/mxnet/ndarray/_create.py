@@ -109,9 +109,7 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
     return result
 
 
-def arange(
-    start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None
-) -> NDArray:
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None) -> NDArray:
     """Values from `start` up to `stop`, which is left out; from 0 to `start` without a `stop`.
 
     Each comes `repeat` times. Raises ShapeError when there are none.

@@ -135,7 +135,9 @@ def _check(part: Any, axis: int, tensor: torch.Tensor) -> None:
     if _is_mask(part):
         shape = tensor.shape[axis : axis + part.dim()]
         if part.shape != shape:
-            raise IndexError(f"a mask of shape {tuple(part.shape)} for axes of sizes {tuple(shape)}")
+            raise IndexError(
+                f"a mask of shape {tuple(part.shape)} for axes of sizes {tuple(shape)}"
+            )
         return
     size = tensor.shape[axis]
     if isinstance(part, int):

@@ -43,7 +43,7 @@ class Memory:
             )
 
     def _keeps_memory(self) -> bool:
-        return self._held is VIEWED or self._leaf is not None or self._tensor.requires_grad
+        return self._held is VIEWED or self._tensor.requires_grad
 
     def _share(self) -> None:
         """From now on others may see what is written here."""
@@ -65,15 +65,10 @@ class Memory:
 
     def _lend(self) -> torch.Tensor:
         """The tensor, for one who may keep it and must not see writes."""
-        if self._held is VIEWED or self._leaf is not None:
+        if self._held in (VIEWED, BORROWED) or self._leaf is not None:
             return self._tensor.clone()
-        self._held = self._held or LENT
+        self._held = LENT
         return self._tensor
-
-    def _view(self, tensor: torch.Tensor) -> NDArray:
-        result = NDArray(tensor, self._context)
-        result._held = BORROWED if self._held is BORROWED else VIEWED
-        return result
 
     def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
         """Take the value of a tensor that nobody else holds, or that is `lent`."""
@@ -144,6 +139,7 @@ def recorded(function, *args):
 
 
 def copied(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
+    """A copy on a device, in a dtype."""
     return tensor.to(device, dtype or tensor.dtype, copy=True)
 
 

@@ -22,10 +22,10 @@ def fill(cls: type) -> None:
     """Give a class the methods."""
     for name in NAMES:
         if hasattr(op, name):
-            setattr(cls, name, _method(getattr(op, name)))
+            setattr(cls, name, method(getattr(op, name)))
 
 
-def _method(function: Callable) -> Callable:
+def method(function: Callable) -> Callable:
     def method(self, *args, **kwargs):
         return function(self, *args, **kwargs)
 

@@ -13,7 +13,7 @@ from .. import _dtype, autograd
 from ..base import ArgumentError, ContextError, ShapeError
 from ..context import Context, cpu, from_device
 from . import _index
-from ._memory import Memory, as_tensor, copied, recorded
+from ._memory import BORROWED, VIEWED, Memory, as_tensor, copied, recorded
 
 if TYPE_CHECKING:
     from ._methods import Methods
@@ -30,7 +30,8 @@ __all__ = [
     "waitall",
 ]
 
-class NDArray(Methods, Memory):
+
+class NDArray(Memory, Methods):
     """A multi-dimensional array on a device.
 
     Made by `array`, `zeros` and the other functions of this package, not by calling the class.
@@ -188,7 +189,9 @@ class NDArray(Methods, Memory):
         if isinstance(other, Context):
             return NDArray(recorded(copied, self._tensor, other.device), other)
         if not isinstance(other, NDArray):
-            raise ArgumentError(f"copyto: the target is {other!r}\n  expected an NDArray or a Context")
+            raise ArgumentError(
+                f"copyto: the target is {other!r}\n  expected an NDArray or a Context"
+            )
         if other is self:
             warnings.warn("copyto: the target is the array itself", RuntimeWarning, stacklevel=2)
         elif other.shape != self.shape:
@@ -212,7 +215,8 @@ class NDArray(Methods, Memory):
         target = _dtype.to_torch(dtype)
         if not copy and target is self._tensor.dtype:
             return self
-        return NDArray(recorded(_cast, self._tensor, target), self._context)
+        copy = recorded(copied, self._tensor, self._tensor.device, target)
+        return NDArray(copy, self._context)
 
     def tostype(self, stype: str) -> NDArray:
         """A copy; `stype` is ``'default'``, there are no sparse arrays."""
@@ -230,7 +234,9 @@ class NDArray(Methods, Memory):
             shape = shape[0]
         elif not shape:
             if "shape" not in kwargs:
-                raise ArgumentError("reshape: no shape\n  expected reshape(2, 3) or reshape((2, 3))")
+                raise ArgumentError(
+                    "reshape: no shape\n  expected reshape(2, 3) or reshape((2, 3))"
+                )
             shape = kwargs.pop("shape")
         reverse = kwargs.pop("reverse", False)
         if kwargs:
@@ -247,7 +253,9 @@ class NDArray(Methods, Memory):
 
         shape = tuple(shape)
         new = (1,) * (len(shape) - self.ndim)
-        return op.broadcast_to(op.reshape(self, shape=new + self.shape) if new else self, shape=shape)
+        return op.broadcast_to(
+            op.reshape(self, shape=new + self.shape) if new else self, shape=shape
+        )
 
     def split_v2(self, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
         """Parts along an axis; see `nd.split_v2`."""
@@ -276,6 +284,11 @@ class NDArray(Methods, Memory):
             self._share()
         result, is_view = recorded(_index.get, self._present(), key)
         return self._view(result) if is_view else NDArray(result, self._context)
+
+    def _view(self, tensor: torch.Tensor) -> NDArray:
+        result = NDArray(tensor, self._context)
+        result._held = BORROWED if self._held is BORROWED else VIEWED
+        return result
 
     def __setitem__(self, key, value) -> None:
         if _index.is_everything(key):
@@ -327,12 +340,6 @@ class NDArray(Methods, Memory):
             torch.cuda.current_stream(self._tensor.device).synchronize()
 
 
-def _cast(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    if dtype is torch.bool or tensor.dtype is not dtype:
-        return tensor.to(dtype)
-    return tensor.clone()
-
-
 def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
     tensor = torch.from_numpy(raw)
     if name == "bfloat16":
@@ -347,7 +354,7 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
 
 def from_torch(tensor: torch.Tensor) -> NDArray:
     """An NDArray of a tensor's own memory, no copy: writes are seen on both sides."""
-    _dtype.to_numpy(tensor.dtype)
+    _dtype.to_torch(tensor.dtype)  # DTypeError for one that MXNet has not
     result = NDArray(tensor.detach(), from_device(tensor.device))
     result._held = VIEWED
     return result

@@ -99,9 +99,7 @@ def randint(low, high, shape=None, dtype=None, ctx: Context | None = None, out=N
 def multinomial(data: NDArray, shape=None, get_prob=False, out=None, dtype="int32", **kwargs):
     """Draws from the distributions in the rows of `data`; with their log probability on request."""
     kwargs |= {} if shape is None else {"shape": shape}
-    return _internal["_sample_multinomial"](
-        data, get_prob=get_prob, dtype=dtype, out=out, **kwargs
-    )
+    return _internal["_sample_multinomial"](data, get_prob=get_prob, dtype=dtype, out=out, **kwargs)
 
 
 def shuffle(data: NDArray, **kwargs) -> NDArray:

@@ -89,13 +89,20 @@ def call(operator: _op.Op, args: tuple, kwargs: dict) -> Any:
     else:
         context = _context(attributes.get("ctx"))
     for name in operator.supplied:
-        attributes[name] = context.device if name == "device" else autograd.state.training
+        attributes[name] = supply(name, context)
     tensors = [
         None if a is None else a._writable() if n in operator.states else a._tensor
         for n, a in inputs.items()
     ]
     result = compute(operator, tensors, attributes, context)
     return result if out is None else _give(result, out)
+
+
+def supply(name: str, context: Context) -> Any:
+    """What an operator asks of its caller; see `_op.SUPPLIED`."""
+    if name == "training":
+        return autograd.state.training
+    return context.device if name == "device" else context
 
 
 def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
@@ -218,7 +225,7 @@ def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: di
     ]
     shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in _op.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
-    if type(error) in (RuntimeError, IndexError):
+    if type(error) in (RuntimeError, IndexError, NotImplementedError):
         first = str(error).split("\n")[0]
         return MXNetError(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)
     return note(error, where)

@@ -271,7 +271,7 @@ def test_nothing_to_train(params):
     "settings, error",
     [
         ({"compression_params": {"type": "2bit"}}, NotImplementedError),
-        ({"kvstore": "dist_sync", "update_on_kvstore": True}, NotImplementedError),
+        ({"kvstore": "dist_sync"}, NotImplementedError),
         ({"kvstore": None, "update_on_kvstore": True}, ValueError),
     ],
     ids=str,
@@ -324,27 +324,22 @@ def test_a_step_inside_record():
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
-def test_go_on(tmp_path, name, contexts):
+@pytest.mark.parametrize("on_kvstore", [None, False], ids=["", "update_on_kvstore=False"])
+def test_go_on(tmp_path, name, contexts, on_kvstore):
     """Steps, save, load into a new Trainer, steps: the same as all steps in one go."""
 
     def trainer_of(network):
         schedule = mx.lr_scheduler.FactorScheduler(2, 0.5)
         settings = OPTIMIZERS[name] | {"lr_scheduler": schedule}
-        return Trainer(network.collect_params(), name, settings)
+        parameters = network.collect_params()
+        return Trainer(parameters, name, settings, update_on_kvstore=on_kvstore)
 
     whole = net(contexts)
     train(whole, trainer_of(whole), contexts, 6)
 
     network, file = net(contexts), str(tmp_path / "states")
     first = trainer_of(network)
-    train(network, first, contexts, 6)
-    for block, other in zip(network, net(contexts)):  # the weights of the beginning
-        block.weight.set_data(other.weight.data(mx.cpu(0)))
-        block.bias.set_data(other.bias.data(mx.cpu(0)))
-    first = trainer_of(network)
-    for i in range(3):
-        backward(network, contexts, 1 + i / 10)
-        first.step(len(BATCH))
+    train(network, first, contexts, 3)
     first.save_states(file)
     second = trainer_of(network)
     second.load_states(file)
@@ -354,6 +349,22 @@ def test_go_on(tmp_path, name, contexts):
     assert second.learning_rate == pytest.approx(0.1 * 0.5**2)
     for found, expected in zip(weights(network), weights(whole)):
         np.testing.assert_array_equal(found, expected)
+
+
+def test_settings_go_on(tmp_path):
+    """Also what was changed on the way: a rate, the base of a schedule."""
+
+    def trainer():
+        schedule = mx.lr_scheduler.FactorScheduler(2, 0.5)
+        return Trainer(net().collect_params(), "sgd", {"lr_scheduler": schedule})
+
+    first, second = trainer(), trainer()
+    first.optimizer.lr_scheduler.base_lr = 0.7
+    first.optimizer.wd = 0.3
+    first.save_states(str(tmp_path / "states"))
+    second.load_states(str(tmp_path / "states"))
+    assert second.learning_rate == 0.7
+    assert second.optimizer.wd == 0.3
 
 
 @pytest.mark.engine("torch")

@@ -1,0 +1,83 @@
+"""`Custom` in a graph: an operator whose inputs, outputs and shapes a registered one tells."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from . import _op, operator
+from ._operator import custom
+from .base import ArgumentError
+from .context import Context
+from .ndarray.ndarray import VIEWED, NDArray
+
+__all__ = ["CUSTOM"]
+
+
+class _Custom(_op.Op):
+    """Beside the table. Every attribute but `op_type` is the operator's, and reaches it as text."""
+
+    def __init__(self):
+        super().__init__(_run, "Custom")
+        self.variadic, self.inputs, self.attribute_names = False, (), []
+
+    def owns(self, attribute: str) -> bool:
+        return not attribute.startswith("__") and attribute != "num_args"
+
+    def read(self, given: dict[str, Any]) -> dict[str, str]:
+        if "op_type" not in given:
+            raise ArgumentError("Custom: op_type is missing\n  expected a registered name")
+        return {name: str(value) for name, value in given.items()}
+
+    def places(self, attributes: dict, count: int) -> list[str]:
+        return self.input_names(attributes)
+
+    def input_names(self, attributes: dict, count: int = 0) -> list[str]:
+        prop = _prop(attributes)
+        return [*prop.list_arguments(), *prop.list_auxiliary_states()]
+
+    def output_names(self, attributes: dict) -> list[str]:
+        return list(_prop(attributes).list_outputs())
+
+    def state_names(self, attributes: dict) -> tuple[str, ...]:
+        return tuple(_prop(attributes).list_auxiliary_states())
+
+    def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
+        prop = _prop(attributes)
+        names = prop.list_arguments()
+        if not names or not shapes.get(names[0]):  # the first is the data, which tells the rest
+            return {}
+        told = prop.infer_shape([list(shapes.get(n) or ()) for n in names])
+        found = dict(zip(names, told[0]))
+        found |= dict(zip(prop.list_auxiliary_states(), told[2] if len(told) > 2 else ()))
+        return {n: tuple(s) for n, s in found.items() if len(s)}
+
+    def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
+        prop = _prop(attributes)
+        count = len(prop.list_arguments())
+        return [tuple(s) for s in prop.infer_shape([list(s) for s in shapes[:count]])[1]]
+
+
+def _prop(attributes: dict[str, str]) -> operator.CustomOpProp:
+    rest = tuple((k, v) for k, v in attributes.items() if k != "op_type")
+    return _made(operator.find(attributes["op_type"]), rest)
+
+
+@lru_cache(maxsize=1024)
+def _made(prop_class: type, attributes: tuple) -> operator.CustomOpProp:
+    return prop_class(**dict(attributes))
+
+
+def _run(*data: torch.Tensor, op_type: str, context: Context, **attributes: str):
+    """Call the operator on tensors; its states, the last of them, are written in place."""
+    arrays = [NDArray(t, context) for t in data]
+    count = len(_made(operator.find(op_type), tuple(attributes.items())).list_arguments())
+    for array in arrays[count:]:
+        array._held = VIEWED
+    y = custom(*arrays, op_type=op_type, **attributes)
+    return tuple([a._tensor for a in y]) if isinstance(y, list) else y._tensor
+
+
+CUSTOM = _Custom()

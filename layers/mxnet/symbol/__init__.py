@@ -1,0 +1,16 @@
+"""`sym`: graphs of operators that are computed later."""
+
+from . import _internal, _methods, contrib, image, linalg, op, random, sparse, symbol
+
+# The table first: what follows has its Python form.
+from .op import *
+from ._arithmetic import *
+from ._create import *
+from .symbol import *
+from .symbol import Symbol
+
+from .._custom import CUSTOM
+from .register import symbolic
+
+Custom = symbolic(CUSTOM, "Custom")
+_methods.fill(Symbol)

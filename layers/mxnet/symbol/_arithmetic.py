@@ -1,0 +1,69 @@
+"""Arithmetic and comparison: the functions `add`, `equal` ..., and the operators of Symbol."""
+
+from __future__ import annotations
+
+import numbers
+
+from .. import _op
+from ..ndarray._arithmetic import ORDER, ROWS
+from .register import compose
+from .symbol import Symbol
+
+# MXNet's own operators on two Symbols, where `nd` broadcasts; and what it names their nodes.
+NAMES = {
+    "add": ("elemwise_add", "_plus"),
+    "subtract": ("elemwise_sub", "_minus"),
+    "multiply": ("elemwise_mul", "_mul"),
+    "divide": ("elemwise_div", "_div"),
+    "modulo": ("_mod", "_mod"),
+}
+
+
+def _binary(name: str, on_scalar: str, reflected: str):
+    both, hint = NAMES.get(name, (f"_{name}", f"_{name}"))
+
+    def scalar(operator: str, symbol: Symbol, value) -> Symbol:
+        shown = operator if name in _COMPARISONS else operator.replace("_scalar", "scalar")
+        return compose(_op.get(operator), (symbol,), {"scalar": value}, shown)
+
+    def function(lhs, rhs):
+        if isinstance(lhs, Symbol):
+            if isinstance(rhs, Symbol):
+                return compose(_op.get(both), (lhs, rhs), {}, hint)
+            if isinstance(rhs, numbers.Number):
+                return scalar(on_scalar, lhs, rhs)
+        elif isinstance(rhs, Symbol) and isinstance(lhs, numbers.Number):
+            return scalar(reflected, rhs, lhs)
+        other = rhs if isinstance(lhs, Symbol) else lhs
+        raise TypeError(
+            f"{name}: an operand is of type {type(other).__name__}\n  expected a Symbol or a number"
+        )
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{name.replace('_', ' ').capitalize()}, elementwise, of Symbols and numbers."
+    )
+    return function
+
+
+_COMPARISONS = [name for name, row in ROWS.items() if row[3] in ORDER]
+
+
+def _fill(cls: type) -> None:
+    for name, (*_, method) in ROWS.items():
+        function = globals()[name]
+        if method is None:
+            continue
+        setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
+        if method not in ORDER:
+            setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
+    cls.__neg__ = lambda self: self * -1.0
+    cls.__abs__ = lambda self: compose(_op.get("abs"), (self,), {}, "abs")
+    cls.__hash__ = object.__hash__
+
+
+for _name, (_, _scalar, _reflected, _) in ROWS.items():
+    globals()[_name] = _binary(_name, _scalar, _reflected)
+pow = globals()["power"]
+_fill(Symbol)
+__all__ = [*ROWS, "pow"]

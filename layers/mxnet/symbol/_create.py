@@ -1,0 +1,55 @@
+"""Functions that make arrays, as nodes of a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import op
+
+__all__ = ["arange", "eye", "full", "linspace", "ones", "zeros"]
+
+_internal = op.functions("_")
+
+
+def _typed(dtype) -> str:
+    return "float32" if dtype is None else np.dtype(dtype).name
+
+
+def zeros(shape, dtype=None, **kwargs):
+    """Zeros, float32 by default."""
+    return _internal["_zeros"](shape=shape, dtype=_typed(dtype), **kwargs)
+
+
+def ones(shape, dtype=None, **kwargs):
+    """Ones, float32 by default."""
+    return _internal["_ones"](shape=shape, dtype=_typed(dtype), **kwargs)
+
+
+def full(shape, val, dtype=None, **kwargs):
+    """One value everywhere, float32 by default."""
+    return _internal["_full"](shape=shape, value=float(val), dtype=_typed(dtype), **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """Values from `start` up to `stop`, which is not included; see `nd.arange`."""
+    return _internal["_arange"](
+        start=start,
+        stop=stop,
+        step=step,
+        repeat=repeat,
+        infer_range=infer_range,
+        name=name,
+        dtype=_typed(dtype),
+    )
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """`num` values evenly from `start` to `stop`."""
+    return _internal["_linspace"](
+        start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=_typed(dtype)
+    )
+
+
+def eye(N, M=0, k=0, dtype=None, **kwargs):
+    """Ones on the `k`-th diagonal, zeros elsewhere."""
+    return _internal["_eye"](N=N, M=M, k=k, dtype=_typed(dtype), **kwargs)

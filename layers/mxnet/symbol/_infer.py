@@ -1,0 +1,97 @@
+"""Shapes and dtypes over a graph: by the operators' rules, and by their functions on no data."""
+
+from __future__ import annotations
+
+import torch
+
+from .._attribute import parser
+from ..base import MXNetError, ShapeError, note
+from ._json import TYPE_NUMBERS
+from ._node import Entry, Node, ordered
+
+Shape = tuple[int, ...]
+_read_shape = parser(tuple[int, ...])
+
+
+def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
+    """The shapes that can be told of all outputs of all nodes, from those of some variables.
+
+    A size that is not known is 0.
+    """
+    nodes = ordered(entries)
+    found: dict[Entry, Shape] = {}
+    for node in nodes:
+        if node.op is None and (shape := given.get(node.name, _declared(node))) is not None:
+            found[node, 0] = tuple(shape)
+    before = -1
+    while before != (before := sum(0 not in shape for shape in found.values())):
+        for node in nodes:
+            if node.op is not None:
+                _visit(node, found)
+    return found
+
+
+def _declared(node: Node) -> Shape | None:
+    return _read_shape(node.attrs["__shape__"]) if "__shape__" in node.attrs else None
+
+
+def _visit(node: Node, found: dict[Entry, Shape]) -> None:
+    """Tell from what is known around a node what is not: its inputs, then its outputs."""
+    known = [found.get(entry) for entry in node.inputs]
+    if not all(_whole(shape) for shape in known):
+        names = node.input_names
+        told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+        for name, entry, shape in zip(names, node.inputs, known):
+            if told.get(name) is not None:
+                found[entry] = _merged(node, name, shape, told[name])
+        known = [found.get(entry) for entry in node.inputs]
+    if (node, 0) not in found and all(_whole(shape) for shape in known):
+        for i, shape in enumerate(_outputs(node, known)):
+            found[node, i] = tuple(shape)
+
+
+def _whole(shape: Shape | None) -> bool:
+    return shape is not None and 0 not in shape
+
+
+def _merged(node: Node, name: str, known: Shape | None, told: Shape) -> Shape:
+    if known is None or (len(known) == len(told) and all(a in (0, b) for a, b in zip(known, told))):
+        return tuple(told)
+    raise ShapeError(f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(told)}")
+
+
+def _outputs(node: Node, known: list[Shape]) -> list[Shape]:
+    try:
+        return node.op.output_shapes(known, node.attributes)
+    except MXNetError as error:
+        note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
+        raise
+    except (RuntimeError, IndexError) as error:
+        shown = ", ".join(f"{n} {s}" for n, s in zip(node.input_names, known))
+        raise ShapeError(f"{node.op.name} {node.name!r} ({shown}): {error}") from error
+
+
+def types(entries: list[Entry], given: dict[str, torch.dtype]) -> dict[Entry, torch.dtype]:
+    """The dtypes of all outputs of all nodes, from those of some variables.
+
+    An output has the operator's `dtype` attribute, else the dtype of the first input; a variable of
+    which nothing is known has that of the first known input beside it, else float32.
+    """
+    numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
+    nodes = ordered(entries)
+    found = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
+    for node in nodes:
+        if node.op is None and (node, 0) not in found and "__dtype__" in node.attrs:
+            found[node, 0] = numbers[node.attrs["__dtype__"]]
+    for node in nodes:
+        if node.op is None:
+            continue
+        beside = next((found[e] for e in node.inputs if e in found), torch.float32)
+        for entry in node.inputs:
+            found.setdefault(entry, beside)
+        told = (node.op.defaults | node.attributes).get("dtype")
+        for i in range(len(node.outputs)):
+            found[node, i] = told if isinstance(told, torch.dtype) else beside
+    for node in nodes:
+        found.setdefault((node, 0), torch.float32)
+    return found

@@ -1,0 +1,102 @@
+"""The graph behind a Symbol: nodes, each an operator with inputs, or a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .._op import Op
+
+# Attributes that are MXNet's own and not the operator's; kept with underscores around them.
+HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")
+
+Entry = tuple["Node", int]  # one output of a node
+
+
+class Node:
+    """An operator in a graph, or a variable, whose operator is None.
+
+    Attributes
+    ----------
+    inputs : list of (Node, int)
+        Outputs of other nodes; the states of the operator come last.
+    attributes : dict of str to value
+        The operator's, as given and read.
+    attrs : dict of str to str
+        The same as text, and what a user or a scope has attached.
+    """
+
+    __slots__ = ("attributes", "attrs", "inputs", "name", "op")
+
+    def __init__(self, op: Op | None, name: str, inputs=(), attributes=None, attrs=None):
+        self.op, self.name = op, name
+        self.inputs: list[Entry] = list(inputs)
+        self.attributes: dict[str, Any] = attributes or {}
+        self.attrs: dict[str, str] = attrs or {}
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of the outputs, without the node's."""
+        return [""] if self.op is None else self.op.output_names(self.attributes)
+
+    @property
+    def input_names(self) -> list[str]:
+        """What the operator calls its inputs."""
+        return self.op.input_names(self.attributes, len(self.inputs)) if self.op else []
+
+    def output_name(self, index: int) -> str:
+        """The name of an output: ``fc_output``, ``split0_output1``; a variable's own."""
+        return self.name if self.op is None else f"{self.name}_{self.outputs[index]}"
+
+
+def kept(attrs: dict[str, str]) -> dict[str, str]:
+    """Attributes of a user as a node keeps them, the hidden ones between underscores."""
+    return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
+
+
+def ordered(entries: Iterable[Entry]) -> list[Node]:
+    """All nodes that the entries need, each behind its inputs. Not recursive: graphs are deep."""
+    done: dict[int, Node] = {}
+    for head, _ in entries:
+        stack = [(head, iter(head.inputs))]
+        seen = {id(head)}
+        while stack:
+            node, rest = stack[-1]
+            following = next((n for n, _ in rest if id(n) not in done and id(n) not in seen), None)
+            if following is not None:
+                seen.add(id(following))
+                stack.append((following, iter(following.inputs)))
+            else:
+                stack.pop()
+                done.setdefault(id(node), node)
+    return list(done.values())
+
+
+def states(nodes: Iterable[Node]) -> set[int]:
+    """Which variables are states of an operator; by id."""
+    return {
+        id(source)
+        for node in nodes
+        if node.op is not None
+        for name, (source, _) in zip(node.input_names, node.inputs)
+        if name in node.op.state_names(node.attributes)
+    }
+
+
+def copied(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:
+    """The entries of a copy of the graph; `replace` may give other entries for variables."""
+    made: dict[int, Node] = {}
+    swapped: dict[int, Entry] = {}
+
+    def moved(entry: Entry) -> Entry:
+        node, index = entry
+        return swapped[id(node)] if id(node) in swapped else (made[id(node)], index)
+
+    for node in ordered(entries):
+        other = replace(node) if node.op is None else None
+        if other is not None:
+            swapped[id(node)] = other
+            continue
+        inputs = [moved(e) for e in node.inputs]
+        made[id(node)] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
+    return [moved(e) for e in entries]

@@ -1,0 +1,125 @@
+"""A graph as a Python function of tensors, one line a node.
+
+Its names are numbered and attributes are bound objects: no text of a file enters the source. It is
+registered in `linecache`, so that tracebacks show it; `print(program.source)` does too.
+"""
+
+from __future__ import annotations
+
+import linecache
+import weakref
+from collections.abc import Callable
+from itertools import count
+from traceback import extract_tb
+from typing import Any
+
+import torch
+
+from .. import autograd
+from ..base import MXNetError, note
+from ..context import Context
+from ._node import Entry, Node, ordered, states
+
+_numbers = count()
+
+
+class Program:
+    """The function of a graph.
+
+    Attributes
+    ----------
+    inputs : list of str
+        Names of the variables, in the order in which the function takes their tensors.
+    states : set of int
+        Which of them the graph updates in place.
+    source : str
+    """
+
+    def __init__(self, entries: list[Entry]):
+        nodes = ordered(entries)
+        variables = [n for n in nodes if n.op is None]
+        updated = states(nodes)
+        self.inputs = [n.name for n in variables]
+        self.states = {i for i, n in enumerate(variables) if id(n) in updated}
+        self.source, self._lines, names = _written(nodes, entries)
+        self._file = f"<graph {next(_numbers)}>"
+        lines = self.source.splitlines(True)
+        linecache.cache[self._file] = (len(self.source), None, lines, self._file)
+        exec(compile(self.source, self._file, "exec"), names)
+        self.function: Callable = names["graph"]
+        weakref.finalize(self, linecache.cache.pop, self._file, None)
+
+    def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
+        """The outputs, in memory of their own, recorded when recording is on."""
+        recording = autograd.state.recording
+        try:
+            with torch.set_grad_enabled(recording):
+                results = self.function(
+                    *tensors,
+                    training=autograd.state.training,
+                    context=context,
+                    device=context.device,
+                )
+                return [_own(y, tensors) for y in results]
+        except Exception as error:
+            raise self._explained(error) from error.__cause__
+
+    def _explained(self, error: Exception) -> Exception:
+        """The error with the node it happened in; PyTorch's as ours."""
+        at = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == self._file]
+        node = self._lines.get(at[-1]) if at else None
+        where = f"  in {node.op.name} {node.name!r} of the graph" if node else "  in the graph"
+        if type(error) in (RuntimeError, IndexError):
+            first = str(error).split("\n")[0]
+            name = node.op.name if node else "graph"
+            return MXNetError(f"{name}: {first}\n{where}").with_traceback(error.__traceback__)
+        return note(error, where)
+
+
+def _own(y: torch.Tensor, inputs: list[torch.Tensor]) -> torch.Tensor:
+    """An output in memory that is not an input's; a variable, or a view of one, is copied."""
+    if not y._is_view() and not any(y is x for x in inputs):
+        return y
+    at = y.untyped_storage().data_ptr()
+    shared = any(x.untyped_storage().data_ptr() == at for x in inputs)
+    return y.clone(memory_format=torch.contiguous_format) if shared else y
+
+
+def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, Node], dict]:
+    """The source of the function, the node of each line, and what the names are bound to."""
+    tensors: dict[Entry, str] = {}
+    numbers = count()
+    for node in nodes:
+        for i in range(len(node.outputs)):
+            tensors[node, i] = f"t{next(numbers)}"
+    last = {entry: node for node in nodes for entry in node.inputs}
+    inputs = [tensors[n, 0] for n in nodes if n.op is None]
+    lines = [f"def graph({', '.join([*inputs, '*', 'training', 'context', 'device'])}):"]
+    names: dict[str, Any] = {}
+    nodes_at: dict[int, Node] = {}
+    for number, node in enumerate(n for n in nodes if n.op is not None):
+        names[f"f{number}"] = _single(node) if len(node.outputs) == 1 else node.op.run
+        names[f"a{number}"] = node.attributes
+        args = [tensors[e] for e in node.inputs]
+        args += [f"{n}={n}" for n in node.op.supplied]
+        args += [f"**a{number}"] if node.attributes else []
+        results = ", ".join(tensors[node, i] for i in range(len(node.outputs)))
+        lines.append(f"    {results} = f{number}({', '.join(args)})  # {node.op.name}")
+        nodes_at[len(lines)] = node
+        done = sorted({tensors[e] for e in node.inputs if last[e] is node and e not in entries})
+        if done:  # what is not needed any more does not keep its memory
+            lines.append(f"    del {', '.join(done)}")
+    lines.append(f"    return ({', '.join(tensors[e] for e in entries)},)")
+    return "\n".join(lines) + "\n", nodes_at, names
+
+
+def _single(node: Node) -> Callable:
+    """The function of a node of one output; some give a tuple of one."""
+    if node.op.outputs_rule is None:
+        return node.op.run
+
+    def first(*args, **kwargs):
+        y = node.op.run(*args, **kwargs)
+        return y if isinstance(y, torch.Tensor) else y[0]
+
+    return first

@@ -1,0 +1,21 @@
+"""The operators of the table, as functions of Symbols."""
+
+from __future__ import annotations
+
+from .. import _op
+from ..ndarray.op import place
+from .register import symbolic
+
+
+def functions(prefix: str = "") -> dict:
+    """The functions whose names begin with `prefix`, by the rest of the name; see `nd.op`."""
+    cut = prefix if prefix != "_" else ""
+    return {
+        (short := name.removeprefix(cut)): symbolic(_op.get(name), short)
+        for name in _op.names()
+        if place(name) == prefix
+    }
+
+
+globals().update(functions())
+__all__ = list(functions())

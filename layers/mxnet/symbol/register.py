@@ -1,0 +1,84 @@
+"""From the table to the functions of `sym`: called with Symbols, they make nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _op, attribute
+from ..base import ArgumentError
+from ..name import NameManager
+from ..ndarray.register import signature
+from ._node import Node, kept
+from .symbol import Symbol
+
+__all__ = ["compose", "symbolic"]
+
+_USERS = ("name", "attr", "out")  # of a call, and not the operator's
+
+
+def symbolic(operator: _op.Op, name: str) -> Callable:
+    """The function of `sym` for an operator, under one of its names."""
+
+    def function(*args, **kwargs):
+        return compose(operator, args, kwargs, hint=name)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = operator.__doc__
+    function.__signature__ = signature(operator)
+    function.operator = operator
+    return function
+
+
+def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) -> Symbol:
+    """A node of an operator. Inputs that are not given become variables: ``fc_weight``."""
+    if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
+        args = tuple(args[0])
+    symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
+    text = {k: v for k, v in kwargs.items() if k not in symbols and k not in _USERS}
+    text |= _by_position(operator, args)
+    attached = {k: str(text.pop(k)) for k in list(text) if k.startswith("__")}
+    text = {k: v for k, v in text.items() if v is not None or operator.owns(k)}
+    attributes = operator.read({k: v for k, v in text.items() if k != "num_args"})
+    missing = [n for n in operator.required if n not in attributes]
+    if missing:
+        raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
+    places = operator.places(attributes, len(args))
+    symbols |= {k: v for k, v in zip(places, args) if v is not None}
+    name = NameManager._current.value.get(kwargs.get("name"), hint.lower())
+    attrs = kept(attribute.current().get(kwargs.get("attr"))) | attached
+    attrs |= {k: str(v) for k, v in text.items()}
+    if operator.variadic:
+        attrs["num_args"] = str(len(symbols))
+    names = operator.input_names(attributes, len(symbols))
+    _check(f"{operator.name} {name!r}", symbols, names)
+    inputs = [
+        symbols[n]._entries[0]
+        if n in symbols
+        else (Node(None, f"{name}_{n}", attrs=dict(attrs)), 0)
+        for n in names
+    ]
+    node = Node(operator, name, inputs, attributes, attrs)
+    return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def _by_position(operator: _op.Op, args: tuple) -> dict[str, Any]:
+    """The attributes among positional arguments, which come behind the inputs."""
+    if operator.variadic or not operator.inputs:
+        return {} if operator.variadic else dict(zip(operator.attribute_names, args))
+    return dict(zip(operator.attribute_names, args[len(operator.inputs) :]))
+
+
+def _check(where: str, symbols: dict[str, Any], names: list[str]) -> None:
+    for key, value in symbols.items():
+        if not isinstance(value, Symbol):
+            raise ArgumentError(
+                f"{where}: {key} is {value!r} ({type(value).__name__})\n"
+                "  expected a Symbol; sym.var(name) makes one"
+            )
+        if key not in names:
+            raise ArgumentError(f"{where}: there is no input {key!r}\n  expected {names}")
+        if len(value) != 1:
+            raise ArgumentError(
+                f"{where}: {key} has {len(value)} outputs\n  expected one of them, as x[0]"
+            )

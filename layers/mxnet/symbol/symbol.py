@@ -1,0 +1,334 @@
+"""Symbol: outputs of a graph that is computed later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _dtype, attribute
+from ..base import ArgumentError, MXNetError, UnsupportedError
+from . import _infer, _json
+from ._node import HIDDEN, Entry, Node, copied, kept, ordered, states
+
+if TYPE_CHECKING:
+    from ..ndarray._methods import Methods
+else:
+    Methods = object
+
+__all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
+
+
+class Symbol(Methods):
+    """One output, or several, of a graph of operators and variables.
+
+    Made by `Variable`, and by calling the functions of this package on symbols.
+    """
+
+    __slots__ = ("__weakref__", "_entries")
+
+    def __init__(self, entries: list[Entry]):
+        self._entries = entries
+
+    # What it is
+
+    @property
+    def name(self) -> str | None:
+        """The name of its node; None for a group."""
+        return self._entries[0][0].name if len({id(n) for n, _ in self._entries}) == 1 else None
+
+    def __repr__(self) -> str:
+        names = ", ".join(symbol.name for symbol in self)
+        return f"<Symbol {self.name or f'group [{names}]'}>"
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (Symbol([entry]) for entry in self._entries)
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        """One output, by its number or its name."""
+        if isinstance(index, slice):
+            return Symbol(self._entries[index])
+        if isinstance(index, str):
+            names = self.list_outputs()
+            if names.count(index) != 1:
+                problem = "no" if index not in names else "more than one"
+                raise ValueError(f"there is {problem} output {index!r}\n  expected of {names}")
+            index = names.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"output {index} of a Symbol with {len(self)}")
+        return Symbol([self._entries[index]])
+
+    def __bool__(self) -> bool:
+        raise UnsupportedError(
+            "the truth of a Symbol is not known before it is computed\n"
+            "  expected an operator, such as where, instead of if"
+        )
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Symbol:
+        return Symbol(copied(self._entries, lambda _: None))
+
+    def __deepcopy__(self, memo) -> Symbol:
+        return self.__copy__()
+
+    def __reduce__(self):
+        return load_json, (self.tojson(),)
+
+    def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
+        """A copy of the graph, with symbols in the places of variables."""
+        arguments = self.list_arguments()
+        given = dict(zip(arguments, args)) | kwargs
+        unknown = [key for key in given if key not in arguments]
+        if len(args) > len(arguments) or unknown:
+            raise ArgumentError(
+                f"{self}: {unknown[0] if unknown else len(args)} is no input\n"
+                f"  expected {arguments}"
+            )
+        entries = copied(
+            self._entries,
+            lambda node: given[node.name]._entries[0] if node.name in given else None,
+        )
+        if name:
+            entries[0][0].name = name
+        return Symbol(entries)
+
+    # Names
+
+    def list_arguments(self) -> list[str]:
+        """Names of the variables that are not states, in the order of the graph."""
+        nodes = ordered(self._entries)
+        updated = states(nodes)
+        return [n.name for n in nodes if n.op is None and id(n) not in updated]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Names of the variables that operators update in place."""
+        nodes = ordered(self._entries)
+        updated = states(nodes)
+        return [n.name for n in nodes if n.op is None and id(n) in updated]
+
+    def list_inputs(self) -> list[str]:
+        """Names of all variables."""
+        return [n.name for n in ordered(self._entries) if n.op is None]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs: ``fc_output``."""
+        return [node.output_name(index) for node, index in self._entries]
+
+    def get_internals(self) -> Symbol:
+        """A group of all outputs of all nodes."""
+        nodes = ordered(self._entries)
+        return Symbol([(node, i) for node in nodes for i in range(len(node.outputs))])
+
+    def get_children(self) -> Symbol | None:
+        """A group of the inputs of its nodes; None when there are none."""
+        children = [entry for node, _ in self._entries for entry in node.inputs]
+        return Symbol(children) if children else None
+
+    # Attributes
+
+    def attr(self, key: str) -> str | None:
+        """An attribute of its node, as text."""
+        attrs = self._entries[0][0].attrs
+        return attrs.get(f"__{key}__" if key in HIDDEN else key)
+
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """The attributes of its node."""
+        if recursive:
+            raise UnsupportedError("list_attr: recursive=True\n  expected attr_dict()")
+        return _shown(self._entries[0][0].attrs)
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """The attributes of all nodes that have any, by name."""
+        return {n.name: _shown(n.attrs) for n in ordered(self._entries) if n.attrs}
+
+    def _set_attr(self, **kwargs: str) -> None:
+        for name, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"attribute {name} is {value!r}\n  expected text")
+        self._entries[0][0].attrs.update(kept(kwargs))
+
+    # Shapes and types
+
+    def infer_shape(self, *args, **kwargs):
+        """Shapes of arguments, outputs and states, from some that are known.
+
+        Parameters
+        ----------
+        *args, **kwargs : tuple of int
+            Shapes of arguments, by position or by name; 0 is a size that is not known.
+
+        Returns
+        -------
+        list of tuple, list of tuple, list of tuple
+            Or three times None, when they do not suffice.
+
+        Raises
+        ------
+        MXNetError
+            The shapes do not fit each other; the message names the node.
+        """
+        found = self._shapes(args, kwargs)
+        if any(shape is None or 0 in shape for shapes in found for shape in shapes):
+            return None, None, None
+        return found
+
+    def infer_shape_partial(self, *args, **kwargs):
+        """The same, with () for what is not known."""
+        return tuple([shape or () for shape in shapes] for shapes in self._shapes(args, kwargs))
+
+    def _shapes(self, args: tuple, kwargs: dict) -> tuple[list, list, list]:
+        given = _assigned(self, args, kwargs)
+        return self._sorted(_infer.shapes(self._entries, given))
+
+    def infer_type(self, *args, **kwargs):
+        """Dtypes of arguments, outputs and states, from some that are known; float32 by default."""
+        given = {k: _dtype.to_torch(v) for k, v in _assigned(self, args, kwargs).items()}
+        found = self._sorted(_infer.types(self._entries, given))
+        return tuple([_dtype.to_numpy(d) for d in dtypes] for dtypes in found)
+
+    def infer_type_partial(self, *args, **kwargs):
+        """The same."""
+        return self.infer_type(*args, **kwargs)
+
+    def _sorted(self, found: dict[Entry, Any]) -> tuple[list, list, list]:
+        nodes = ordered(self._entries)
+        updated = states(nodes)
+        arguments = [found.get((n, 0)) for n in nodes if n.op is None and id(n) not in updated]
+        auxiliary = [found.get((n, 0)) for n in nodes if n.op is None and id(n) in updated]
+        return arguments, [found.get(entry) for entry in self._entries], auxiliary
+
+    # Files
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """The graph as text, in MXNet's format."""
+        return _json.dumps(self._entries)
+
+    def save(self, fname, remove_amp_cast: bool = True) -> None:
+        """Write the graph to a file, in MXNet's format."""
+        Path(fname).write_text(self.tojson(), encoding="utf-8")
+
+    def debug_str(self) -> str:
+        """The graph, a line a node."""
+        lines = [f"output {name}" for name in self.list_outputs()]
+        for node in ordered(self._entries):
+            inputs = ", ".join(source.output_name(i) for source, i in node.inputs)
+            kind = "variable" if node.op is None else f"{node.op.name}({inputs})"
+            lines.append(f"{node.name} = {kind} {node.attrs or ''}".rstrip())
+        return "\n".join(lines)
+
+    def reshape(self, *shape, **kwargs) -> Symbol:
+        """Another shape for the same elements; see `NDArray.reshape`."""
+        from . import op
+
+        if shape:
+            kwargs["shape"] = (
+                shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+            )
+        return op.reshape(self, **kwargs)
+
+    def astype(self, dtype) -> Symbol:
+        """Another dtype."""
+        from . import op
+
+        return op.cast(self, dtype=np.dtype(dtype).name)
+
+
+def _shown(attrs: dict[str, str]) -> dict[str, str]:
+    """The attributes, those that are hidden also by their plain names."""
+    plain = {k.strip("_"): v for k, v in attrs.items() if k.strip("_") in HIDDEN}
+    return attrs | plain
+
+
+def _assigned(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
+    """What a call gives to each variable, by name."""
+    arguments = symbol.list_arguments()
+    if len(args) > len(arguments):
+        raise ArgumentError(f"{symbol}: {len(args)} values\n  expected {arguments}")
+    known = [*arguments, *symbol.list_auxiliary_states()]
+    for name in kwargs:
+        if name not in known:
+            raise MXNetError(f"{symbol}: there is no argument {name!r}\n  expected of {known}")
+    given = {name: value for name, value in zip(arguments, args) if value is not None}
+    return given | {name: value for name, value in kwargs.items() if value is not None}
+
+
+def var(
+    name: str,
+    attr: dict[str, str] | None = None,
+    shape=None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype=None,
+    init=None,
+    stype: str | None = None,
+    **kwargs: str,
+) -> Symbol:
+    """A variable: an input of the graph, or a parameter.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str, optional
+        Attributes to attach; also as ``__name__="value"``.
+    shape, dtype : optional
+        What is known of it; 0 is a size that is not.
+    lr_mult, wd_mult : float, optional
+        Factors for the learning rate and the weight decay.
+    init : Initializer or str, optional
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"Variable: the name is {name!r}\n  expected text")
+    attrs = kept(attribute.current().get(attr))
+    told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult, "stype": stype}
+    if dtype is not None:
+        told["dtype"] = _json.TYPE_NUMBERS[_dtype.to_torch(dtype)]
+    if init is not None:
+        told["init"] = init.dumps() if hasattr(init, "dumps") else init
+    attrs |= {f"__{k}__": str(v) for k, v in told.items() if v is not None}
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ValueError(
+                f"Variable {name!r}: attribute {key}\n"
+                f"  expected two underscores on both sides, __{key}__"
+            )
+        attrs[key] = str(value)
+    return Symbol([(Node(None, name, attrs=attrs), 0)])
+
+
+Variable = var
+
+
+def Group(symbols: list[Symbol]) -> Symbol:
+    """Several symbols as one, with all their outputs."""
+    symbols = list(symbols)
+    if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
+        raise TypeError(f"Group: {symbols!r}\n  expected a list of Symbols")
+    return Symbol([entry for symbol in symbols for entry in symbol._entries])
+
+
+def load_json(json_str: str) -> Symbol:
+    """The graph that a text in MXNet's format describes.
+
+    Raises
+    ------
+    MXNetError
+        The text is not such a graph; the message says what is wrong, and where.
+    """
+    return Symbol(_json.loads(json_str))
+
+
+fromjson = load_json
+
+
+def load(fname) -> Symbol:
+    """The graph in a file that `save`, `export` or MXNet wrote."""
+    try:
+        return load_json(Path(fname).read_text(encoding="utf-8"))
+    except (MXNetError, UnicodeDecodeError) as error:
+        raise MXNetError(f"load {str(fname)!r}: {error}") from None

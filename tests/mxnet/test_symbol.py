@@ -1,0 +1,196 @@
+"""Symbols: names, inputs that make themselves, shapes, attributes, files; the same on both engines."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def sym(mx):
+    with mx.name.NameManager():
+        yield mx.sym
+
+
+@pytest.fixture
+def net(sym):
+    x = sym.Variable("x")
+    y = sym.Activation(sym.FullyConnected(x, num_hidden=4, name="fc"), act_type="relu")
+    return sym.SoftmaxOutput(y, name="softmax")
+
+
+def test_names(net):
+    assert net.list_arguments() == ["x", "fc_weight", "fc_bias", "softmax_label"]
+    assert net.list_outputs() == ["softmax_output"]
+    assert net.list_auxiliary_states() == []
+    internals = net.get_internals()
+    assert internals.list_outputs() == [
+        "x", "fc_weight", "fc_bias", "fc_output", "activation0_output", "softmax_label", "softmax_output",
+    ]  # fmt: skip
+    assert internals["fc_output"].name == "fc"
+    assert repr(net.get_children()) == "<Symbol group [activation0, softmax_label]>"
+    assert (repr(net), net.name) == ("<Symbol softmax>", "softmax")
+
+
+def test_which_inputs_there_are(sym):
+    x = sym.Variable("x")
+    inputs = {
+        "no bias": sym.FullyConnected(x, num_hidden=4, no_bias=True, name="f"),
+        "prelu": sym.LeakyReLU(x, act_type="prelu", name="p"),
+        "leaky": sym.LeakyReLU(x, name="q"),
+        "concat": sym.Concat(x, x * 2, dim=1),
+        "given": sym.FullyConnected(data=x, weight=sym.var("w"), num_hidden=4, name="g"),
+    }
+    assert {k: s.list_arguments() for k, s in inputs.items()} == {
+        "no bias": ["x", "f_weight"],
+        "prelu": ["x", "p_gamma"],
+        "leaky": ["x"],
+        "concat": ["x"],
+        "given": ["x", "w", "g_bias"],
+    }
+
+
+def test_states(sym):
+    y = sym.BatchNorm(sym.Variable("x"), name="bn")
+    assert y.list_arguments() == ["x", "bn_gamma", "bn_beta"]
+    assert y.list_auxiliary_states() == ["bn_moving_mean", "bn_moving_var"]
+    shapes = y.infer_shape(x=(2, 3, 4, 4))
+    assert shapes == ([(2, 3, 4, 4), (3,), (3,)], [(2, 3, 4, 4)], [(3,), (3,)])
+
+
+def test_several_outputs(sym):
+    parts = sym.split(sym.Variable("x"), num_outputs=3, name="s")
+    assert parts.list_outputs() == ["s_output0", "s_output1", "s_output2"]
+    assert parts[1].list_outputs() == ["s_output1"]
+    assert [p.name for p in parts] == ["s", "s", "s"]
+    assert sym.topk(sym.Variable("x"), k=2, ret_typ="both").list_outputs() == [
+        "topk0_output0",
+        "topk0_output1",
+    ]
+
+
+def test_group(sym):
+    x = sym.Variable("x")
+    both = sym.Group([sym.exp(x, name="a"), sym.log(x, name="b")])
+    assert (both.list_outputs(), len(both), both.name) == (["a_output", "b_output"], 2, None)
+    assert both["b_output"].name == "b"
+
+
+@pytest.mark.parametrize(
+    "make, name, op, scalar",
+    [
+        (lambda x, y: x + y, "_plus0", "elemwise_add", None),
+        (lambda x, y: x - y, "_minus0", "elemwise_sub", None),
+        (lambda x, y: x * y, "_mul0", "elemwise_mul", None),
+        (lambda x, y: x / y, "_div0", "elemwise_div", None),
+        (lambda x, y: x**y, "_power0", "_power", None),
+        (lambda x, y: x > y, "_greater0", "_greater", None),
+        (lambda x, y: x + 1, "_plusscalar0", "_plus_scalar", "1"),
+        (lambda x, y: 1 - x, "_rminusscalar0", "_rminus_scalar", "1"),
+        (lambda x, y: x / 2.5, "_divscalar0", "_div_scalar", "2.5"),
+        (lambda x, y: x == 1, "_equal_scalar0", "_equal_scalar", "1"),
+        (lambda x, y: -x, "_mulscalar0", "_mul_scalar", "-1.0"),
+    ],
+)
+def test_arithmetic(sym, make, name, op, scalar):
+    z = make(sym.Variable("x"), sym.Variable("y"))
+    node = json.loads(z.tojson())["nodes"][-1]
+    assert (z.name, node["op"], node.get("attrs", {}).get("scalar")) == (name, op, scalar)
+
+
+@pytest.mark.filterwarnings("ignore:Cannot decide shape")
+def test_shapes(net):
+    told = ([(5, 3), (4, 3), (4,), (5,)], [(5, 4)], [])
+    assert net.infer_shape(x=(5, 3)) == told
+    assert net.infer_shape(fc_weight=(4, 7)) == (None, None, None)
+    assert net.infer_shape_partial() == ([(), (), (), ()], [()], [])
+    assert net.infer_type(x="float32")[1] == [np.float32]
+
+
+def test_shapes_that_do_not_fit(mx, net):
+    with pytest.raises(mx.MXNetError, match="fc"):
+        net.infer_shape(x=(5, 3), fc_weight=(4, 7))
+    with pytest.raises(mx.MXNetError):
+        net.infer_shape(nothing=(5, 3))
+
+
+def test_attributes(mx, sym):
+    w = sym.Variable("w", shape=(2, 3), lr_mult=2, attr={"mood": "fine"}, __odd__="yes")
+    assert w.list_attr()["__lr_mult__"] == "2" and w.attr("lr_mult") == "2"
+    assert w.attr("mood") == "fine" and w.attr("__odd__") == "yes" and w.attr("none") is None
+    with mx.AttrScope(ctx_group="dev1"):
+        y = sym.FullyConnected(w, num_hidden=2, name="f")
+    assert y.attr("ctx_group") == "dev1" and y.attr("num_hidden") == "2"
+    assert y.attr_dict()["f_weight"]["__ctx_group__"] == "dev1"
+    with pytest.raises(ValueError, match="foo"):
+        sym.Variable("v", foo="bar")
+
+
+def test_prefix(mx, sym):
+    with mx.name.Prefix("pre_"):
+        y, z = sym.exp(sym.Variable("x")), sym.exp(sym.Variable("x"), name="n")
+    assert (y.name, z.name) == ("pre_exp0", "pre_n")
+
+
+def test_composing(sym):
+    f = sym.exp(sym.Variable("a"), name="f")
+    g = f(a=sym.Variable("b") * 2)
+    assert (f.list_arguments(), g.list_arguments()) == (["a"], ["b"])
+
+
+def test_json_there_and_back(net, sym, tmp_path):
+    again = sym.load_json(net.tojson())
+    assert json.loads(again.tojson()) == json.loads(net.tojson())
+    net.save(str(tmp_path / "net.json"))
+    assert sym.load(str(tmp_path / "net.json")).list_arguments() == net.list_arguments()
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert twin.list_arguments() == net.list_arguments()
+
+
+def test_json_is_mxnets(net):
+    graph = json.loads(net.tojson())
+    assert [node["op"] for node in graph["nodes"]] == [
+        "null", "null", "null", "FullyConnected", "Activation", "null", "SoftmaxOutput",
+    ]  # fmt: skip
+    assert graph["arg_nodes"] == [0, 1, 2, 5] and graph["heads"] == [[6, 0, 0]]
+    assert graph["node_row_ptr"] == [0, 1, 2, 3, 4, 5, 6, 7]
+    assert graph["attrs"] == {"mxnet_version": ["int", 10901]}
+    assert graph["nodes"][3]["attrs"] == {"num_hidden": "4"}
+
+
+def test_truth(sym):
+    with pytest.raises(Exception, match="(?i)symbol"):
+        bool(sym.Variable("x") == sym.Variable("x"))
+
+
+@pytest.mark.engine("torch")  # MXNet reads past its arrays, or ends the process
+@pytest.mark.parametrize(
+    "change, told",
+    [
+        (lambda g: g.pop("nodes"), "no list of nodes"),
+        (lambda g: g.update(heads=[]), "the heads are"),
+        (lambda g: g["heads"][0].__setitem__(0, 99), "a head: an input is of node 99"),
+        (lambda g: g["nodes"][3].update(op="__import__"), r"\('fc'\): there is no operator"),
+        (lambda g: g["nodes"][3]["attrs"].update(num_hidden="os"), "num_hidden is 'os'"),
+        (lambda g: g["nodes"][3]["inputs"][0].__setitem__(0, 6), "expected one of the 3 before"),
+        (lambda g: g["nodes"][3]["inputs"][0].__setitem__(1, 5), "expected one of its 1"),
+        (lambda g: g["nodes"][3].update(inputs=[["a"]]), r"expected \[node, output, 0\]"),
+        (lambda g: g["nodes"].__setitem__(0, 7), "node 0 is 7"),
+    ],
+)
+def test_files_are_untrusted(mx, net, sym, change, told):
+    graph = json.loads(net.tojson())
+    change(graph)
+    with pytest.raises(mx.MXNetError, match=told):
+        sym.load_json(json.dumps(graph))
+
+
+@pytest.mark.engine("torch")
+def test_a_deep_graph(sym):
+    x = sym.Variable("x")
+    for _ in range(5000):
+        x = x + 1
+    assert len(json.loads(x.tojson())["nodes"]) == 5001
+    assert x.infer_shape(x=(2,))[1] == [(2,)]

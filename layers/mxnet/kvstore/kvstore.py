@@ -45,12 +45,12 @@ def total(columns: list[list[NDArray]]) -> list[NDArray]:
     """Sums over contexts, given the arrays of each: new ones, on the first context."""
     first, *others = columns
     device = first[0]._tensor.device
-    sums = [a._tensor for a in first]
-    for k, arrays in enumerate(others):
-        add = torch._foreach_add_ if k else torch._foreach_add
-        sums = add(sums, [a._tensor.to(device) for a in arrays]) or sums
-    sums = sums if others else [t.clone() for t in sums]
-    return [NDArray(t.detach(), a._context) for t, a in zip(sums, first)]
+    sums = [a._tensor.detach() for a in first]
+    for arrays in others:
+        sums = torch._foreach_add(sums, [a._tensor.detach().to(device) for a in arrays])
+    if not others:
+        sums = [t.clone() for t in sums]
+    return [NDArray(t, a._context) for t, a in zip(sums, first)]
 
 
 def spread(values: list[NDArray], columns: list[list[NDArray]]) -> None:

@@ -15,10 +15,10 @@ from ..base import ShapeError
 
 def is_everything(key: Any) -> bool:
     """Whether a key names the whole array, as in x[:], x[...] and x[()]."""
-    if isinstance(key, tuple):
-        return not key or (len(key) == 1 and is_everything(key[0]))
     if isinstance(key, slice):  # compared with `is`: its ends may be arrays
         return key.start is None and key.stop is None and key.step is None
+    if isinstance(key, tuple):
+        return not key or (len(key) == 1 and is_everything(key[0]))
     return key is Ellipsis
 
 
@@ -26,28 +26,37 @@ def is_basic(key: Any) -> bool:
     """Whether a key has only ints, slices, None and Ellipsis."""
     if isinstance(key, tuple):
         return all(map(is_basic, key))
-    return key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer))
+    return isinstance(key, (int, slice, np.integer)) or key is None or key is Ellipsis
+
+
+def _is_pytorchs(key: Any) -> bool:
+    """Whether PyTorch means the same by a key; not so bools, arrays and negative steps."""
+    kind = type(key)
+    if kind is tuple:
+        return all(map(_is_pytorchs, key)) and sum([part is Ellipsis for part in key]) < 2
+    if kind is slice:
+        return key.step is None or (type(key.step) is int and key.step > 0)
+    return kind is int or key is None or key is Ellipsis
 
 
 def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:
     """The elements, and whether they are a view: contiguous basic slices are, as in MXNet."""
-    if type(key) is slice and key.step is None and tensor.dim():
-        return tensor[key], True  # the two commonest keys
-    if type(key) is int and tensor.dim() > 1 and -tensor.shape[0] <= key < tensor.shape[0]:
-        return tensor[key], True
-    parts, backward = _resolve(tensor, key)
-    source = tensor.flip(backward) if backward else tensor
-    result = source[parts]
+    if _is_pytorchs(key):
+        result, copied = tensor[key], False
+    else:
+        parts, backward = _resolve(tensor, key)
+        result = (tensor.flip(backward) if backward else tensor)[parts]
+        copied = bool(backward) or _advanced(parts)
     if not result.dim():
-        result = result.reshape(1)
-    if backward or _advanced(parts):
-        return result, False
-    return (result, True) if result.is_contiguous() else (result.contiguous(), False)
+        result = result.view(1)
+    if copied or result.is_contiguous():
+        return result, not copied
+    return result.contiguous(), False
 
 
 def put(tensor: torch.Tensor, key: Any, value: torch.Tensor | float) -> None:
     """Write a value, broadcast to the elements that the key names."""
-    parts, backward = _resolve(tensor, key)
+    parts, backward = (key, None) if _is_pytorchs(key) else _resolve(tensor, key)
     try:
         if backward:
             places = torch.arange(tensor.numel(), device=tensor.device).view(tensor.shape)
@@ -56,7 +65,7 @@ def put(tensor: torch.Tensor, key: Any, value: torch.Tensor | float) -> None:
         else:
             tensor[parts] = value
     except RuntimeError:
-        if not isinstance(value, torch.Tensor):  # a number beyond float16's range
+        if not isinstance(value, torch.Tensor):  # a number beyond the range is inf
             return put(tensor, key, torch.tensor(value).to(tensor))
         shape = tuple(tensor[parts].shape)
         raise ShapeError(
@@ -69,7 +78,7 @@ def _resolve(tensor: torch.Tensor, key: Any) -> tuple[tuple, list[int]]:
     parts = [_part(part) for part in (key if isinstance(key, tuple) else (key,))]
     used = sum(p.dim() if _is_mask(p) else 1 for p in parts if p is not None and p is not Ellipsis)
     if used > tensor.dim():
-        raise IndexError(f"{used} indices for an array of shape {tuple(tensor.shape)}")
+        raise IndexError(f"too many indices, {used}, for an array of shape {tuple(tensor.shape)}")
     dots = [i for i, part in enumerate(parts) if part is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index has more than one '...'")

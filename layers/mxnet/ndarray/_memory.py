@@ -132,10 +132,14 @@ class Memory:
 
 def recorded(function, *args):
     """Run a function of tensors with PyTorch's grad mode as recording is."""
-    if torch.is_grad_enabled() is autograd.state.recording:
+    recording = autograd.state.recording
+    if torch.is_grad_enabled() is recording:
         return function(*args)
-    with torch.set_grad_enabled(autograd.state.recording):
+    autograd._set_grad_enabled(recording)
+    try:
         return function(*args)
+    finally:
+        autograd._set_grad_enabled(not recording)
 
 
 def copied(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:

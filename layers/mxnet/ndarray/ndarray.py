@@ -278,11 +278,14 @@ class NDArray(Memory, Methods):
     # Indexing
 
     def __getitem__(self, key) -> NDArray:
-        if key is not Ellipsis and _index.is_everything(key):
+        if type(key) is not int and key is not Ellipsis and _index.is_everything(key):
             return self
         if _index.is_basic(key):
             self._share()
-        result, is_view = recorded(_index.get, self._present(), key)
+        if self._tensor.requires_grad:
+            result, is_view = recorded(_index.get, self._present(), key)
+        else:
+            result, is_view = _index.get(self._tensor, key)
         return self._view(result) if is_view else NDArray(result, self._context)
 
     def _view(self, tensor: torch.Tensor) -> NDArray:

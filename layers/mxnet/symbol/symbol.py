@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _dtype, attribute
 from ..base import ArgumentError, MXNetError, UnsupportedError
+from ..context import current_context
 from . import _infer, _json
 from ._node import HIDDEN, Entry, Node, copied, kept, ordered, states
 
@@ -202,6 +203,36 @@ class Symbol(Methods):
         arguments = [found.get((n, 0)) for n in nodes if n.op is None and id(n) not in updated]
         auxiliary = [found.get((n, 0)) for n in nodes if n.op is None and id(n) in updated]
         return arguments, [found.get(entry) for entry in self._entries], auxiliary
+
+    # Computing
+
+    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, **_):
+        """An `Executor` on given arrays.
+
+        Parameters
+        ----------
+        ctx : Context
+        args, args_grad, aux_states : dict of str to NDArray, or list
+            Values of the arguments, arrays for their gradients, and the states; in the order of
+            the graph where they are lists.
+        grad_req : str, or dict or list of them
+            'write', 'add' or 'null', for all arguments or for each.
+        """
+        from ..executor import bind
+
+        return bind(self, ctx, args, args_grad, grad_req, aux_states)
+
+    def simple_bind(self, ctx, grad_req="write", type_dict=None, **kwargs):
+        """An `Executor` on new arrays of zeros; `kwargs` tell shapes of arguments."""
+        from ..executor import simple_bind
+
+        shapes = {k: v for k, v in kwargs.items() if k not in ("group2ctx", "shared_exec")}
+        return simple_bind(self, ctx, grad_req, type_dict, **shapes)
+
+    def eval(self, ctx=None, **kwargs):
+        """The outputs for given values of all variables, a list of NDArrays."""
+        states = {n: kwargs.pop(n) for n in self.list_auxiliary_states() if n in kwargs}
+        return self.bind(ctx or current_context(), kwargs, aux_states=states).forward()
 
     # Files
 

@@ -1,0 +1,245 @@
+"""Executor: a Symbol bound to arrays, run forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+
+from . import autograd
+
+from .base import ArgumentError, RecordingError, ShapeError
+from .context import Context
+from .ndarray import NDArray, zeros
+from .symbol._program import Program
+
+__all__ = ["Executor"]
+
+
+class Executor:
+    """A graph with the arrays for its arguments, gradients and states; made by `Symbol.bind`.
+
+    Attributes
+    ----------
+    arg_dict, grad_dict, aux_dict, output_dict : dict of str to NDArray
+        By name; a gradient that is not asked for is None.
+    arg_arrays, grad_arrays, aux_arrays, outputs : list of NDArray
+        The same in the order of the graph.
+    """
+
+    def __init__(
+        self,
+        symbol,
+        ctx: Context,
+        args: dict[str, NDArray],
+        args_grad: dict[str, NDArray | None],
+        grad_req: dict[str, str],
+        aux_states: dict[str, NDArray],
+    ):
+        self._symbol, self._ctx = symbol, ctx
+        self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
+        self._grad_req = grad_req
+        self._program = Program(symbol._entries)
+        self._monitor: tuple[Callable, bool] | None = None
+        self._leaves: dict[str, torch.Tensor] = {}
+        self.outputs: list[NDArray] = []
+
+    @property
+    def arg_arrays(self) -> list[NDArray]:
+        return list(self.arg_dict.values())
+
+    @property
+    def grad_arrays(self) -> list[NDArray | None]:
+        return list(self.grad_dict.values())
+
+    @property
+    def aux_arrays(self) -> list[NDArray]:
+        return list(self.aux_dict.values())
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        return dict(zip(self._symbol.list_outputs(), self.outputs))
+
+    def forward(self, is_train: bool = False, **kwargs) -> list[NDArray]:
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+            Train, and remember what is computed for `backward`.
+        **kwargs : NDArray
+            New values for arguments, copied into their arrays.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            There is no such argument, or its shape is another.
+        """
+        for name, value in kwargs.items():
+            self._assign(self.arg_dict, name, value)
+        self._leaves = {}
+        tensors = [self._tensor(name, is_train) for name in self._program.inputs]
+        with autograd._Scope(is_train, is_train):
+            results = self._program(tensors, self._ctx)
+        self.outputs = [NDArray(y.detach(), self._ctx) for y in results]
+        self._recorded = results
+        if self._monitor:
+            self._show(tensors)
+        return self.outputs
+
+    def _tensor(self, name: str, is_train: bool) -> torch.Tensor:
+        if name in self.aux_dict:
+            return self.aux_dict[name]._writable()
+        tensor = self.arg_dict[name]._tensor.detach()
+        if is_train and self._grad_req.get(name, "null") != "null" and tensor.is_floating_point():
+            tensor = self._leaves[name] = tensor.requires_grad_()
+        return tensor
+
+    def backward(self, out_grads=None, is_train: bool = True) -> None:
+        """Compute the gradients of the arguments, as `grad_req` says.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray, optional
+            Gradients of the outputs; a loss needs none.
+
+        Raises
+        ------
+        RecordingError
+            `forward(is_train=True)` was not called before.
+        """
+        if not self._leaves:
+            if all(grad is None for grad in self.grad_dict.values()):
+                return
+            raise RecordingError("backward: nothing is recorded\n  expected forward(is_train=True)")
+        given = [out_grads] if isinstance(out_grads, NDArray) else out_grads
+        pairs = [
+            (y, torch.ones_like(y) if given is None else given[i]._tensor)
+            for i, y in enumerate(self._recorded)
+            if y.requires_grad
+        ]
+        with autograd._Scope(None, is_train):
+            gradients = torch.autograd.grad(
+                [y for y, _ in pairs],
+                list(self._leaves.values()),
+                [dy for _, dy in pairs],
+                retain_graph=True,
+                allow_unused=True,
+            )
+        for (name, leaf), gradient in zip(self._leaves.items(), gradients):
+            value = torch.zeros_like(leaf) if gradient is None else gradient
+            target = self.grad_dict[name]
+            if self._grad_req[name] == "add":
+                target._writable().add_(value)
+            else:
+                target._replace(value, lent=True)
+
+    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False) -> None:
+        """Copy values into the arrays of arguments and states, by name."""
+        for arrays, values in ((self.arg_dict, arg_params), (self.aux_dict, aux_params or {})):
+            for name, value in values.items():
+                if name in arrays:
+                    self._assign(arrays, name, value)
+                elif not allow_extra_params:
+                    raise ValueError(f"copy_params_from: there is no {name!r}\n  of {list(arrays)}")
+
+    def _assign(self, arrays: dict[str, NDArray], name: str, value: NDArray) -> None:
+        if name not in arrays:
+            raise ArgumentError(f"Executor: there is no {name!r}\n  expected of {list(arrays)}")
+        if value.shape != arrays[name].shape:
+            raise ShapeError(
+                f"Executor: {name} is {value.shape}\n  expected {arrays[name].shape}; reshape() "
+                "makes an executor for other shapes"
+            )
+        arrays[name][:] = value
+
+    def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs) -> Executor:
+        """An executor for other shapes; arrays whose shapes stay are shared."""
+        shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        if shapes is None:
+            raise ShapeError(f"reshape: {kwargs} do not suffice to tell all shapes")
+
+        def kept(arrays: dict, shapes: list) -> dict:
+            return {
+                n: a if a is None or a.shape == tuple(shape) else zeros(shape, a.context, a.dtype)
+                for (n, a), shape in zip(arrays.items(), shapes)
+            }
+
+        return Executor(
+            self._symbol,
+            self._ctx,
+            kept(self.arg_dict, shapes),
+            kept(self.grad_dict, shapes),
+            self._grad_req,
+            kept(self.aux_dict, aux_shapes),
+        )
+
+    def set_monitor_callback(self, callback: Callable, monitor_all: bool = False) -> None:
+        """Have ``callback(name, array)`` called for the outputs of all nodes after a forward."""
+        self._monitor = callback, monitor_all
+
+    def _show(self, tensors: list[torch.Tensor]) -> None:
+        callback, everything = self._monitor
+        internals = self._symbol.get_internals()
+        program = Program(internals._entries)
+        by_name = dict(zip(self._program.inputs, tensors))
+        with autograd.pause(train_mode=False):
+            values = program([by_name[n] for n in program.inputs], self._ctx)
+        for (node, _), name, value in zip(internals._entries, internals.list_outputs(), values):
+            if everything or node.op is not None:
+                callback(name, NDArray(value, self._ctx))
+
+    def debug_str(self) -> str:
+        """The graph, a line a node."""
+        return self._symbol.debug_str()
+
+
+def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None) -> Executor:
+    """An executor of a Symbol on given arrays, by name or in order; see `Symbol.bind`."""
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    args = _by_name("args", args, names)
+    gradients = _by_name("args_grad", args_grad or {}, names, partial=True)
+    requests = _by_name("grad_req", grad_req, names, partial=True)
+    auxiliary = _by_name("aux_states", aux_states or {}, states)
+    requests = {
+        n: requests.get(n, "null") if gradients.get(n) is not None else "null" for n in names
+    }
+    return Executor(symbol, ctx, args, {n: gradients.get(n) for n in names}, requests, auxiliary)
+
+
+def _by_name(what: str, given, names: list[str], partial: bool = False) -> dict:
+    if isinstance(given, str):
+        return dict.fromkeys(names, given)
+    if not isinstance(given, dict):
+        if len(given) != len(names):
+            raise ValueError(f"bind: {len(given)} {what}\n  expected {len(names)}: {names}")
+        given = dict(zip(names, given))
+    missing = [n for n in names if n not in given]
+    if missing and not partial:
+        raise ValueError(f"bind: {missing[0]!r} is missing in {what}\n  expected {names}")
+    return {n: given[n] for n in names if n in given}
+
+
+def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Executor:
+    """An executor of a Symbol on arrays of zeros, of the shapes that are told."""
+    found = symbol.infer_shape(**shapes)
+    if found[0] is None:
+        raise ShapeError(
+            f"simple_bind: {shapes} do not suffice to tell the shapes of {symbol.list_arguments()}"
+        )
+    dtypes = symbol.infer_type(**(type_dict or {}))
+    names = symbol.list_arguments()
+    requests = _by_name("grad_req", grad_req, names, partial=True)
+
+    def made(names: list[str], shapes: list, dtypes: list) -> dict[str, NDArray]:
+        return {n: zeros(s, ctx, t) for n, s, t in zip(names, shapes, dtypes)}
+
+    gradients = made(names, found[0], dtypes[0])
+    return Executor(
+        symbol,
+        ctx,
+        made(names, found[0], dtypes[0]),
+        {n: g if requests.get(n, "null") != "null" else None for n, g in gradients.items()},
+        {n: requests.get(n, "null") for n in names},
+        made(symbol.list_auxiliary_states(), found[2], dtypes[2]),
+    )

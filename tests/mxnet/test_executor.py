@@ -1,0 +1,122 @@
+"""A Symbol bound to arrays: forward, backward, the requests for gradients."""
+
+import numpy as np
+import pytest
+
+
+def values(arrays):
+    return {n: None if a is None else a.asnumpy().tolist() for n, a in arrays.items()}
+
+
+@pytest.fixture
+def product(mx):
+    return mx.sym.Variable("x") * mx.sym.Variable("w")
+
+
+@pytest.fixture
+def bound(mx, product):
+    def bound(grad_req="write", **options):
+        x, w = mx.nd.array([1, 2]), mx.nd.array([3, 4])
+        gradients = [mx.nd.zeros(2), mx.nd.zeros(2)]
+        return product.bind(mx.cpu(), [x, w], gradients, grad_req, **options)
+
+    return bound
+
+
+def test_forward_and_backward(mx, bound):
+    executor = bound()
+    (y,) = executor.forward(is_train=True)
+    executor.backward(mx.nd.array([1, 10]))
+    assert y.asnumpy().tolist() == [3, 8]
+    assert values(executor.grad_dict) == {"x": [3, 40], "w": [1, 20]}
+    assert [a.asnumpy().tolist() for a in executor.arg_arrays] == [[1, 2], [3, 4]]
+    (name,) = executor.output_dict
+    assert name.endswith("_output") and executor.output_dict[name].asnumpy().tolist() == [3, 8]
+
+
+def test_requests(mx, bound):
+    executor = bound({"x": "add", "w": "null"})
+    for _ in range(2):
+        executor.forward(is_train=True)
+        executor.backward([mx.nd.ones(2)])
+    assert executor.grad_dict["x"].asnumpy().tolist() == [6, 8]
+    assert executor.grad_dict["w"].asnumpy().tolist() == [0, 0]
+
+
+def test_new_values(mx, bound):
+    executor = bound()
+    assert executor.forward(x=mx.nd.array([5, 5]))[0].asnumpy().tolist() == [15, 20]
+    assert executor.arg_dict["x"].asnumpy().tolist() == [5, 5]
+    with pytest.raises(TypeError, match="z"):
+        executor.forward(z=mx.nd.array([5, 5]))
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        executor.forward(x=mx.nd.array([5, 5, 5]))
+
+
+def test_a_loss_needs_no_head_gradient(mx):
+    net = mx.sym.SoftmaxOutput(mx.sym.Variable("x"), name="softmax")
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    executor.forward(is_train=True, softmax_label=mx.nd.array([0, 2]))
+    executor.backward()
+    third = 1 / 3
+    expected = [[third - 1, third, third], [third, third, third - 1]]
+    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), expected, rtol=1e-5)
+
+
+def test_simple_bind(mx):
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="fc")
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    shapes = {n: a.shape for n, a in executor.arg_dict.items()}
+    assert shapes == {"x": (2, 3), "fc_weight": (4, 3), "fc_bias": (4,)}
+    assert executor.grad_dict["fc_weight"].shape == (4, 3)
+    assert executor.forward()[0].shape == (2, 4)
+    executor = net.simple_bind(mx.cpu(), grad_req="null", x=(2, 3))
+    assert values(executor.grad_dict) == {"x": None, "fc_weight": None, "fc_bias": None}
+
+
+@pytest.mark.engine("torch")  # MXNet leaves them, unless what BatchNorm gave is used again
+def test_states(mx):
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", momentum=0.5)
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    executor.forward(is_train=True, x=mx.nd.array([[1, 2, 3], [3, 4, 5]]))
+    assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [1, 1.5, 2]
+    assert [n for n in executor.aux_dict] == ["bn_moving_mean", "bn_moving_var"]
+
+
+def test_parameters(mx, bound):
+    executor = bound()
+    executor.copy_params_from({"w": mx.nd.array([7, 8])})
+    assert executor.forward()[0].asnumpy().tolist() == [7, 16]
+    with pytest.raises(ValueError, match="q"):
+        executor.copy_params_from({"q": mx.nd.array([7, 8])})
+    executor.copy_params_from({"q": mx.nd.array([7, 8])}, allow_extra_params=True)
+
+
+def test_reshape(mx, bound):
+    smaller = bound().reshape(x=(1,), w=(1,))
+    assert smaller.forward(x=mx.nd.array([2]), w=mx.nd.array([5]))[0].asnumpy().tolist() == [10]
+
+
+def test_eval(mx, product):
+    (y,) = product.eval(x=mx.nd.array([1, 2]), w=mx.nd.array([3, 4]))
+    assert y.asnumpy().tolist() == [3, 8]
+
+
+def test_what_is_missing(mx, product):
+    with pytest.raises(ValueError, match="w"):
+        product.bind(mx.cpu(), {"x": mx.nd.array([1, 2])})
+
+
+@pytest.mark.engine("torch")
+def test_monitor(mx, product):
+    seen = {}
+    executor = (product + 1).bind(mx.cpu(), [mx.nd.array([1, 2]), mx.nd.array([3, 4])])
+    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy().tolist()}))
+    executor.forward()
+    assert list(seen.values()) == [[3, 8], [4, 9]]
+
+
+@pytest.mark.engine("torch")  # MXNet goes on with what the last forward left
+def test_backward_without_forward(bound):
+    with pytest.raises(RuntimeError, match=r"expected forward\(is_train=True\)"):
+        bound().backward()

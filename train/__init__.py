@@ -1,0 +1,13 @@
+"""Train a multi-layer perceptron of this library's layers: ``python -m train --help``."""
+
+from __future__ import annotations
+
+__all__ = ["Diverged", "Refused"]
+
+
+class Refused(Exception):
+    """What was asked for cannot be done. The message is one line that says why."""
+
+
+class Diverged(Exception):
+    """The loss is no longer finite. The message is one line that says since when."""

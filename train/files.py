@@ -1,0 +1,141 @@
+"""Files of arrays: idx, in which MNIST is published, and NumPy's npz.
+
+A file is data from elsewhere: nothing in it is run, and no length in it is believed before it was
+held against the bytes that are there.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import Refused
+
+__all__ = ["read_idx", "read_npz"]
+
+RATIO = 1032  # deflate makes no more bytes out of one: https://zlib.net/zlib_tech.html
+DAMAGE = (
+    OSError,
+    EOFError,
+    RuntimeError,
+    SyntaxError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+READ_HEADER = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+@contextmanager
+def reading(what: Any) -> Iterator[None]:
+    """What goes wrong while a file is read, as one line."""
+    try:
+        yield
+    except DAMAGE as error:
+        reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
+        raise Refused(f"{what} cannot be read: {' '.join(reason.split())}") from error
+
+
+def read_idx(path: Path, axes: int) -> np.ndarray:
+    """The bytes in an idx file, or in one with ``.gz`` after its name, as an array.
+
+    Two zero bytes; the type, which is 8 for unsigned bytes; the number of axes; their sizes, in
+    4 bytes each, the most significant first; the values.
+
+    Raises
+    ------
+    Refused
+        There is no such file, or it is not as its header says.
+    """
+    packed = path.with_name(f"{path.name}.gz")
+    with reading(path):
+        found = next((p for p in (path, packed) if p.is_file()), None)
+        if found is None:
+            raise Refused(f"there is no {path}, nor {packed.name}")
+    with reading(found), (gzip.open if found == packed else open)(found, "rb") as file:
+        most = found.stat().st_size * (RATIO if found == packed else 1)
+        return idx(file, most, found, axes)
+
+
+def idx(file: Any, most: int, path: Path, axes: int) -> np.ndarray:
+    expected = bytes([0, 0, 8, axes])
+    header = file.read(4 + 4 * axes)
+    if header[:4] != expected:
+        raise Refused(
+            f"{path} begins with {header[:4].hex() or 'nothing'}; expected {expected.hex()}, "
+            f"for unsigned bytes with {axes} axes"
+        )
+    if len(header) < 4 + 4 * axes:
+        raise Refused(f"{path} ends within its header")
+    shape = struct.unpack(f">{axes}I", header[4:])
+    size = math.prod(shape)
+    if size > most:
+        raise Refused(f"{path} says that it is {shape}; it is too short for that")
+    values = file.read(size + 1)  # one more, to see whether it ends there
+    if len(values) != size:
+        raise Refused(
+            f"{path} says that it is {shape}, {size} bytes; it has "
+            + ("more" if len(values) > size else str(len(values)))
+        )
+    return np.frombuffer(values, np.uint8).reshape(shape)
+
+
+def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.ndarray]:
+    """Arrays of numbers in an npz file, by the first choice of names that it has.
+
+    Raises
+    ------
+    Refused
+        There is no such file, it has none of the choices, or an array is damaged or not of numbers.
+    """
+    with reading("it"):
+        if not path.is_file():
+            raise Refused("there is no such file")
+        with zipfile.ZipFile(path) as archive:
+            there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            for names in choices:
+                if there.keys() >= {*names}:
+                    most = path.stat().st_size * RATIO
+                    return {name: npy(archive, there[name], most) for name in names}
+    expected = ", or ".join(" and ".join(names) for names in choices)
+    found = ", ".join([repr(name) for name in there][:9])
+    raise Refused(f"it has {found or 'no arrays'}; expected {expected}")
+
+
+def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarray:
+    name = info.filename
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Refused(f"{name} is packed in a way that NumPy does not use")
+    if info.file_size > most:
+        raise Refused(
+            f"{name} says that it has {info.file_size} bytes; the file is too short for that"
+        )
+    with archive.open(info) as file:
+        version = np.lib.format.read_magic(file)
+        if version not in READ_HEADER:
+            raise Refused(f"{name} has format {version}; expected an array of numbers")
+        shape, _, dtype = READ_HEADER[version](file)
+        if dtype.kind not in "biuf":
+            raise Refused(f"{name} has dtype {dtype}; expected numbers")
+        size, there = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
+        if size != there:
+            raise Refused(
+                f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {there}"
+            )
+    with archive.open(info) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)

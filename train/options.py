@@ -1,0 +1,174 @@
+"""The command line: options, what they may be, and the help."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import Refused
+
+__all__ = ["OPTIMIZERS", "parse"]
+
+# What each optimizer is given; --lr replaces the learning rate.
+OPTIMIZERS: dict[str, dict[str, float]] = {
+    "adam": {"learning_rate": 0.005},
+    "sgd": {"learning_rate": 0.3, "momentum": 0.9},
+}
+
+DESCRIPTION = """\
+Train a multi-layer perceptron to tell classes apart, by default handwritten digits:
+layers x Wᵀ + b with sigmoids between them, and the cross entropy of softmax as the loss."""
+
+EXAMPLES = """\
+examples:
+  python -m train                                     the digits of scikit-learn, in seconds
+  python -m train --data mnist:~/mnist --hidden 512   60,000 digits, from the published files
+  python -m train --data flowers.npz --out build/flowers
+  python -m train --optimizer sgd --lr 0.1 --epochs 50 --seed 7
+  python -m train --ctx gpu:0,gpu:1                   half of each batch on each GPU
+
+data:
+  digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
+  mnist[:FOLDER]           train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k,
+  fashion-mnist[:FOLDER]   with .gz or without; FOLDER is ~/.mxnet/datasets/NAME if not given
+  FILE.npz                 x (samples, ...) and y (samples,), of which a fifth is held out; or
+                           x_train, y_train, x_test, y_test. y has class numbers: 0, 1, 2, ...
+
+The held-out samples are the same for every seed, and no training step sees them.
+
+files in --out:
+  history.csv    loss and accuracy of every epoch; the same seed gives the same file
+  curves.png     the same as a picture
+  model.params   the parameters after the last epoch, for net.load_parameters
+  config.json    how to do it again: options, engine, versions, scaling of the data, result
+
+exit status:
+  0  trained   2  cannot be done as asked   3  the loss is no longer finite   130  interrupted"""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises what it would print, in one line and without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(message.removeprefix("argument "))
+
+
+def parse(argv: list[str] | None = None) -> argparse.Namespace:
+    """The options as a namespace.
+
+    Raises
+    ------
+    Refused
+        One is unknown, or is not what it may be.
+    """
+    options = parser().parse_args(argv)
+    if options.lr is None:
+        options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
+    return options
+
+
+def parser() -> argparse.ArgumentParser:
+    made = Parser(
+        prog="python -m train",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    add = made.add_argument_group("what to learn").add_argument
+    add("--data", default="digits", metavar="DATA", help="see below (digits)")
+    add(
+        "--hidden",
+        type=sizes,
+        default=[256, 128],
+        metavar="N,N",
+        help="units of the hidden layers (256,128)",
+    )
+
+    add = made.add_argument_group("how").add_argument
+    add("--epochs", type=whole(1), default=30, metavar="N", help="passes over the data (30)")
+    add("--batch-size", type=whole(1), default=64, metavar="N", help="samples in a step (64)")
+    lr = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
+    add(
+        "--optimizer",
+        type=optimizer,
+        default="adam",
+        metavar="NAME",
+        help="adam, or sgd with momentum (adam)",
+    )
+    add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr})")
+    add("--seed", type=whole(0), default=0, metavar="N", help="of initialization and order (0)")
+
+    add = made.add_argument_group("where").add_argument
+    add(
+        "--ctx",
+        type=contexts,
+        default="cpu",
+        metavar="CTX",
+        help="cpu, gpu, gpu:1, or several: gpu:0,gpu:1 (cpu)",
+    )
+    add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    add(
+        "--out",
+        type=folder,
+        default="build/train",
+        metavar="FOLDER",
+        help="folder of the results (build/train)",
+    )
+    add("-h", "--help", action="help", help="show this and leave")
+    return made
+
+
+def whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+        if value is None or not least <= value < 2**31:
+            raise wrong(text, f"a whole number from {least}")
+        return value
+
+    return read
+
+
+def rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise wrong(text, "a number above 0, such as 0.01")
+    return value
+
+
+def sizes(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(re.fullmatch(r"\s*0*[1-9]\d{0,6}\s*", part) for part in parts):
+        raise wrong(text, "sizes of layers, such as 128 or 128,64")
+    return [int(part) for part in parts]
+
+
+def optimizer(text: str) -> str:
+    if text not in OPTIMIZERS:
+        raise wrong(text, " or ".join(OPTIMIZERS))
+    return text
+
+
+def contexts(text: str) -> list[tuple[str, int]]:
+    found = [re.fullmatch(r"(cpu|gpu)(?::(\d{1,4}))?", part.strip()) for part in text.split(",")]
+    named = [(match[1], int(match[2] or 0)) for match in found if match]
+    if len(named) < len(found) or len({*named}) < len(named):
+        raise wrong(text, "contexts, each once, such as cpu, gpu or gpu:0,gpu:1")
+    return named
+
+
+def folder(text: str) -> Path:
+    return Path(os.path.expanduser(text))
+
+
+def wrong(text: Any, expected: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")

@@ -1,0 +1,74 @@
+"""What one sees while it trains, and how one stops it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+from tqdm import tqdm
+
+from .loop import Epoch, Meter
+
+__all__ = ["Progress"]
+
+PERIOD = 0.1  # seconds; to read the loss is to wait for the device
+
+
+class Progress:
+    """A bar with loss, accuracy and samples a second, where there is a terminal to show it.
+
+    Inside its `with` statement Ctrl-C takes effect at the end of a step. During one it may come
+    while MXNet is calling an operator's Python code, and would be lost there. A second one does
+    not wait.
+    """
+
+    def __init__(self, samples: int, epochs: int):
+        self.samples, self.epochs = samples, epochs
+        self.held_out, self.due, self.interrupted = "", 0.0, False
+        self.bar = tqdm(
+            desc=f"epoch 1/{epochs}",
+            total=samples * epochs,
+            unit=" samples",
+            unit_scale=True,
+            disable=None,
+            mininterval=0,
+            dynamic_ncols=True,
+            bar_format="{desc} |{bar}| {rate_fmt}{postfix}",
+        )
+
+    def step(self, epoch: int, meter: Meter) -> None:
+        """After a step: show how far it is, unless that was done a moment ago."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        if time.monotonic() >= self.due:
+            loss, accuracy = meter.read()
+            self.show(epoch, meter.samples, loss, accuracy)
+
+    def epoch(self, done: Epoch) -> None:
+        """After an epoch: show what it came to."""
+        self.held_out = f", held out {done.held_out_accuracy:.1%}"
+        self.show(done.epoch, self.samples, done.loss, done.accuracy)
+
+    def show(self, epoch: int, samples: int, loss: float, accuracy: float) -> None:
+        self.bar.set_description_str(f"epoch {epoch}/{self.epochs}", refresh=False)
+        text = f"loss {loss:.4f}, accuracy {accuracy:.1%}{self.held_out}"
+        self.bar.set_postfix_str(text, refresh=False)
+        self.bar.update((epoch - 1) * self.samples + samples - self.bar.n)
+        self.due = time.monotonic() + PERIOD
+
+    def interrupt(self, *_) -> None:
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self.interrupted = True
+
+    def __enter__(self) -> Progress:
+        self.main = threading.current_thread() is threading.main_thread()  # others get no signals
+        if self.main:
+            self.before = signal.signal(signal.SIGINT, self.interrupt)
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.main:
+            signal.signal(signal.SIGINT, self.before)
+        self.bar.close()

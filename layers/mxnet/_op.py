@@ -178,9 +178,19 @@ class Op:
         if index >= len(self.attributes):
             raise ArgumentError(
                 f"{self.name}: {index + 1 + len(self.inputs)} arguments are too many, "
-                f"the last is {value!r}\n  expected {self.name}{self.signature}"
+                f"the last is {value!r}\n  expected {self.form}"
             )
         return self.parse(self.attribute_names[index], value)
+
+    @property
+    def form(self) -> str:
+        """How it is called, for a message: ``sum(data, axis=None, keepdims=False)``."""
+        shown = []
+        for p in self.signature.parameters.values():
+            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            default = "" if p.default is p.empty else f"={p.default!r}".replace("=torch.", "=")
+            shown += [] if p.name in SUPPLIED else [star + p.name + default]
+        return f"{self.name}({', '.join(shown)})"
 
     def split(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """All inputs, in order, and all attributes of a call."""

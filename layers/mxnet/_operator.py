@@ -75,6 +75,11 @@ def owned(array: NDArray) -> torch.Tensor:
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
+def apart(outputs: tuple) -> tuple:
+    """Outputs that PyTorch may give a past: the operator that kept one would be in its own."""
+    return tuple([t.detach() for t in outputs])
+
+
 def refuse_second(gradients: tuple, name: str) -> tuple:
     """Gradients that raise when they are differentiated again, instead of giving zeros."""
     places = [i for i, g in enumerate(gradients) if g is not None]
@@ -199,7 +204,7 @@ _signature = lru_cache(maxsize=1024)(Signature)
 class _Custom(torch.autograd.Function):
     @staticmethod
     def forward(ctx, call: _Call, *tensors):
-        outputs = call.forward(tensors)
+        outputs = apart(call.forward(tensors))
         _, inputs, outs = call.signature.kept
         ctx.call, ctx.shapes = call, [(t.shape, t.dtype) for t in tensors]
         ctx.set_materialize_grads(True)
@@ -379,45 +384,67 @@ def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
 
 def call_function(function, inputs):
     """Call an `autograd.Function`: forward now, its backward when gradients are asked for."""
-    context = inputs[0]._context
-    training = state.training
-    many = []
-
-    def forward(tensors):
-        with inside(context, training):
-            y = function.forward(*[borrow(t, context) for t in tensors])
-        many.append(isinstance(y, (list, tuple)))
-        return tuple([owned(a) for a in (y if many[-1] else (y,))])
-
-    class Run(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *tensors):
-            ctx.shapes = [t.shape for t in tensors]
-            return forward(tensors)
-
-        @staticmethod
-        def backward(ctx, *out_grads):
-            name = type(function).__name__
-            with inside(context, training):
-                given = function.backward(*[borrow(g, context) for g in out_grads])
-            given = given if isinstance(given, (list, tuple)) else (given,)
-            if len(given) != len(ctx.shapes):
-                raise MXNetError(
-                    f"{name}: backward gave {len(given)} gradients\n"
-                    f"  expected {len(ctx.shapes)}, one for each input"
-                )
-            _fit(name, [f"input {i}" for i in range(len(given))], given, ctx.shapes)
-            gradients = tuple([None if g is None else g._tensor for g in given])
-            return refuse_second(gradients, name) if torch.is_grad_enabled() else gradients
-
+    call = _FunctionCall(function, inputs)
     tensors = [a._tensor for a in inputs]
     if state.recording and any(t.requires_grad for t in tensors):
         with torch.enable_grad():
-            results = Run.apply(*tensors)
+            results = _Function.apply(call, *tensors)
     else:
-        results = forward(tensors)
-    outputs = [lent(t, context) for t in results]
-    return outputs if many[-1] else outputs[0]
+        results = call.forward(tensors)
+    outputs = [lent(t, call.context) for t in results]
+    return outputs if call.many else outputs[0]
+
+
+class _Function(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, call: _FunctionCall, *tensors):
+        ctx.call, ctx.shapes = call, [t.shape for t in tensors]
+        return apart(call.forward(tensors))
+
+    @staticmethod
+    def backward(ctx, *out_grads):
+        gradients = ctx.call.backward(out_grads, ctx.shapes)
+        if torch.is_grad_enabled():
+            gradients = refuse_second(gradients, ctx.call.name)
+        return None, *gradients
+
+
+class _FunctionCall:
+    """One call of an `autograd.Function`; its class is not made anew, which would outlive it."""
+
+    def __init__(self, function, inputs):
+        self.function, self.name, self.many = function, type(function).__name__, False
+        self._are_arrays("input", inputs or [None])
+        self.context, self.training = inputs[0]._context, state.training
+
+    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+        with inside(self.context, self.training):
+            y = self.function.forward(*[borrow(t, self.context) for t in tensors])
+        self.many = isinstance(y, (list, tuple))
+        arrays = y if self.many else (y,)
+        self._are_arrays("output", arrays)
+        return tuple([owned(a) for a in arrays])
+
+    def backward(self, out_grads, shapes) -> tuple[torch.Tensor | None, ...]:
+        with inside(self.context, self.training):
+            given = self.function.backward(*[borrow(g, self.context) for g in out_grads])
+        given = given if isinstance(given, (list, tuple)) else (given,)
+        if len(given) != len(shapes):
+            raise MXNetError(
+                f"{self.name}: backward gave {len(given)} gradients\n"
+                f"  expected {len(shapes)}, one for each input"
+            )
+        self._are_arrays("gradient", [g for g in given if g is not None])
+        _fit(self.name, [f"input {i}" for i in range(len(given))], given, shapes)
+        return tuple([None if g is None else g._tensor for g in given])
+
+    def _are_arrays(self, what: str, arrays) -> None:
+        for i, array in enumerate(arrays):
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )
 
 
 def _fit(name: str, places, gradients, shapes) -> None:

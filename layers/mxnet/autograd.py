@@ -7,6 +7,7 @@ while they run; a program's own PyTorch code is left alone.
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 
@@ -135,7 +136,7 @@ class inside:
 
 
 def leave(tensor: torch.Tensor) -> None:
-    """Values leave what is recorded, for NumPy: wrong where the gradient is to be differentiated."""
+    """Values leave the record, for NumPy: wrong in a gradient that is to be differentiated."""
     if state.differentiating:
         raise RecordingError(
             "a second derivative through asnumpy(), which autograd cannot see through\n"
@@ -176,8 +177,8 @@ def mark(array, grad, req: str) -> None:
         tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
     elif req != "null":
         warnings.warn(
-            f"attach_grad on an array of {np.dtype(array.dtype)}: its gradient stays 0, only floats "
-            "are differentiated here",
+            f"attach_grad on an array of {np.dtype(array.dtype)}: its gradient stays 0, for only "
+            "floats are differentiated here",
             stacklevel=3,
         )
     array._tensor, array._leaf = tensor, leaf
@@ -298,8 +299,9 @@ def _heads(name: str, heads, head_grads) -> tuple[list, list]:
                 raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
         if not head._tensor.requires_grad:
             raise RecordingError(
-                f"{name}: the head {head.shape} was not recorded, or used no array with a gradient\n"
-                "  expected it to be computed inside autograd.record() from arrays with attach_grad()"
+                f"{name}: the head {head.shape} was not recorded, or used no array with a "
+                "gradient\n  expected it to be computed inside autograd.record() from arrays with "
+                "attach_grad()"
             )
         if gradient is not None and gradient.shape != head.shape:
             raise ArgumentError(
@@ -335,9 +337,10 @@ def _run(function, *args, **kwargs):
                 "  expected retain_graph=True at the first backward, to go back a second time"
             ) from error
         if "inplace operation" in text:
+            found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
             raise RecordingError(
-                "backward: an array was overwritten after it was used in the recorded computation\n"
-                f"  expected it to keep its value until backward; PyTorch says: {text.split(chr(10))[0]}"
+                f"backward: an array {found[1] if found else ''} was overwritten after it was used "
+                "in the recorded computation\n  expected it to keep its value until backward"
             ) from error
         if type(error) is RuntimeError and _is_the_engines(error):
             raise MXNetError(f"backward: {text}") from error

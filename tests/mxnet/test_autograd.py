@@ -70,9 +70,8 @@ def test_set_returns_what_was(autograd):
 
 def test_an_exception_leaves_the_switches(autograd):
     for scope in (autograd.record, autograd.train_mode):
-        with pytest.raises(KeyError), autograd.record(train_mode=False):
-            with scope():
-                raise KeyError
+        with pytest.raises(KeyError), autograd.record(train_mode=False), scope():
+            raise KeyError
         assert switches(autograd) == (False, False)
 
 
@@ -492,7 +491,9 @@ def test_backward_called_wrongly(autograd, nd, variable):
         autograd.backward(3)
 
 
-@pytest.mark.engine("torch")  # MXNet reads beyond a short head gradient, and aborts for another dtype
+@pytest.mark.engine(
+    "torch"
+)  # MXNet reads beyond a short head gradient, and aborts for another dtype
 def test_head_gradients_that_do_not_fit(autograd, mx, nd, variable):
     x = variable()
     with autograd.record():
@@ -933,3 +934,23 @@ assert before == (torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_
 assert (torch.ones(1, requires_grad=True) * 2).requires_grad
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.engine("torch")
+def test_a_function_is_gone_when_its_results_are(autograd, variable, product):
+    """Without the garbage collector: what it saved may be large."""
+    import gc
+    import weakref
+
+    x, y = variable(), variable()
+    function = product()
+    seen = weakref.ref(function)
+    gc.disable()
+    try:
+        with autograd.record():
+            p, s = function(x, y)
+        autograd.backward([p, s])
+        del function, p, s
+        assert seen() is None
+    finally:
+        gc.enable()

@@ -29,7 +29,12 @@ def test_equality(mx):
 
 @pytest.mark.parametrize(
     "text, kind, number",
-    [("cpu(0)", "cpu", 0), ("cpu(3)", "cpu", 3), ("gpu(1)", "gpu", 1), ("cpu_pinned(0)", "cpu_pinned", 0)],
+    [
+        ("cpu(0)", "cpu", 0),
+        ("cpu(3)", "cpu", 3),
+        ("gpu(1)", "gpu", 1),
+        ("cpu_pinned(0)", "cpu_pinned", 0),
+    ],
 )
 def test_parts(mx, text, kind, number):
     context = mx.Context(kind, number)

@@ -217,7 +217,9 @@ def test_writing_out_of_bounds(a):
         a[[0, 5]] = 1
 
 
-@pytest.mark.parametrize("key", ["x", 1.0, {}, (0, 1.5), (..., ...), slice(None, None, 0)], ids=repr)
+@pytest.mark.parametrize(
+    "key", ["x", 1.0, {}, (0, 1.5), (..., ...), slice(None, None, 0)], ids=repr
+)
 def test_no_index(a, key):
     with pytest.raises((IndexError, ValueError)):  # ValueError is MXNet's
         a[key].asnumpy()

@@ -1,4 +1,4 @@
-"""No two arrays share memory unless they are meant to, and those that are see each other's writes."""
+"""No two arrays share memory unless they are meant to; those that are see each other's writes."""
 
 import cases  # noqa: F401 - fills CASES
 import numpy as np
@@ -279,7 +279,7 @@ def test_what_is_assigned_outside_record_has_no_past(mx, nd):
 
 @pytest.mark.engine("torch")  # of MXNet's own memory nothing is known
 def test_a_custom_operator_keeps_its_own(mx, nd):
-    """What it stored on itself is not changed by writes to its outputs, or to its inputs' gradient."""
+    """What it stored is not changed by writes to its outputs, or to the gradients it gave."""
 
     class Keep(mx.autograd.Function):
         def forward(self, x):

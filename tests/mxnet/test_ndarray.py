@@ -349,7 +349,9 @@ def test_shapes_that_do_not_broadcast(mx, nd, a):
         (a + nd.ones((2, 4))).asnumpy()
 
 
-@pytest.mark.parametrize("other", [None, "x", [1], (1, 2), {}, np.ones((3, 4), "float32")], ids=repr)
+@pytest.mark.parametrize(
+    "other", [None, "x", [1], (1, 2), {}, np.ones((3, 4), "float32")], ids=repr
+)
 def test_operands_that_are_not_arrays(nd, a, other):
     for operate in OPERATORS.values():
         with pytest.raises(TypeError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 
 from .._attribute import Axis, Shape
+from .._dtype import name as dtype_name
 from .._op import Tensor, family, op, zeros
 from ..base import DTypeError, ShapeError
 
@@ -88,7 +89,8 @@ def _integral(data, scalar, is_int):
 
 def _mixed(name, lhs, rhs):
     return DTypeError(
-        f"{name}: lhs is {lhs.dtype}, rhs is {rhs.dtype}\n  expected one dtype; astype changes it"
+        f"{name}: lhs is {dtype_name(lhs.dtype)}, rhs is {dtype_name(rhs.dtype)}\n"
+        "  expected one dtype; astype changes it"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import symbol
@@ -11,42 +12,39 @@ from ..symbol import Group, Symbol
 from ..symbol._infer import shapes
 from ..symbol._program import Program
 from ._nest import _flatten, _regroup
-from .parameter import DeferredInitializationError
+from ._parameter import DeferredInitializationError, Parameter
 
 
 class Graph:
-    """The graph of a HybridBlock, for inputs that are nested as some were.
+    """A graph whose variables are inputs and parameters.
+
+    Parameters
+    ----------
+    inputs : list of Symbol
+        The variables for the inputs.
+    outputs : Symbol, or nested lists of them
+    parameters : iterable of Parameter
+        Those of the other variables' names, and maybe more.
 
     Attributes
     ----------
     inputs : list of Symbol
-        The variables for the inputs: ``data``, or ``data0``, ``data1`` and so on.
     symbol : Symbol
-        The outputs.
+        The outputs in one group.
     """
 
-    def __init__(self, block, args: tuple):
-        flat, self.format = _flatten(args, "input")
-        count = sum(a is not None for a in flat)
-        names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
-        variables = [None if a is None else symbol.var(next(names)) for a in flat]
-        self.inputs = [v for v in variables if v is not None]
-        with block.name_scope():
-            y = block.hybrid_forward(
-                symbol,
-                *_regroup(variables, self.format),
-                **{key: p.var() for key, p in block._reg_params.items()},
-            )
-        outputs, self._output_format = _flatten(y, "output")
-        self.symbol = Group(outputs)
+    def __init__(self, inputs: list[Symbol], outputs: Any, parameters: Iterable[Parameter]):
+        self.inputs = inputs
+        flat, self._format = _flatten(outputs, "output")
+        self.symbol = Group(flat)
         self.program = Program(self.symbol._entries)
-        numbers = {v.name: i for i, v in enumerate(self.inputs)}
-        parameters = {p.name: p for p in block.collect_params().values()}
+        numbers = {v.name: i for i, v in enumerate(inputs)}
+        by_name = {p.name: p for p in parameters}
         # Where each tensor of the program comes from: the number of an input, or a parameter.
-        self._sources = [numbers.get(n, parameters.get(n)) for n in self.program.inputs]
+        self._sources = [numbers[n] if n in numbers else by_name[n] for n in self.program.inputs]
 
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
-        """The outputs for inputs that were flattened, nested as `hybrid_forward` gives them."""
+        """The outputs, nested as they were given, for a list of inputs."""
         try:
             arrays = self._arrays(context, args)
         except DeferredInitializationError:
@@ -57,24 +55,44 @@ class Graph:
         states = self.program.states
         tensors = [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
         results = [NDArray(y, context) for y in self.program(tensors, context)]
-        return _regroup(results, self._output_format) if self._output_format else results[0]
+        return _regroup(results, self._format) if self._format else results[0]
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self._sources]
 
     def _finish(self, args: list[NDArray]) -> None:
         """Tell the shapes of all parameters from those of the inputs, and make them."""
-        found = shapes(self.symbol._entries, {v.name: a.shape for v, a in zip(self.inputs, args)})
+        given = {v.name: a.shape for v, a in zip(self.inputs, args)}
+        found = shapes(self.symbol._entries, given)
         told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
-        for source, name in zip(self._sources, self.program.inputs):
-            if not isinstance(source, int):
+        for name, parameter in zip(self.program.inputs, self._sources):
+            if isinstance(parameter, Parameter):
                 if name in told:
-                    source.shape = told[name]
-                source._finish_deferred_init()
+                    parameter.shape = told[name]
+                parameter._finish_deferred_init()
+
+    def named_parameters(self) -> dict[str, Parameter]:
+        """The parameters by the names in an exported file, with `arg:` or `aux:` before them."""
+        return {
+            f"{'aux' if i in self.program.states else 'arg'}:{name}": source
+            for i, (name, source) in enumerate(zip(self.program.inputs, self._sources))
+            if isinstance(source, Parameter)
+        }
 
 
-def traced(block, x: Symbol, args: tuple) -> Any:
-    """The graph of a block on Symbols: a part of the graph of the block around it."""
+def trace(block, args: tuple) -> Graph:
+    """The graph of a HybridBlock, for inputs that are nested as these are."""
+    flat, format = _flatten(args, "input")
+    count = sum(a is not None for a in flat)
+    names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
+    variables = [None if a is None else symbol.var(next(names)) for a in flat]
+    outputs = traced(block, *_regroup(variables, format))
+    inputs = [v for v in variables if v is not None]
+    return Graph(inputs, outputs, block.collect_params().values())
+
+
+def traced(block, *args) -> Any:
+    """What a block does to Symbols."""
     with block.name_scope():
         parameters = {key: p.var() for key, p in block._reg_params.items()}
-        return block.hybrid_forward(symbol, x, *args, **parameters)
+        return block.hybrid_forward(symbol, *args, **parameters)

@@ -12,7 +12,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._graph import Graph, traced
+from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._nest import BlockError, _flatten, first_context
 from ._nest import _regroup as _regroup  # programs import it from here
@@ -342,13 +342,7 @@ class HybridBlock(Block):
         self._backend_opts: dict[str, Any] = {}
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a HybridBlock a child; by default its name is its number.
-
-        Raises
-        ------
-        BlockError
-            It is something else.
-        """
+        """Make a HybridBlock a child; by default its name is its number."""
         if not isinstance(block, HybridBlock):
             raise BlockError(
                 f"{type(self).__name__}: a child is {block!r} ({type(block).__name__})\n"
@@ -429,7 +423,7 @@ class HybridBlock(Block):
     def forward(self, x, *args):
         """Call `hybrid_forward` with the parameters, on the context of the first array."""
         if isinstance(x, Symbol):
-            return traced(self, x, args)
+            return traced(self, x, *args)
         context = x._context if isinstance(x, NDArray) else first_context(x, *args)
         if self._active:
             return self._call_graph(context, x, *args)
@@ -443,7 +437,7 @@ class HybridBlock(Block):
         flat, format = _flatten(args, "input")
         graph = self._graphs.get(str(format))
         if graph is None:
-            graph = self._graphs[str(format)] = Graph(self, args)
+            graph = self._graphs[str(format)] = trace(self, args)
         return graph(context, [a for a in flat if a is not None])
 
     def _parameters(self, context, *inputs) -> dict[str, Any]:
@@ -475,24 +469,30 @@ class HybridBlock(Block):
         """Not supported: dtypes are those that the parameters were made with, or `cast` to."""
         raise UnsupportedError("infer_type: not supported\n  expected cast(dtype)")
 
-    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True):
-        """Write the graph and the parameters to files."""
-        raise UnsupportedError(
-            "export: there is no graph yet\n  expected save_parameters(), beside the code"
-        )
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Write the graph to ``path-symbol.json`` and the parameters to ``path-0000.params``.
+
+        `SymbolBlock.imports` reads them, here and in MXNet. Returns the names of the files.
+
+        Raises
+        ------
+        BlockError
+            There is no graph yet: `hybridize` and a call make it.
+        """
+        if not self._graphs:
+            raise BlockError(
+                f"export: {type(self).__name__} has no graph yet\n"
+                "  expected hybridize(), and one call with data, before it"
+            )
+        graph = next(reversed(self._graphs.values()))
+        files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
+        graph.symbol.save(files[0])
+        ndarray.save(files[1], {n: p._reduce() for n, p in graph.named_parameters().items()})
+        return files
 
     def optimize_for(self, x, *args, backend: str | None = None, **kwargs):
-        """Rewrite the graph for a backend of MXNet's."""
-        raise UnsupportedError("optimize_for: there is no graph yet\n  expected hybridize()")
+        """Not supported: MXNet's backends rewrite its own graphs."""
+        raise UnsupportedError("optimize_for: not supported\n  expected hybridize(backend=...)")
 
 
-class SymbolBlock(HybridBlock):
-    """A block made of a Symbol."""
-
-    def __init__(self, outputs, inputs, params=None):
-        raise UnsupportedError("SymbolBlock: there are no Symbols yet")
-
-    @staticmethod
-    def imports(symbol_file, input_names, param_file=None, ctx=None, **kwargs):
-        """A block from the files that `export` wrote."""
-        raise UnsupportedError("SymbolBlock.imports: there are no Symbols yet")
+from ._symbol_block import SymbolBlock  # noqa: E402 - it is a HybridBlock

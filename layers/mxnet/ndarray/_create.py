@@ -130,7 +130,7 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype=None) -> NDArray:
     return _internal["_linspace"](**given, dtype=_target(dtype), ctx=ctx)
 
 
-def eye(N, M=0, k=0, ctx=None, dtype=None, out=None, name=None) -> NDArray:  # noqa: N803 - MXNet's
+def eye(N, M=0, k=0, ctx=None, dtype=None, out=None, name=None) -> NDArray:
     """Ones on the `k`-th diagonal of an N x M array (square when M is 0), zeros elsewhere."""
     ctx = str(_context("eye", ctx))
     return _given(_internal["_eye"](N=N, M=M, k=k, dtype=_target(dtype), ctx=ctx), out)

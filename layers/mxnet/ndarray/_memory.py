@@ -124,7 +124,7 @@ class Memory:
         return value.to(self._tensor.device, self._tensor.dtype)
 
     def _apart(self, other: NDArray) -> torch.Tensor:
-        """Another array's tensor; a copy where it may overlap with this one, as in x[1:] = x[:-1]."""
+        """Another array's tensor; a copy where the two may overlap, as in x[1:] = x[:-1]."""
         if self._held is VIEWED and other._held is VIEWED:
             return other._tensor.clone()
         return other._tensor

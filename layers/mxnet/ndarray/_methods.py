@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import op
 
 # In MXNet's order; the methods that are more than an operator stand in the class itself.
-NAMES = """
+_WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
 broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
 expm1 fix flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
@@ -15,7 +15,8 @@ one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_lik
 shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort
 space_to_depth split sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc
 zeros_like
-""".split()
+"""
+NAMES = _WORDS.split()
 
 
 def fill(cls: type) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch

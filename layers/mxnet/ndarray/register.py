@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .. import _op, autograd
-from ..base import ArgumentError, MXNetError, note
+from ..base import ArgumentError, MXNetError, ShapeError, note
 from ..context import Context, current_context
 from .ndarray import NDArray
 
@@ -140,17 +140,21 @@ def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
         if not isinstance(value, (NDArray, Pending)) and not (
             value is None and not operator.variadic
         ):
-            raise ArgumentError(
-                f"{operator.name}: {name} is {value!r} ({type(value).__name__})\n"
-                "  expected an NDArray; nd.array(...) makes one"
-            )
+            raise _no_array(operator, name, value)
     missing = [n for n in operator.needed if inputs.get(n) is None]
     missing += [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(
-            f"{operator.name}: {missing[0]} is missing\n"
-            f"  expected {operator.name}{signature(operator)}"
+            f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}"
         )
+
+
+def _no_array(operator: _op.Op, name: str, value: Any) -> ArgumentError:
+    listed = isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value)
+    text = repr(value)
+    shown = f"{type(value).__name__}" if len(text) > 40 else f"{text} ({type(value).__name__})"
+    way = "the arrays one by one: f(*arrays)" if listed else "an NDArray; nd.array(...) makes one"
+    return ArgumentError(f"{operator.name}: {name} is {shown}\n  expected {way}")
 
 
 def _resolve(operator: _op.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
@@ -227,7 +231,9 @@ def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: di
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError):
         first = str(error).split("\n")[0]
-        return MXNetError(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)
+        misfit = any(word in first.lower() for word in ("size", "shape", "dimension"))
+        kind = ShapeError if misfit else MXNetError
+        return kind(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)
     return note(error, where)
 
 

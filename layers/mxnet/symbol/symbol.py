@@ -85,7 +85,7 @@ class Symbol(Methods):
         """A copy of the graph, with symbols in the places of variables."""
         arguments = self.list_arguments()
         given = dict(zip(arguments, args)) | kwargs
-        unknown = [key for key in given if key not in arguments]
+        unknown = [key for key in given if key not in self.list_inputs()]
         if len(args) > len(arguments) or unknown:
             raise ArgumentError(
                 f"{self}: {unknown[0] if unknown else len(args)} is no input\n"

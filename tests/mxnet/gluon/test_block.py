@@ -526,15 +526,12 @@ def test_what_a_hook_returns_is_left():
 
 
 @pytest.mark.engine("torch")
-def test_what_comes_with_the_graph():
+def test_what_is_not_supported():
     net = used(Net())
     for call in (
-        lambda: net.export("a"),
         lambda: net.optimize_for(x_of(2, 5)),
         lambda: net.infer_type(x_of(2, 5)),
         lambda: net.register_op_hook(print),
-        lambda: gluon.SymbolBlock([], []),
-        lambda: gluon.SymbolBlock.imports("a-symbol.json", ["data"]),
     ):
         with pytest.raises(NotImplementedError):
             call()

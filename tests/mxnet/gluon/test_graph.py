@@ -1,0 +1,153 @@
+"""Hybridized blocks, exported graphs, and blocks made of Symbols."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore:Cannot decide type")
+
+@pytest.fixture
+def net(mx):
+    nn = mx.gluon.nn
+    net = nn.HybridSequential(prefix="m_")
+    with net.name_scope():
+        net.add(nn.Dense(8, activation="relu"), nn.BatchNorm(), nn.Dropout(0.5), nn.Dense(2))
+    mx.random.seed(1)
+    net.initialize(mx.init.Xavier())
+    return net
+
+
+@pytest.fixture
+def x(mx):
+    return mx.nd.array(np.random.RandomState(0).randn(4, 3))
+
+
+def same(a, b, tolerance=1e-6):
+    np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=tolerance, atol=tolerance)
+
+
+def test_a_graph_computes_what_the_blocks_do(mx, net, x):
+    found = []
+    for hybridize in (False, True):
+        net.hybridize(hybridize)
+        mx.random.seed(3)
+        with mx.autograd.record(train_mode=False):
+            y = net(x)
+        y.backward()
+        found.append([y, *(p.grad() for p in net.collect_params().values() if p.grad_req != "null")])
+    for eager, replayed in zip(*found):
+        same(eager, replayed)
+
+
+def test_training_and_predicting_in_one_graph(mx, net, x):
+    net.hybridize()
+    mean = [p for p in net.collect_params().values() if p.name.endswith("running_mean")][0]
+    first, again = net(x), net(x)
+    same(first, again)
+    assert (mean.data().asnumpy() == 0).all()
+    with mx.autograd.record():
+        dropped = net(x)
+    dropped.backward()
+    mx.nd.waitall()
+    assert (mean.data().asnumpy() != 0).any()
+    assert (dropped.asnumpy() != first.asnumpy()).any()
+
+
+@pytest.mark.engine("torch")  # MXNet's dropout has another state in each mode
+def test_the_same_seed_draws_the_same(mx, net, x):
+    net(x)  # the parameters are drawn
+    draws = []
+    for hybridize in (False, True, True):
+        net.hybridize(hybridize)
+        mx.random.seed(7)
+        with mx.autograd.record():
+            draws.append(net(x).asnumpy())
+    np.testing.assert_array_equal(draws[0], draws[1])
+    np.testing.assert_array_equal(draws[0], draws[2])
+    with mx.autograd.record():
+        assert (net(x).asnumpy() != draws[0]).any()
+
+
+@pytest.mark.engine("torch")  # MXNet keeps to the first structure of the inputs
+def test_other_shapes_and_nested_inputs(mx):
+    class Add(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, pair, c=None):
+            y = pair[0] + pair[1]
+            return (y, [y * 2, y if c is None else F.broadcast_add(y, c)])
+
+    net, nd = Add(), mx.nd
+    net.hybridize()
+    for n in (1, 3):
+        a, (b, c) = net([nd.ones((n, 2)), nd.ones((n, 2))])
+        assert a.shape == b.shape == c.shape == (n, 2)
+    _, (_, c) = net([nd.ones((1, 2)), nd.ones((1, 2))], nd.ones((1, 1)))
+    assert c.asnumpy().tolist() == [[3, 3]]
+
+
+def test_an_output_is_not_an_input(mx):
+    class Same(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.identity(x), F.reshape(x, shape=(-1,))
+
+    net, x = Same(), mx.nd.ones((2, 2))
+    net.hybridize()
+    y, z = net(x)
+    x[:] = 5
+    assert y.asnumpy().tolist() == [[1, 1], [1, 1]] and z.asnumpy().tolist() == [1, 1, 1, 1]
+
+
+def test_export_and_import(mx, net, x, tmp_path):
+    with pytest.raises(RuntimeError, match="hybridize"):
+        net.export(str(tmp_path / "net"))
+    net.hybridize()
+    y = net(x)
+    net.export(str(tmp_path / "net"), epoch=3)
+    files = str(tmp_path / "net-symbol.json"), str(tmp_path / "net-0003.params")
+    assert {n.split(":")[0] for n in mx.nd.load(files[1])} == {"arg", "aux"}
+    block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])
+    same(block(x), y)
+    block.hybridize()
+    same(block(x), y)
+
+
+def test_a_block_of_a_symbol(mx, net, x):
+    net(x)
+    data = mx.sym.var("data")
+    out = net(data)
+    inner = out.get_internals()["m_dense0_relu_fwd_output"]
+    block = mx.gluon.SymbolBlock([inner, out], [data], params=net.collect_params())
+    features, y = block(x)
+    assert features.shape == (4, 8)
+    same(y, net(x))
+    assert block.collect_params()["m_batchnorm0_running_mean"].grad_req == "null"
+
+
+def test_a_block_of_a_symbol_in_a_net(mx, net, x):
+    data = mx.sym.var("data")
+    outer = mx.gluon.nn.HybridSequential()
+    outer.add(mx.gluon.SymbolBlock(net(data), data), mx.gluon.nn.Dense(5))
+    outer.initialize()
+    outer.hybridize()
+    assert outer(x).shape == (4, 5)
+
+
+@pytest.mark.engine("torch")
+def test_an_error_in_a_graph_names_the_node(mx, net, x):
+    net.hybridize()
+    net(x)
+    with pytest.raises(ValueError) as caught:
+        net(mx.nd.ones((4, 7)))
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert "weight is (8, 3), but data (4, 7) flattens to 7 columns" in told
+    assert "in FullyConnected 'm_dense0_fwd' of the graph" in told
+
+
+@pytest.mark.engine("torch")
+def test_wrong_imports(mx, net, x, tmp_path):
+    net.hybridize()
+    net(x)
+    files = net.export(str(tmp_path / "net"))
+    with pytest.raises(TypeError, match="no input 'nothing'"):
+        mx.gluon.SymbolBlock.imports(files[0], "nothing")
+    (tmp_path / "net-symbol.json").write_text("{")
+    with pytest.raises(mx.MXNetError, match="net-symbol.json.*not JSON"):
+        mx.gluon.SymbolBlock.imports(files[0], "data")

@@ -1,0 +1,161 @@
+"""The commonest mistakes: what is wrong, with the values; what was expected; where."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.engine("torch")  # MXNet's are a C++ file, a line and a stack
+
+
+@pytest.fixture
+def nd(mx):
+    return mx.nd
+
+
+@pytest.fixture
+def a(nd):
+    return nd.ones((3, 4))
+
+
+MISTAKES = {
+    "mixed dtypes": (
+        lambda nd, a: a + a.astype("float64"),
+        TypeError,
+        ["broadcast_add: lhs is float32, rhs is float64", "expected one dtype; astype changes it"],
+    ),
+    "shapes that do not broadcast": (
+        lambda nd, a: a + nd.ones((3,)),
+        ValueError,
+        ["broadcast_add", "(4)", "(3)", "in broadcast_add(lhs (3, 4) float32, rhs (3,) float32)"],
+    ),
+    "a NumPy operand": (
+        lambda nd, a: a + np.ones((3, 4)),
+        TypeError,
+        ["add: an operand is of type ndarray", "nd.array(...) makes an array"],
+    ),
+    "compared with None": (lambda nd, a: a == None, TypeError, ["equal", "NoneType"]),  # noqa: E711 - the mistake
+    "a list for an array": (
+        lambda nd, a: nd.exp([1, 2]),
+        TypeError,
+        ["exp: data is [1, 2] (list)", "expected an NDArray; nd.array(...) makes one"],
+    ),
+    "a list of arrays": (
+        lambda nd, a: nd.concat([a, a], dim=0),
+        TypeError,
+        ["Concat: data0 is list", "expected the arrays one by one"],
+    ),
+    "a missing input": (
+        lambda nd, a: nd.dot(a),
+        TypeError,
+        ["dot: rhs is missing", "expected dot(lhs, rhs, transpose_a=False, transpose_b=False"],
+    ),
+    "a missing attribute": (
+        lambda nd, a: nd.FullyConnected(a, a, a),
+        TypeError,
+        [
+            "FullyConnected: num_hidden is missing",
+            "expected FullyConnected(data, weight, bias=None",
+        ],
+    ),
+    "an unknown attribute": (
+        lambda nd, a: nd.sum(a, axes=1),
+        TypeError,
+        ["sum: unknown argument 'axes' (given 1)", "expected data, axis, keepdims"],
+    ),
+    "an unreadable attribute": (
+        lambda nd, a: nd.sum(a, axis="x"),
+        TypeError,
+        ["sum: axis is 'x'", "expected"],
+    ),
+    "an axis too far": (lambda nd, a: nd.sum(a, axis=5), ValueError, ["sum", "5", "(3, 4)"]),
+    "a matrix product": (
+        lambda nd, a: nd.dot(a, a),
+        ValueError,
+        ["dot: lhs is (3, 4)", "rhs is (3, 4)"],
+    ),
+    "weights that do not fit": (
+        lambda nd, a: nd.FullyConnected(a, nd.ones((5, 3)), nd.ones(5), num_hidden=5),
+        ValueError,
+        ["weight is (5, 3)", "data (3, 4)", "4 columns", "expected weight (num_hidden=5, 4)"],
+    ),
+    "reshape": (
+        lambda nd, a: a.reshape((5, -1)),
+        ValueError,
+        ["reshape: (3, 4) cannot take the shape (5, -1)", "expected 12 elements"],
+    ),
+    "an index too far": (lambda nd, a: a[5], IndexError, ["index 5 is out of bounds", "size 3"]),
+    "a float index": (lambda nd, a: a[1.5], IndexError, ["index 1.5 (float)", "expected an int"]),
+    "an item that does not fit": (
+        lambda nd, a: a.__setitem__(0, [1, 2, 3]),
+        ValueError,
+        ["x[key] = y: y is (3,)", "broadcasts to (4,)"],
+    ),
+    "ragged lists": (
+        lambda nd, a: nd.array([[1, 2], [3]]),
+        TypeError,
+        ["array: list does not make an array of float32", "lists of equal lengths"],
+    ),
+    "text": (lambda nd, a: nd.array(["x"]), TypeError, ["float32", "'x'", "expected numbers"]),
+    "a dtype for a context": (
+        lambda nd, a: nd.array([1], "int32"),
+        TypeError,
+        ["ctx is 'int32'", "expected a Context", "dtype='int32'"],
+    ),
+    "an unknown dtype": (
+        lambda nd, a: a.astype("float8"),
+        TypeError,
+        ["dtype 'float8' is unknown", "expected one of float32, float64"],
+    ),
+    "truth": (lambda nd, a: bool(a), ValueError, ["(3, 4)", "ambiguous", "expected one element"]),
+    "asscalar": (lambda nd, a: a.asscalar(), ValueError, ["asscalar", "(3, 4)", "one element"]),
+    "an operand of another shape in place": (
+        lambda nd, a: nd.ones((1, 4)).__iadd__(a),
+        ValueError,
+        ["add in place: the array is (1, 4) float32", "expected (3, 4) float32"],
+    ),
+    "not recorded": (
+        lambda nd, a: (a * a).backward(),
+        RuntimeError,
+        ["backward: the head (3, 4) was not recorded", "autograd.record()", "attach_grad()"],
+    ),
+    "grad_req": (
+        lambda nd, a: a.attach_grad("sum"),
+        TypeError,
+        ["grad_req is 'sum'", "expected 'write', 'add' or 'null'"],
+    ),
+    "out": (
+        lambda nd, a: nd.exp(a, out=nd.zeros(3)),
+        TypeError,
+        ["out: the array is (3,)", "(3, 4)"],
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake, kind, words", MISTAKES.values(), ids=MISTAKES)
+def test_message(mx, nd, a, mistake, kind, words):
+    with pytest.raises(kind) as caught:
+        mistake(nd, a)
+    said = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert not [word for word in words if word not in said], said
+    assert kind is IndexError or isinstance(caught.value, mx.MXNetError)
+    assert len(said.splitlines()) <= 3
+
+
+def test_recorded(mx, nd):
+    x = nd.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        with pytest.raises(
+            mx.MXNetError, match="(?s)writing into an array.*x = x [+] y, not x [+]= y"
+        ):
+            x += 1
+        y = x * x
+        with pytest.raises(mx.MXNetError, match="(?s)x.key. = y where y is part.*slice_assign"):
+            nd.zeros(3)[0] = y[0]
+    x[:] = 2
+    with pytest.raises(mx.MXNetError, match=r"(?s)array \[3\] was overwritten.*until backward"):
+        y.backward()
+    with mx.autograd.record():
+        y = x * x
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="(?s)used up.*retain_graph=True"):
+        y.backward()

@@ -7,13 +7,26 @@ the engine's; the choice is made when one of them is first asked for.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
+import time
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-__all__ = ["EngineError", "adapter", "autograd", "describe", "expect", "gluon", "mx", "name", "nd", "sym"]
+__all__ = [
+    "EngineError",
+    "adapter",
+    "autograd",
+    "describe",
+    "expect",
+    "gluon",
+    "mx",
+    "name",
+    "nd",
+    "sym",
+]
 
 _PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
 _PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gluon"}
@@ -31,12 +44,8 @@ def name() -> str:
         if asked not in _PACKAGES:
             raise EngineError(f"LAYERS_ENGINE is {asked!r}\n  expected 'torch' or 'mxnet'")
         return asked
-    imported = sys.modules.get("mxnet")
-    return (
-        "mxnet"
-        if imported is not None and imported is not sys.modules.get("layers.mxnet")
-        else "torch"
-    )
+    imported = sys.modules.get("mxnet")  # it may be layers.mxnet under that name
+    return "torch" if imported in (None, sys.modules.get("layers.mxnet")) else "mxnet"
 
 
 @cache
@@ -44,12 +53,22 @@ def _engine() -> Any:
     # MXNet runs custom operators on worker threads, and waits for ever when there is only one.
     os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
     try:
-        return import_module(_PACKAGES[name()])
+        package = import_module(_PACKAGES[name()])
     except ModuleNotFoundError as error:
         raise EngineError(
             f"the engine {name()!r} needs {error.name}, which is not installed\n"
             f"  expected pip install layers[{name()}], or another LAYERS_ENGINE"
         ) from error
+    if name() == "mxnet":
+        atexit.register(_settle)
+    return package
+
+
+def _settle() -> None:
+    # A process with custom operators that are not computed yet hangs when it ends, and one whose
+    # operators are still being deleted, by MXNet's threads after all is computed, aborts.
+    _engine().nd.waitall()
+    time.sleep(0.1)
 
 
 def __getattr__(attribute: str) -> Any:

@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+TOLERANCE = {  # relative to each value, and to the largest of all (at least 1)
+    "float16": (1e-2, 1e-3),
+    "float32": (1e-5, 1e-6),
+    "float64": (1e-9, 1e-12),
+}
 CASES: dict[str, Case] = {}
 _section = ""
 
@@ -207,3 +212,12 @@ def differentiate(mx, case: Case, ys: list, outputs: list[np.ndarray]) -> bool:
             return False
         raise
     return True
+
+
+def check(name: str, found: np.ndarray, expected: np.ndarray) -> None:
+    """Hold what came out of a case to what is expected: dtype, shape, values."""
+    assert found.dtype == expected.dtype, name
+    assert found.shape == expected.shape, name
+    relative, absolute = TOLERANCE.get(expected.dtype.name, (0, 0))
+    absolute *= np.max(np.abs(expected), initial=1, where=np.isfinite(expected))
+    np.testing.assert_allclose(found, expected, relative, absolute, err_msg=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from ._operator import borrow, lent, owned, refuse_second
 from .autograd import inside, state
 from .base import DTypeError, MXNetError, ShapeError, note
 from .context import Context
-from .ndarray._memory import VIEWED
+from .ndarray._memory import VIEWED, recorded
 from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending, describe
 from .symbol import Symbol
@@ -47,13 +48,11 @@ class Adapter:
         if signature is None:
             signature = Signature(self.operator, attributes, context, state.training)
             self._signatures[key] = signature
-        if state.recording and any(t is not None and t.requires_grad for t in tensors):
-            with torch.enable_grad():
-                results = signature.function.apply(*tensors)
-        else:
-            results = signature.forward(tensors)
-        outputs = [lent(t, context) for t in results]
-        return outputs if len(outputs) > 1 else outputs[0]
+        run = signature.run if state.recording else signature.forward
+        results = run(*tensors)
+        if len(results) == 1:
+            return lent(results[0], context)
+        return [lent(t, context) for t in results]
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
@@ -101,18 +100,20 @@ class Signature:
     def __init__(self, operator, attributes: dict, context: Context, training: bool):
         self.operator, self.context, self.training = operator, context, training
         self.attributes = operator.attributes | attributes
+        self.states = [operator.inputs.index(n) for n in operator.states]
         self.seen: set = set()  # shapes and dtypes whose results were checked in full
-        self.function = _function(self)
+        self.plan = cache(partial(Plan, operator))
+        self.run = partial(recorded, _function(self).apply)
 
-    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+    def forward(self, *tensors) -> tuple[torch.Tensor, ...]:
         """The outputs' tensors, from the inputs'."""
-        operator, context = self.operator, self.context
+        context = self.context
         arrays = [None if t is None else borrow(t, context) for t in tensors]
-        for name in operator.states:
-            arrays[operator.inputs.index(name)]._held = VIEWED
+        for i in self.states:
+            arrays[i]._held = VIEWED
         with inside(context, self.training):
             try:
-                y = operator.forward(*arrays, **self.attributes)
+                y = self.operator.forward(*arrays, **self.attributes)
             except Exception as error:
                 self._noted(error, "forward", tensors)
                 raise
@@ -155,14 +156,13 @@ class Signature:
                     tensors,
                 )
 
-    def gradients(self, known: dict[str, torch.Tensor], wanted: list[str], again: bool) -> dict:
+    def gradients(self, known: dict[str, torch.Tensor], wanted, again: bool) -> dict:
         """The gradients of the inputs `wanted`; `again` when they are to be differentiated."""
-        operator = self.operator
-        arrays = {
-            n: None if t is None else NDArray(t, self.context) if again else borrow(t, self.context)
-            for n, t in known.items()
-        } | self.attributes
-        with inside(self.context, self.training, again):
+        operator, context = self.operator, self.context
+        show = NDArray if again else borrow
+        arrays = {n: t if t is None else show(t, context) for n, t in known.items()}
+        arrays |= self.attributes
+        with inside(context, self.training, again):
             try:
                 if operator.backward is not None:
                     return operator.ask(operator.backward, arrays)
@@ -176,42 +176,49 @@ class Signature:
         return note(error, f"  in {phase} of operator {self.operator.name!r} ({shown})")
 
 
+class Plan:
+    """Which gradients are computed when some are asked for, and what is kept for them."""
+
+    def __init__(self, operator, asked: tuple[bool, ...]):
+        names = (*operator.inputs, *operator.outputs)
+        self.wanted = {
+            n: i for i, n in enumerate(operator.inputs) if asked[i] and n in operator.needs
+        }
+        needed = {n for w in self.wanted for n in operator.needs[w]}
+        self.kept = [i for i, n in enumerate(names) if n in needed]
+        self.known = [names[i] for i in self.kept] + [f"d{n}" for n in operator.outputs]
+
+
 def _function(signature: Signature) -> type[torch.autograd.Function]:
     operator = signature.operator
-    tops = [f"d{n}" for n in operator.outputs]
 
     class Function(torch.autograd.Function):
         @staticmethod
         def forward(ctx, *tensors):
-            results = signature.forward(tensors)
-            asked = ctx.needs_input_grad
-            ctx.wanted = [n for n, a in zip(operator.inputs, asked) if a and n in operator.needs]
-            needed = {n for w in ctx.wanted for n in operator.needs[w]}
-            values = zip((*operator.inputs, *operator.outputs), (*tensors, *results))
-            kept = {n: t for n, t in values if n in needed}
-            ctx.kept = list(kept)
-            ctx.save_for_backward(*kept.values())
-            ctx.shapes = [None if t is None else (t.shape, t.dtype) for t in tensors]
+            results = signature.forward(*tensors)
+            values = tensors + results
+            ctx.plan = plan = signature.plan(ctx.needs_input_grad)
+            ctx.save_for_backward(*[values[i] for i in plan.kept])
+            ctx.kinds = [None if t is None else (t.shape, t.dtype) for t in tensors]
             return results
 
         @staticmethod
         def backward(ctx, *dys):
-            known = dict(zip(ctx.kept, ctx.saved_tensors)) | dict(zip(tops, dys))
-            again = torch.is_grad_enabled()
-            found = signature.gradients(known, ctx.wanted, again)
-            result = [None] * len(ctx.shapes)
-            for i, name in enumerate(operator.inputs):
-                if name in ctx.wanted:
-                    result[i] = _fitting(operator, name, found.get(name), *ctx.shapes[i])
-            if again and operator.is_loss:
-                return refuse_second(tuple(result), operator.name)
-            return tuple(result)
+            again, plan, kinds = torch.is_grad_enabled(), ctx.plan, ctx.kinds
+            known = dict(zip(plan.known, ctx.saved_tensors + dys))
+            found = signature.gradients(known, plan.wanted, again)
+            result = [None] * len(kinds)
+            for name, i in plan.wanted.items():
+                result[i] = _fitting(operator, name, found.get(name), kinds[i])
+            return tuple(
+                refuse_second(result, operator.name) if again and operator.is_loss else result
+            )
 
     Function.__name__ = Function.__qualname__ = operator.__name__
     return Function
 
 
-def _fitting(operator, name: str, gradient, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
     """A gradient's tensor, when it is what its input asks for."""
     if not isinstance(gradient, NDArray):
         raise DTypeError(
@@ -219,6 +226,7 @@ def _fitting(operator, name: str, gradient, shape: torch.Size, dtype: torch.dtyp
             "  expected an NDArray"
         )
     tensor = gradient._tensor
+    shape, dtype = kind
     if tensor.shape != shape or tensor.dtype is not dtype:
         raise ShapeError(
             f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"

@@ -44,7 +44,9 @@ def stubs() -> dict[Path, str]:
     for *_, method in _arithmetic.ROWS.values():
         forms = {"": method, "r": method, "i": method} if method else {}
         for form in forms if method not in _arithmetic.ORDER else [""]:
-            methods.append(f"    def __{form}{method}__(self, other: Operand) -> NDArray: ...\n")
+            odd = "  # type: ignore[override]" if method in ("eq", "ne") else ""
+            line = f"    def __{form}{method}__(self, other: Operand) -> NDArray: ..."
+            methods.append(f"{line}{odd}\n")
     functions = [
         f"def {name}(lhs: Operand, rhs: Operand) -> NDArray: ...\n" for name in _arithmetic.__all__
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from functools import cached_property
 
 import torch
 
@@ -38,12 +37,13 @@ class Context:
             )
         self.device_type = device_type
         self.device_id = int(device_id)
+        self._device = None if device_type == "gpu" else torch.device("cpu")
 
     @property
     def device_typeid(self) -> int:
         return self.devstr2type[self.device_type]
 
-    @cached_property
+    @property
     def device(self) -> torch.device:
         """PyTorch's device for this context.
 
@@ -52,15 +52,15 @@ class Context:
         ContextError
             The machine has no such device; the message names the ones it has.
         """
-        if self.device_type != "gpu":
-            return torch.device("cpu")
-        count = num_gpus()
-        if self.device_id >= count:
-            there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU"
-            raise ContextError(
-                f"Context: {self} is not on this machine\n  there is cpu() and {there}"
-            )
-        return torch.device("cuda", self.device_id)
+        if self._device is None:
+            count = num_gpus()
+            if self.device_id >= count:
+                there = ", ".join(f"gpu({i})" for i in range(count)) or "no GPU"
+                raise ContextError(
+                    f"Context: {self} is not on this machine\n  there is cpu() and {there}"
+                )
+            self._device = torch.device("cuda", self.device_id)
+        return self._device
 
     def empty_cache(self) -> None:
         """Give unused GPU memory back to the system."""

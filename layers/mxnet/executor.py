@@ -7,7 +7,6 @@ from collections.abc import Callable
 import torch
 
 from . import autograd
-
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros

@@ -934,23 +934,3 @@ assert before == (torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_
 assert (torch.ones(1, requires_grad=True) * 2).requires_grad
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.engine("torch")
-def test_a_function_is_gone_when_its_results_are(autograd, variable, product):
-    """Without the garbage collector: what it saved may be large."""
-    import gc
-    import weakref
-
-    x, y = variable(), variable()
-    function = product()
-    seen = weakref.ref(function)
-    gc.disable()
-    try:
-        with autograd.record():
-            p, s = function(x, y)
-        autograd.backward([p, s])
-        del function, p, s
-        assert seen() is None
-    finally:
-        gc.enable()

@@ -7,14 +7,9 @@ from pathlib import Path
 import cases  # noqa: F401 - fills CASES
 import numpy as np
 import pytest
-from case import CASES, function, run, untouched
+from case import CASES, check, function, run, untouched
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-TOLERANCE = {  # relative to each value, and to the largest of all (at least 1)
-    "float16": (1e-2, 1e-3),
-    "float32": (1e-5, 1e-6),
-    "float64": (1e-9, 1e-12),
-}
 every_case = pytest.mark.parametrize("case", [pytest.param(c, id=i) for i, c in CASES.items()])
 
 
@@ -69,14 +64,6 @@ def test_every_recorded_value_has_its_case(golden, pytestconfig):
     if pytestconfig.getoption("--record"):
         pytest.skip("they are being written")
     assert golden.values.keys() <= CASES.keys()
-
-
-def check(name, found, expected):
-    assert found.dtype == expected.dtype, name
-    assert found.shape == expected.shape, name
-    relative, absolute = TOLERANCE.get(expected.dtype.name, (0, 0))
-    absolute *= np.max(np.abs(expected), initial=1, where=np.isfinite(expected))
-    np.testing.assert_allclose(found, expected, relative, absolute, err_msg=name)
 
 
 def check_moments(found, mean, deviation):

@@ -80,7 +80,7 @@ def test_states(mx):
     executor = net.simple_bind(mx.cpu(), x=(2, 3))
     executor.forward(is_train=True, x=mx.nd.array([[1, 2, 3], [3, 4, 5]]))
     assert executor.aux_dict["bn_moving_mean"].asnumpy().tolist() == [1, 1.5, 2]
-    assert [n for n in executor.aux_dict] == ["bn_moving_mean", "bn_moving_var"]
+    assert list(executor.aux_dict) == ["bn_moving_mean", "bn_moving_var"]
 
 
 def test_parameters(mx, bound):

@@ -68,7 +68,8 @@ def test_spawned_processes_and_commands(write):
             with multiprocessing.get_context("spawn").Pool(1) as pool:
                 print(pool.map(work, [2, 3]))
             code = "import mxnet; print(mxnet.__name__)"
-            print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout)
+            command = [sys.executable, "-c", code]
+            print(subprocess.run(command, capture_output=True, text=True).stdout)
         """,
     )
     done = run(folder, "-m", "layers.mxnet", "script.py")

@@ -1,5 +1,8 @@
 """No two arrays share memory unless they are meant to; those that are see each other's writes."""
 
+import gc
+import weakref
+
 import cases  # noqa: F401 - fills CASES
 import numpy as np
 import pytest
@@ -345,3 +348,68 @@ def test_results_of_operators_have_memory_of_their_own(mx, nd, case):
         results = results if isinstance(results, list) else [results]
         memories = [x._tensor.untyped_storage().data_ptr() for x in (*inputs, *results) if x.size]
         assert len(set(memories)) == len(memories)
+
+
+class Twice:
+    """Keeps its input and its output."""
+
+    def compute(self, x):
+        self.x, self.y = x, x * 2
+        return self.y
+
+
+@pytest.fixture(params=["Function", "Custom"])
+def twice(request, mx):
+    """Makes an operator and calls it: the operator, and its result."""
+
+    class Function(Twice, mx.autograd.Function):
+        def forward(self, x):
+            self.save_for_backward(x)
+            return self.compute(x)
+
+        def backward(self, dy):
+            return dy * self.y / self.x
+
+    class Op(Twice, mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            made.append(self)
+            self.assign(out_data[0], req[0], self.compute(in_data[0]))
+            self.out = out_data[0]
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * self.out / self.x)
+
+    @mx.operator.register("test_memory_twice")
+    class Prop(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Op()
+
+    made = []
+
+    def call(x):
+        if request.param == "Custom":
+            y = mx.nd.Custom(x, op_type="test_memory_twice")
+            return made.pop(), y
+        function = Function()
+        return function, function(x)
+
+    return call
+
+
+@pytest.mark.engine("torch")
+def test_an_operator_is_gone_when_its_results_are(mx, nd, twice):
+    """Without the garbage collector: what it keeps may be large."""
+    x = nd.ones(3)
+    x.attach_grad()
+    gc.disable()
+    try:
+        with mx.autograd.record():
+            operator, y = twice(x)
+        kept = weakref.ref(operator), weakref.ref(operator.y), weakref.ref(y)
+        del operator
+        y.backward()
+        same(x.grad, [2, 2, 2])
+        del y
+        assert [it() for it in kept] == [None] * 3
+    finally:
+        gc.enable()

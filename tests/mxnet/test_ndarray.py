@@ -770,3 +770,34 @@ def test_out(mx, nd, a):
     same(a, 2 * np.arange(12).reshape(3, 4))
     with pytest.raises(mx.MXNetError):
         nd.square(a, out=nd.zeros((3,))).asnumpy()
+
+
+def written(nd, x):
+    y = nd.zeros((3,))
+    y[:] = x
+    y[0:2] = y[1:3] * 2
+    y[2] = 7
+    return y
+
+
+TRACED = {
+    "numpy": lambda nd, x: nd.array(np.tanh(x.asnumpy()) * 2),
+    "nd": lambda nd, x: 1 - nd.tanh(x) * 2 + x[0:1],
+    "in place": lambda nd, x: x.copy().__iadd__(1).__imul__(x),
+    "items": written,
+    "casts": lambda nd, x: x.reshape((3, 1)).astype("float64").copy()[::-1],
+}
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("compute", TRACED.values(), ids=TRACED)
+def test_torch_compile_traces_it_whole(mx, nd, compute):
+    """So that operators written with these become one graph."""
+    import torch
+
+    def run(tensor):
+        return compute(nd, nd.NDArray(tensor, mx.cpu()))._tensor
+
+    x = torch.tensor([1.0, 2.0, 3.0])
+    traced = torch.compile(run, backend="eager", fullgraph=True)
+    assert torch.equal(traced(x), run(x))

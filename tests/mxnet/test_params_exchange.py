@@ -13,6 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 import numpy as np  # noqa: E402 - torch first
+
 from layers.mxnet._params import read, write  # noqa: E402 - torch first
 
 pytestmark = pytest.mark.engine("torch")

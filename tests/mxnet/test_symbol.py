@@ -1,4 +1,4 @@
-"""Symbols: names, inputs that make themselves, shapes, attributes, files; the same on both engines."""
+"""Symbols: names, inputs that make themselves, shapes, attributes, files; on both engines."""
 
 import copy
 import json
@@ -27,8 +27,14 @@ def test_names(net):
     assert net.list_auxiliary_states() == []
     internals = net.get_internals()
     assert internals.list_outputs() == [
-        "x", "fc_weight", "fc_bias", "fc_output", "activation0_output", "softmax_label", "softmax_output",
-    ]  # fmt: skip
+        "x",
+        "fc_weight",
+        "fc_bias",
+        "fc_output",
+        "activation0_output",
+        "softmax_label",
+        "softmax_output",
+    ]
     assert internals["fc_output"].name == "fc"
     assert repr(net.get_children()) == "<Symbol group [activation0, softmax_label]>"
     assert (repr(net), net.name) == ("<Symbol softmax>", "softmax")

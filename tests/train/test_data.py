@@ -58,8 +58,9 @@ def test_npz_holds_a_fifth_out(npz):
     assert data.classes == 4 and data.shape == (2, 2)
     np.testing.assert_array_equal(data.held_out_x, again.held_out_x)
     np.testing.assert_array_equal(data.held_out_y, again.held_out_y)
-    raw = data.x * data.std + data.mean
-    np.testing.assert_array_equal(np.round(raw[:, 0]) // 4 % 4, data.y)  # labels went along
+    for x, y in ((data.x, data.y), (data.held_out_x, data.held_out_y)):  # labels went along
+        raw = x * data.std + data.mean
+        np.testing.assert_array_equal(np.round(raw[:, 0]) // 4 % 4, y)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float64", "bool"])

@@ -72,16 +72,33 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
     return function
 
 
-def _in_place(function):
+# The methods find their functions by name: torch.compile follows that, but no nested closures.
+
+
+def _method(name: str):
+    def method(self, other):
+        return _functions[name](self, other)
+
+    return method
+
+
+def _reflected(name: str):
+    def method(self, other):
+        return _functions[name](other, self)
+
+    return method
+
+
+def _in_place(name: str):
     """x += y: into the same array, which PyTorch's autograd would not see."""
 
     def method(self, other):
         self._refuse_recorded()
-        result = function(self, other)._tensor
+        result = _functions[name](self, other)._tensor
         if result.shape != self._tensor.shape or result.dtype is not self._tensor.dtype:
             kind = ShapeError if result.shape != self._tensor.shape else DTypeError
             raise kind(
-                f"{function.__name__} in place: the array is {describe(self._tensor)}\n"
+                f"{name} in place: the array is {describe(self._tensor)}\n"
                 f"  expected {describe(result)}, as the result is"
             )
         self._replace(result)
@@ -92,21 +109,20 @@ def _in_place(function):
 
 def _fill(cls: type) -> None:
     for name, (*_, method) in ROWS.items():
-        function = globals()[name]
         if method is None:
             continue
-        setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
+        setattr(cls, f"__{method}__", _method(name))
         if method not in ORDER:
-            setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
+            setattr(cls, f"__r{method}__", _reflected(name))
             if method != "pow":  # as in MXNet, x **= y makes a new array
-                setattr(cls, f"__i{method}__", _in_place(function))
+                setattr(cls, f"__i{method}__", _in_place(name))
     cls.__neg__ = lambda self: op.negative(self)
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 
 
-for _name, (_arrays, _scalar, _reflected, _) in ROWS.items():
-    globals()[_name] = _binary(_name, _arrays, _scalar, _reflected)
-true_divide = divide  # noqa: F821 - made above
+_functions = {name: _binary(name, *row[:3]) for name, row in ROWS.items()}
+globals().update(_functions)
+true_divide = _functions["divide"]
 _fill(NDArray)
-__all__ = [*ROWS, "true_divide"]
+__all__ = [*ROWS, "true_divide"]  # made from the table

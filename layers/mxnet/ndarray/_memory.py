@@ -161,11 +161,10 @@ def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
             except OverflowError:  # NumPy 2 refuses 300 as uint8 in a list, where MXNet wraps it
                 raw = np.array(values).astype(kind)
         else:
-            raw = np.asarray(values).astype(kind, order="C")
+            raw = np.asarray(values).astype(kind)
     except (ValueError, TypeError) as error:
         raise ArgumentError(
             f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "
             f"{error}\n  expected numbers, nested in lists of equal lengths"
         ) from None
-    tensor = torch.from_numpy(raw)
-    return tensor if tensor.dtype is dtype else tensor.to(dtype)
+    return torch.from_numpy(raw).to(dtype).contiguous()

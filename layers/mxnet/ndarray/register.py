@@ -43,7 +43,11 @@ def eager(operator: _op.Op) -> Callable:
     def function(*args, **kwargs):
         # The commonest call, inputs by position and attributes by name, is taken at once; what is
         # not so plain goes to `call`, which also tells what is wrong.
-        if not by_position or not needed <= len(args) <= count or required - kwargs.keys():
+        if (
+            not by_position
+            or not needed <= len(args) <= count
+            or (required and required - kwargs.keys())
+        ):
             return call(operator, args, kwargs)
         try:
             tensors = [a._tensor for a in args[:needed]]
@@ -144,9 +148,7 @@ def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
     missing = [n for n in operator.needed if inputs.get(n) is None]
     missing += [n for n in operator.required if n not in attributes]
     if missing:
-        raise ArgumentError(
-            f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}"
-        )
+        raise ArgumentError(f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}")
 
 
 def _no_array(operator: _op.Op, name: str, value: Any) -> ArgumentError:

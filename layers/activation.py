@@ -42,13 +42,19 @@ class ReLUBlock(Elementwise):
     operator = relu
 
 
+_OTHERS = ("tanh", "softrelu", "softsign")  # by Gluon's own layer
 _BLOCKS = {"relu": ReLUBlock, "sigmoid": SigmoidBlock}
 
 
 def activate(activation):
     """What a layer's `activation` argument means: a name, a function or Block, None."""
-    if activation is None:
-        return lambda x: x
-    if not isinstance(activation, str):
+    if activation is None or callable(activation):
         return activation
-    return _BLOCKS[activation]() if activation in _BLOCKS else gluon.nn.Activation(activation)
+    if activation in _BLOCKS:
+        return _BLOCKS[activation]()
+    if activation not in _OTHERS:
+        raise ValueError(
+            f"activation is {activation!r}\n  expected a function, or one of "
+            + ", ".join((*_BLOCKS, *_OTHERS))
+        )
+    return gluon.nn.Activation(activation)

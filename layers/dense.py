@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .activation import activate
 from .engine import expect, gluon
 from .ops import dense
@@ -44,7 +46,12 @@ class DenseBlock(gluon.HybridBlock):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self._constant = 0.0 if isinstance(bias, bool) else float(bias)
+        if bias is None or isinstance(bias, (bool, np.bool_)):
+            learnable, self._constant = bool(bias), 0.0
+        elif isinstance(bias, (int, float, np.number)):
+            learnable, self._constant = False, float(bias)
+        else:
+            raise TypeError(f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
         with self.name_scope():
             self.weight = self.params.get(
                 "weight",
@@ -53,7 +60,7 @@ class DenseBlock(gluon.HybridBlock):
                 init=weight_initializer,
                 allow_deferred_init=True,
             )
-            if bias is True:
+            if learnable:
                 self.bias = self.params.get(
                     "bias", shape=(channels,), dtype=dtype, init=bias_initializer
                 )
@@ -64,7 +71,8 @@ class DenseBlock(gluon.HybridBlock):
         return super().__call__(x)
 
     def hybrid_forward(self, F, x, weight, bias=None):
-        return self.activation(dense(x, weight, bias, bias=self._constant))
+        y = dense(x, weight, bias, bias=self._constant)
+        return y if self.activation is None else self.activation(y)
 
     def __repr__(self) -> str:
         channels, in_channels = self.weight.shape

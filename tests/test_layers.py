@@ -158,3 +158,12 @@ def test_an_error_says_where():
     assert "weight is (8, 3), but data (2, 7) has 7 columns" in told
     assert "expected weight (num_hidden=8, 7)" in told
     assert "in DenseBlock(x (2, 7)), net.0" in told
+
+
+def test_mistakes_are_told_where_a_layer_is_made():
+    assert len(list(DenseBlock(3, 5, np.bool_(True)).collect_params())) == 2
+    assert len(list(DenseBlock(3, 5, None).collect_params())) == 1
+    with pytest.raises(TypeError, match="bias is 'zeros'"):
+        DenseBlock(3, 5, "zeros")
+    with pytest.raises(ValueError, match="(?s)'swoosh'.*relu, sigmoid, tanh"):
+        DenseBlock(3, 5, activation="swoosh")

@@ -8,13 +8,17 @@ from . import (
     attribute,
     autograd,
     base,
+    callback,
     context,
     executor,
     gluon,
     initializer,
+    io,
     kvstore,
     lr_scheduler,
     metric,
+    model,
+    monitor,
     name,
     operator,
     optimizer,
@@ -24,6 +28,7 @@ from . import (
 )
 from . import initializer as init
 from . import kvstore as kv
+from . import monitor as mon
 from . import ndarray as nd
 from . import ndarray as ndarray
 from . import random as rnd
@@ -41,6 +46,7 @@ __all__ = [
     "attribute",
     "autograd",
     "base",
+    "callback",
     "context",
     "cpu",
     "cpu_pinned",
@@ -52,10 +58,14 @@ __all__ = [
     "init",
     "initializer",
     "install",
+    "io",
     "kv",
     "kvstore",
     "lr_scheduler",
     "metric",
+    "model",
+    "mon",
+    "monitor",
     "name",
     "nd",
     "ndarray",

@@ -18,8 +18,11 @@ SHIM = str(Path(__file__).parent / "_shim")
 
 def main(arguments: list[str]) -> None:
     """Run a script or module as Python would."""
-    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
-        sys.exit(__doc__.replace("``", ""))
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__.replace("``", ""))
+        return
+    if not arguments or arguments == ["-m"]:
+        sys.exit("python -m layers.mxnet: expected a script, or -m and a module")
     install()
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([SHIM, inherited] if inherited else [SHIM])

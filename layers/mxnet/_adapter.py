@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import torch
@@ -26,7 +26,8 @@ class Adapter:
 
     def __init__(self, operator):
         self.operator = operator
-        self._signatures: dict[tuple, Signature] = {}
+        # Bounded: an attribute may change in every call. Typed: 1 and True are two attributes.
+        self._signature = lru_cache(maxsize=256, typed=True)(partial(Signature, operator))
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         try:
@@ -43,11 +44,7 @@ class Adapter:
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
         context = inputs[0]._context
-        key = (context, state.training, *attributes.items())
-        signature = self._signatures.get(key)
-        if signature is None:
-            signature = Signature(self.operator, attributes, context, state.training)
-            self._signatures[key] = signature
+        signature = self._signature(context, state.training, *attributes.items())
         run = signature.run if state.recording else signature.forward
         results = run(*tensors)
         if len(results) == 1:
@@ -67,9 +64,7 @@ class Adapter:
     def _arrays(self, inputs: list, attributes: dict) -> list:
         """The inputs, when not all are arrays: those of unknown shape made, others refused."""
         operator = self.operator
-        from ..engine import expect
-
-        expect(f"operator {operator.name!r}", tuple(inputs))
+        operator.expect(tuple(inputs))
         for name, value in zip(operator.inputs, inputs):
             if not (value is None or isinstance(value, (NDArray, Pending))):
                 raise DTypeError(
@@ -97,11 +92,12 @@ class Adapter:
 class Signature:
     """An operator with its attributes, on one context, for training or not."""
 
-    def __init__(self, operator, attributes: dict, context: Context, training: bool):
+    def __init__(self, operator, context: Context, training: bool, *attributes: tuple[str, Any]):
         self.operator, self.context, self.training = operator, context, training
-        self.attributes = operator.attributes | attributes
+        self.attributes = operator.attributes | dict(attributes)
         self.states = [operator.inputs.index(n) for n in operator.states]
-        self.seen: set = set()  # shapes and dtypes whose results were checked in full
+        # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
+        self.seen: dict[tuple, list] = {}
         self.plan = cache(partial(Plan, operator))
         self.run = partial(recorded, _function(self).apply)
 
@@ -111,9 +107,10 @@ class Signature:
         arrays = [None if t is None else borrow(t, context) for t in tensors]
         for i in self.states:
             arrays[i]._held = VIEWED
+        operator = self.operator
         with inside(context, self.training):
             try:
-                y = self.operator.forward(*arrays, **self.attributes)
+                y = operator.forward(*arrays, **self.attributes)
             except Exception as error:
                 self._noted(error, "forward", tensors)
                 raise
@@ -121,7 +118,11 @@ class Signature:
         key = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
         if key not in self.seen:
             self._check(values, tensors)
-            self.seen.add(key)
+            if len(self.seen) > 1024:
+                self.seen.clear()
+            self.seen[key] = _kinds(values)
+        elif operator.shapes is not None and self.seen[key] != _kinds(values):
+            self._check(values, tensors)
         return tuple([owned(a) for a in values])
 
     def _check(self, values: tuple, tensors) -> None:
@@ -138,6 +139,7 @@ class Signature:
                     f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
                     "  expected an NDArray"
                 )
+            self._check_kind(name, value._tensor, value._context, tensors[0])
         if operator.shapes is None:
             return
         shapes = {
@@ -155,6 +157,16 @@ class Signature:
                     "forward",
                     tensors,
                 )
+
+    def _check_kind(self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor) -> None:
+        """An output has the dtype of the first input, among the floating ones, and its context."""
+        floating = y.is_floating_point() and x.is_floating_point()
+        if (floating and y.dtype is not x.dtype) or context != self.context:
+            raise DTypeError(
+                f"operator {self.operator.name!r}: output {name} is {describe(y)} on {context}\n"
+                f"  expected {str(x.dtype).removeprefix('torch.')} on {self.context}, as the first "
+                "input is"
+            )
 
     def gradients(self, known: dict[str, torch.Tensor], wanted, again: bool) -> dict:
         """The gradients of the inputs `wanted`; `again` when they are to be differentiated."""
@@ -174,6 +186,10 @@ class Signature:
     def _noted(self, error: Exception, phase: str, tensors) -> Exception:
         shown = ", ".join(describe(t) for t in tensors if t is not None)
         return note(error, f"  in {phase} of operator {self.operator.name!r} ({shown})")
+
+
+def _kinds(values) -> list:
+    return [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
 
 
 class Plan:

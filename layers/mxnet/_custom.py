@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from . import _op, operator
-from ._operator import custom
+from . import _dtype, _op, operator
+from ._operator import asked, custom
 from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
@@ -49,15 +49,25 @@ class _Custom(_op.Op):
         names = prop.list_arguments()
         if not names or not shapes.get(names[0]):  # the first is the data, which tells the rest
             return {}
-        told = prop.infer_shape([list(shapes.get(n) or ()) for n in names])
+        told = _shapes(attributes, [list(shapes.get(n) or ()) for n in names])
         found = dict(zip(names, told[0]))
         found |= dict(zip(prop.list_auxiliary_states(), told[2] if len(told) > 2 else ()))
         return {n: tuple(s) for n, s in found.items() if len(s)}
 
+    def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
+        prop = _prop(attributes)
+        given = [_dtype.to_numpy(dtypes[n]) for n in prop.list_arguments()]
+        return [_dtype.to_torch(d) for d in prop.infer_type(given)[1]]
+
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
         prop = _prop(attributes)
         count = len(prop.list_arguments())
-        return [tuple(s) for s in prop.infer_shape([list(s) for s in shapes[:count]])[1]]
+        return [tuple(s) for s in _shapes(attributes, [list(s) for s in shapes[:count]])[1]]
+
+
+def _shapes(attributes: dict[str, str], shapes: list) -> Any:
+    what = f"Custom {attributes['op_type']!r}"
+    return asked("infer_shape", what, str(shapes), _prop(attributes).infer_shape, shapes)
 
 
 def _prop(attributes: dict[str, str]) -> operator.CustomOpProp:
@@ -67,7 +77,7 @@ def _prop(attributes: dict[str, str]) -> operator.CustomOpProp:
 
 @lru_cache(maxsize=1024)
 def _made(prop_class: type, attributes: tuple) -> operator.CustomOpProp:
-    return prop_class(**dict(attributes))
+    return asked("__init__", f"Custom of {prop_class.__name__}", "", prop_class, **dict(attributes))
 
 
 def _run(*data: torch.Tensor, op_type: str, context: Context, **attributes: str):

@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 
 
@@ -13,17 +14,11 @@ class _Alias(MetaPathFinder, Loader):
     """Finds `mxnet` and `mxnet.x` as `layers.mxnet` and `layers.mxnet.x`: the very same modules."""
 
     def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name.partition(".")[0] == "mxnet" else None
+        ours = name.partition(".")[0] == "mxnet" and find_spec(f"layers.{name}")
+        return ModuleSpec(name, self) if ours else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        try:
-            module = import_module(f"layers.{spec.name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"layers.{spec.name}":
-                raise
-            raise ModuleNotFoundError(
-                f"layers.mxnet has no {spec.name.partition('.')[2]!r}", name=spec.name
-            ) from None
+        module = import_module(f"layers.{spec.name}")
         spec.loader_state = module.__spec__
         return module
 

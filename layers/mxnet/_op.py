@@ -65,13 +65,18 @@ class Op:
         The result may share memory with an input; who shows it to a user must copy.
     states : tuple of str
         Inputs that the operator updates in place when training.
+    same : bool
+        Inputs and output have one shape, so that one of them tells the others.
     """
 
-    def __init__(self, function: Callable, name: str, aliases=(), *, view=False, states=()):
+    def __init__(
+        self, function: Callable, name: str, aliases=(), *, view=False, states=(), same=False
+    ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
-        self.view, self.states = view, states
-        self.infer_rule: Callable | None = None
+        self.view, self.states, self.same = view, states, same
+        self.infer_rules: list[Callable] = []
+        self.types_rule: Callable | None = None
         self.inputs_rule: Callable | None = None
         self.outputs_rule: Callable | None = None
         self.__doc__ = function.__doc__
@@ -109,14 +114,15 @@ class Op:
 
     def places(self, attributes: dict, count: int) -> list[str]:
         """Names of the inputs in the order of their positions in a call."""
-        return [f"arg{i}" for i in range(count)] if self.variadic else list(self.inputs)
+        return self.input_names(attributes, count) if self.variadic else list(self.inputs)
 
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
         """Names of the inputs that these attributes leave; of `count` where any number may come."""
+        ruled = self.inputs_rule and ask(self.inputs_rule, self.defaults | attributes)
+        if ruled:
+            return list(ruled)
         if self.variadic:
             return [f"arg{i}" for i in range(count)]
-        if self.inputs_rule is not None:
-            return list(ask(self.inputs_rule, self.defaults | attributes))
         return list(self.inputs if count > len(self.needed) else self.needed)
 
     def output_names(self, attributes: dict) -> list[str]:
@@ -136,9 +142,20 @@ class Op:
         """Shapes of inputs not yet known, by name, from those that are; 0 is an unknown size."""
         known = {n: s for n, s in shapes.items() if s is not None and 0 not in s}
         known |= self.defaults | attributes
-        if self.infer_rule is None or not known.keys() >= set(_named(self.infer_rule)):
-            return {}
-        return ask(self.infer_rule, known)
+        told = {}
+        for rule in self.infer_rules:
+            if known.keys() >= set(_named(rule)):
+                told |= ask(rule, known)
+        return told
+
+    def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
+        """Dtypes of the outputs: by rule, else the `dtype` attribute, else that of the first input."""
+        known = self.defaults | attributes
+        first = next(iter(dtypes.values()), torch.float32)
+        told = ask(self.types_rule, known | dtypes) if self.types_rule else known.get("dtype")
+        told = told or first
+        count = len(self.output_names(attributes))
+        return list(told) if isinstance(told, tuple) else [told] * count
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
         """Shapes of the outputs: the function's, on PyTorch's meta device, which has no data."""
@@ -203,12 +220,17 @@ class Op:
     # The rules. Each is a decorator; a rule names what it needs of the inputs and attributes.
 
     def infer(self, rule: Callable) -> Callable:
-        """rule(shapes of known inputs, attributes) -> {input: shape} for the others."""
-        self.infer_rule = rule
+        """rule(shapes of known inputs, attributes) -> {input: shape} for the others; maybe several."""
+        self.infer_rules.append(rule)
+        return rule
+
+    def types(self, rule: Callable) -> Callable:
+        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple; None: the first's."""
+        self.types_rule = rule
         return rule
 
     def takes(self, rule: Callable) -> Callable:
-        """rule(attributes) -> names of the inputs that these attributes leave."""
+        """rule(attributes) -> names of the inputs that these attributes leave; None: any number."""
         self.inputs_rule = rule
         return rule
 
@@ -221,6 +243,9 @@ class Op:
         """rule(dy, y, inputs, attributes) -> gradient of the first input, or a tuple."""
         self.run = _constant(self) if rule is zeros else _with_gradient(self, rule)
         return rule
+
+    def __reduce__(self):
+        return get, (self.name,)
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.signature}>"

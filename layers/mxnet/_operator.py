@@ -13,11 +13,11 @@ import torch
 
 from . import _dtype, operator
 from .autograd import inside, state
-from .base import ArgumentError, MXNetError, ShapeError, note
+from .base import ArgumentError, MXNetError, RecordingError, ShapeError, note
 from .context import Context
 from .ndarray._memory import BORROWED, LENT, VIEWED
 from .ndarray.ndarray import NDArray
-from .ndarray.register import Pending
+from .ndarray.register import Pending, describe, give
 
 
 class Buffer(NDArray):
@@ -80,19 +80,30 @@ def apart(outputs: tuple) -> tuple:
     return tuple([t.detach() for t in outputs])
 
 
+class _Refused(torch.autograd.Function):
+    """A gradient, which has none itself."""
+
+    @staticmethod
+    def forward(ctx, name: str, gradient: torch.Tensor):
+        ctx.name = name
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RecordingError(
+            f"operator {ctx.name!r} has no second derivative\n"
+            "  expected its gradient written in nd, one function for each input"
+        )
+
+
 def refuse_second(gradients: tuple, name: str) -> tuple:
     """Gradients that raise when they are differentiated again, instead of giving zeros."""
-    places = [i for i, g in enumerate(gradients) if g is not None]
-    refuse = torch._C._functions.DelayedError(
-        f"operator {name!r} has no second derivative: its gradient is not written in nd, or not "
-        "as one function per input",
-        len(places),
+    return tuple(
+        [
+            None if g is None else _Refused.apply(name, g.detach().requires_grad_())
+            for g in gradients
+        ]
     )
-    refused = refuse(*[gradients[i].detach().requires_grad_() for i in places])
-    result = list(gradients)
-    for i, value in zip(places, refused if isinstance(refused, tuple) else (refused,)):
-        result[i] = value
-    return tuple(result)
 
 
 # nd.Custom
@@ -103,7 +114,7 @@ class Signature:
 
     def __init__(self, op_type, prop_class, attributes, shapes, dtypes, context):
         self.op_type, self.context = op_type, context
-        self.prop = _asked("__init__", op_type, (), prop_class, **dict(attributes))
+        self.prop = asked("__init__", f"Custom {op_type!r}", "", prop_class, **dict(attributes))
         self.arguments = self.prop.list_arguments()
         self.outputs = self.prop.list_outputs()
         self.states = self.prop.list_auxiliary_states()
@@ -123,9 +134,9 @@ class Signature:
         self.kept = self._dependencies()
 
     def _infer_shapes(self, shapes) -> list[tuple]:
-        given = _asked(
+        given = asked(
             "infer_shape",
-            self.op_type,
+            f"Custom {self.op_type!r}",
             self.where,
             self.prop.infer_shape,
             [list(s) for s in self.in_shapes],
@@ -140,7 +151,13 @@ class Signature:
         return [tuple(int(n) for n in shape) for shape in outputs]
 
     def _infer_types(self) -> list[torch.dtype]:
-        given = _asked("infer_type", self.op_type, self.where, self.prop.infer_type, self.in_types)
+        given = asked(
+            "infer_type",
+            f"Custom {self.op_type!r}",
+            self.where,
+            self.prop.infer_type,
+            self.in_types,
+        )
         return [_dtype.to_torch(t) for t in self._lists("infer_type", given)[1]]
 
     def _lists(self, phase: str, given: Any) -> tuple[list, list]:
@@ -178,9 +195,9 @@ class Signature:
         return [Buffer(s, t, self.context) for s, t in zip(self.out_shapes, self.out_types)]
 
     def create(self) -> operator.CustomOp:
-        return _asked(
+        return asked(
             "create_operator",
-            self.op_type,
+            f"Custom {self.op_type!r}",
             self.where,
             self.prop.create_operator,
             self.context,
@@ -189,12 +206,12 @@ class Signature:
         )
 
 
-def _asked(phase: str, op_type: str, where: Any, function, *args, **kwargs):
+def asked(phase: str, what: str, where: str, function, *args, **kwargs):
     """Call the user's code; an exception gets a note of where it came from."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        note(error, f"  in {phase} of Custom {op_type!r}" + (f" ({where})" if where else ""))
+        note(error, f"  in {phase} of {what}" + (f" ({where})" if where else ""))
         raise
 
 
@@ -237,9 +254,9 @@ class _Call:
         outputs = signature.buffers()
         req = ["write"] * len(outputs)
         with inside(context, self.training):
-            _asked(
+            asked(
                 "forward",
-                signature.op_type,
+                f"Custom {signature.op_type!r}",
                 f"{signature.where}; req {req}",
                 self.operator.forward,
                 is_train=self.training,
@@ -256,9 +273,9 @@ class _Call:
         req = ["write" if n else "null" for n in needed]
         gradients = [Buffer(tuple(s), t, context) for s, t in shapes]
         with inside(context, self.training):
-            _asked(
+            asked(
                 "backward",
-                signature.op_type,
+                f"Custom {signature.op_type!r}",
                 f"{signature.where}; req {req}",
                 self.operator.backward,
                 req=req,
@@ -303,8 +320,9 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
             "Custom: op_type is missing\n  expected the name of a registered operator"
         )
     prop_class = operator.find(op_type)
-    if hasattr(prop_class, "operator"):  # one of `layers.ops`, which has a shorter way
-        return prop_class.operator.by_name(args, kwargs)
+    if hasattr(prop_class, "_layers_operator"):  # one of `layers.ops`, which has a shorter way
+        result = prop_class._layers_operator.by_name(args, kwargs)
+        return result if out is None else give(result, out)
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
     attributes = tuple((k, str(v)) for k, v in kwargs.items() if k not in named)
     ctx = dict(attributes).get("ctx")
@@ -336,10 +354,8 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
     else:
         results = call.forward(tensors)
     outputs = [lent(t, context) for t in results]
-    if out is not None:
-        out[:] = outputs[0]
-        return out
-    return outputs if len(outputs) > 1 else outputs[0]
+    result = outputs if len(outputs) > 1 else outputs[0]
+    return result if out is None else give(result, out)
 
 
 def _named_context(text: str | None) -> Context:
@@ -350,7 +366,7 @@ def _named_context(text: str | None) -> Context:
 
 def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
     """Inputs and states in their order, those of unknown shape made."""
-    prop = _asked("__init__", op_type, (), prop_class, **dict(attributes))
+    prop = asked("__init__", f"Custom {op_type!r}", "", prop_class, **dict(attributes))
     names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
     given = dict(zip(names, arrays))
     for name, value in named.items():
@@ -370,7 +386,7 @@ def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
         shapes = [
             list(given[n].known if n in pending else given[n].shape) for n in prop.list_arguments()
         ]
-        told = _asked("infer_shape", op_type, "", prop.infer_shape, shapes)
+        told = asked("infer_shape", f"Custom {op_type!r}", "", prop.infer_shape, shapes)
         found = dict(zip(prop.list_arguments(), told[0]))
         if len(told) > 2:
             found |= dict(zip(prop.list_auxiliary_states(), told[2]))
@@ -419,7 +435,7 @@ class _FunctionCall:
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
         with inside(self.context, self.training):
-            y = self.function.forward(*[borrow(t, self.context) for t in tensors])
+            y = self._asked("forward", [borrow(t, self.context) for t in tensors])
         self.many = isinstance(y, (list, tuple))
         arrays = y if self.many else (y,)
         self._are_arrays("output", arrays)
@@ -427,7 +443,7 @@ class _FunctionCall:
 
     def backward(self, out_grads, shapes) -> tuple[torch.Tensor | None, ...]:
         with inside(self.context, self.training):
-            given = self.function.backward(*[borrow(g, self.context) for g in out_grads])
+            given = self._asked("backward", [borrow(g, self.context) for g in out_grads])
         given = given if isinstance(given, (list, tuple)) else (given,)
         if len(given) != len(shapes):
             raise MXNetError(
@@ -437,6 +453,12 @@ class _FunctionCall:
         self._are_arrays("gradient", [g for g in given if g is not None])
         _fit(self.name, [f"input {i}" for i in range(len(given))], given, shapes)
         return tuple([None if g is None else g._tensor for g in given])
+
+    def _asked(self, phase: str, arrays: list[NDArray]):
+        where = ", ".join(describe(a._tensor) for a in arrays)
+        return asked(
+            phase, f"Function {self.name!r}", where, getattr(self.function, phase), *arrays
+        )
 
     def _are_arrays(self, what: str, arrays) -> None:
         for i, array in enumerate(arrays):

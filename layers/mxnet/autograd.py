@@ -13,7 +13,6 @@ import warnings
 
 import numpy as np
 import torch
-from torch.autograd.graph import _engine_run_backward
 
 from .base import ArgumentError, MXNetError, RecordingError
 
@@ -330,6 +329,8 @@ def _run(function, *args, **kwargs):
     try:
         return function(*args, **kwargs)
     except RuntimeError as error:
+        if not _is_the_engines(error):
+            raise
         text = str(error)
         if "second time" in text:
             raise RecordingError(
@@ -342,7 +343,7 @@ def _run(function, *args, **kwargs):
                 f"backward: an array {found[1] if found else ''} was overwritten after it was used "
                 "in the recorded computation\n  expected it to keep its value until backward"
             ) from error
-        if type(error) is RuntimeError and _is_the_engines(error):
+        if type(error) is RuntimeError:
             raise MXNetError(f"backward: {text}") from error
         raise
 
@@ -355,8 +356,14 @@ def _is_the_engines(error: BaseException) -> bool:
     return trace.tb_frame.f_globals["__name__"].startswith("torch.autograd")
 
 
+# torch.autograd.backward without its checks, which are made above: half of its cost. Not public.
+_engine_run_backward = getattr(torch.autograd.graph, "_engine_run_backward", None)
+
+
 def _go_back(tensors: list, gradients: list, retain_graph: bool) -> None:
-    # torch.autograd.backward without its checks, which are made above: half of its cost.
+    if _engine_run_backward is None:
+        torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+        return
     _engine_run_backward(
         tuple(tensors),
         tuple(gradients),
@@ -390,18 +397,18 @@ class Function:
 
     def save_for_backward(self, *args) -> None:
         """Keep arrays for `backward`."""
-        self._saved = [(array, array._tensor._version) for array in args]
+        self._saved = [(array, array._tensor, array._tensor._version) for array in args]
 
     @property
     def saved_tensors(self) -> tuple:
         """The arrays that were kept. Raises RecordingError when one was overwritten since."""
-        for i, (array, version) in enumerate(self._saved):
-            if array._tensor._version != version:
+        for i, (array, tensor, version) in enumerate(self._saved):
+            if array._tensor is not tensor or tensor._version != version:
                 raise RecordingError(
                     f"{type(self).__name__}: saved array {i} {array.shape} was overwritten since\n"
                     "  expected it to keep its value until backward"
                 )
-        return tuple([array for array, _ in self._saved])
+        return tuple([array for array, _, _ in self._saved])
 
     def forward(self, *inputs):
         """The outputs: an NDArray or a tuple of them."""

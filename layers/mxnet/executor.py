@@ -111,17 +111,18 @@ class Executor:
             if all(grad is None for grad in self.grad_dict.values()):
                 return
             raise RecordingError("backward: nothing is recorded\n  expected forward(is_train=True)")
-        given = [out_grads] if isinstance(out_grads, NDArray) else out_grads
-        pairs = [
-            (y, torch.ones_like(y) if given is None else given[i]._tensor)
-            for i, y in enumerate(self._recorded)
-            if y.requires_grad
-        ]
+        heads = [NDArray(y, self._ctx) for y in self._recorded]
+        given = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
+        if len(given) == len(heads):  # integers, and variables, take part in no gradient
+            known = [i for i, y in enumerate(self._recorded) if y.requires_grad]
+            heads, given = [heads[i] for i in known], [given[i] for i in known]
+        tensors, head_grads = autograd._heads("Executor.backward", heads, given)
         with autograd._Scope(None, is_train):
-            gradients = torch.autograd.grad(
-                [y for y, _ in pairs],
+            gradients = autograd._run(
+                torch.autograd.grad,
+                tensors,
                 list(self._leaves.values()),
-                [dy for _, dy in pairs],
+                head_grads,
                 retain_graph=True,
                 allow_unused=True,
             )

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
-from .. import engine
 from ..engine import mx
 from .operator import Operator
 
@@ -20,7 +19,7 @@ def register(operator: Operator) -> None:
         def __init__(self, **text):
             super().__init__(operator, text)
 
-    Prop.operator = operator
+    Prop._layers_operator = operator
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
 
@@ -111,16 +110,18 @@ def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str,
         return operator.ask(operator.shapes, shapes | operator.attributes | attributes)
     if any(shape is None or 0 in shape for shape in known.values()):
         return {}
-    # On a thread of its own: MXNet asks for shapes in the middle of a call, and a call of `nd` on
-    # that thread would overwrite what the first has found so far.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(
-            _run_on_zeros, operator, tuple(known.items()), tuple(attributes.items())
-        ).result()
+    return _run_on_zeros(operator, tuple(known.items()), tuple(attributes.items()))
 
 
 @lru_cache(maxsize=1024)
 def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
+    # On a thread of its own: MXNet asks for shapes in the middle of a call, and a call of `nd` on
+    # that thread would overwrite what the first has found so far.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_on_zeros, operator, known, attributes).result()
+
+
+def _on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
     zeros = {name: mx.nd.zeros(shape) for name, shape in known}
     inputs = dict.fromkeys(operator.inputs) | zeros
     y = operator.forward(*inputs.values(), **(operator.attributes | dict(attributes)))
@@ -136,7 +137,7 @@ class Adapter:
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator
-        engine.expect(f"operator {operator.name!r}", tuple(inputs))
+        operator.expect(tuple(inputs))
         given = [a for a in inputs if a is not None]
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}

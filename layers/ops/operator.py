@@ -20,7 +20,8 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
+from operator import index
 from typing import Any, overload
 
 from .. import engine
@@ -131,10 +132,16 @@ class Operator:
 
     def by_name(self, args: tuple, kwargs: dict) -> Any:
         """The call that ``Custom(..., op_type=name)`` stands for, with attributes as text."""
-        kwargs = {k: v for k, v in kwargs.items() if k not in ("name", "ctx")}
+        kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
         left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
         places = [n for n in self.inputs if n not in left_out]
+        if len(args) > len(places):
+            raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
         return self(**dict(zip(places, args)), **kwargs)
+
+    def expect(self, inputs: tuple) -> None:
+        """Refuse arrays of the other engine."""
+        engine.expect(f"operator {self.name!r}", inputs)
 
     @property
     def _expected(self) -> str:
@@ -142,25 +149,15 @@ class Operator:
 
     def parse(self, name: str, value: Any) -> Any:
         """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
-        default = self.attributes[name]
-        kind = type(default)
-        wrong = TypeError(
-            f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
-        )
-        if isinstance(value, str) and kind is not str:
-            try:
-                value = ast.literal_eval(value)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                raise wrong from None
-        if default is None or value is None or default is inspect.Parameter.empty:
-            return value
-        if kind is float and isinstance(value, int):
-            return float(value)
-        if kind is tuple and isinstance(value, list):
-            return tuple(value)
-        if not isinstance(value, kind):
-            raise wrong
-        return value
+        kind = type(self.attributes[name])
+        if value is None or value == "None":
+            return None
+        try:
+            return _READERS.get(kind, _literal)(value)
+        except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
+            raise TypeError(
+                f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
+            ) from None
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
         """The gradient of one input, from what it names of `known`."""
@@ -169,10 +166,35 @@ class Operator:
     @staticmethod
     def ask(rule: Callable, known: dict[str, Any]) -> Any:
         """Call `shapes` or `backward` with what it names of `known`."""
-        return rule(**{n: known[n] for n in inspect.signature(rule).parameters})
+        return rule(**{n: known[n] for n in _named(rule)})
 
     def __repr__(self) -> str:
         return f"<operator {self.name} {inspect.signature(self.forward)}>"
+
+
+@cache
+def _named(rule: Callable) -> tuple[str, ...]:
+    """What a rule asks for; `inspect.signature` costs as much as several operators."""
+    return tuple(inspect.signature(rule).parameters)
+
+
+def _literal(value: Any) -> Any:
+    return ast.literal_eval(value) if isinstance(value, str) else value
+
+
+def _bool(value: Any) -> bool:
+    return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
+
+
+def _int(value: Any) -> int:
+    return int(value) if isinstance(value, str) else index(value)
+
+
+def _tuple(value: Any) -> tuple:
+    return tuple(_literal(value))
+
+
+_READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str, tuple: _tuple}
 
 
 @overload

@@ -39,7 +39,8 @@ class softmax_cross_entropy:
 
     def dx(dy, x, label):
         probabilities = nd.softmax(x)
-        hot = nd.one_hot(label, depth=x.shape[1], dtype=x.dtype)
+        within = nd.clip(label, 0, x.shape[1] - 1)  # as `pick` takes it
+        hot = nd.one_hot(within, depth=x.shape[1], dtype=x.dtype)
         return nd.broadcast_mul(probabilities - hot, dy.expand_dims(1))
 
     def shapes(x):

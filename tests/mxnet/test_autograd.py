@@ -86,7 +86,7 @@ def test_a_scope_is_used_again_within_itself(autograd):
 
 
 def test_each_thread_has_its_own_switches(autograd, nd):
-    barrier, results = threading.Barrier(8), {}
+    barrier, results = threading.Barrier(8, timeout=10), {}
 
     def run(i):
         x = nd.array([1, 2, 3])
@@ -934,3 +934,46 @@ assert before == (torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_
 assert (torch.ones(1, requires_grad=True) * 2).requires_grad
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.engine("torch")  # MXNet takes the new value in silence
+@pytest.mark.parametrize("other", [False, True])
+def test_a_saved_array_is_overwritten(mx, other):
+    class Times(mx.autograd.Function):
+        def forward(self, x, w):
+            self.save_for_backward(w)
+            return x * w
+
+        def backward(self, dy):
+            (w,) = self.saved_tensors
+            return dy * w, dy
+
+    x, w = mx.nd.ones((2,)), mx.nd.ones((2,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Times()(x, w)
+    w[:] = mx.nd.full((2,), 100) if other else 100
+    if other:
+        y.backward()  # w has another memory now, and the old one is as it was
+        assert x.grad.asnumpy().tolist() == [1, 1]
+    else:
+        with pytest.raises(RuntimeError, match="overwritten"):
+            y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_an_error_of_the_users_own_is_that_error(mx):
+    class Fails(mx.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            raise RuntimeError("my own inplace operation failed")
+
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Fails()(x)
+    with pytest.raises(RuntimeError, match="my own inplace operation failed") as caught:
+        y.backward()
+    assert type(caught.value) is RuntimeError

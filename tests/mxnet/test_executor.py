@@ -120,3 +120,16 @@ def test_monitor(mx, product):
 def test_backward_without_forward(bound):
     with pytest.raises(RuntimeError, match=r"expected forward\(is_train=True\)"):
         bound().backward()
+
+
+@pytest.mark.engine("torch")
+def test_gradients_are_not_the_heads_memory(mx):
+    net = mx.sym.identity(mx.sym.Variable("x"))
+    executor = net.bind(mx.cpu(), [mx.nd.ones(2)], [mx.nd.zeros(2)])
+    head = mx.nd.array([1, 2])
+    executor.forward(is_train=True)
+    executor.backward(head)
+    head[:] = 9
+    assert executor.grad_dict["x"].asnumpy().tolist() == [1, 2]
+    with pytest.raises(TypeError, match=r"the head gradient is \(3,\)"):
+        executor.backward(mx.nd.ones(3))

@@ -502,3 +502,45 @@ def test_another_class_of_the_name_warns(mx):
     mx.operator.register("test_taken")(type("First", (mx.operator.CustomOpProp,), {}))
     with pytest.warns(UserWarning, match="'test_taken'"):
         mx.operator.register("test_taken")(type("Second", (mx.operator.CustomOpProp,), {}))
+
+
+@pytest.mark.engine("torch")
+def test_out(mx, nd, define):
+    def parts(op, is_train, req, x, y, aux):
+        op.assign(y[0], req[0], x[0] * 2)
+        op.assign(y[1], req[1], x[0] * 3)
+
+    name = define(parts, outputs=("double", "triple"))
+    a, b = nd.zeros((2,)), nd.zeros((2,))
+    out = [a, b]
+    assert nd.Custom(nd.ones((2,)), op_type=name, out=out) is out
+    close(a, [2, 2])
+    close(b, [3, 3])
+    assert out[0] is a
+
+
+@pytest.mark.engine("torch")
+def test_an_attribute_called_operator(mx, nd, define):
+    name = define(square)
+    mx.operator.find(name).operator = object
+    close(nd.Custom(nd.array([2.0]), op_type=name), [4])
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+def test_an_exception_in_a_function(mx, nd, phase):
+    class Fails(mx.autograd.Function):
+        def forward(self, x):
+            return {}["missing"] if phase == "forward" else x * 2
+
+        def backward(self, dy):
+            return {}["missing"]
+
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with pytest.raises(KeyError) as caught:
+        with mx.autograd.record():
+            y = Fails()(x)
+        y.backward()
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert f"in {phase} of Function 'Fails' ((2, 3) float32)" in told

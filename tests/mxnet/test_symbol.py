@@ -122,6 +122,72 @@ def test_shapes_that_do_not_fit(mx, net):
         net.infer_shape(nothing=(5, 3))
 
 
+BOTH_WAYS = {
+    "elementwise": lambda sym, x, y: sym.elemwise_add(x, sym.exp(y)),
+    "the other side": lambda sym, x, y: sym.elemwise_mul(sym.exp(y), x),
+    "a chain": lambda sym, x, y: x - sym.clip(sym.Activation(y * 2, act_type="relu"), 0, 1),
+    "any number": lambda sym, x, y: sym.add_n(x, y, x),
+    "comparison": lambda sym, x, y: x == sym.log_softmax(y),
+    "chosen": lambda sym, x, y: sym.where(x > 0, x, sym.cast(y, dtype="float32")),
+}
+
+
+@pytest.mark.parametrize("make", BOTH_WAYS.values(), ids=BOTH_WAYS)
+def test_shapes_both_ways(sym, make):
+    z = make(sym, sym.Variable("x"), sym.Variable("y"))
+    for name in "xy":
+        assert z.infer_shape(**{name: (2, 3)})[1] == [(2, 3)]
+
+
+@pytest.mark.filterwarnings("ignore:Cannot decide shape")
+def test_shapes_that_are_not_told(sym):
+    z = sym.broadcast_add(sym.Variable("x"), sym.exp(sym.Variable("y")))
+    assert z.infer_shape(x=(2, 3)) == (None, None, None)
+
+
+ATTRIBUTES = [
+    (lambda sym, x: sym.Convolution(x, kernel=3, num_filter=8, stride=[2, 2], layout=None),
+     {"kernel": "3", "num_filter": "8", "stride": "[2, 2]", "layout": "None"}),
+    (lambda sym, x: sym.cast(x, dtype=np.float16), {"dtype": "float16"}),
+    (lambda sym, x: x.astype("int32"), {"dtype": "int32"}),
+    (lambda sym, x: sym.softmax(x, dtype=np.dtype("float64")), {"dtype": "float64"}),
+    (lambda sym, x: sym.Embedding(x, input_dim=3, output_dim=4, dtype=np.float64),
+     {"dtype": "float64", "input_dim": "3", "output_dim": "4"}),
+    (lambda sym, x: sym.sum(x, (0, 1), True), {"axis": "(0, 1)", "keepdims": "True"}),
+    (lambda sym, x: sym.sum(x, axis=None, keepdims=1), {"axis": "None", "keepdims": "1"}),
+    (lambda sym, x: sym.slice(x, begin=(0, None), end=(2, None)),
+     {"begin": "(0, None)", "end": "(2, None)"}),
+    (lambda sym, x: sym.Dropout(x, 0.3), {"p": "0.3"}),
+    (lambda sym, x: 1e-5 * x, {"scalar": "1e-05"}),
+    (lambda sym, x: sym.concat(x, x, dim=1), {"dim": "1", "num_args": "2"}),
+    (lambda sym, x: sym.UpSampling(x, scale=2, sample_type="bilinear", num_filter=2),
+     {"num_args": "1", "num_filter": "2", "sample_type": "bilinear", "scale": "2"}),
+    (lambda sym, x: sym.split_v2(x, (1, 3), axis=1),
+     {"axis": "1", "indices": "[0, 1, 3]", "sections": "0", "squeeze_axis": "False"}),
+    (lambda sym, x: sym.random.uniform(x, x, shape=(2, 3)), {"shape": "(2, 3)"}),
+    (lambda sym, x: sym.random.normal(shape=3, dtype="float64"),
+     {"loc": "0", "scale": "1", "shape": "3", "dtype": "float64"}),
+    (lambda sym, x: sym.random.multinomial(x), {"dtype": "int32", "get_prob": "True"}),
+    (lambda sym, x: sym.zeros((2, 3)), {"dtype": "float32", "shape": "(2, 3)"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make, attributes", ATTRIBUTES)
+def test_attributes_as_text(sym, make, attributes):
+    text = make(sym, sym.Variable("x")).tojson()
+    node = next(n for n in reversed(json.loads(text)["nodes"]) if n["op"] != "null")
+    assert node["attrs"] == attributes
+    assert sym.load_json(text).tojson() == text
+
+
+def test_draws_from_symbols(sym):
+    x, y = sym.Variable("x"), sym.Variable("y")
+    assert sym.random.gamma(x, y, name="g").list_arguments() == ["x", "y"]
+    assert sym.random.uniform_like(x).list_arguments() == ["x"]
+    with pytest.raises((TypeError, ValueError)):
+        sym.random.normal(x, 1)
+
+
 def test_attributes(mx, sym):
     w = sym.Variable("w", shape=(2, 3), lr_mult=2, attr={"mood": "fine"}, __odd__="yes")
     assert w.list_attr()["__lr_mult__"] == "2" and w.attr("lr_mult") == "2"

@@ -239,3 +239,65 @@ def test_a_parameter_used_twice():
 def test_in_a_graph_by_name():
     y = mx.nd.Custom(nd.ones((2,)), op_type=scale.name, factor=4)
     assert y.asnumpy().tolist() == [4, 4]
+
+
+def test_by_name_with_out_and_too_many():
+    out = nd.zeros((2,))
+    mx.nd.Custom(nd.ones((2,)), op_type=scale.name, out=out)
+    assert out.asnumpy().tolist() == [2, 2]
+    with pytest.raises(Exception, match="2 inputs|got 2"):
+        mx.nd.Custom(nd.ones((2,)), nd.ones((2,)), op_type=scale.name).wait_to_read()
+
+
+@pytest.mark.parametrize(
+    "text, value", [("inf", float("inf")), ("3", 3.0), (np.float32(2), 2.0), (True, 1.0)]
+)
+def test_attributes_are_read(text, value):
+    assert scale.parse("factor", text) == value
+
+
+def test_attributes_of_each_type():
+    @operator
+    class typed:
+        def forward(x, *, n: int = 1, flag: bool = False, sizes: tuple = (), name: str = ""):
+            return x * 1
+
+    told = {"n": np.int64(3), "flag": "true", "sizes": [1, 2], "name": 5}
+    read = {name: typed.parse(name, value) for name, value in told.items()}
+    assert read == {"n": 3, "flag": True, "sizes": (1, 2), "name": "5"}
+    for name, value in (("n", 2.5), ("flag", "maybe"), ("sizes", "1 +")):
+        with pytest.raises(TypeError, match=f"{name} is"):
+            typed.parse(name, value)
+
+
+@pytest.mark.engine("torch")
+def test_many_values_of_an_attribute_leave_memory_flat():
+    for i in range(600):
+        scale(nd.ones((1,)), factor=float(i))
+    assert scale._adapter._signature.cache_info().currsize <= 256
+
+
+@pytest.mark.engine("torch")
+def test_types_and_shapes_are_checked_on_every_call():
+    shape = [(2,)]
+
+    @operator
+    class changing:
+        def forward(x):
+            return nd.ones(shape[0])
+
+        def shapes(x):
+            return {"y": x}
+
+    changing(nd.ones((2,)))
+    shape[0] = (7,)
+    with pytest.raises(ValueError, match=r"y is \(7,\)"):
+        changing(nd.ones((2,)))
+
+    @operator
+    class single:
+        def forward(x):
+            return nd.array(x.asnumpy())
+
+    with pytest.raises(TypeError, match="output y is .* float32"):
+        single(nd.ones((2,), dtype="float64"))

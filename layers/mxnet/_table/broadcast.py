@@ -44,7 +44,7 @@ def elementwise(name, function, doc, *aliases, **rules):
 
         return row
 
-    return family(template, function, name, doc, *aliases, **rules)
+    return family(template, function, name, doc, *aliases, same=True, **rules)
 
 
 def scalar(name, function, doc, *aliases, **rules):
@@ -58,7 +58,9 @@ def scalar(name, function, doc, *aliases, **rules):
 
         return row
 
-    return family(template, function, name, doc, *aliases, **rules)
+    row = family(template, function, name, doc, *aliases, same=True, **rules)
+    row.types(_type)
+    return row
 
 
 def comparison(name, function, doc):
@@ -76,6 +78,10 @@ def comparison(name, function, doc):
     alias = f"_{old.replace('_', '')}Scalar"
     doc = f"1 where {doc}, else 0; y is the scalar."
     scalar(f"_{name}_scalar", on_number, doc, alias).grad(zeros)
+
+
+def _type(data, is_int):
+    return _integral(torch.empty(1, dtype=data), 1, is_int)[0].dtype
 
 
 def _integral(data, scalar, is_int):
@@ -218,7 +224,7 @@ def broadcast_like(
     return lhs.expand(shape)
 
 
-@op("ElementWiseSum")
+@op("ElementWiseSum", same=True)
 def add_n(*args: Tensor) -> Tensor:
     """The sum of any number of arrays of one shape."""
     if len(args) == 1:

@@ -19,7 +19,7 @@ def unary(name, function, doc, *aliases, **rules):
 
         return row
 
-    return family(template, function, name, doc, *aliases, **rules)
+    return family(template, function, name, doc, *aliases, same=True, **rules)
 
 
 unary("abs", torch.abs, "The absolute value.")
@@ -111,13 +111,13 @@ def _(dy, y, data):
     return dy * y / (-3 * data)
 
 
-@op
+@op(same=True)
 def hard_sigmoid(data: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """The sigmoid in three straight pieces, αx + β between 0 and 1."""
     return torch.clamp(alpha * data + beta, 0, 1)
 
 
-@op
+@op(same=True)
 def clip(data: Tensor, a_min: float = REQUIRED, a_max: float = REQUIRED) -> Tensor:
     """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
     if not data.is_floating_point():
@@ -130,7 +130,7 @@ def _bound(value, data):
     return int(max(info.min, min(value, info.max)))
 
 
-@op
+@op(same=True)
 def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     """Quadratic near zero, linear beyond: (σx)² / 2 where |x| < 1/σ², else |x| - 1 / 2σ².
 
@@ -141,16 +141,21 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     return torch.where(size < 1 / square, 0.5 * square * data * data, size - 0.5 / square)
 
 
-@op("cast")
+@op("cast", same=True)
 def Cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
     """The values in another dtype; floats become integers by truncation."""
     return data.to(dtype, copy=True)
 
 
-@op
+@op(same=True)
 def amp_cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
     """Floats in another dtype; integers are left as they are."""
     return data.to(dtype if data.is_floating_point() else data.dtype, copy=True)
+
+
+@amp_cast.types
+def _(data, dtype):
+    return dtype if data.is_floating_point else data
 
 
 @op
@@ -160,6 +165,21 @@ def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     if chosen.dim() < x.dim():
         chosen = chosen.reshape(-1, *[1] * (x.dim() - 1))
     return torch.where(chosen, x, y)
+
+
+@where.infer
+def _(x):
+    return {"y": x}
+
+
+@where.infer
+def _(y):
+    return {"x": y}
+
+
+@where.types
+def _(x):
+    return x
 
 
 @op
@@ -172,3 +192,9 @@ def shape_array(data: Tensor) -> Tensor:
 def size_array(data: Tensor) -> Tensor:
     """The number of elements, as an int64 array of one."""
     return torch.tensor([data.numel()], dtype=torch.int64, device=data.device)
+
+
+@shape_array.types
+@size_array.types
+def _():
+    return torch.int64

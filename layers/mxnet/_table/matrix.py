@@ -131,7 +131,7 @@ def _linalg_gemm(
     return _linalg_gemm2.run(A, B, transpose_a, transpose_b, alpha, axis) + beta * C
 
 
-@op("linalg_potrf")
+@op("linalg_potrf", same=True)
 def _linalg_potrf(A: Tensor) -> Tensor:
     """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
     return torch.linalg.cholesky(A)

@@ -95,7 +95,7 @@ _ACTIVATIONS = {
 }
 
 
-@op
+@op(same=True)
 def Activation(
     data: Tensor,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = REQUIRED,
@@ -189,7 +189,7 @@ def _(data, axis, use_length):
     return {"length": data[:axis] + data[axis + 1 :]} if use_length else {}
 
 
-@op
+@op(same=True)
 def log_softmax(
     data: Tensor,
     axis: int = -1,
@@ -202,7 +202,7 @@ def log_softmax(
     return torch.log_softmax(data if temperature in (None, 1) else data / temperature, axis, dtype)
 
 
-@op
+@op(same=True)
 def softmin(
     data: Tensor,
     axis: int = -1,
@@ -222,7 +222,7 @@ def _whole(name, use_length):
         )
 
 
-@op
+@op(same=True)
 def SoftmaxActivation(data: Tensor, mode: Literal["channel", "instance"] = "instance") -> Tensor:
     """softmax over the last axis, or over the channels (axis 1)."""
     return torch.softmax(data, 1 if mode == "channel" else -1)
@@ -306,7 +306,7 @@ def BatchNorm(
     _expect("BatchNorm", data, dict.fromkeys(inputs, (data.shape[axis],)), **inputs)
     x = data if axis == 1 else data.unsqueeze(0) if data.dim() == 1 else data.movedim(axis, 1)
     if fix_gamma:
-        gamma = gamma * 0 + 1  # its gradient is zeros
+        gamma = constant(torch.ones_like(gamma), gamma)
     if training and not use_global_stats:
         y, mean, scale = torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
         with torch.no_grad():
@@ -697,6 +697,16 @@ def UpSampling(
     if len(images) == 1:
         return images[0]
     return torch.cat(images, 1) if multi_input_mode == "concat" else sum(images)
+
+
+@UpSampling.takes
+def _(sample_type):
+    return ("data", "weight") if sample_type == "bilinear" else None
+
+
+@UpSampling.infer
+def _(data, scale, num_filter):
+    return {"weight": (num_filter, 1, *(2 * scale - scale % 2,) * 2)}
 
 
 def _upsampled(data, weight, scale, num_filter):

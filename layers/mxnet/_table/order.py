@@ -64,3 +64,8 @@ def topk(
 @topk.gives
 def _(ret_typ):
     return 2 if ret_typ == "both" else 1
+
+
+@topk.types
+def _(data, ret_typ, dtype):
+    return {"both": (data, dtype), "indices": dtype}.get(ret_typ, data)

@@ -45,7 +45,9 @@ def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
     family(random, draw, f"_random_{name}", f"Draws {doc}.", f"random_{name}", *aliases)
     family(like, draw, f"_random_{name}_like", f"Draws {doc}, in the shape of data.").grad(zeros)
     text = f"For each element of the parameters, `shape` draws {doc}."
-    family(sample, draw, f"_sample_{name}", text, f"sample_{name}").grad(zeros)
+    row = family(sample, draw, f"_sample_{name}", text, f"sample_{name}")
+    row.grad(zeros)
+    row.types(lambda dtype: dtype or torch.float32)
 
 
 _DTYPE = (DType | None, None)
@@ -144,6 +146,11 @@ def _random_randint(
     return torch.randint(low, high, shape or (1,), dtype=dtype or torch.int32, device=device)
 
 
+@_random_randint.types
+def _(dtype):
+    return dtype or torch.int32
+
+
 @op("sample_multinomial")
 def _sample_multinomial(
     data: Tensor, shape: Shape = (), get_prob: bool = False, dtype: DType = torch.int32
@@ -165,7 +172,12 @@ def _(get_prob):
     return 2 if get_prob else 1
 
 
-@op("shuffle")
+@_sample_multinomial.types
+def _(data, dtype, get_prob):
+    return (dtype, data) if get_prob else dtype
+
+
+@op("shuffle", same=True)
 def _shuffle(data: Tensor) -> Tensor:
     """The same rows in random order."""
     return data[torch.randperm(data.shape[0], device=data.device)]

@@ -256,7 +256,7 @@ def repeat(data: Tensor, repeats: int = REQUIRED, axis: int | None = None) -> Te
     return torch.repeat_interleave(data, repeats, axis)
 
 
-@op("flip")
+@op("flip", same=True)
 def reverse(data: Tensor, axis: Shape = REQUIRED) -> Tensor:
     """The elements in opposite order along these axes."""
     return data.flip(axis)

@@ -11,7 +11,7 @@ from ..ndarray import NDArray
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes
 from ..symbol._program import Program
-from ._nest import _flatten, _regroup
+from ._nest import BlockError, _flatten, _regroup
 from ._parameter import DeferredInitializationError, Parameter
 
 
@@ -38,10 +38,18 @@ class Graph:
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
         self.program = Program(self.symbol._entries)
-        numbers = {v.name: i for i, v in enumerate(inputs)}
+        numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         by_name = {p.name: p for p in parameters}
         # Where each tensor of the program comes from: the number of an input, or a parameter.
-        self._sources = [numbers[n] if n in numbers else by_name[n] for n in self.program.inputs]
+        self._sources: list[int | Parameter] = []
+        for node in self.program.variables:
+            source = numbers.get(id(node), by_name.get(node.name))
+            if source is None:
+                raise BlockError(
+                    f"a graph uses {node.name!r}, which is a parameter of no registered block\n"
+                    "  expected blocks as attributes, or register_child()"
+                )
+            self._sources.append(source)
 
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""

@@ -194,14 +194,12 @@ class Parameter:
                     f"Parameter {self.name!r}: its shape {self.shape} cannot be inferred\n"
                     "  expected in_units, in_channels, ... or the shape to be given"
                 )
-            try:
-                if data is None:
-                    data = ndarray.zeros(self.shape, ctx=cpu(), dtype=self.dtype)
-                    description = initializer.InitDesc(self.name, {"__init__": init})
-                    default_init(description, data)
-                self._init_impl(data, contexts)
-            finally:
-                self._deferred_init = ()
+            if data is None:
+                data = ndarray.zeros(self.shape, ctx=cpu(), dtype=self.dtype)
+                description = initializer.InitDesc(self.name, {"__init__": init})
+                default_init(description, data)
+            self._init_impl(data, contexts)
+            self._deferred_init = ()
 
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""

@@ -76,7 +76,8 @@ class SymbolBlock(HybridBlock):
                     f"imports {str(symbol_file)!r}: there is no input {name!r}\n"
                     f"  expected of {graph.list_inputs()}"
                 )
-        block = SymbolBlock(graph, [symbol.var(name) for name in names])
+        internals = graph.get_internals()
+        block = SymbolBlock(graph, [internals[name] for name in names])
         if param_file is not None:
             block._load(param_file, ctx or cpu())
         return block

@@ -397,6 +397,9 @@ class HybridBlock(Block):
                 f"hybridize: unknown flag {next(iter(kwargs))!r}\n"
                 f"  expected backend, or one of {', '.join(flags)}"
             )
+        if backend is not None:
+            text = f"hybridize: there is no backend {backend!r}; the graph is replayed"
+            warnings.warn(text, stacklevel=2)
         if static_shape and not static_alloc:
             raise ArgumentError(
                 "hybridize: static_shape=True\n  expected static_alloc=True with it"
@@ -412,8 +415,7 @@ class HybridBlock(Block):
         super().hybridize(active, **flags, **kwargs)
 
     def _clear_cached_op(self) -> None:
-        """Forget the graph: something that it was made of has changed."""
-        self._graphs = {}
+        self._graphs = {}  # what they were made of has changed
 
     def cast(self, dtype) -> None:
         """Convert all parameters to another dtype."""
@@ -466,7 +468,7 @@ class HybridBlock(Block):
             self(*args)
 
     def infer_type(self, *args) -> None:
-        """Not supported: dtypes are those that the parameters were made with, or `cast` to."""
+        """Not supported: dtypes are those that parameters were made with, or `cast` to."""
         raise UnsupportedError("infer_type: not supported\n  expected cast(dtype)")
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:

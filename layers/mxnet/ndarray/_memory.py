@@ -142,6 +142,18 @@ def recorded(function, *args):
         autograd._set_grad_enabled(not recording)
 
 
+def apart(results: list, inputs: list) -> list:
+    """Results in memory of their own: none shares it with an input, another one, or itself."""
+    taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
+    own = []
+    for y in results:
+        if y.untyped_storage().data_ptr() in taken or 0 in y.stride():
+            y = y.clone(memory_format=torch.contiguous_format)
+        taken.add(y.untyped_storage().data_ptr())
+        own.append(y)
+    return own
+
+
 def copied(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
     """A copy on a device, in a dtype."""
     return tensor.to(device, dtype or tensor.dtype, copy=True)

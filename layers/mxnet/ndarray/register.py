@@ -11,9 +11,10 @@ import torch
 from .. import _op, autograd
 from ..base import ArgumentError, MXNetError, ShapeError, note
 from ..context import Context, current_context
+from ._memory import apart
 from .ndarray import NDArray
 
-__all__ = ["Pending", "bind", "call", "compute", "describe", "eager", "signature"]
+__all__ = ["Pending", "bind", "call", "compute", "describe", "eager", "give", "signature"]
 
 _IGNORED = ("name", "attr", "num_args")  # a Symbol's; how many inputs there are is seen
 
@@ -99,7 +100,7 @@ def call(operator: _op.Op, args: tuple, kwargs: dict) -> Any:
         for n, a in inputs.items()
     ]
     result = compute(operator, tensors, attributes, context)
-    return result if out is None else _give(result, out)
+    return result if out is None else give(result, out)
 
 
 def supply(name: str, context: Context) -> Any:
@@ -187,7 +188,7 @@ def compute(operator: _op.Op, tensors: list, attributes: dict, context: Context)
     try:
         y = operator.run(*tensors, **attributes)
         if operator.view:
-            y = _own(y, tensors)
+            y = apart([y], tensors)[0] if type(y) is torch.Tensor else apart(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
@@ -200,16 +201,7 @@ def compute(operator: _op.Op, tensors: list, attributes: dict, context: Context)
     return arrays if len(arrays) > 1 else arrays[0]
 
 
-def _own(y: Any, tensors: list) -> Any:
-    """The result in memory of its own: `nd` never shows one memory as two arrays unasked."""
-    if not isinstance(y, torch.Tensor):
-        return [_own(part, tensors) for part in y]
-    if y._is_view() or any(y is t for t in tensors):
-        return y.clone(memory_format=torch.contiguous_format)
-    return y
-
-
-def _give(result: Any, out: Any) -> Any:
+def give(result: Any, out: Any) -> Any:
     """Write a result into `out`."""
     results = result if isinstance(result, list) else [result]
     targets = list(out) if isinstance(out, (list, tuple)) else [out]

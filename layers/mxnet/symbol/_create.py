@@ -1,4 +1,4 @@
-"""Functions that make arrays, as nodes of a graph."""
+"""Functions of `sym` that are not in the table under their names, most of which make arrays."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from . import op
 
-__all__ = ["arange", "eye", "full", "linspace", "ones", "zeros"]
+__all__ = ["arange", "eye", "full", "linspace", "ones", "split_v2", "zeros"]
 
 _internal = op.functions("_")
 
@@ -53,3 +53,12 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 def eye(N, M=0, k=0, dtype=None, **kwargs):
     """Ones on the `k`-th diagonal, zeros elsewhere."""
     return _internal["_eye"](N=N, M=M, k=k, dtype=_typed(dtype), **kwargs)
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Parts along an axis: so many of one size, or from each index to the next."""
+    given = {"axis": axis, "squeeze_axis": squeeze_axis}
+    if isinstance(indices_or_sections, int):
+        return _internal["_split_v2"](ary, indices=[], sections=indices_or_sections, **given)
+    indices = [0, *indices_or_sections]
+    return _internal["_split_v2"](ary, indices=indices, sections=0, **given)

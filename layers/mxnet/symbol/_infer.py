@@ -37,6 +37,8 @@ def _declared(node: Node) -> Shape | None:
 
 def _visit(node: Node, found: dict[Entry, Shape]) -> None:
     """Tell from what is known around a node what is not: its inputs, then its outputs."""
+    if node.op.same:
+        _spread(node, found)
     known = [found.get(entry) for entry in node.inputs]
     if not all(_whole(shape) for shape in known):
         names = node.input_names
@@ -48,6 +50,16 @@ def _visit(node: Node, found: dict[Entry, Shape]) -> None:
     if (node, 0) not in found and all(_whole(shape) for shape in known):
         for i, shape in enumerate(_outputs(node, known)):
             found[node, i] = tuple(shape)
+
+
+def _spread(node: Node, found: dict[Entry, Shape]) -> None:
+    """Give the one shape of a node that is known to its other inputs, and its output."""
+    entries = [*node.inputs, (node, 0)]
+    told = next((found[e] for e in entries if _whole(found.get(e))), None)
+    if told is not None:
+        for name, entry in zip([*node.input_names, "output"], entries):
+            if not _whole(found.get(entry)):
+                found[entry] = _merged(node, name, found.get(entry), told)
 
 
 def _whole(shape: Shape | None) -> bool:
@@ -74,8 +86,8 @@ def _outputs(node: Node, known: list[Shape]) -> list[Shape]:
 def types(entries: list[Entry], given: dict[str, torch.dtype]) -> dict[Entry, torch.dtype]:
     """The dtypes of all outputs of all nodes, from those of some variables.
 
-    An output has the operator's `dtype` attribute, else the dtype of the first input; a variable of
-    which nothing is known has that of the first known input beside it, else float32.
+    A variable of which nothing is known has the dtype of the first known input beside it, else
+    float32.
     """
     numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
     nodes = ordered(entries)
@@ -89,9 +101,9 @@ def types(entries: list[Entry], given: dict[str, torch.dtype]) -> dict[Entry, to
         beside = next((found[e] for e in node.inputs if e in found), torch.float32)
         for entry in node.inputs:
             found.setdefault(entry, beside)
-        told = (node.op.defaults | node.attributes).get("dtype")
-        for i in range(len(node.outputs)):
-            found[node, i] = told if isinstance(told, torch.dtype) else beside
+        dtypes = {name: found[e] for name, e in zip(node.input_names, node.inputs)}
+        for i, dtype in enumerate(node.op.output_types(dtypes, node.attributes)):
+            found[node, i] = dtype
     for node in nodes:
         found.setdefault((node, 0), torch.float32)
     return found

@@ -18,6 +18,7 @@ import torch
 from .. import autograd
 from ..base import MXNetError, note
 from ..context import Context
+from ..ndarray._memory import apart
 from ._node import Entry, Node, ordered, states
 
 _numbers = count()
@@ -28,8 +29,8 @@ class Program:
 
     Attributes
     ----------
-    inputs : list of str
-        Names of the variables, in the order in which the function takes their tensors.
+    variables : list of Node
+        In the order in which the function takes their tensors; `inputs` has their names.
     states : set of int
         Which of them the graph updates in place.
     source : str
@@ -39,6 +40,7 @@ class Program:
         nodes = ordered(entries)
         variables = [n for n in nodes if n.op is None]
         updated = states(nodes)
+        self.variables = variables
         self.inputs = [n.name for n in variables]
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
         self.source, self._lines, names = _written(nodes, entries)
@@ -60,7 +62,7 @@ class Program:
                     context=context,
                     device=context.device,
                 )
-                return [_own(y, tensors) for y in results]
+                return apart(results, tensors)
         except Exception as error:
             raise self._explained(error) from error.__cause__
 
@@ -74,15 +76,6 @@ class Program:
             name = node.op.name if node else "graph"
             return MXNetError(f"{name}: {first}\n{where}").with_traceback(error.__traceback__)
         return note(error, where)
-
-
-def _own(y: torch.Tensor, inputs: list[torch.Tensor]) -> torch.Tensor:
-    """An output in memory that is not an input's; a variable, or a view of one, is copied."""
-    if not y._is_view() and not any(y is x for x in inputs):
-        return y
-    at = y.untyped_storage().data_ptr()
-    shared = any(x.untyped_storage().data_ptr() == at for x in inputs)
-    return y.clone(memory_format=torch.contiguous_format) if shared else y
 
 
 def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, Node], dict]:

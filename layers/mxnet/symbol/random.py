@@ -1,60 +1,97 @@
-"""Random draws as nodes of a graph: they draw anew each time that it is computed."""
+"""Random draws as nodes of a graph: they draw anew each time that it is computed.
+
+Parameters may be numbers, or Symbols: then `shape` is drawn for each element.
+"""
 
 from __future__ import annotations
 
+from ..base import ArgumentError
 from . import op
+from .symbol import Symbol
 
 __all__ = [
     "exponential",
     "gamma",
+    "generalized_negative_binomial",
     "multinomial",
+    "negative_binomial",
     "normal",
     "poisson",
     "randint",
+    "randn",
     "shuffle",
     "uniform",
 ]
 
 _internal = op.functions("_")
+globals().update(op.functions("_random_"))  # uniform_like and the others
 
 
-def _draw(name: str, **given):
-    return _internal[f"_random_{name}"](**{k: v for k, v in given.items() if v is not None})
+def _draw(name: str, parameters: dict, shape, dtype, kwargs: dict) -> Symbol:
+    symbols = [isinstance(value, Symbol) for value in parameters.values()]
+    if any(symbols) and not all(symbols):
+        kinds = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
+        raise ArgumentError(f"random.{name}: {kinds}\n  expected all numbers, or all Symbols")
+    kwargs |= {k: v for k, v in (("shape", shape), ("dtype", dtype)) if v is not None}
+    if any(symbols):
+        return _internal[f"_sample_{name}"](*parameters.values(), **kwargs)
+    return _internal[f"_random_{name}"](**parameters, **kwargs)
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
     """Uniform on [low, high)."""
-    return _draw("uniform", low=low, high=high, shape=shape, dtype=dtype, **kwargs)
+    return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 def normal(loc=0, scale=1, shape=None, dtype=None, **kwargs):
     """Normal with mean `loc` and standard deviation `scale`."""
-    return _draw("normal", loc=loc, scale=scale, shape=shape, dtype=dtype, **kwargs)
+    return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
+
+
+def randn(*shape, loc=0, scale=1, dtype=None, **kwargs):
+    """Normal, with the shape as the arguments: ``randn(2, 3)``."""
+    return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
 def exponential(scale=1, shape=None, dtype=None, **kwargs):
     """Exponential with mean `scale`."""
-    return _draw("exponential", lam=1.0 / scale, shape=shape, dtype=dtype, **kwargs)
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
 def gamma(alpha=1, beta=1, shape=None, dtype=None, **kwargs):
-    """Gamma with shape `alpha` and scale `beta`."""
-    return _draw("gamma", alpha=alpha, beta=beta, shape=shape, dtype=dtype, **kwargs)
+    """Gamma with shape `alpha` and scale `beta`: mean alpha beta."""
+    return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
 def poisson(lam=1, shape=None, dtype=None, **kwargs):
     """Poisson with mean `lam`."""
-    return _draw("poisson", lam=lam, shape=shape, dtype=dtype, **kwargs)
+    return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
+
+
+def negative_binomial(k=1, p=1, shape=None, dtype=None, **kwargs):
+    """Failures before the `k`-th success, each with probability `p`: mean k (1 - p) / p."""
+    return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
+
+
+def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, **kwargs):
+    """Counts with mean `mu` and variance mu + alpha mu²."""
+    parameters = {"mu": mu, "alpha": alpha}
+    return _draw("generalized_negative_binomial", parameters, shape, dtype, kwargs)
 
 
 def randint(low, high, shape=None, dtype=None, **kwargs):
-    """Integers, uniform on [low, high)."""
-    return _draw("randint", low=low, high=high, shape=shape, dtype=dtype, **kwargs)
+    """Integers, uniform on [low, high); int32 by default."""
+    return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
-def multinomial(data, **kwargs):
-    """Draws from the distributions in the rows of `data`."""
-    return _internal["_sample_multinomial"](data, **kwargs)
+def multinomial(data, shape=None, get_prob=True, dtype="int32", **kwargs):
+    """Draws from the distributions in the rows of `data`, and their log probability.
+
+    The second output is there by default, as in MXNet, whose `nd.random.multinomial` has it only
+    on request.
+    """
+    kwargs |= {} if shape is None else {"shape": shape}
+    return _internal["_sample_multinomial"](data, get_prob=get_prob, dtype=dtype, **kwargs)
 
 
 def shuffle(data, **kwargs):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import _op, attribute
+import torch
+
+from .. import _dtype, _op, attribute
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray.register import signature
@@ -47,7 +49,7 @@ def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) ->
     symbols |= {k: v for k, v in zip(places, args) if v is not None}
     name = NameManager._current.value.get(kwargs.get("name"), hint.lower())
     attrs = kept(attribute.current().get(kwargs.get("attr"))) | attached
-    attrs |= {k: str(v) for k, v in text.items()}
+    attrs |= {k: _text(v, attributes.get(k)) for k, v in text.items()}
     if operator.variadic:
         attrs["num_args"] = str(len(symbols))
     names = operator.input_names(attributes, len(symbols))
@@ -60,6 +62,12 @@ def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) ->
     ]
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def _text(given: Any, read: Any) -> str:
+    """An attribute as text: as it was given, but for a dtype, which may be NumPy's class."""
+    named = isinstance(read, torch.dtype) and not isinstance(given, str)
+    return _dtype.name(read) if named else str(given)
 
 
 def _by_position(operator: _op.Op, args: tuple) -> dict[str, Any]:

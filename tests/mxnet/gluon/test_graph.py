@@ -153,3 +153,53 @@ def test_wrong_imports(mx, net, x, tmp_path):
     (tmp_path / "net-symbol.json").write_text("{")
     with pytest.raises(mx.MXNetError, match="net-symbol.json.*not JSON"):
         mx.gluon.SymbolBlock.imports(files[0], "data")
+
+
+@pytest.mark.engine("torch")
+def test_outputs_share_no_memory(mx):
+    class Several(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            y = x * 2
+            return y, F.reshape(y, shape=(-1,)), y, F.broadcast_to(F.exp(y), shape=(3, 2))
+
+    net = Several()
+    net.hybridize()
+    a, b, c, d = net(mx.nd.ones((1, 2)))
+    a[:] = 0
+    d[0, 0] = 5
+    assert b.asnumpy().tolist() == [2, 2] and c.asnumpy().tolist() == [[2, 2]]
+    assert (d.asnumpy() == 5).sum() == 1
+
+
+@pytest.mark.engine("torch")
+def test_a_parameter_named_as_an_input(mx):
+    class Add(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="")
+            self.data = self.params.get("data", shape=(2,), init="zeros")
+
+        def hybrid_forward(self, F, x, data):
+            return F.broadcast_add(x, data)
+
+    net = Add()
+    net.initialize()
+    net.hybridize()
+    assert net(mx.nd.array([1, 2])).asnumpy().tolist() == [1, 2]
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.filterwarnings("ignore:.*unregistered container")
+def test_a_block_that_is_not_registered(mx):
+    class Hidden(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.inside = [mx.gluon.nn.Dense(2, in_units=2)]
+
+        def hybrid_forward(self, F, x):
+            return self.inside[0](x)
+
+    net = Hidden()
+    net.inside[0].initialize()
+    net.hybridize()
+    with pytest.raises(ValueError, match=r"register_child"):
+        net(mx.nd.ones((1, 2)))

@@ -42,7 +42,7 @@ data:
 The held-out samples are the same for every seed, and no training step sees them.
 
 files in --out:
-  history.csv    loss and accuracy of every epoch; the same seed gives the same file
+  history.csv    loss and accuracy of every epoch; on one machine the same seed gives the same file
   curves.png     the same as a picture
   model.params   the parameters after the last epoch, for net.load_parameters
   config.json    how to do it again: options, engine, versions, scaling of the data, result

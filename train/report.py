@@ -73,8 +73,8 @@ def curves(epochs: list[Epoch], path: Path, title: str) -> None:
         for prefix, label in (("", "training"), ("held_out_", "held out")):
             y = [getattr(epoch, prefix + what) for epoch in epochs]
             axes.plot(x, y, label=label, marker="." if len(x) < 50 else "")
-        axes.set(xlabel="epoch", ylabel=what)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set(xlabel="epoch", ylabel=what, xlim=(0.5, len(x) + 0.5))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.grid(alpha=0.3)
         axes.legend()
     losses.set_ylabel("cross entropy, nat per sample")

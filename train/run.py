@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import time
 from argparse import Namespace
@@ -73,21 +74,18 @@ def train(net, data: Data, trainer, ctx: list, options: Namespace) -> list[Epoch
     epochs = []
     rng = np.random.default_rng(options.seed)
     with Progress(len(data.x), options.epochs) as progress:
-        try:
-            for epoch in fit(
-                net,
-                data,
-                trainer,
-                ctx=ctx,
-                epochs=options.epochs,
-                batch_size=options.batch_size,
-                rng=rng,
-                watch=progress.step,
-            ):
-                epochs.append(epoch)
-                progress.epoch(epoch)
-        finally:
-            mx.nd.waitall()  # MXNet would hang at exit over steps that were not waited for
+        for epoch in fit(
+            net,
+            data,
+            trainer,
+            ctx=ctx,
+            epochs=options.epochs,
+            batch_size=options.batch_size,
+            rng=rng,
+            watch=progress.step,
+        ):
+            epochs.append(epoch)
+            progress.epoch(epoch)
     return epochs
 
 
@@ -124,6 +122,7 @@ def describe(options: Namespace, data: Data, net, settings: dict[str, float]) ->
         "optimizer": {"name": options.optimizer, **settings},
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "cpus": os.cpu_count(),
         "libraries": {name: found for name in LIBRARIES if (found := installed(name))},
     }
 

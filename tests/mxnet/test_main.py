@@ -109,3 +109,92 @@ def test_install_beside_apache_mxnet_is_refused(write):
     write("mxnet.py", "")  # stands for the real one
     folder = write("cell.py", "import mxnet, layers.mxnet\nlayers.mxnet.install()\n")
     assert "Apache MXNet is imported already" in run(folder, "cell.py").stderr
+
+
+PROGRAM = """
+import numpy as np
+import mxnet as mx
+from mxnet import gluon, autograd
+
+
+class Logistic(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = 1.0 / (1.0 + np.exp(-in_data[0].asnumpy()))
+        self.assign(out_data[0], req[0], mx.nd.array(y))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        y, dy = out_data[0].asnumpy(), out_grad[0].asnumpy()
+        self.assign(in_grad[0], req[0], mx.nd.array(dy * (1.0 - y) * y))
+
+
+@mx.operator.register("sigmoid")
+class LogisticProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super(LogisticProp, self).__init__(True)
+
+    def infer_shape(self, in_shapes):
+        return (in_shapes[0],), (in_shapes[0],), ()
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Logistic()
+
+
+class Affine(mx.operator.CustomOp):
+    def __init__(self, bias):
+        self._bias = bias
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0].asnumpy().dot(in_data[1].asnumpy().T) + self._bias
+        self.assign(out_data[0], req[0], mx.nd.array(y))
+
+
+@mx.operator.register("dense")
+class AffineProp(mx.operator.CustomOpProp):
+    def __init__(self, bias):
+        super(AffineProp, self).__init__(True)
+        self._bias = float(bias)
+
+    def list_arguments(self):
+        return ["data", "weight"]
+
+    def infer_shape(self, in_shapes):
+        return in_shapes, ((in_shapes[0][0], in_shapes[1][0]),), ()
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Affine(self._bias)
+
+
+class AffineBlock(mx.gluon.Block):
+    def __init__(self, in_channels, channels, bias, **kwargs):
+        super(AffineBlock, self).__init__(**kwargs)
+        self._bias = bias
+        self.weight = self.params.get("weight", shape=(channels, in_channels))
+
+    def forward(self, x):
+        return mx.nd.Custom(x, self.weight.data(x.context), bias=self._bias, op_type="dense")
+
+
+x = mx.nd.array([0, 1, 2, 3])
+x.attach_grad()
+with autograd.record():
+    y = mx.nd.Custom(x, op_type="sigmoid")
+y.backward()
+print(x.grad)
+block = AffineBlock(3, 5, 0.1)
+block.initialize()
+print(block(mx.nd.zeros((4, 3))))
+"""
+PRINTED = "[0.25       0.19661193 0.10499363 0.04517666] <NDArray 4 @cpu(0)> " + (
+    "[" + " ".join(["[0.1 0.1 0.1 0.1 0.1]"] * 4) + "] <NDArray 4x5 @cpu(0)>"
+)
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["unchanged", "import changed"])
+def test_the_operators_of_a_tutorial(write, changed):
+    text = PROGRAM
+    if changed:
+        text = text.replace("import mxnet as mx", "import layers.mxnet as mx")
+        text = text.replace("from mxnet import", "from layers.mxnet import")
+    folder = write("script.py", text)
+    done = run(folder, *([] if changed else ["-m", "layers.mxnet"]), "script.py")
+    assert " ".join(done.stdout.split()) == PRINTED, done.stderr

@@ -7,6 +7,7 @@ the attributes that lead to it from the outermost one.
 from __future__ import annotations
 
 import inspect
+import weakref
 
 from ..base import note
 from ..ndarray import NDArray
@@ -14,15 +15,19 @@ from ..ndarray import NDArray
 
 class _Place:
     def __init__(self, block, args: tuple):
-        self.block, self.path = block, ""
+        self._block, self.path = weakref.ref(block), ""  # an error that is kept keeps no network
         self.text = self.call = f"  in {type(block).__name__}({_inputs(block, args)})"
+
+    @property
+    def block(self):
+        return self._block()
 
     def extend(self, parent) -> str:
         """Add the step from a block that contains this one; returns the text as it was."""
         before = self.text
         children = parent._children.items()
         step = next((n for n, child in children if child is self.block), self.block.name)
-        self.block, self.path = parent, f".{step}{self.path}"
+        self._block, self.path = weakref.ref(parent), f".{step}{self.path}"
         self.text = f"{self.call}, net{self.path}"
         return before
 

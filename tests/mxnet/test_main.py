@@ -184,8 +184,9 @@ block = AffineBlock(3, 5, 0.1)
 block.initialize()
 print(block(mx.nd.zeros((4, 3))))
 """
-PRINTED = "[0.25       0.19661193 0.10499363 0.04517666] <NDArray 4 @cpu(0)> " + (
-    "[" + " ".join(["[0.1 0.1 0.1 0.1 0.1]"] * 4) + "] <NDArray 4x5 @cpu(0)>"
+ROWS = " ".join(["[0.1 0.1 0.1 0.1 0.1]"] * 4)
+PRINTED = (
+    f"[0.25 0.19661193 0.10499363 0.04517666] <NDArray 4 @cpu(0)> [{ROWS}] <NDArray 4x5 @cpu(0)>"
 )
 
 

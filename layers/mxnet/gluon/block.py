@@ -20,29 +20,9 @@ from ._scope import _BlockScope, named
 from ._summary import summary
 from ._where import locate
 from .parameter import DeferredInitializationError, Parameter, ParameterDict, ParameterError
+from .utils import HookHandle
 
 __all__ = ["Block", "HybridBlock", "SymbolBlock"]
-
-
-class HookHandle:
-    """What registering a hook returns: `detach` takes the hook away again.
-
-    In a ``with`` statement that happens at its end.
-    """
-
-    def __init__(self, hooks: dict, hook: Callable):
-        self._hooks, self._key = hooks, object()
-        hooks[self._key] = hook
-
-    def detach(self) -> None:
-        """Take the hook away; a second time does nothing."""
-        self._hooks.pop(self._key, None)
-
-    def __enter__(self) -> HookHandle:
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.detach()
 
 
 class Block:
@@ -340,6 +320,9 @@ class HybridBlock(Block):
         self._flags: list[tuple[str, Any]] = []
         self._backend: str | None = None
         self._backend_opts: dict[str, Any] = {}
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_graphs": {}}  # they are traced again
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a HybridBlock a child; by default its name is its number."""

@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ from ..context import Context
 from ..ndarray import NDArray
 
 __all__ = [
+    "HookHandle",
     "check_sha1",
     "clip_global_norm",
     "download",
@@ -25,6 +27,27 @@ __all__ = [
     "split_and_load",
     "split_data",
 ]
+
+
+class HookHandle:
+    """What registering a hook returns: `detach` takes the hook away again.
+
+    In a ``with`` statement that happens at its end.
+    """
+
+    def __init__(self, hooks: dict, hook: Callable):
+        self._hooks, self._key = hooks, object()
+        hooks[self._key] = hook
+
+    def detach(self) -> None:
+        """Take the hook away; a second time does nothing."""
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.detach()
 
 
 def split_data(data, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list:

@@ -1,5 +1,8 @@
 """Hybridized blocks, exported graphs, and blocks made of Symbols."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -203,3 +206,11 @@ def test_a_block_that_is_not_registered(mx):
     net.hybridize()
     with pytest.raises(ValueError, match=r"register_child"):
         net(mx.nd.ones((1, 2)))
+
+
+@pytest.mark.engine("torch")
+def test_a_hybridized_block_is_copied_and_pickled(net, x):
+    net.hybridize()
+    y = net(x)
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        same(twin(x), y)

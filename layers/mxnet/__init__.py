@@ -18,6 +18,7 @@ from . import (
     lr_scheduler,
     metric,
     model,
+    module,
     monitor,
     name,
     operator,
@@ -25,14 +26,17 @@ from . import (
     random,
     registry,
     symbol,
+    visualization,
 )
 from . import initializer as init
 from . import kvstore as kv
+from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
 from . import ndarray as ndarray
 from . import random as rnd
 from . import symbol as sym
+from . import visualization as viz
 from ._install import install
 from .attribute import AttrScope
 from .base import MXNetError
@@ -63,7 +67,9 @@ __all__ = [
     "kvstore",
     "lr_scheduler",
     "metric",
+    "mod",
     "model",
+    "module",
     "mon",
     "monitor",
     "name",
@@ -77,4 +83,6 @@ __all__ = [
     "rnd",
     "sym",
     "symbol",
+    "visualization",
+    "viz",
 ]

@@ -67,14 +67,25 @@ class Op:
         Inputs that the operator updates in place when training.
     same : bool
         Inputs and output have one shape, so that one of them tells the others.
+    inits : dict of str to str
+        How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
     """
 
     def __init__(
-        self, function: Callable, name: str, aliases=(), *, view=False, states=(), same=False
+        self,
+        function: Callable,
+        name: str,
+        aliases=(),
+        *,
+        view=False,
+        states=(),
+        same=False,
+        inits=None,
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
+        self.inits: dict[str, str] = inits or {}
         self.infer_rules: list[Callable] = []
         self.types_rule: Callable | None = None
         self.inputs_rule: Callable | None = None
@@ -149,7 +160,7 @@ class Op:
         return told
 
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
-        """Dtypes of the outputs: by rule, else the `dtype` attribute, else that of the first input."""
+        """Dtypes of the outputs: by rule, else the `dtype` attribute, else the first input's."""
         known = self.defaults | attributes
         first = next(iter(dtypes.values()), torch.float32)
         told = ask(self.types_rule, known | dtypes) if self.types_rule else known.get("dtype")
@@ -220,12 +231,12 @@ class Op:
     # The rules. Each is a decorator; a rule names what it needs of the inputs and attributes.
 
     def infer(self, rule: Callable) -> Callable:
-        """rule(shapes of known inputs, attributes) -> {input: shape} for the others; maybe several."""
+        """rule(shapes of known inputs, attributes) -> {input: shape} for the others."""
         self.infer_rules.append(rule)
         return rule
 
     def types(self, rule: Callable) -> Callable:
-        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple; None: the first's."""
+        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them."""
         self.types_rule = rule
         return rule
 

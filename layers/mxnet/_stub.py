@@ -29,11 +29,17 @@ Operand = NDArray | float
 '''
 
 
+BESIDE = {  # what a module has beside the table
+    "contrib": "from ._control import cond as cond, foreach as foreach, while_loop as while_loop\n"
+}
+
+
 def stubs() -> dict[Path, str]:
     """The text of each stub, by its path."""
     modules = {name: prefix for prefix, name in op.PREFIXES.items()} | {"op": ""}
     made = {
         HERE / f"{module}.pyi": HEAD
+        + BESIDE.get(module, "")
         + "".join(_function(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in modules.items()
         if module != "random"  # written by hand

@@ -258,7 +258,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
     listed = _listed(variables)
     tensors, gradients = _heads("grad", heads, head_grads)
-    with _Scope(True if create_graph else None, train_mode):
+    with _Scope(None, train_mode):
         found = _run(
             torch.autograd.grad,
             tensors,
@@ -308,7 +308,7 @@ def _heads(name: str, heads, head_grads) -> tuple[list, list]:
             )
         tensors.append(head._tensor)
         gradients.append(torch.ones_like(head._tensor) if gradient is None else gradient._lend())
-    return tensors, [g.to(t) for g, t in zip(gradients, tensors)]
+    return tensors, gradients
 
 
 def _depend(heads: list[torch.Tensor], variable: torch.Tensor) -> bool:

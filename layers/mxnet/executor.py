@@ -34,11 +34,12 @@ class Executor:
         args_grad: dict[str, NDArray | None],
         grad_req: dict[str, str],
         aux_states: dict[str, NDArray],
+        program: Program | None = None,
     ):
         self._symbol, self._ctx = symbol, ctx
         self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
         self._grad_req = grad_req
-        self._program = Program(symbol._entries)
+        self._program = program or Program(symbol._entries)
         self._monitor: tuple[Callable, bool] | None = None
         self._leaves: dict[str, torch.Tensor] = {}
         self.outputs: list[NDArray] = []
@@ -79,11 +80,9 @@ class Executor:
         self._leaves = {}
         tensors = [self._tensor(name, is_train) for name in self._program.inputs]
         with autograd._Scope(is_train, is_train):
-            results = self._program(tensors, self._ctx)
+            results = self._watched(tensors) if self._monitor else self._program(tensors, self._ctx)
         self.outputs = [NDArray(y.detach(), self._ctx) for y in results]
         self._recorded = results
-        if self._monitor:
-            self._show(tensors)
         return self.outputs
 
     def _tensor(self, name: str, is_train: bool) -> torch.Tensor:
@@ -172,22 +171,25 @@ class Executor:
             kept(self.grad_dict, shapes),
             self._grad_req,
             kept(self.aux_dict, aux_shapes),
+            self._program,
         )
 
     def set_monitor_callback(self, callback: Callable, monitor_all: bool = False) -> None:
         """Have ``callback(name, array)`` called for the outputs of all nodes after a forward."""
         self._monitor = callback, monitor_all
 
-    def _show(self, tensors: list[torch.Tensor]) -> None:
+    def _watched(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Run the graph with the outputs of all nodes; show them, and give those of the graph."""
         callback, everything = self._monitor
         internals = self._symbol.get_internals()
         program = Program(internals._entries)
         by_name = dict(zip(self._program.inputs, tensors))
-        with autograd.pause(train_mode=False):
-            values = program([by_name[n] for n in program.inputs], self._ctx)
+        values = program([by_name[n] for n in program.inputs], self._ctx)
         for (node, _), name, value in zip(internals._entries, internals.list_outputs(), values):
             if everything or node.op is not None:
-                callback(name, NDArray(value, self._ctx))
+                callback(name, NDArray(value.detach(), self._ctx))
+        found = dict(zip(internals._entries, values))
+        return [found[entry] for entry in self._symbol._entries]
 
     def debug_str(self) -> str:
         """The graph, a line a node."""

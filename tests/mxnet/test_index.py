@@ -186,6 +186,9 @@ def test_masks(nd, a):
     same(a, values)
     with pytest.raises(IndexError, match="mask"):
         _ = a[np.array([True, False])]
+    for key in ((..., ..., rows), (rows, 0, 0)):
+        with pytest.raises(IndexError):
+            _ = a[key]
 
 
 @pytest.mark.engine("torch")  # MXNet refuses them, or has its own order of axes

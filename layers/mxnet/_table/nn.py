@@ -104,7 +104,7 @@ def Activation(
     return _ACTIVATIONS[act_type](data)
 
 
-@op
+@op(inits={"gamma": '["Constant", {"value": 0.25}]'})
 def LeakyReLU(
     data: Tensor,
     gamma: Tensor | None = None,
@@ -277,7 +277,10 @@ def Dropout(
 # Normalization
 
 
-@op(states=("moving_mean", "moving_var"))
+@op(
+    states=("moving_mean", "moving_var"),
+    inits={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
+)
 def BatchNorm(
     data: Tensor,
     gamma: Tensor,
@@ -668,7 +671,7 @@ def _root(x, p):
     return torch.where(x == 0, torch.zeros_like(x), safe.sign() * safe.abs() ** (1 / p))
 
 
-@op
+@op(inits={"weight": '["bilinear", {}]'})
 def UpSampling(
     *data: Tensor,
     scale: int = REQUIRED,

@@ -141,17 +141,10 @@ def _forward(part: slice, size: int) -> slice:
 
 def _check(part: Any, axis: int, tensor: torch.Tensor) -> None:
     """Out of bounds is an IndexError here; on a GPU it would end the process."""
-    if _is_mask(part):
-        shape = tensor.shape[axis : axis + part.dim()]
-        if part.shape != shape:
-            raise IndexError(
-                f"a mask of shape {tuple(part.shape)} for axes of sizes {tuple(shape)}"
-            )
-        return
     size = tensor.shape[axis]
     if isinstance(part, int):
         worst = part
-    elif part.numel():
+    elif part.numel() and not _is_mask(part):  # PyTorch checks masks
         low, high = (int(end) for end in part.aminmax())
         worst = low if low < -size else high
     else:

@@ -179,4 +179,6 @@ def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
             f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "
             f"{error}\n  expected numbers, nested in lists of equal lengths"
         ) from None
-    return torch.from_numpy(raw).to(dtype).contiguous()
+    tensor = torch.from_numpy(raw)
+    tensor = tensor if tensor.dtype is dtype else tensor.to(dtype)
+    return tensor if tensor.is_contiguous() else tensor.contiguous()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from .. import _op, _table
 from .register import eager
 
@@ -15,6 +17,7 @@ PREFIXES = {  # where MXNet puts an operator, by the beginning of its name
 }
 
 
+@cache
 def functions(prefix: str = "") -> dict:
     """The functions whose names begin with `prefix`, by the rest of the name.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -70,6 +71,7 @@ def eager(operator: _op.Op) -> Callable:
     return function
 
 
+@cache
 def signature(operator: _op.Op) -> inspect.Signature:
     """The signature that a user sees: the operator's own, with `out` and `name`."""
     kept = [p for p in operator.signature.parameters.values() if p.name not in _op.SUPPLIED]

@@ -7,6 +7,7 @@ and never evaluated, numbers of nodes are bounded by the text, an input is a nod
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ import torch
 from .. import _op
 from .._custom import CUSTOM
 from ..base import MXNetError
-from ._node import Entry, Node, kept, ordered
+from ._node import HIDDEN, Entry, Node, kept, ordered
 
 VERSION = 10901
 TYPE_NUMBERS = {
@@ -35,11 +36,15 @@ def dumps(entries: list[Entry]) -> str:
     nodes = ordered(entries)
     number = {id(node): i for i, node in enumerate(nodes)}
     rows, ends = [], [0]
+    moved: Counter[int] = Counter()  # how often a state was updated: the third number of an input
     for node in nodes:
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             row["attrs"] = dict(sorted(node.attrs.items()))
-        row["inputs"] = [[number[id(source)], index, 0] for source, index in node.inputs]
+        told = node.op.state_names(node.attributes) if node.op else ()
+        named = zip(node.input_names, node.inputs)
+        moved.update(id(source) for name, (source, _) in named if name in told)
+        row["inputs"] = [[number[id(n)], index, moved[id(n)]] for n, index in node.inputs]
         rows.append(row)
         ends.append(ends[-1] + len(node.outputs))
     graph = {
@@ -66,16 +71,25 @@ def loads(text: str) -> list[Entry]:
         raise MXNetError(f"symbol: not JSON: {error}") from None
     if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):
         raise MXNetError("symbol: the text has no list of nodes\n  expected nodes and heads")
+    version = _version(graph)
     nodes: list[Node] = []
     for row in graph["nodes"]:
-        nodes.append(_node(row, nodes))
+        nodes.append(_node(row, nodes, version))
     heads = graph.get("heads")
     if not isinstance(heads, list) or not heads:
         raise MXNetError(f"symbol: the heads are {heads!r}\n  expected a list of outputs")
     return [_entry(head, nodes, "a head") for head in heads]
 
 
-def _node(row: Any, nodes: list[Node]) -> Node:
+def _version(graph: dict) -> int:
+    """The version of MXNet that wrote it, 10901 for 1.9.1; before 0.8 it wrote none."""
+    attrs = graph.get("attrs")
+    told = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
+    known = isinstance(told, list) and len(told) == 2 and type(told[1]) is int
+    return told[1] if known else 800
+
+
+def _node(row: Any, nodes: list[Node], version: int) -> Node:
     where = f"node {len(nodes)}"
     if not isinstance(row, dict) or not isinstance(row.get("name"), str):
         raise MXNetError(f"symbol: {where} is {str(row)[:80]}\n  expected op, name and inputs")
@@ -88,11 +102,18 @@ def _node(row: Any, nodes: list[Node]) -> Node:
         return Node(None, row["name"], attrs=attrs)
     operator = _operator(row.get("op"), where)
     entries = [_entry(e, nodes, where) for e in inputs]
+    if version < 905 and operator.name in ("argmax", "argmin") and attrs.get("axis") == "-1":
+        del attrs["axis"]  # then -1 stood for no axis
     attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
     # Before 0.9 the states were not written down: they are variables of the node's own.
     names = operator.input_names(attributes, len(entries))
     for name in names[len(entries) :]:
         entries.append((Node(None, f"{row['name']}_{name}"), 0))
+    # Before 0.9 an operator kept what was hidden of its inputs: weight_lr_mult.
+    for name, (source, _) in zip(names, entries):
+        for key in HIDDEN:
+            if source.op is None and f"{name}_{key}" in attrs:
+                source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
     return Node(operator, row["name"], entries, attributes, attrs)
 
 

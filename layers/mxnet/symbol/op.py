@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from .. import _op
 from ..ndarray.op import place
 from .register import symbolic
 
 
+@cache
 def functions(prefix: str = "") -> dict:
     """The functions whose names begin with `prefix`, by the rest of the name; see `nd.op`."""
     cut = prefix if prefix != "_" else ""

@@ -60,6 +60,9 @@ def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) ->
         else (Node(None, f"{name}_{n}", attrs=dict(attrs)), 0)
         for n in names
     ]
+    for key, (source, _) in zip(names, inputs):
+        if source.op is None and key in operator.inits:
+            source.attrs.setdefault("__init__", operator.inits[key])
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
 

@@ -1,0 +1,5 @@
+"""Iterators over batches of data."""
+
+from . import io
+
+from .io import *

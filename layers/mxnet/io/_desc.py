@@ -1,0 +1,147 @@
+"""What an iterator gives: batches, descriptions of their arrays, and the base of iterators."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import numpy as np
+
+from ..base import ArgumentError
+from ..ndarray import NDArray
+
+__all__ = ["DataBatch", "DataDesc", "DataIter"]
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """Name and shape of an array of a batch; a tuple of the two.
+
+    Attributes
+    ----------
+    dtype : type
+    layout : str
+        What each axis is; N is the batch's.
+    """
+
+    dtype: type
+    layout: str | None
+
+    def __new__(cls, name, shape, dtype=np.float32, layout="NCHW"):
+        self = super().__new__(cls, name, tuple(shape))
+        self.dtype = dtype
+        self.layout = layout
+        return self
+
+    def __getnewargs__(self) -> tuple:
+        return self.name, self.shape, self.dtype, self.layout
+
+    def __repr__(self) -> str:
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    @staticmethod
+    def get_batch_axis(layout: str | None) -> int:
+        """The axis of the examples in a layout; 0 without one, -1 when it has no N."""
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(shapes, types) -> list[DataDesc]:
+        """Descriptions from pairs of name and shape, and pairs of name and type or None."""
+        dtypes = dict(types or ())
+        return [DataDesc(name, shape, dtypes.get(name, np.float32)) for name, shape in shapes]
+
+
+class DataBatch:
+    """Arrays that are computed on at once.
+
+    Parameters
+    ----------
+    data, label : list of NDArray
+        In the order of `provide_data` and `provide_label`.
+    pad : int
+        How many examples at the end are only there to fill the batch.
+    index : array of int, optional
+        Which examples these are.
+    bucket_key : optional
+        Which graph of a BucketingModule they are for.
+    provide_data, provide_label : list of DataDesc, optional
+        Needed where batches differ.
+    """
+
+    def __init__(
+        self,
+        data,
+        label=None,
+        pad=None,
+        index=None,
+        bucket_key=None,
+        provide_data=None,
+        provide_label=None,
+    ):
+        for what, arrays in (("data", data), ("label", label)):
+            if arrays is not None and not isinstance(arrays, (list, tuple)):
+                raise ArgumentError(
+                    f"DataBatch: {what} is of type {type(arrays).__name__}\n"
+                    "  expected a list of NDArrays"
+                )
+        self.data, self.label = data, label
+        self.pad, self.index = pad, index
+        self.bucket_key = bucket_key
+        self.provide_data, self.provide_label = provide_data, provide_label
+
+    def __str__(self) -> str:
+        def shapes(arrays):
+            return arrays and [a.shape for a in arrays]
+
+        return (
+            f"{type(self).__name__}: data shapes: {shapes(self.data)} "
+            f"label shapes: {shapes(self.label)}"
+        )
+
+
+class DataIter:
+    """The base of iterators.
+
+    A subclass defines `iter_next`, `getdata`, `getlabel` and `getpad`, or `next`; and the
+    attributes `provide_data` and `provide_label`, lists of DataDesc.
+
+    Parameters
+    ----------
+    batch_size : int
+    """
+
+    def __init__(self, batch_size: int = 0):
+        self.batch_size = batch_size
+
+    def __iter__(self) -> DataIter:
+        return self
+
+    def __next__(self) -> DataBatch:
+        return self.next()
+
+    def reset(self) -> None:
+        """Begin anew."""
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration at the end."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def iter_next(self) -> bool:
+        """Move to the next batch; whether there is one."""
+        raise NotImplementedError(f"{type(self).__name__}.iter_next")
+
+    def getdata(self) -> list[NDArray]:
+        """The data of the batch."""
+        raise NotImplementedError(f"{type(self).__name__}.getdata")
+
+    def getlabel(self) -> list[NDArray]:
+        """The labels of the batch."""
+        raise NotImplementedError(f"{type(self).__name__}.getlabel")
+
+    def getindex(self):
+        """Which examples these are; None when that is not known."""
+        return None
+
+    def getpad(self) -> int:
+        """How many examples at the end only fill the batch."""
+        raise NotImplementedError(f"{type(self).__name__}.getpad")

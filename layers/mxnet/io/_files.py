@@ -1,0 +1,237 @@
+"""Iterators over local files: CSV, and the idx format of MNIST."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import math
+import struct
+import warnings
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from ..base import ArgumentError, MXNetError, ShapeError
+from ..ndarray import NDArray, array
+from ._desc import DataDesc, DataIter
+
+__all__ = ["CSVIter", "MNISTIter"]
+
+_PIECE = 1 << 20  # bytes of a compressed file that are unpacked at once
+
+
+class _InMemory(DataIter):
+    """Batches of two NumPy arrays, by an order that may go on over the end."""
+
+    def __init__(self, data, label, batch_size, dtype, data_name, label_name, last):
+        if not batch_size > 0:
+            raise ArgumentError(
+                f"{type(self).__name__}: batch_size is {batch_size}\n  expected at least 1"
+            )
+        super().__init__(batch_size)
+        dtype = np.dtype(dtype or "float32")
+        self._data, self._label = data.astype(dtype), label.astype(dtype)
+        self._last = last
+        self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), dtype.type)]
+        self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]), dtype.type)]
+        self._at = -batch_size
+
+    def reset(self) -> None:
+        """Begin anew; with 'round' after the examples that filled the last batch."""
+        ended = self._at >= len(self._data)
+        used = self._at - len(self._data) + (0 if ended else self.batch_size)
+        self._at = (used if self._last == "round" and used > 0 else 0) - self.batch_size
+
+    def iter_next(self) -> bool:
+        if self._at < len(self._data):
+            self._at += self.batch_size
+        needed = self.batch_size if self._last == "discard" else 1
+        return self._at + needed <= len(self._data)
+
+    def getindex(self) -> np.ndarray:
+        return np.arange(self._at, self._at + self.batch_size) % len(self._data)
+
+    def getdata(self) -> list[NDArray]:
+        return [array(self._data[self.getindex()], dtype=self._data.dtype)]
+
+    def getlabel(self) -> list[NDArray]:
+        return [array(self._label[self.getindex()], dtype=self._label.dtype)]
+
+    def getpad(self) -> int:
+        return max(0, self._at + self.batch_size - len(self._data))
+
+
+class CSVIter(_InMemory):
+    """Batches of the rows of a file of numbers between commas.
+
+    Parameters
+    ----------
+    data_csv : path
+    data_shape : tuple of int
+        The shape of an example; a row has as many numbers.
+    label_csv : path, optional
+        Without it, labels are 0.
+    label_shape : tuple of int
+    batch_size : int
+    round_batch : bool
+        The first examples fill the last batch, and the next epoch begins after them; else they
+        only fill it.
+    dtype : {'float32', 'int32', 'int64'}, optional
+
+    Raises
+    ------
+    MXNetError
+        A file has something else than such rows; the message names the file and the row.
+    """
+
+    def __init__(
+        self,
+        data_csv,
+        data_shape,
+        label_csv="NULL",
+        label_shape=(1,),
+        batch_size=1,
+        round_batch=True,
+        dtype=None,
+        data_name="data",
+        label_name="softmax_label",
+        **ignored,  # prefetch_buffer, ctx
+    ):
+        data = _read_csv(data_csv, tuple(data_shape))
+        if str(label_csv) == "NULL":
+            label = np.zeros((len(data), *label_shape))
+        else:
+            label = _read_csv(label_csv, tuple(label_shape))
+        if len(data) != len(label):
+            raise ShapeError(
+                f"CSVIter: {str(label_csv)!r} has {len(label)} rows\n"
+                f"  expected {len(data)}, as {str(data_csv)!r} has"
+            )
+        if tuple(label_shape) == (1,):
+            label = label.reshape(-1)
+        last = "round" if round_batch else "pad"
+        super().__init__(data, label, batch_size, dtype, data_name, label_name, last)
+
+
+def _read_csv(path: str | PathLike, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # NumPy's of an empty file: below
+            rows = np.loadtxt(path, delimiter=",", ndmin=2)
+    except ValueError as error:
+        raise MXNetError(
+            f"CSVIter: {str(path)!r}: {error}\n  expected rows of {math.prod(shape)} numbers"
+        ) from None
+    if not rows.size or rows.shape[1] != math.prod(shape):
+        raise ShapeError(
+            f"CSVIter: {str(path)!r} has {len(rows) if rows.size else 0} rows of "
+            f"{rows.shape[1]} numbers\n  expected rows of {math.prod(shape)}, for shape {shape}"
+        )
+    return rows.reshape(-1, *shape)
+
+
+class MNISTIter(_InMemory):
+    """Batches of images and labels from files in MNIST's idx format, as they are or gzipped.
+
+    Pixels are divided by 256. Examples that do not fill a batch are left out.
+
+    Parameters
+    ----------
+    image, label : path
+    batch_size : int
+    shuffle : bool
+        Put the examples into another order, once.
+    flat : bool
+        Give (n, rows * columns) in place of (n, 1, rows, columns).
+    seed : int
+        For the order.
+    silent : bool
+        Log nothing.
+    num_parts, part_index : int
+        Of how many parts of the file to read which.
+    dtype : str, optional
+
+    Raises
+    ------
+    MXNetError
+        A file is not in this format, or cut off; the message names the file.
+    """
+
+    def __init__(
+        self,
+        image="./train-images-idx3-ubyte",
+        label="./train-labels-idx1-ubyte",
+        batch_size=128,
+        shuffle=True,
+        flat=False,
+        seed=0,
+        silent=False,
+        num_parts=1,
+        part_index=0,
+        dtype=None,
+        data_name="data",
+        label_name="softmax_label",
+        **ignored,  # input_shape, prefetch_buffer, ctx
+    ):
+        images, labels = read_idx(image, 3), read_idx(label, 1)
+        count = len(images)
+        if len(labels) != count:
+            raise ShapeError(
+                f"MNISTIter: {str(label)!r} has {len(labels)} labels\n"
+                f"  expected {count}, as {str(image)!r} has images"
+            )
+        if not 0 <= part_index < num_parts:
+            raise ArgumentError(
+                f"MNISTIter: part_index is {part_index}\n  expected 0 to {num_parts - 1}"
+            )
+        part = slice(count * part_index // num_parts, count * (part_index + 1) // num_parts)
+        images, labels = images[part], labels[part]
+        if shuffle:
+            order = np.random.RandomState(seed).permutation(len(images))
+            images, labels = images[order], labels[order]
+        images = images.reshape(len(images), -1) if flat else images[:, None]
+        if not silent:
+            logging.info("MNISTIter: %d images of %s", len(images), images.shape[1:])
+        pixels = images.astype(np.float32) / 256
+        super().__init__(pixels, labels, batch_size, dtype, data_name, label_name, "discard")
+
+
+def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
+    """The bytes of an idx file of so many axes. Memory is taken only for bytes that are there."""
+    try:
+        with Path(path).open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            if not packed:
+                return _read_idx(file, str(path), axes, Path(path).stat().st_size)
+            with gzip.open(file) as unpacked:
+                return _read_idx(unpacked, str(path), axes, None)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise MXNetError(f"MNISTIter: {str(path)!r}: {error}\n  expected a whole file") from None
+
+
+def _read_idx(file: BinaryIO, name: str, axes: int, size: int | None) -> np.ndarray:
+    head = file.read(4 + 4 * axes)
+    if len(head) < 4 + 4 * axes or head[:4] != bytes((0, 0, 8, axes)):
+        raise MXNetError(
+            f"MNISTIter: {name!r} begins with {head[:4].hex(' ') or 'nothing'}\n"
+            f"  expected 00 00 08 {axes:02x} and {axes} sizes: bytes, {axes} axes"
+        )
+    shape = struct.unpack(f">{axes}I", head[4:])
+    needed = math.prod(shape)
+    remain = None if size is None else size - len(head)
+    body = bytearray()
+    if remain is None or remain == needed:
+        while len(body) <= needed and (piece := file.read(min(_PIECE, needed - len(body) + 1))):
+            body += piece
+        remain = len(body)
+    if remain != needed:
+        shown = f"more than {needed}" if size is None and remain > needed else remain
+        raise MXNetError(
+            f"MNISTIter: {name!r} has {shown} bytes after its header\n"
+            f"  expected {needed}, for {' x '.join(map(str, shape))}"
+        )
+    return np.frombuffer(body, np.uint8).reshape(shape)

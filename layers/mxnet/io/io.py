@@ -1,0 +1,344 @@
+"""Iterators over arrays, over other iterators, and over local files."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from ..base import ArgumentError, ShapeError
+from ..ndarray import NDArray, array
+from ._desc import DataBatch, DataDesc, DataIter
+from ._files import CSVIter, MNISTIter
+
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "MNISTIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]
+
+
+class NDArrayIter(DataIter):
+    """Batches of arrays in memory.
+
+    Parameters
+    ----------
+    data, label : NDArray, numpy.ndarray, or list or dict of them
+        The first axis is the examples'. NumPy arrays become float32.
+    batch_size : int
+    shuffle : bool
+        Draw another order for each epoch, by `numpy.random`.
+    last_batch_handle : {'pad', 'discard', 'roll_over'}
+        What becomes of examples that do not fill a batch: they are filled up with the first ones,
+        left out, or put before the next epoch.
+    data_name, label_name : str
+        Names of single arrays.
+    layout : str
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        What is given is no array, or there are not as many examples everywhere.
+    """
+
+    def __init__(
+        self,
+        data,
+        label=None,
+        batch_size=1,
+        shuffle=False,
+        last_batch_handle="pad",
+        data_name="data",
+        label_name="softmax_label",
+        layout="NCHW",
+    ):
+        super().__init__(batch_size)
+        if last_batch_handle not in ("pad", "discard", "roll_over"):
+            raise ArgumentError(
+                f"NDArrayIter: last_batch_handle is {last_batch_handle!r}\n"
+                "  expected 'pad', 'discard' or 'roll_over'"
+            )
+        self.data = _named(data, data_name)
+        self.label = _named(label, label_name) if label is not None else []
+        if not self.data:
+            raise ArgumentError("NDArrayIter: there is no data\n  expected at least one array")
+        self.num_data = self.data[0][1].shape[0]
+        for name, values in self.data + self.label:
+            if values.shape[0] != self.num_data:
+                raise ShapeError(
+                    f"NDArrayIter: {name!r} has {values.shape[0]} examples\n"
+                    f"  expected {self.num_data}, as {self.data[0][0]!r} has"
+                )
+        if batch_size < 1 or (batch_size > self.num_data and last_batch_handle != "pad"):
+            raise ArgumentError(
+                f"NDArrayIter: batch_size is {batch_size}\n  expected 1 to {self.num_data}"
+            )
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self.layout = layout
+        self.idx = np.arange(self.num_data)
+        self._examples = np.arange(self.num_data)
+        self._kept = self.idx[:0]  # examples of the last epoch that go before this one's
+        self._begin()
+
+    def _begin(self) -> None:
+        if self.shuffle:  # MXNet shuffles what is shuffled already, by an order that is too
+            np.random.shuffle(self.idx)
+            self._examples = self._examples[self.idx]
+        self._order = np.concatenate([self._kept, self._examples])
+        self.cursor = -self.batch_size - len(self._kept)
+
+    def _described(self, named: list[tuple[str, NDArray]]) -> list[DataDesc]:
+        return [
+            DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
+            for name, values in named
+        ]
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Name and shape of each array of data."""
+        return self._described(self.data)
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Name and shape of each array of labels."""
+        return self._described(self.label)
+
+    def reset(self) -> None:
+        """Begin anew; with 'roll_over' by what was left."""
+        left = self.num_data - self.cursor
+        rolls = self.last_batch_handle == "roll_over" and 0 < left < self.batch_size
+        self._kept = self._order[-left:] if rolls else self.idx[:0]
+        self._begin()
+
+    def hard_reset(self) -> None:
+        """Begin anew, and forget what was left."""
+        self._kept = self.idx[:0]
+        self._begin()
+
+    def iter_next(self) -> bool:
+        self.cursor += self.batch_size
+        whole = self.last_batch_handle != "pad"
+        return self.cursor + (self.batch_size if whole else 1) <= self.num_data
+
+    def _taken(self, named: list[tuple[str, NDArray]]) -> list[NDArray]:
+        if self.cursor + len(self._kept) < 0:
+            raise ArgumentError("NDArrayIter: there is no batch yet\n  expected iter_next() before")
+        begin = self.cursor + len(self._order) - self.num_data
+        chosen = self._order[begin : begin + self.batch_size]
+        missing = self.batch_size - len(chosen)
+        if not (missing or self.shuffle or len(self._kept)):
+            return [values[begin : begin + self.batch_size].copy() for _, values in named]
+        if missing:
+            chosen = np.concatenate([chosen, np.resize(self._examples, missing)])
+        return [values[array(chosen, values.context, np.int64)] for _, values in named]
+
+    def getdata(self) -> list[NDArray]:
+        return self._taken(self.data)
+
+    def getlabel(self) -> list[NDArray]:
+        return self._taken(self.label)
+
+    def getpad(self) -> int:
+        if self.last_batch_handle == "pad":
+            return max(0, self.cursor + self.batch_size - self.num_data)
+        if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
+            return -self.cursor
+        return 0
+
+
+def _named(given, name: str) -> list[tuple[str, NDArray]]:
+    """Arrays with their names; those of a list are numbered, those of a dict sorted."""
+    if isinstance(given, (NDArray, np.ndarray)):
+        pairs = [(name, given)]
+    elif isinstance(given, (list, tuple)):
+        single = len(given) == 1
+        pairs = [(name if single else f"_{i}_{name}", a) for i, a in enumerate(given)]
+    elif isinstance(given, dict):
+        pairs = sorted(given.items())
+    else:
+        raise ArgumentError(
+            f"NDArrayIter: {name} is of type {type(given).__name__}\n"
+            "  expected an array, or a list or dict of them"
+        )
+    rows = []
+    for key, values in pairs:
+        if not isinstance(values, NDArray):
+            if not hasattr(values, "__array__"):
+                raise ArgumentError(
+                    f"NDArrayIter: {key!r} is of type {type(values).__name__}\n"
+                    "  expected an NDArray or a NumPy array"
+                )
+            values = array(np.asarray(values))
+        rows.append((key, values))
+    return rows
+
+
+class ResizeIter(DataIter):
+    """Another iterator with another number of batches in an epoch; it begins anew where it ends.
+
+    Parameters
+    ----------
+    data_iter : DataIter
+    size : int
+        Batches in an epoch.
+    reset_internal : bool
+        Reset `data_iter` too on `reset`.
+    """
+
+    def __init__(self, data_iter, size: int, reset_internal: bool = True):
+        super().__init__(data_iter.batch_size)
+        self.data_iter, self.size, self.reset_internal = data_iter, size, reset_internal
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+        self.cur = 0
+        self.current_batch: DataBatch | None = None
+
+    def reset(self) -> None:
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self) -> list[NDArray]:
+        return self.current_batch.data
+
+    def getlabel(self) -> list[NDArray]:
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self) -> int:
+        return self.current_batch.pad
+
+
+class PrefetchingIter(DataIter):
+    """Iterators side by side, whose next batches are made in threads while this one is used.
+
+    Parameters
+    ----------
+    iters : DataIter or list of DataIter
+        Of as many batches each.
+    rename_data, rename_label : list of dict, optional
+        For each iterator, from its names to others.
+    """
+
+    def __init__(self, iters, rename_data=None, rename_label=None):
+        self.iters = iters if isinstance(iters, list) else [iters]
+        if not self.iters:
+            raise ArgumentError("PrefetchingIter: there are no iterators\n  expected at least one")
+        self.n_iter = len(self.iters)
+        self.rename_data, self.rename_label = rename_data, rename_label
+        super().__init__(self.provide_data[0].shape[0])
+        self.current_batch: DataBatch | None = None
+        self._threads = ThreadPoolExecutor(self.n_iter, "prefetch")
+        self._ask()
+
+    def __del__(self):
+        if hasattr(self, "_threads"):
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Name and shape of each array of data."""
+        return self._renamed("provide_data", self.rename_data)
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Name and shape of each array of labels."""
+        return self._renamed("provide_label", self.rename_label)
+
+    def _renamed(self, what: str, names: list[dict] | None) -> list[DataDesc]:
+        found = []
+        for number, source in enumerate(self.iters):
+            for given in getattr(source, what):
+                desc = given if isinstance(given, DataDesc) else DataDesc(*given)
+                name = names[number].get(desc.name, desc.name) if names else desc.name
+                found.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
+        return found
+
+    def _ask(self) -> None:
+        self._coming: list[Future] = [self._threads.submit(_next, i) for i in self.iters]
+
+    def reset(self) -> None:
+        for coming in self._coming:
+            coming.exception()  # wait: it is using the iterator
+        for source in self.iters:
+            source.reset()
+        self._ask()
+
+    def iter_next(self) -> bool:
+        batches = [coming.result() for coming in self._coming]
+        if None in batches:
+            if any(batches):
+                ended = batches.index(None)
+                raise ArgumentError(
+                    f"PrefetchingIter: iterator {ended} has ended before the others\n"
+                    "  expected as many batches of each"
+                )
+            return False
+        if len({batch.pad for batch in batches}) > 1:
+            raise ArgumentError(
+                f"PrefetchingIter: the iterators pad {[batch.pad for batch in batches]} examples\n"
+                "  expected the same of each"
+            )
+        first = batches[0]
+        self.current_batch = DataBatch(
+            [a for batch in batches for a in batch.data],
+            [a for batch in batches for a in batch.label or ()],
+            first.pad,
+            first.index,
+            first.bucket_key,
+            provide_data=self.provide_data if first.provide_data is None else None,
+            provide_label=self.provide_label if first.provide_label is None else None,
+        )
+        self._ask()
+        return True
+
+    def next(self) -> DataBatch:
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+    def getdata(self) -> list[NDArray]:
+        return self.current_batch.data
+
+    def getlabel(self) -> list[NDArray]:
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self) -> int:
+        return self.current_batch.pad
+
+
+def _next(source: DataIter) -> DataBatch | None:
+    """The next batch, None at the end: a future cannot hold StopIteration."""
+    try:
+        return source.next()
+    except StopIteration:
+        return None

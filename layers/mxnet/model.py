@@ -1,0 +1,88 @@
+"""Checkpoints: a graph and its parameters as files that MXNet reads too."""
+
+from __future__ import annotations
+
+import logging
+from collections import namedtuple
+
+from . import _params, ndarray, symbol
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+
+BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
+BatchEndParam.__doc__ = "What a callback gets after a batch."
+
+Params = dict[str, NDArray]
+
+
+def save_checkpoint(
+    prefix,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Params,
+    aux_params: Params,
+    remove_amp_cast: bool = True,
+) -> None:
+    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1.
+
+    Parameters
+    ----------
+    prefix : path
+    epoch : int
+    symbol : Symbol or None
+    arg_params, aux_params : dict of str to NDArray
+    """
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json")
+    path = _params_path(prefix, epoch)
+    ndarray.save(path, joined(arg_params, aux_params))
+    logging.info('Saved checkpoint to "%s"', path)
+
+
+def load_checkpoint(prefix, epoch: int) -> tuple[Symbol, Params, Params]:
+    """The graph, the parameters and the states that `save_checkpoint` wrote.
+
+    Raises
+    ------
+    MXNetError, FileNotFoundError
+        A file is not there, or is not what it should be.
+    """
+    return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+
+
+def load_params(prefix, epoch: int) -> tuple[Params, Params]:
+    """The parameters and the states that `save_checkpoint` wrote."""
+    path = _params_path(prefix, epoch)
+    return parted(ndarray.load(path), path)
+
+
+def _params_path(prefix, epoch: int) -> str:
+    return f"{prefix}-{epoch:04d}.params"
+
+
+def joined(arg_params: Params, aux_params: Params) -> Params:
+    """Parameters and states in one dict, as they are in a file."""
+    arguments = {f"arg:{name}": value for name, value in arg_params.items()}
+    return arguments | {f"aux:{name}": value for name, value in aux_params.items()}
+
+
+def parted(saved: Params | list, path: str) -> tuple[Params, Params]:
+    """What `joined` has joined; `path` is for errors."""
+    parts: dict[str, Params] = {"arg": {}, "aux": {}}
+    if not saved:
+        logging.warning("Params file '%s' is empty", path)
+        return {}, {}
+    for name in saved if isinstance(saved, dict) else [""]:
+        kind, colon, rest = name.partition(":")
+        if not colon or kind not in parts:
+            raise _params.ParamsFileError(
+                f"{path}: an array is named {name!r}\n  expected arg: or aux: and a name"
+            )
+        parts[kind][rest] = saved[name]
+    return parts["arg"], parts["aux"]
+
+
+# Last: it is made of Module, which is made of what is above.
+from ._feedforward import FeedForward  # noqa: E402 - see there

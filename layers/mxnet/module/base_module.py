@@ -1,0 +1,404 @@
+"""BaseModule: what can be trained, by whatever it computes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from .. import metric, ndarray
+from ..base import ArgumentError, MXNetError
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc
+from ..model import BatchEndParam, joined, parted
+from ..ndarray import NDArray
+
+__all__ = ["BaseModule"]
+
+_STEPS = {
+    "binded": "bind() before",
+    "params_initialized": "init_params() before",
+    "optimizer_initialized": "init_optimizer() before",
+    "for_training": "bind(for_training=True) before",
+    "inputs_need_grad": "bind(inputs_need_grad=True) before",
+}
+
+
+class BaseModule:
+    """The base of modules: `fit`, `score` and `predict`, by what a subclass defines.
+
+    A subclass defines the properties `data_names`, `output_names`, `data_shapes`, `label_shapes`
+    and `output_shapes`, and `bind`, `init_params`, `get_params`, `init_optimizer`, `forward`,
+    `backward`, `update`, `get_outputs`, `get_input_grads`, `update_metric` and `install_monitor`.
+
+    Parameters
+    ----------
+    logger : logging.Logger or the module logging
+    """
+
+    def __init__(self, logger=logging):
+        self.logger = logger
+        self.binded = False
+        self.for_training = False
+        self.inputs_need_grad = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        self._symbol = None
+
+    def _need(self, call: str, *steps: str) -> None:
+        """Raise an error where one of the steps before a call was not taken."""
+        for step in steps:
+            if not getattr(self, step):
+                raise MXNetError(
+                    f"{type(self).__name__}.{call}: {step} is False\n  expected {_STEPS[step]}"
+                )
+
+    # Training, and using what was trained
+
+    def forward_backward(self, data_batch: DataBatch) -> None:
+        """Compute outputs and gradients."""
+        self.forward(data_batch, is_train=True)
+        self.backward()
+
+    def fit(
+        self,
+        train_data,
+        eval_data=None,
+        eval_metric="acc",
+        epoch_end_callback=None,
+        batch_end_callback=None,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        eval_end_callback=None,
+        eval_batch_end_callback=None,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_rebind=False,
+        force_init=False,
+        begin_epoch=0,
+        num_epoch=None,
+        validation_metric=None,
+        monitor=None,
+        sparse_row_id_fn=None,
+    ) -> None:
+        """Train: bind, initialize what is not, then for each epoch each batch.
+
+        Parameters
+        ----------
+        train_data, eval_data : DataIter
+        eval_metric, validation_metric : str, EvalMetric, callable or list of such
+            The second is the first where it is not given.
+        epoch_end_callback : callable or list of them
+            Called with epoch, symbol, arg_params and aux_params.
+        batch_end_callback, eval_batch_end_callback, eval_end_callback : callable or list of them
+            Called with a BatchEndParam.
+        kvstore, optimizer, optimizer_params
+            See `init_optimizer`.
+        initializer, arg_params, aux_params, allow_missing, force_init
+            See `init_params`; the initializer is ``Uniform(0.01)`` by default.
+        begin_epoch, num_epoch : int
+            The first epoch, and the end.
+        monitor : Monitor, optional
+        """
+        if num_epoch is None:
+            raise ArgumentError("fit: num_epoch is missing\n  expected how many epochs to train")
+        self.bind(
+            train_data.provide_data,
+            train_data.provide_label,
+            for_training=True,
+            force_rebind=force_rebind,
+        )
+        if monitor is not None:
+            self.install_monitor(monitor)
+        initializer = Uniform(0.01) if initializer is None else initializer
+        self.init_params(initializer, arg_params, aux_params, allow_missing, force_init)
+        self.init_optimizer(kvstore, optimizer, optimizer_params)
+        eval_metric = metric.create(eval_metric)
+        validation_metric = eval_metric if validation_metric is None else validation_metric
+        for epoch in range(begin_epoch, num_epoch):
+            started = time.time()
+            self._train_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor)
+            for name, value in eval_metric.get_global_name_value():
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
+            arg_params, aux_params = self.get_params()
+            self.set_params(arg_params, aux_params)
+            for callback in _listed(epoch_end_callback):
+                callback(epoch, self.symbol, arg_params, aux_params)
+            if eval_data is not None:
+                found = self.score(
+                    eval_data,
+                    validation_metric,
+                    score_end_callback=eval_end_callback,
+                    batch_end_callback=eval_batch_end_callback,
+                    epoch=epoch,
+                )
+                for name, value in found:
+                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+            train_data.reset()
+
+    def _train_epoch(self, epoch, train_data, eval_metric, batch_end_callback, monitor) -> None:
+        eval_metric.reset()
+        for nbatch, data_batch in enumerate(train_data):
+            if monitor is not None:
+                monitor.tic()
+            self.prepare(data_batch)
+            self.forward_backward(data_batch)
+            self.update()
+            self.update_metric(eval_metric, data_batch.label)
+            if monitor is not None:
+                monitor.toc_print()
+            for callback in _listed(batch_end_callback):
+                callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
+
+    def score(
+        self,
+        eval_data,
+        eval_metric,
+        num_batch=None,
+        batch_end_callback=None,
+        score_end_callback=None,
+        reset=True,
+        epoch=0,
+        sparse_row_id_fn=None,
+    ) -> list[tuple]:
+        """Compute a metric: a list of names and values.
+
+        Parameters
+        ----------
+        eval_data : DataIter
+        eval_metric : str, EvalMetric, callable or list of such
+        num_batch : int, optional
+            Stop after so many.
+        reset : bool
+            Reset `eval_data` before.
+        epoch : int
+            For the callbacks.
+        """
+        self._need("score", "binded", "params_initialized")
+        eval_metric = metric.create(eval_metric)
+        eval_metric.reset()
+        count = 0
+        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
+            self.update_metric(eval_metric, eval_batch.label)
+            for callback in _listed(batch_end_callback):
+                callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            count += 1
+        for callback in _listed(score_end_callback):
+            callback(BatchEndParam(epoch, count, eval_metric, locals()))
+        return eval_metric.get_name_value()
+
+    def _batches(self, eval_data, num_batch, reset) -> Iterator[tuple[int, DataBatch]]:
+        """Batches with their numbers, each after its forward."""
+        if reset:
+            eval_data.reset()
+        for nbatch, eval_batch in enumerate(eval_data):
+            if nbatch == num_batch:
+                return
+            self.prepare(eval_batch)
+            self.forward(eval_batch, is_train=False)
+            yield nbatch, eval_batch
+
+    def iter_predict(
+        self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None
+    ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
+        """For each batch, its outputs without what fills it, its number, and the batch."""
+        self._need("iter_predict", "binded", "params_initialized")
+        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
+            yield self._unpadded(eval_batch), nbatch, eval_batch
+
+    def _unpadded(self, batch: DataBatch) -> list[NDArray]:
+        return [y[: y.shape[0] - (batch.pad or 0)] for y in self.get_outputs()]
+
+    def predict(
+        self,
+        eval_data,
+        num_batch=None,
+        merge_batches=True,
+        reset=True,
+        always_output_list=False,
+        sparse_row_id_fn=None,
+    ):
+        """The outputs for all batches, without what fills them.
+
+        Parameters
+        ----------
+        eval_data : DataIter, NDArray or numpy.ndarray
+        num_batch : int, optional
+            Stop after so many.
+        merge_batches : bool
+            Join the batches; else give a list of the outputs of each.
+        always_output_list : bool
+            Give a list also where there is one output.
+
+        Returns
+        -------
+        NDArray, or list of NDArray for several outputs, or list of lists
+        """
+        self._need("predict", "binded", "params_initialized")
+        if isinstance(eval_data, (NDArray, np.ndarray)):
+            given = eval_data if isinstance(eval_data, NDArray) else ndarray.array(eval_data)
+            self.forward(DataBatch([given]), is_train=False)
+            return self.get_outputs()[0]
+        found = [
+            [y.copy() for y in self._unpadded(batch)]
+            for _, batch in self._batches(eval_data, num_batch, reset)
+        ]
+        if not found or not merge_batches:
+            return found
+        if len({len(outputs) for outputs in found}) > 1:
+            raise MXNetError(
+                f"predict: batches give {sorted({len(outputs) for outputs in found})} outputs\n"
+                "  expected as many of each, or merge_batches=False"
+            )
+        merged = [ndarray.concat(*parts, dim=0) for parts in zip(*found)]
+        return merged[0] if len(merged) == 1 and not always_output_list else merged
+
+    # Parameters
+
+    def set_params(
+        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
+    ) -> None:
+        """Set parameters and states; see `init_params`."""
+        self.init_params(
+            initializer=None,
+            arg_params=arg_params,
+            aux_params=aux_params,
+            allow_missing=allow_missing,
+            force_init=force_init,
+            allow_extra=allow_extra,
+        )
+
+    def save_params(self, fname) -> None:
+        """Save parameters and states to a file."""
+        ndarray.save(fname, joined(*self.get_params()))
+
+    def load_params(self, fname) -> None:
+        """Set parameters and states from a file."""
+        self.set_params(*parted(ndarray.load(fname), str(fname)))
+
+    # What a subclass may define
+
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
+        """Make ready for a batch, before its forward."""
+
+    def get_states(self, merge_multi_context: bool = True) -> list:
+        """The states that go from batch to batch: none."""
+        self._need("get_states", "binded", "params_initialized")
+        return []
+
+    def set_states(self, states=None, value=None) -> None:
+        """Set the states."""
+        self._need("set_states", "binded", "params_initialized")
+        if states or value:
+            raise ArgumentError("set_states: the module has no states\n  expected no such call")
+
+    @property
+    def symbol(self):
+        """The Symbol, where there is one."""
+        return self._symbol
+
+    # What a subclass defines
+
+    @property
+    def data_names(self) -> list[str]:
+        """Names of the data."""
+        raise NotImplementedError(f"{type(self).__name__}.data_names")
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        raise NotImplementedError(f"{type(self).__name__}.output_names")
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        """Names and shapes of the data that it is bound for."""
+        raise NotImplementedError(f"{type(self).__name__}.data_shapes")
+
+    @property
+    def label_shapes(self) -> list[DataDesc] | None:
+        """Names and shapes of the labels that it is bound for."""
+        raise NotImplementedError(f"{type(self).__name__}.label_shapes")
+
+    @property
+    def output_shapes(self) -> list[tuple]:
+        """Names and shapes of the outputs."""
+        raise NotImplementedError(f"{type(self).__name__}.output_shapes")
+
+    def get_params(self) -> tuple[dict, dict]:
+        """Parameters and states, by name."""
+        raise NotImplementedError(f"{type(self).__name__}.get_params")
+
+    def init_params(
+        self,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ) -> None:
+        """Fill the parameters."""
+        raise NotImplementedError(f"{type(self).__name__}.init_params")
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ) -> None:
+        """Make ready for arrays of some shapes."""
+        raise NotImplementedError(f"{type(self).__name__}.bind")
+
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ) -> None:
+        """Make the optimizer."""
+        raise NotImplementedError(f"{type(self).__name__}.init_optimizer")
+
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+        """Compute the outputs."""
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, out_grads=None) -> None:
+        """Compute the gradients."""
+        raise NotImplementedError(f"{type(self).__name__}.backward")
+
+    def update(self) -> None:
+        """Change the parameters by their gradients."""
+        raise NotImplementedError(f"{type(self).__name__}.update")
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        """The outputs of the last forward."""
+        raise NotImplementedError(f"{type(self).__name__}.get_outputs")
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        """The gradients of the data of the last backward."""
+        raise NotImplementedError(f"{type(self).__name__}.get_input_grads")
+
+    def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
+        """Have a metric take in the outputs of the last forward."""
+        raise NotImplementedError(f"{type(self).__name__}.update_metric")
+
+    def install_monitor(self, mon) -> None:
+        """Have a Monitor watch."""
+        raise NotImplementedError(f"{type(self).__name__}.install_monitor")
+
+
+def _listed(callbacks) -> list:
+    if callbacks is None:
+        return []
+    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]

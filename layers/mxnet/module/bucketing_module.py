@@ -1,0 +1,257 @@
+"""BucketingModule: graphs of several sizes, made on demand, with the same parameters."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from ..base import ArgumentError
+from ..io import DataBatch
+from .base_module import BaseModule
+from .module import Module
+
+__all__ = ["BucketingModule"]
+
+
+class BucketingModule(BaseModule):
+    """A Module for each key that a batch brings; all share parameters and optimizer.
+
+    Parameters
+    ----------
+    sym_gen : callable
+        From a key to the Symbol, the names of the data, and the names of the labels.
+    default_bucket_key : hashable
+        Of the graph that has all parameters, commonly the largest.
+    logger, context, work_load_list, fixed_param_names, state_names
+        See `Module`.
+    """
+
+    def __init__(
+        self,
+        sym_gen: Callable,
+        default_bucket_key=None,
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
+        super().__init__(logger)
+        if default_bucket_key is None:
+            raise ArgumentError("BucketingModule: default_bucket_key is missing\n  expected a key")
+        self._sym_gen = sym_gen
+        self._default_bucket_key = default_bucket_key
+        self._options = {
+            "logger": logger,
+            "context": context,
+            "work_load_list": work_load_list,
+            "fixed_param_names": fixed_param_names,
+            "state_names": state_names,
+            "group2ctxs": group2ctxs,
+            "compression_params": compression_params,
+        }
+        self._monitor = None
+        self._generated(default_bucket_key)  # errors in names: now
+        self._reset_bind()
+
+    def _generated(self, key) -> Module:
+        symbol, data_names, label_names = self._sym_gen(key)
+        return Module(symbol, data_names, label_names, **self._options)
+
+    def _reset_bind(self) -> None:
+        self.binded = False
+        self._buckets: dict[object, Module] = {}
+        self._curr_module: Module | None = None
+        self._curr_bucket_key = None
+
+    @property
+    def data_names(self) -> list[str]:
+        if self.binded:
+            return self._curr_module.data_names
+        return list(self._sym_gen(self._default_bucket_key)[1])
+
+    @property
+    def output_names(self) -> list[str]:
+        if self.binded:
+            return self._curr_module.output_names
+        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+
+    @property
+    def data_shapes(self):
+        self._need("data_shapes", "binded")
+        return self._curr_module.data_shapes
+
+    @property
+    def label_shapes(self):
+        self._need("label_shapes", "binded")
+        return self._curr_module.label_shapes
+
+    @property
+    def output_shapes(self):
+        self._need("output_shapes", "binded")
+        return self._curr_module.output_shapes
+
+    @property
+    def symbol(self):
+        """The Symbol of the present key."""
+        self._need("symbol", "binded")
+        return self._curr_module.symbol
+
+    @property
+    def _default(self) -> Module:
+        return self._buckets[self._default_bucket_key]
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ) -> None:
+        """Bind the graph of the default key; see `Module.bind`."""
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if shared_module is not None:
+            raise ArgumentError("BucketingModule.bind: shared_module\n  expected none")
+        kept = self.get_params() if self.params_initialized else None
+        self._reset_bind()
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._grad_req = grad_req
+        module = self._generated(self._default_bucket_key)
+        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
+        self._buckets[self._default_bucket_key] = self._curr_module = module
+        self._curr_bucket_key = self._default_bucket_key
+        self.binded = True
+        if kept is not None:
+            self.set_params(*kept)
+
+    def switch_bucket(self, bucket_key, data_shapes, label_shapes=None) -> None:
+        """Go on with the graph of a key, which is bound if it is not."""
+        self._need("switch_bucket", "binded")
+        if bucket_key not in self._buckets:
+            module = self._generated(bucket_key)
+            module.bind(
+                data_shapes,
+                label_shapes,
+                self.for_training,
+                self.inputs_need_grad,
+                shared_module=self._default,
+                grad_req=self._grad_req,
+            )
+            if self._monitor is not None:
+                module.install_monitor(self._monitor)
+            self._buckets[bucket_key] = module
+        self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
+
+    def get_params(self) -> tuple[dict, dict]:
+        self._need("get_params", "params_initialized")
+        return self._default.get_params()
+
+    def init_params(
+        self,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ) -> None:
+        """Fill the parameters; see `Module.init_params`."""
+        if self.params_initialized and not force_init:
+            return
+        self._need("init_params", "binded")
+        self._default.init_params(
+            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
+        self._share()
+
+    def set_params(
+        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
+    ) -> None:
+        """Set the parameters; see `Module.set_params`."""
+        self._need("set_params", "binded")
+        self._default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self._share()
+
+    def _share(self) -> None:
+        self.params_initialized = True
+        for module in self._buckets.values():
+            module.params_initialized = True
+
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ) -> None:
+        """Make the optimizer; see `Module.init_optimizer`."""
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        for module in self._buckets.values():
+            if module is not self._default:
+                module.borrow_optimizer(self._default)
+        self.optimizer_initialized = True
+
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
+        """Bind the graph of the batch's key, if it is not."""
+        self._need("prepare", "binded", "params_initialized")
+        self._switch(data_batch)
+
+    def _switch(self, batch: DataBatch) -> None:
+        key = self._default_bucket_key if batch.bucket_key is None else batch.bucket_key
+        self.switch_bucket(
+            key,
+            batch.provide_data or self._curr_module.data_shapes,
+            batch.provide_label or self._curr_module.label_shapes,
+        )
+
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+        """Compute the outputs by the graph of the batch's key."""
+        self._need("forward", "binded", "params_initialized")
+        self._switch(data_batch)
+        self._curr_module.forward(data_batch, is_train)
+
+    def backward(self, out_grads=None) -> None:
+        self._need("backward", "binded", "params_initialized")
+        self._curr_module.backward(out_grads)
+
+    def update(self) -> None:
+        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._curr_module.update()
+        self._default._params_dirty = True
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        self._need("get_outputs", "binded", "params_initialized")
+        return self._curr_module.get_outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        self._need("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
+        return self._curr_module.get_input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list:
+        self._need("get_states", "binded", "params_initialized")
+        return self._curr_module.get_states(merge_multi_context)
+
+    def set_states(self, states=None, value=None) -> None:
+        self._need("set_states", "binded", "params_initialized")
+        self._curr_module.set_states(states, value)
+
+    def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
+        self._need("update_metric", "binded", "params_initialized")
+        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon) -> None:
+        self._need("install_monitor", "binded")
+        self._monitor = mon
+        for module in self._buckets.values():
+            module.install_monitor(mon)

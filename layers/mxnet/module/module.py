@@ -1,0 +1,494 @@
+"""Module: a Symbol with its parameters, its optimizer, and an executor for each context."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+from .. import _params
+from ..base import ArgumentError, UnsupportedError
+from ..context import Context, cpu
+from ..initializer import InitDesc, Uniform
+from ..io import DataBatch, DataDesc
+from ..kvstore.kvstore import spread, total
+from ..model import load_checkpoint, save_checkpoint
+from ..ndarray import NDArray
+from ..optimizer._updater import Updater, pack, unpack
+from ._optimizer import made, store
+from .base_module import BaseModule
+from .executor_group import DataParallelExecutorGroup
+
+__all__ = ["Module"]
+
+
+class Module(BaseModule):
+    """A Symbol to be trained and used.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    data_names, label_names : list of str
+        Arguments that a batch brings; all others are parameters.
+    logger : logging.Logger
+    context : Context or list of Context
+        With several, each computes a part of the batch.
+    work_load_list : list of float, optional
+        The share of each context; all the same by default.
+    fixed_param_names : list of str, optional
+        Parameters that are not trained.
+    state_names : list of str, optional
+        Arguments that stay from batch to batch, until `set_states`.
+
+    Raises
+    ------
+    ArgumentError
+        A name is no argument of the Symbol.
+    """
+
+    def __init__(
+        self,
+        symbol,
+        data_names=("data",),
+        label_names=("softmax_label",),
+        logger=logging,
+        context=None,
+        work_load_list=None,
+        fixed_param_names=None,
+        state_names=None,
+        group2ctxs=None,
+        compression_params=None,
+    ):
+        super().__init__(logger)
+        if group2ctxs or compression_params:
+            raise UnsupportedError(
+                "Module: group2ctxs and compression_params\n"
+                "  expected neither: a context computes the whole graph, gradients stay as they are"
+            )
+        context = cpu() if context is None else context
+        self._context = [context] if isinstance(context, Context) else list(context)
+        self._workload = work_load_list or [1] * len(self._context)
+        if len(self._workload) != len(self._context):
+            raise ArgumentError(
+                f"Module: work_load_list has {len(self._workload)} numbers\n"
+                f"  expected {len(self._context)}, as there are contexts"
+            )
+        self._symbol = symbol
+        self._data_names = list(data_names or ())
+        self._label_names = list(label_names or ())
+        self._state_names = list(state_names or ())
+        self._fixed_param_names = list(fixed_param_names or ())
+        self._check_names()
+        self._arg_params: dict[str, NDArray] = {}
+        self._aux_params: dict[str, NDArray] = {}
+        self._params_dirty = False  # the executors have newer parameters than these
+        self._optimizer = self._updater = self._kvstore = None
+        self._indices: dict[str, int] = {}
+        self._preload_opt_states = None
+        self._reset_bind()
+
+    def _check_names(self) -> None:
+        arguments = self._symbol.list_arguments()
+        for what in ("data_names", "label_names", "state_names", "fixed_param_names"):
+            for name in getattr(self, f"_{what}"):
+                if name in arguments:
+                    continue
+                message = (
+                    f"Module: {name!r} of {what} is no argument of {self._symbol}\n"
+                    f"  expected of {arguments}"
+                )
+                if what != "label_names":
+                    raise ArgumentError(message)
+                warnings.warn(message, UserWarning, stacklevel=3)
+
+    def _reset_bind(self) -> None:
+        self.binded = False
+        self._exec_group: DataParallelExecutorGroup | None = None
+        self._data_shapes: list[DataDesc] = []
+        self._label_shapes: list[DataDesc] = []
+
+    # Checkpoints
+
+    @staticmethod
+    def load(prefix, epoch, load_optimizer_states=False, **kwargs) -> Module:
+        """A Module of what `save_checkpoint` wrote; `kwargs` are Module's."""
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        module = Module(symbol, **kwargs)
+        module._arg_params, module._aux_params = arg_params, aux_params
+        module.params_initialized = True
+        if load_optimizer_states:
+            module._preload_opt_states = f"{prefix}-{epoch:04d}.states"
+        return module
+
+    def save_checkpoint(
+        self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True
+    ) -> None:
+        """Write the graph, the parameters and, on request, the optimizer's states."""
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params())
+        if save_optimizer_states:
+            path = f"{prefix}-{epoch:04d}.states"
+            self.save_optimizer_states(path)
+            logging.info('Saved optimizer state to "%s"', path)
+
+    def save_optimizer_states(self, fname) -> None:
+        """Save the optimizer's states, as arrays: not MXNet's pickle."""
+        self._need("save_optimizer_states", "optimizer_initialized")
+        _params.write(fname, *pack(self._updater, False))
+
+    def load_optimizer_states(self, fname) -> None:
+        """Load what `save_optimizer_states` saved."""
+        self._need("load_optimizer_states", "optimizer_initialized")
+        unpack(self._updater, *_params.read(fname), str(fname))
+
+    # What it is bound for
+
+    @property
+    def data_names(self) -> list[str]:
+        return self._data_names
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels."""
+        return self._label_names
+
+    @property
+    def output_names(self) -> list[str]:
+        return self._symbol.list_outputs()
+
+    @property
+    def data_shapes(self) -> list[DataDesc]:
+        self._need("data_shapes", "binded")
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> list[DataDesc]:
+        self._need("label_shapes", "binded")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> list[tuple]:
+        self._need("output_shapes", "binded")
+        known = self._symbol.list_arguments()
+        descs = [d for d in self._data_shapes + self._label_shapes if d.name in known]
+        _, shapes, _ = self._symbol.infer_shape(**{d.name: d.shape for d in descs})
+        return list(zip(self.output_names, shapes))
+
+    def bind(
+        self,
+        data_shapes,
+        label_shapes=None,
+        for_training=True,
+        inputs_need_grad=False,
+        force_rebind=False,
+        shared_module=None,
+        grad_req="write",
+    ) -> None:
+        """Make the executors.
+
+        Parameters
+        ----------
+        data_shapes, label_shapes : list of DataDesc, or of name and shape
+        for_training : bool
+            Make arrays for gradients.
+        inputs_need_grad : bool
+            Also for those of the data.
+        force_rebind : bool
+            Bind again what is bound.
+        shared_module : Module, optional
+            Whose parameters to use, in the same memory.
+        grad_req : str, or dict or list of them
+            'write', 'add' or 'null', for all arguments or for each.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            The names are others than the Module's, or the shapes do not fit.
+        """
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if inputs_need_grad and not for_training:
+            raise ArgumentError("bind: inputs_need_grad=True\n  expected for_training=True with it")
+        if self.binded and self.params_initialized:
+            self.get_params()
+        self._reset_bind()
+        self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
+        self._grad_req = self._requests(grad_req)
+        self._bind(data_shapes, label_shapes, shared_module and shared_module._exec_group)
+        if shared_module is not None:
+            self._arg_params, self._aux_params = (
+                shared_module._arg_params,
+                shared_module._aux_params,
+            )
+            self.params_initialized = shared_module.params_initialized
+            if shared_module.optimizer_initialized:
+                self.borrow_optimizer(shared_module)
+        elif self.params_initialized:
+            self._fill(None, self._arg_params, self._aux_params, False, True)
+
+    def _bind(self, data_shapes, label_shapes, shared_group) -> None:
+        self._data_shapes = _descs("data", data_shapes, self._data_names)
+        self._label_shapes = _descs("label", label_shapes or [], self._label_names)
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol,
+            self._context,
+            self._workload,
+            self._data_shapes,
+            self._label_shapes,
+            self._data_names + self._label_names + self._state_names,
+            self._grad_req,
+            shared_group,
+        )
+        self.binded = True
+
+    def _requests(self, grad_req) -> dict[str, str]:
+        """What is asked of the gradient of each argument."""
+        arguments = self._symbol.list_arguments()
+        if isinstance(grad_req, str):
+            grad_req = dict.fromkeys(arguments, grad_req)
+        elif not isinstance(grad_req, dict):
+            grad_req = dict(zip(arguments, grad_req))
+        without = {*self._label_names, *self._state_names, *self._fixed_param_names}
+        if not self.inputs_need_grad:
+            without |= set(self._data_names)
+        wanted = {n for n in arguments if self.for_training and n not in without}
+        return {n: grad_req.get(n, "null") if n in wanted else "null" for n in arguments}
+
+    def reshape(self, data_shapes, label_shapes=None) -> None:
+        """Bind for other shapes; the parameters stay."""
+        self._need("reshape", "binded")
+        self._bind(data_shapes, label_shapes, self._exec_group)
+
+    # Parameters
+
+    def init_params(
+        self,
+        initializer=None,
+        arg_params=None,
+        aux_params=None,
+        allow_missing=False,
+        force_init=False,
+        allow_extra=False,
+    ) -> None:
+        """Fill parameters and states, with given values or by an initializer.
+
+        Parameters
+        ----------
+        initializer : Initializer, optional
+            ``Uniform(0.01)`` by default.
+        arg_params, aux_params : dict of str to NDArray, optional
+            Values that go before the initializer.
+        allow_missing : bool
+            Whether the values may be those of some parameters only.
+        force_init : bool
+            Fill again what is filled.
+        allow_extra : bool
+            Whether there may be values for which there is no parameter.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            A value is missing, or is for no parameter, or has another shape.
+        """
+        if self.params_initialized and not force_init:
+            self.logger.info("Parameters already initialized and force_init=False: not filled.")
+            return
+        self._need("init_params", "binded")
+        self._fill(initializer or Uniform(0.01), arg_params, aux_params, allow_missing, allow_extra)
+
+    def set_params(
+        self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
+    ) -> None:
+        """Set parameters and states; with `allow_missing`, others stay. See `init_params`."""
+        if self.params_initialized and not force_init:
+            self.logger.info("Parameters already initialized and force_init=False: not set.")
+            return
+        self._need("set_params", "binded")
+        self._fill(None, arg_params, aux_params, allow_missing, allow_extra)
+
+    def _fill(self, initializer, arg_params, aux_params, allow_missing, allow_extra) -> None:
+        attrs = self._symbol.attr_dict()
+        first = self._exec_group.execs[0]
+        parts = (
+            (arg_params, {n: first.arg_dict[n] for n in self._exec_group.param_names}),
+            (aux_params, first.aux_dict),
+        )
+        for given, arrays in parts:
+            extra = [name for name in given or () if name not in arrays]
+            if extra and initializer is None and not allow_extra:
+                raise ArgumentError(
+                    f"set_params: there is no parameter {extra[0]!r}\n"
+                    f"  expected of {list(arrays)}, or allow_extra=True"
+                )
+        for given, arrays in parts:
+            for name, array in sorted(arrays.items()):
+                if given and name in given:
+                    first._assign(arrays, name, given[name])
+                elif (given is not None or initializer is None) and not allow_missing:
+                    raise ArgumentError(
+                        f"init_params: there is no value for {name!r}\n"
+                        "  expected one, or allow_missing=True"
+                    )
+                elif initializer is not None:
+                    initializer(InitDesc(name, attrs.get(name)), array)
+        for executor in self._exec_group.execs[1:]:
+            for _, arrays in parts:
+                for name, array in arrays.items():
+                    held = executor.arg_dict if name in executor.arg_dict else executor.aux_dict
+                    held[name][:] = array.as_in_context(held[name].context)
+        self.params_initialized = self._params_dirty = True
+        self.get_params()
+
+    def get_params(self) -> tuple[dict, dict]:
+        """Parameters and states by name: copies, means over the contexts."""
+        self._need("get_params", "params_initialized")
+        if self._params_dirty:
+            arguments, states = self._exec_group.params()
+            self._arg_params.update(arguments)
+            self._aux_params.update(states)
+            self._params_dirty = False
+        return self._arg_params, self._aux_params
+
+    # The optimizer
+
+    def init_optimizer(
+        self,
+        kvstore="local",
+        optimizer="sgd",
+        optimizer_params=(("learning_rate", 0.01),),
+        force_init=False,
+    ) -> None:
+        """Make the optimizer; gradients are divided by the size of the batch.
+
+        Parameters
+        ----------
+        kvstore : str, KVStore or None
+            How gradients are summed over contexts: all local types are the same. None: they are
+            not, and the contexts go their own ways.
+        optimizer : str or Optimizer
+        optimizer_params : dict, or pairs
+            Arguments of the optimizer, when it is given by name.
+        force_init : bool
+            Make it again.
+        """
+        self._need("init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        self._kvstore = store(kvstore)
+        self._indices = {name: i for i, name in enumerate(self._exec_group.param_names)}
+        several = 1 if self._kvstore is not None else len(self._context)
+        self._optimizer = made(
+            optimizer,
+            dict(optimizer_params),
+            {i * several + k: n for n, i in self._indices.items() for k in range(several)},
+            self._symbol,
+            1.0 / self._exec_group.batch_size,
+        )
+        self._updater = Updater(self._optimizer)
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def borrow_optimizer(self, shared_module: Module) -> None:
+        """Use another Module's optimizer, with its states."""
+        shared_module._need("borrow_optimizer", "optimizer_initialized")
+        self._optimizer = shared_module._optimizer
+        self._updater = shared_module._updater
+        self._kvstore = shared_module._kvstore
+        self._indices = shared_module._indices
+        self.optimizer_initialized = True
+
+    def update(self) -> None:
+        """Change the parameters by the gradients of the last backward."""
+        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._params_dirty = True
+        group = self._exec_group
+        for name in group.trained:
+            self._indices.setdefault(name, len(self._indices))
+        indices = [self._indices[name] for name in group.trained]
+        weights, gradients = group.parameters(), group.gradients()
+        count = len(weights)
+        if count == 1:
+            self._updater(indices, gradients[0], weights[0])
+        elif self._kvstore is not None:
+            self._updater(indices, total(gradients), weights[0])
+            spread(weights[0], weights[1:])
+        else:
+            for k in range(count):
+                self._updater([i * count + k for i in indices], gradients[k], weights[k])
+
+    # Computing
+
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
+        """Compute the outputs; a batch of another size binds anew.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+        is_train : bool, optional
+            As bound, by default.
+        """
+        self._need("forward", "binded", "params_initialized")
+        data = _given(data_batch.provide_data, data_batch.data, self._data_shapes)
+        label = _given(data_batch.provide_label, data_batch.label, self._label_shapes)
+        if data != self._data_shapes or (label and label != self._label_shapes):
+            self.reshape(data, label)
+        self._exec_group.forward(data_batch, self.for_training if is_train is None else is_train)
+
+    def backward(self, out_grads=None) -> None:
+        """Compute the gradients; `out_grads` are those of outputs that are no losses."""
+        self._need("backward", "binded", "params_initialized", "for_training")
+        self._exec_group.backward(out_grads)
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list:
+        """The outputs of the last forward; else for each a list over the contexts."""
+        self._need("get_outputs", "binded", "params_initialized")
+        return self._exec_group.outputs(merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list:
+        """The gradients of the data; else for each a list over the contexts."""
+        self._need("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
+        return self._exec_group.input_grads(merge_multi_context)
+
+    def get_states(self, merge_multi_context: bool = True) -> list:
+        """What `state_names` have."""
+        self._need("get_states", "binded", "params_initialized")
+        return self._exec_group.states(self._state_names, merge_multi_context)
+
+    def set_states(self, states=None, value=None) -> None:
+        """Set what `state_names` have: to lists of arrays over the contexts, or to a number."""
+        self._need("set_states", "binded", "params_initialized")
+        if (states is None) == (value is None):
+            raise ArgumentError("set_states: expected either states or a value")
+        for i, name in enumerate(self._state_names):
+            for k, executor in enumerate(self._exec_group.execs):
+                executor.arg_dict[name][:] = value if states is None else states[i][k]
+
+    def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
+        """Have a metric take in labels and the outputs; `pre_sliced` are lists for each context."""
+        self._exec_group.update_metric(eval_metric, labels, pre_sliced)
+
+    def install_monitor(self, mon) -> None:
+        """Have a Monitor watch the executors."""
+        self._need("install_monitor", "binded")
+        for executor in self._exec_group.execs:
+            mon.install(executor)
+
+
+def _descs(what: str, given, names: list[str]) -> list[DataDesc]:
+    """Descriptions, in the order of the names."""
+    found = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in given]
+    if given and sorted(d.name for d in found) != sorted(names):
+        raise ArgumentError(
+            f"bind: the {what} shapes are of {[d.name for d in found]}\n"
+            f"  expected those of {names}, the {what}_names of the Module"
+        )
+    return found
+
+
+def _given(provided, arrays, bound: list[DataDesc]) -> list[DataDesc]:
+    """Names and shapes of the arrays of a batch, in types and layouts as bound or as told."""
+    if provided:
+        return [d if isinstance(d, DataDesc) else DataDesc(*d) for d in provided]
+    return [DataDesc(d.name, a.shape, d.dtype, d.layout) for d, a in zip(bound, arrays or ())]

@@ -1,0 +1,121 @@
+"""Control flow of `nd.contrib`: loops and branches that are Python's own, recorded as they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..base import ArgumentError
+from . import op
+from .ndarray import NDArray
+
+__all__ = ["cond", "foreach", "while_loop"]
+
+
+def foreach(body: Callable, data: Any, init_states: Any) -> tuple[Any, Any]:
+    """Call ``body(data[i], states)`` for each i, and stack what it gives along a new first axis.
+
+    Parameters
+    ----------
+    body : callable
+        (slices, states) -> (outputs, new states).
+    data, init_states : NDArray, or nested lists of them
+        The first axes of `data` are of one size.
+
+    Returns
+    -------
+    outputs, states
+        Nested as `body` gives them; the states are the last ones.
+    """
+    arrays = _leaves("foreach", "data", data)
+    _leaves("foreach", "init_states", init_states)
+    sizes = {array.shape[0] for array in arrays}
+    if len(sizes) != 1:
+        raise ArgumentError(
+            f"foreach: the first axes of data are {[a.shape[0] for a in arrays]}\n"
+            "  expected one size, for as many steps"
+        )
+    steps, states = [], init_states
+    for i in range(sizes.pop()):
+        outputs, states = body(_each(lambda array, i=i: array[i], data), states)
+        steps.append(outputs)
+    return _stacked("foreach", steps), states
+
+
+def while_loop(
+    cond: Callable, func: Callable, loop_vars: Any, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """Call ``func(*loop_vars)`` as long as ``cond(*loop_vars)``, and stack what it gives.
+
+    Parameters
+    ----------
+    cond : callable
+        (*loop_vars) -> a number that is not 0, to go on.
+    func : callable
+        (*loop_vars) -> (outputs of the step, new loop_vars).
+    loop_vars : NDArray or list of them
+    max_iterations : int
+        Steps at most, and the size of the outputs' first axis; what no step has filled is 0.
+
+    Returns
+    -------
+    outputs, loop_vars
+        Nested as `func` gives them, and as they were given; the outputs of no step are [].
+    """
+    if max_iterations is None:
+        raise ArgumentError("while_loop: max_iterations is missing\n  expected an int")
+    several = isinstance(loop_vars, (list, tuple))
+    variables = list(loop_vars) if several else [loop_vars]
+    if not _leaves("while_loop", "loop_vars", variables):
+        raise ArgumentError("while_loop: loop_vars is empty\n  expected at least one NDArray")
+    steps: list = []
+    while len(steps) < int(max_iterations) and _true(cond(*variables)):
+        outputs, new = func(*variables)
+        new = list(new) if isinstance(new, (list, tuple)) else [new]
+        if len(new) != len(variables):
+            raise ArgumentError(
+                f"while_loop: func gives {len(new)} loop_vars\n  expected {len(variables)}"
+            )
+        variables = new
+        steps.append(outputs)
+    missing = int(max_iterations) - len(steps)
+    if steps:
+        steps += [_each(op.zeros_like, steps[0])] * missing
+    return _stacked("while_loop", steps), variables if several else variables[0]
+
+
+def cond(pred: NDArray | bool, then_func: Callable, else_func: Callable) -> Any:
+    """``then_func()`` where `pred`, of one element, is not 0, else ``else_func()``."""
+    return then_func() if _true(pred) else else_func()
+
+
+def _true(value: Any) -> bool:
+    return bool(value.asscalar()) if isinstance(value, NDArray) else bool(value)
+
+
+def _leaves(name: str, what: str, value: Any) -> list[NDArray]:
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in _leaves(name, what, item)]
+    if not isinstance(value, NDArray):
+        raise ArgumentError(
+            f"{name}: {what} has {value!r} ({type(value).__name__})\n"
+            "  expected NDArrays, or nested lists of them"
+        )
+    return [value]
+
+
+def _each(function: Callable, value: Any) -> Any:
+    """A function of every array in nested lists."""
+    if isinstance(value, (list, tuple)):
+        return [_each(function, item) for item in value]
+    return function(value)
+
+
+def _stacked(name: str, steps: list) -> Any:
+    """The outputs of all steps, nested as those of one, each array stacked."""
+    if not steps:
+        return []
+    if isinstance(steps[0], (list, tuple)):
+        return [_stacked(name, list(items)) for items in zip(*steps, strict=True)]
+    _leaves(name, "an output", steps)
+    return op.stack(*steps, axis=0)

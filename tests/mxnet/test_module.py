@@ -1,0 +1,428 @@
+"""Modules: trained by fit, used, saved and read, on one context and several."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+WRONG = (AssertionError, RuntimeError, ValueError)
+
+
+@pytest.fixture(autouse=True)
+def seed(mx):
+    np.random.seed(0)
+    mx.random.seed(0)
+
+
+def mlp(mx, end=None):
+    x = mx.sym.Variable("data")
+    for i, size in enumerate((16, 8, 3), 1):
+        x = mx.sym.FullyConnected(x, num_hidden=size, name=f"fc{i}")
+        if i < 3:
+            x = mx.sym.Activation(x, act_type="relu", name=f"relu{i}")
+    return end(x) if end else mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+@pytest.fixture
+def data(mx):
+    """Three clouds of points: an iterator over them, in batches of 20."""
+    labels = np.arange(120) % 3
+    points = np.eye(3)[labels] @ np.array([[3, 0, 0, 1], [0, 3, 0, 1], [0, 0, 3, 1]])
+    points += np.random.RandomState(1).normal(0, 0.5, points.shape)
+    return mx.io.NDArrayIter(points, labels, 20, shuffle=True)
+
+
+@pytest.fixture
+def small(mx):
+    """A module of one layer, bound and initialized, in batches of 4; and its data."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    x = np.random.RandomState(2).rand(10, 2)
+    iterator = mx.io.NDArrayIter(x, np.arange(10) % 3, 4)
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    module.bind(iterator.provide_data, iterator.provide_label)
+    module.init_params(mx.init.Uniform(1.0))
+    return module, iterator
+
+
+def accuracy(module, data):
+    return dict(module.score(data, "acc"))["accuracy"]
+
+
+def trained(mx, net, data, contexts=None, epochs=8, **options):
+    module = mx.mod.Module(net, context=contexts or mx.cpu())
+    options = {"optimizer_params": {"learning_rate": 0.5, "momentum": 0.5}} | options
+    module.fit(data, initializer=mx.init.Xavier(), num_epoch=epochs, **options)
+    return module
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_fit(mx, data, count):
+    module = trained(mx, mlp(mx), data, [mx.cpu(i) for i in range(count)])
+    assert accuracy(module, data) == 1
+
+
+@pytest.mark.parametrize(
+    "optimizer, rate", [("adam", 0.05), ("rmsprop", 0.02), ("nag", 0.3), ("adagrad", 0.2)]
+)
+def test_optimizers(mx, data, optimizer, rate):
+    module = trained(
+        mx, mlp(mx), data, optimizer=optimizer, optimizer_params={"learning_rate": rate}
+    )
+    assert accuracy(module, data) > 0.95
+
+
+@pytest.fixture(scope="session")
+def softmax(mx):
+    """A loss in NumPy: it needs no gradient from above, and tells the shape of the labels."""
+
+    class Softmax(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            x = in_data[0].asnumpy()
+            y = np.exp(x - x.max(axis=1, keepdims=True))
+            self.assign(out_data[0], req[0], mx.nd.array(y / y.sum(axis=1, keepdims=True)))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            labels = in_data[1].asnumpy().ravel().astype(int)
+            y = out_data[0].asnumpy()
+            y[np.arange(len(labels)), labels] -= 1
+            self.assign(in_grad[0], req[0], mx.nd.array(y))
+
+    class SoftmaxProp(mx.operator.CustomOpProp):
+        def __init__(self):
+            super().__init__(need_top_grad=False)
+
+        def list_arguments(self):
+            return ["data", "label"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], [in_shape[0][0]]], [in_shape[0]], []
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Softmax()
+
+    mx.operator.register("module_softmax")(SoftmaxProp)
+    return "module_softmax"
+
+
+def test_a_custom_loss(mx, data, softmax):
+    net = mlp(mx, lambda x: mx.symbol.Custom(data=x, name="softmax", op_type=softmax))
+    assert net.list_arguments()[-1] == "softmax_label"
+    module = trained(mx, net, data)
+    assert accuracy(module, data) == 1
+
+
+def test_custom_equals_built_in(mx, data, softmax):
+    data = mx.io.NDArrayIter(data.data[0][1], data.label[0][1], 20)
+    custom = mlp(mx, lambda x: mx.symbol.Custom(data=x, name="softmax", op_type=softmax))
+    start = trained(mx, mlp(mx), data, epochs=1).get_params()[0]
+    found = [
+        trained(mx, net, data, arg_params=start, epochs=2).get_params()[0]["fc3_weight"].asnumpy()
+        for net in (mlp(mx), custom)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=1e-5)
+
+
+def test_what_fit_logs_and_calls(mx, data, caplog, tmp_path):
+    caplog.set_level(logging.INFO)
+    seen = []
+    trained(
+        mx,
+        mlp(mx),
+        data,
+        epochs=2,
+        eval_data=data,
+        batch_end_callback=[
+            lambda p: seen.append((p.epoch, p.nbatch)),
+            mx.callback.Speedometer(20, 2),
+        ],
+        epoch_end_callback=mx.callback.do_checkpoint(str(tmp_path / "net")),
+        eval_end_callback=lambda p: seen.append("evaluated"),
+    )
+    epochs = [[(epoch, n) for n in range(6)] + ["evaluated"] for epoch in range(2)]
+    assert seen == epochs[0] + epochs[1]
+    for text in ("Epoch[1] Train-accuracy=", "Epoch[1] Validation-accuracy=", "Batch [0-2]"):
+        assert text in caplog.text
+    assert (tmp_path / "net-0002.params").exists()
+
+
+def test_lr_scheduler(mx, data):
+    scheduler = mx.lr_scheduler.FactorScheduler(step=6, factor=0.5)
+    options = {"learning_rate": 0.4, "lr_scheduler": scheduler}
+    module = trained(mx, mlp(mx), data, epochs=3, optimizer_params=options)
+    assert module._optimizer.learning_rate == pytest.approx(0.1)
+
+
+def test_bound(mx, small):
+    module, _ = small
+    assert module.data_shapes == [("data", (4, 2))]
+    assert module.label_shapes == [("softmax_label", (4,))]
+    assert module.output_shapes == [("softmax_output", (4, 3))]
+    names = module.data_names, module.label_names, module.output_names
+    assert names == (["data"], ["softmax_label"], ["softmax_output"])
+
+
+def test_predict(mx, small):
+    module, iterator = small
+    y = module.predict(iterator)
+    assert y.shape == (10, 3)
+    np.testing.assert_allclose(y.asnumpy().sum(axis=1), 1, rtol=1e-5)
+    assert [b[0].shape[0] for b in module.predict(iterator, merge_batches=False)] == [4, 4, 2]
+    assert module.predict(iterator, num_batch=1).shape == (4, 3)
+    assert len(module.predict(iterator, always_output_list=True)) == 1
+    batches = [(y[0].shape[0], n, b.pad) for y, n, b in module.iter_predict(iterator)]
+    assert batches == [(4, 0, 0), (4, 1, 0), (2, 2, 2)]
+
+
+def test_score(mx, small):
+    module, iterator = small
+    names = [name for name, _ in module.score(iterator, ["acc", "ce"], num_batch=1)]
+    assert names == ["accuracy", "cross-entropy"]
+
+
+def test_a_step(mx, small):
+    module, iterator = small
+    module.init_optimizer(optimizer_params={"learning_rate": 0.1})
+    before = module.get_params()[0]["fc_weight"].asnumpy()
+    batch = next(iterator)
+    module.forward_backward(batch)
+    x, labels = batch.data[0].asnumpy(), batch.label[0].asnumpy().astype(int)
+    dy = module.get_outputs()[0].asnumpy() - np.eye(3)[labels]
+    module.update()
+    expected = before - 0.1 * dy.T @ x / 4
+    np.testing.assert_allclose(module.get_params()[0]["fc_weight"].asnumpy(), expected, rtol=1e-4)
+
+
+def test_another_size(mx, small):
+    module, _ = small
+    batch = mx.io.DataBatch([mx.nd.ones((7, 2))], [mx.nd.ones(7)])
+    module.forward(batch, is_train=True)
+    module.backward()
+    assert module.get_outputs()[0].shape == (7, 3)
+    assert module.data_shapes == [("data", (7, 2))]
+    with pytest.raises(WRONG, match="fc_weight"):
+        module.forward(mx.io.DataBatch([mx.nd.ones((7, 3))], [mx.nd.ones(7)]))
+
+
+@pytest.mark.filterwarnings("ignore:.*rescale_grad:UserWarning")
+def test_contexts_share_a_batch(mx, small):
+    one, iterator = small
+    two = mx.mod.Module(one.symbol, context=[mx.cpu(0), mx.cpu(1)])
+    two.bind([("data", (5, 2))], [("softmax_label", (5,))], inputs_need_grad=True)
+    two.init_params(arg_params=one.get_params()[0], aux_params={})
+    batch = mx.io.DataBatch([mx.nd.array(np.random.rand(5, 2))], [mx.nd.array([0, 1, 2, 0, 1])])
+    for module in (one, two):
+        module.init_optimizer(optimizer=mx.optimizer.SGD(learning_rate=1.0, rescale_grad=0.2))
+        module.forward_backward(batch)
+        module.update()
+    outputs = [module.get_outputs()[0].asnumpy() for module in (one, two)]
+    np.testing.assert_allclose(*outputs, rtol=1e-5)
+    assert [y.shape for y in two.get_outputs(False)[0]] == [(2, 3), (3, 3)]
+    assert two.get_input_grads()[0].shape == (5, 2)
+    weights = [module.get_params()[0]["fc_weight"].asnumpy() for module in (one, two)]
+    np.testing.assert_allclose(*weights, rtol=1e-5)
+    assert two._optimizer.idx2name == {0: "fc_weight", 1: "fc_bias"}
+    with pytest.raises(ValueError):
+        module = mx.mod.Module(one.symbol, context=[mx.cpu(0), mx.cpu(1)])
+        module.bind([("data", (1, 2))], [("softmax_label", (1,))])
+
+
+@pytest.mark.filterwarnings("ignore:Parameters already initialized:UserWarning")  # MXNet's
+def test_fixed_parameters(mx, data):
+    module = mx.mod.Module(mlp(mx), fixed_param_names=["fc1_weight"])
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(mx.init.Xavier())
+    before = {n: a.asnumpy() for n, a in module.get_params()[0].items()}
+    module.fit(data, num_epoch=1)
+    after = {n: a.asnumpy() for n, a in module.get_params()[0].items()}
+    assert (before["fc1_weight"] == after["fc1_weight"]).all()
+    assert (before["fc2_weight"] != after["fc2_weight"]).any()
+
+
+def test_multipliers_of_variables(mx):
+    weight = mx.sym.Variable("w", lr_mult=0.0, init=mx.init.One())
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), weight, num_hidden=3, name="fc")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    module.bind([("data", (4, 2))], [("softmax_label", (4,))])
+    module.init_params()
+    module.init_optimizer()
+    module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 2))], [mx.nd.ones(4)]))
+    module.update()
+    parameters = module.get_params()[0]
+    assert (parameters["w"].asnumpy() == 1).all() and parameters["fc_bias"].asnumpy().any()
+
+
+def test_head_gradients(mx):
+    net = mx.sym.broadcast_mul(mx.sym.Variable("data"), mx.sym.Variable("w", shape=(1, 2)))
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (3, 2))], inputs_need_grad=True)
+    module.init_params(mx.init.One(), arg_params={"w": mx.nd.array([[2, 3]])}, aux_params={})
+    module.forward(mx.io.DataBatch([mx.nd.ones((3, 2))]))
+    module.backward([mx.nd.ones((3, 2)) * 10])
+    assert module.get_input_grads()[0].asnumpy().tolist() == [[20, 30]] * 3
+
+
+def test_states_of_batch_norm(mx, data):
+    def end(x):
+        return mx.sym.SoftmaxOutput(mx.sym.BatchNorm(x, name="bn"), name="softmax")
+
+    module = trained(mx, mlp(mx, end), data, [mx.cpu(0), mx.cpu(1)], epochs=2)
+    _, states = module.get_params()
+    assert set(states) == {"bn_moving_mean", "bn_moving_var"}
+    assert states["bn_moving_mean"].asnumpy().any()
+
+
+def test_parameters(mx, small):
+    module, _ = small
+    weight = mx.nd.ones((3, 2))
+    with pytest.raises(WRONG, match="fc_bias"):
+        module.set_params({"fc_weight": weight}, {})
+    module.set_params({"fc_weight": weight}, {}, allow_missing=True)
+    assert (module.get_params()[0]["fc_weight"].asnumpy() == 1).all()
+    with pytest.raises(WRONG):
+        module.set_params({"fc_weight": mx.nd.ones((3, 5)), "fc_bias": mx.nd.ones(3)}, {})
+
+
+def test_parameters_in_a_file(mx, small, tmp_path):
+    module, _ = small
+    weight = module.get_params()[0]["fc_weight"].asnumpy()
+    module.save_params(str(tmp_path / "net.params"))
+    module.init_params(mx.init.Zero(), force_init=True)
+    module.load_params(str(tmp_path / "net.params"))
+    assert (module.get_params()[0]["fc_weight"].asnumpy() == weight).all()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
+def test_a_checkpoint_goes_on(mx, data, tmp_path):
+    """Three steps, and two with a checkpoint and a load between: the same weights."""
+    prefix, shapes = str(tmp_path / "net"), (data.provide_data, data.provide_label)
+    options = {"optimizer_params": {"learning_rate": 0.1, "momentum": 0.9}}
+    batch = next(data)
+
+    def step(module):
+        module.forward_backward(batch)
+        module.update()
+        return module.get_params()[0]["fc1_weight"].asnumpy()
+
+    module = mx.mod.Module(mlp(mx))
+    module.bind(*shapes)
+    module.init_params(mx.init.Xavier())
+    module.init_optimizer(**options)
+    step(module)
+    module.save_checkpoint(prefix, 3, save_optimizer_states=True)
+    loaded = mx.mod.Module.load(prefix, 3, load_optimizer_states=True)
+    assert loaded.params_initialized and not loaded.binded
+    loaded.bind(*shapes)
+    loaded.init_optimizer(**options)
+    np.testing.assert_allclose(step(loaded), step(module), rtol=1e-6)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["net-0003.params", "net-0003.states", "net-symbol.json"]
+
+
+def test_a_checkpoint_of_mxnet(mx):
+    """`tests/golden/module-*` is what MXNet 1.9.1 has saved."""
+    prefix = str(Path(__file__).parents[1] / "golden" / "module")
+    module = mx.mod.Module.load(prefix, 1)
+    module.bind([("data", (2, 2))], [("softmax_label", (2,))], for_training=False)
+    y = module.predict(mx.nd.array([[1, 2], [3, 4]])).asnumpy()
+    x = np.array([[1, 2], [3, 4]]) @ np.array([[1, 0, -1], [0, 1, 1]]) + [0.5, 0, 0]
+    x = (x - 1) / np.sqrt(4 + 1e-3)
+    np.testing.assert_allclose(y, np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_what_was_not_called(mx, small):
+    bound, iterator = small
+    module = mx.mod.Module(bound.symbol)
+    batch = next(iterator)
+    for call in (module.init_params, module.init_optimizer, lambda: module.forward(batch)):
+        with pytest.raises(WRONG):
+            call()
+    with pytest.raises(WRONG):
+        bound.update()
+    with pytest.raises(WRONG):
+        bound.get_input_grads()
+    with pytest.raises(WRONG):
+        bound.fit(iterator)
+
+
+@pytest.mark.parametrize("what", ["data_names", "fixed_param_names", "state_names"])
+def test_names_that_are_no_arguments(mx, small, what):
+    with pytest.raises(ValueError, match=r"nowhere"):
+        mx.mod.Module(small[0].symbol, **{what: ["nowhere"]})
+
+
+def test_monitor(mx, small):
+    module, iterator = small
+    monitor = mx.mon.Monitor(1, pattern=".*output")
+    module.install_monitor(monitor)
+    monitor.tic()
+    module.forward(next(iterator), is_train=True)
+    assert [row[1] for row in monitor.toc()] == ["fc_output", "softmax_output"]
+
+
+class Lengths:
+    """Sentences of two lengths, as batches with a key."""
+
+    batch_size, default_bucket_key = 8, 6
+
+    def __init__(self, mx):
+        self.mx = mx
+        self.provide_data, self.provide_label = self.shapes(6)
+
+    def shapes(self, key):
+        return [self.mx.io.DataDesc("data", (8, key))], [self.mx.io.DataDesc("softmax_label", (8,))]
+
+    def reset(self):
+        pass
+
+    def __iter__(self):
+        random = np.random.RandomState(3)
+        for _ in range(20):
+            for key in (6, 3):
+                labels = random.randint(0, 2, 8)
+                words = random.randint(0, 5, (8, key)) + 5 * labels[:, None]
+                shapes = self.shapes(key)
+                yield self.mx.io.DataBatch(
+                    [self.mx.nd.array(words)],
+                    [self.mx.nd.array(labels)],
+                    0,
+                    bucket_key=key,
+                    provide_data=shapes[0],
+                    provide_label=shapes[1],
+                )
+
+
+def test_buckets(mx):
+    def generate(key):
+        x = mx.sym.Embedding(mx.sym.Variable("data"), input_dim=10, output_dim=4, name="embedding")
+        x = mx.sym.FullyConnected(mx.sym.mean(x, axis=1), num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(x, name="softmax"), ("data",), ("softmax_label",)
+
+    lengths = Lengths(mx)
+    module = mx.mod.BucketingModule(generate, default_bucket_key=6)
+    options = {"optimizer": "adam", "optimizer_params": {"learning_rate": 0.05}}
+    module.fit(lengths, initializer=mx.init.Xavier(), num_epoch=2, **options)
+    right = total = 0
+    for batch in lengths:
+        module.forward(batch, is_train=False)
+        y = module.get_outputs()[0].asnumpy().argmax(axis=1)
+        right, total = right + (y == batch.label[0].asnumpy()).sum(), total + len(y)
+    assert right == total
+    assert set(module.get_params()[0]) == {"embedding_weight", "fc_weight", "fc_bias"}
+    assert module.data_shapes == [("data", (8, 3))]
+
+
+def test_modules_behind_each_other(mx, data):
+    first = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=8, name="fc1")
+    second = mx.sym.FullyConnected(mx.sym.Variable("hidden"), num_hidden=3, name="fc2")
+    module = mx.mod.SequentialModule()
+    module.add(mx.mod.Module(mx.sym.Activation(first, act_type="relu"), label_names=None))
+    module.add(
+        mx.mod.Module(mx.sym.SoftmaxOutput(second, name="softmax"), data_names=["hidden"]),
+        take_labels=True,
+        auto_wiring=True,
+    )
+    options = {"optimizer_params": {"learning_rate": 0.5}}
+    module.fit(data, initializer=mx.init.Xavier(), num_epoch=8, **options)
+    assert accuracy(module, data) == 1
+    assert set(module.get_params()[0]) == {"fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias"}

@@ -33,7 +33,7 @@ def test_program(text, tmp_path):
 @pytest.mark.engine("mxnet")
 @pytest.mark.parametrize("text", [p for p in PROGRAMS if "install()" not in p.values[0]])
 def test_program_on_mxnet(text, tmp_path):
-    run(text.replace("import layers.mxnet as mx", "import mxnet as mx"), tmp_path)
+    run(text, tmp_path)
 
 
 def test_there_are_programs():

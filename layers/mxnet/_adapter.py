@@ -10,7 +10,7 @@ import torch
 from ._custom import CUSTOM
 from ._operator import borrow, lent, owned, refuse_second
 from .autograd import inside, state
-from .base import DTypeError, MXNetError, ShapeError, note
+from .base import DTypeError, MXNetError, RecordingError, ShapeError, note
 from .context import Context
 from .ndarray._memory import VIEWED, recorded
 from .ndarray.ndarray import NDArray
@@ -177,7 +177,7 @@ class Signature:
         with inside(context, self.training, again):
             try:
                 if operator.backward is not None:
-                    return operator.ask(operator.backward, arrays)
+                    return _together(operator, operator.ask(operator.backward, arrays))
                 return {n: operator.gradient(n, arrays) for n in wanted}
             except Exception as error:
                 self._noted(error, "backward", known.values())
@@ -192,6 +192,17 @@ def _kinds(values) -> list:
     return [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
 
 
+def _together(operator, given: Any) -> dict:
+    """What `backward` gave, when it is a dict by inputs."""
+    if not isinstance(given, dict) or given.keys() - set(operator.inputs):
+        shown = list(given) if isinstance(given, dict) else type(given).__name__
+        raise DTypeError(
+            f"operator {operator.name!r}: backward gave {shown}\n"
+            f"  expected a dict of gradients by input, of {', '.join(operator.inputs)}"
+        )
+    return given
+
+
 class Plan:
     """Which gradients are computed when some are asked for, and what is kept for them."""
 
@@ -200,6 +211,11 @@ class Plan:
         self.wanted = {
             n: i for i, n in enumerate(operator.inputs) if asked[i] and n in operator.needs
         }
+        # Asked for, and there is none: to be told, not to be zero in silence.
+        inputs = [n for n in operator.inputs if n not in operator.states]
+        self.missing = [
+            n for n in inputs if asked[operator.inputs.index(n)] and n not in operator.needs
+        ]
         needed = {n for w in self.wanted for n in operator.needs[w]}
         self.kept = [i for i, n in enumerate(names) if n in needed]
         self.known = [names[i] for i in self.kept] + [f"d{n}" for n in operator.outputs]
@@ -221,6 +237,12 @@ def _function(signature: Signature) -> type[torch.autograd.Function]:
         @staticmethod
         def backward(ctx, *dys):
             again, plan, kinds = torch.is_grad_enabled(), ctx.plan, ctx.kinds
+            if plan.missing:
+                name = plan.missing[0]
+                raise RecordingError(
+                    f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
+                    f"  expected def d{name}(...), or {name}.detach() where it is passed"
+                )
             known = dict(zip(plan.known, ctx.saved_tensors + dys))
             found = signature.gradients(known, plan.wanted, again)
             result = [None] * len(kinds)

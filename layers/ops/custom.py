@@ -82,8 +82,24 @@ class _Op(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         inputs = self._named(in_data, aux)
         y = self.operator.forward(*inputs.values(), **self.attributes)
-        for dst, how, value in zip(out_data, req, y if isinstance(y, (list, tuple)) else [y]):
-            self.assign(dst, how, value)
+        outputs = y if isinstance(y, (list, tuple)) else [y]
+        if len(outputs) != len(out_data):
+            raise ValueError(
+                f"operator {self.operator.name!r}: forward gave {len(outputs)} outputs\n"
+                f"  expected {', '.join(self.operator.outputs)}"
+            )
+        for name, dst, how, value in zip(self.operator.outputs, out_data, req, outputs):
+            self._give(f"output {name}", dst, how, value)
+
+    def _give(self, what: str, dst, how: str, value) -> None:
+        """Write what the operator's code gave, when it is of the declared shape."""
+        shape = getattr(value, "shape", None)
+        if not isinstance(value, mx.nd.NDArray) or shape != dst.shape:
+            raise ValueError(
+                f"operator {self.operator.name!r}: {what} is {shape or type(value).__name__}\n"
+                f"  expected an NDArray {dst.shape}"
+            )
+        self.assign(dst, how, value)
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
@@ -99,8 +115,8 @@ class _Op(mx.operator.CustomOp):
             elif name in self.operator.gradients:
                 value = self.operator.gradient(name, known)
             else:
-                value = 0
-            self.assign(dst, how, value)
+                value = mx.nd.zeros_like(dst)
+            self._give(f"the gradient of {name}", dst, how, value)
 
 
 def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:

@@ -51,6 +51,8 @@ class Operator:
     def __init__(self, definition: type, name: str):
         self.__doc__ = definition.__doc__
         self.__name__, self.name = definition.__name__, name
+        if not isinstance(definition, type) or not hasattr(definition, "forward"):
+            raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
         self.forward = definition.forward
         parameters = inspect.signature(self.forward).parameters.values()
         arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -67,6 +69,23 @@ class Operator:
         self._validate(definition)
 
     def _validate(self, definition: type) -> None:
+        for what in ("outputs", "states"):
+            if isinstance(getattr(definition, what, ()), str):
+                raise TypeError(
+                    f"operator {self.name!r}: {what} is {getattr(definition, what)!r}\n"
+                    "  expected a tuple of names"
+                )
+        problems = {
+            "forward has the input 'self', and is called without": "self" in self.inputs,
+            "there are a backward and single gradients": self.backward and self.gradients,
+            "a state is no input of forward": set(self.states) - set(self.inputs),
+            "a keyword of forward has no default": inspect.Parameter.empty
+            in self.attributes.values(),
+        }
+        for problem, there in problems.items():
+            if there:
+                signature = inspect.signature(self.forward)
+                raise TypeError(f"operator {self.name!r}: {problem}\n  in forward{signature}")
         known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
         if clash := set(self.inputs) & set(self.outputs):
             raise TypeError(f"operator {self.name!r}: {clash.pop()!r} is an input and an output")
@@ -150,7 +169,7 @@ class Operator:
     def parse(self, name: str, value: Any) -> Any:
         """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
         kind = type(self.attributes[name])
-        if value is None or value == "None":
+        if self.attributes[name] is None and value in (None, "None"):
             return None
         try:
             return _READERS.get(kind, _literal)(value)

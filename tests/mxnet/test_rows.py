@@ -246,3 +246,10 @@ def test_a_window_beyond_the_edge(mx):
     assert found["max"].ravel().tolist() == [1, 1, np.finfo("float32").min]
     assert found["sum"].ravel().tolist() == [2, 3, 0]
     np.testing.assert_allclose(found["avg"].ravel(), [2 / 3, 1, 0], rtol=1e-6)
+
+
+def test_topk_takes_the_first_of_equal_elements(mx):
+    x = mx.nd.array([[10, 0, 0, 0], [5, 5, 5, 5]])
+    assert mx.nd.topk(x, k=2).asnumpy().tolist() == [[0, 1], [0, 1]]
+    mask = mx.nd.topk(x, k=2, ret_typ="mask").asnumpy().tolist()
+    assert mask == [[1, 1, 0, 0], [1, 1, 0, 0]]

@@ -123,6 +123,77 @@ def test_mistakes_in_a_definition():
         operator(type("bad", (), {"forward": lambda x, y: x}))
 
 
+@pytest.mark.parametrize(
+    "parts, told",
+    [
+        ({}, "expected a class with forward"),
+        ({"forward": lambda self, x: x}, "forward has the input 'self'"),
+        ({"forward": lambda x: x, "states": "mean"}, "states is 'mean'"),
+        ({"forward": lambda x: x, "states": ("mean",)}, "a state is no input of forward"),
+        (
+            {"forward": lambda x: x, "dx": lambda dy: dy, "backward": lambda dy: {"x": dy}},
+            "there are a backward and single gradients",
+        ),
+    ],
+)
+def test_definitions_that_cannot_be(parts, told):
+    with pytest.raises(TypeError, match=told):
+        operator(type("bad", (), parts))
+
+
+def test_a_gradient_of_another_shape():
+    @operator
+    class summed:
+        def forward(x):
+            return x * 2
+
+        def dx(dy):
+            return dy.sum()
+
+        def shapes(x):
+            return {"y": x}
+
+    y, (x,) = recorded(summed, [1.0, 2.0])
+    with pytest.raises(Exception, match=r"gradient of x is \(1,\)|Check failed"):
+        y.backward()
+        x.grad.asnumpy()
+
+
+@pytest.mark.engine("torch")  # MXNet also asks for gradients that nobody wants
+def test_a_forgotten_gradient_is_told():
+    @operator
+    class product:
+        def forward(x, w):
+            return x * w
+
+        def dx(dy, w):
+            return dy * w
+
+    y, _ = recorded(product, [1.0], [2.0])
+    with pytest.raises(RuntimeError, match="(?s)w asks for a gradient.*expected def dw"):
+        y.backward()
+    x, w = nd.ones((1,)), nd.ones((1,))
+    x.attach_grad()
+    with autograd.record():
+        y = product(x, w)
+    y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_backward_gives_a_dict():
+    @operator
+    class wrong:
+        def forward(x):
+            return x * 2
+
+        def backward(dy):
+            return {"dx": dy}
+
+    y, _ = recorded(wrong, [1.0])
+    with pytest.raises(TypeError, match=r"(?s)backward gave \['dx'\].*dict of gradients by input"):
+        y.backward()
+
+
 def test_mistakes_in_a_call():
     x = nd.ones((2,))
     for call, told in (

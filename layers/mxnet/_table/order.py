@@ -51,7 +51,9 @@ def topk(
     count = data.shape[axis]
     if not 0 <= k <= count:
         raise ArgumentError(f"topk: k is {k}, axis {axis} of data {tuple(shape)} has {count}")
-    value, index = torch.topk(data, k or count, axis, not is_ascend)
+    # Not torch.topk: of equal elements the first ones count, as in MXNet.
+    value, index = torch.sort(data, dim=axis, descending=not is_ascend, stable=True)
+    value, index = (part.narrow(axis, 0, k or count) for part in (value, index))
     if ret_typ == "value":
         return value
     if ret_typ == "both":

@@ -28,3 +28,9 @@ __all__ = [
     "trainer",
     "utils",
 ]
+
+
+def __getattr__(name: str):
+    if name in ("contrib", "data", "model_zoo", "rnn"):
+        raise AttributeError(f"gluon.{name} is not in layers.mxnet yet")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,86 @@
+"""Compare this library with PyTorch and MXNet: ``python -m benchmarks [--quick] [--only NAME]``.
+
+The contestants take turns (A B C A B C ...), and what counts is their ratio. Before they are timed
+they must compute the same. The table goes to the terminal, everything to a JSON file, by default
+``benchmarks/results/<label>.json``::
+
+    date
+    machine     label, device, CPU, cores, threads, versions, and how matrices are multiplied
+    settings    rounds, blocks of a round, and seconds of a block
+    left_out    who could not take part, and why
+    suites      {suite: {case: {contestant: row}}}. A row has the seconds of a call in the best
+                block and the median round, whether these are near (steady), the ratio of the best
+                to that of the first contestant, and the quartiles of the ratio over the rounds
+    targets     what is to be reached, what was measured, and whether it is met; null where it was
+                not measured, or not steady
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+from . import machine, report
+from .contest import LONG, QUICK, Contest, ContestError
+from .suites import SUITES, TARGETS
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = _parser().parse_args(argv)
+    suites = [s for s in SUITES if options.only in (None, s.name)]
+    settings = QUICK if options.quick else LONG
+    results = {}
+    try:
+        with Contest(options.device, options.threads, settings) as contest:
+            facts = machine.facts(contest)
+            print(report.heading(facts), flush=True)
+            for suite in suites:
+                results[suite.name] = contest.run(suite)
+                print(report.table(suite, results[suite.name]), flush=True)
+    except ContestError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(["", *contest.left_out]))
+    judged = [t.judge(results, facts) for t in TARGETS if t.suite in results]
+    print(report.targets(judged))
+    whole = not (options.quick or options.only)
+    out = options.out or (RESULTS / f"{facts['label']}.json" if whole else None)
+    if out:
+        written = {
+            "date": time.strftime("%Y-%m-%d"),
+            "machine": facts,
+            "settings": settings._asdict(),
+            "left_out": contest.left_out,
+            "suites": results,
+            "targets": judged,
+        }
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(f"\nwritten to {out}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
+    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes; rough")
+    parser.add_argument("--only", choices=[s.name for s in SUITES], help="one suite")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the JSON file; without it --quick and --only write none",
+    )
+    parser.add_argument(
+        "--device", choices=("cpu", "gpu"), help="by default the GPU if there is one"
+    )
+    parser.add_argument("--threads", type=int, default=2, help="of each contestant (2)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""The contest: all contestants of a case in turns, round after round, compared within a round."""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import statistics
+from typing import Any, NamedTuple
+
+from .suites import MXNET, MXNET_1, OURS, Suite
+from .worker import ABSENT, DONE, serve
+
+
+class Settings(NamedTuple):
+    """How long to measure: in each round, the best of some blocks of about so many seconds."""
+
+    rounds: int
+    blocks: int
+    seconds: float
+
+
+LONG = Settings(rounds=15, blocks=10, seconds=0.003)
+QUICK = Settings(rounds=3, blocks=2, seconds=0.001)
+
+
+STEADY = 1.25  # median over best, above which something else ran on the machine
+ANSWER_WITHIN = 60  # seconds; MXNet can hang
+
+
+class ContestError(RuntimeError):
+    """The contest cannot go on; the text says why."""
+
+
+class Absent(ContestError):
+    """Something is not installed, or not on this machine."""
+
+
+class Hung(ContestError):
+    """A worker does not answer."""
+
+
+class Contest:
+    """The workers, and what is asked of them.
+
+    Attributes
+    ----------
+    left_out : list of str
+        A line for each who cannot take part, and why.
+    facts : dict
+        What the workers tell of themselves.
+    """
+
+    def __init__(self, device: str | None, threads: int, settings: Settings):
+        self.threads, self.settings = threads, settings
+        self.left_out: list[str] = []
+        self.device = device or "cpu"
+        self._workers = {OURS: _Remote("torch", threads)}
+        self.facts = self._workers[OURS].ask("facts")  # without PyTorch there is no contest
+        if device is None and self.facts["gpu"]:
+            self.device = "gpu"
+        self._add_mxnet()
+
+    def _add_mxnet(self) -> None:
+        workers = {MXNET: _Remote("mxnet", self.threads), MXNET_1: _Remote("mxnet", 1)}
+        try:
+            facts = [worker.ask("facts") for worker in workers.values()][0]
+            if self.device == "gpu" and not facts["gpu"]:
+                raise Absent("it is built without CUDA")
+        except Absent as error:
+            self.left_out.append(f"left out, MXNet: {error}")
+            for worker in workers.values():
+                worker.stop()
+            return
+        self.facts["versions"] |= facts["versions"]
+        self._workers |= workers
+
+    def __enter__(self) -> Contest:
+        return self
+
+    def __exit__(self, *_) -> None:
+        for worker in self._workers.values():
+            worker.stop()
+
+    def run(self, suite: Suite) -> dict[str, Any]:
+        """Measure all cases of a suite: ``{case: {contestant: row}}``."""
+        return {case.name: self._try(suite, case) for case in suite.cases}
+
+    def _try(self, suite: Suite, case) -> dict[str, dict[str, float]]:
+        """Measure a case; a worker that hangs is out for good, and the others begin again."""
+        while True:
+            try:
+                return self._case(suite, case)
+            except Hung as error:
+                hung = [k for k, worker in self._workers.items() if not worker.answers]
+                if OURS in hung:
+                    raise
+                for process in hung:
+                    self._workers.pop(process)
+                    self.left_out.append(
+                        f"left out from {suite.name}, {case.name} on, {process}: {error}"
+                    )
+
+    def _case(self, suite: Suite, case) -> dict[str, dict[str, float]]:
+        taking_part = self._build(suite, case)
+        counts = {c: self._calibrate(c) for c in taking_part}
+        best: dict[Any, list[float]] = {c: [] for c in taking_part}
+        for k in range(self.settings.rounds):
+            first = k % len(taking_part)
+            for c in taking_part[first:] + taking_part[:first]:
+                best[c].append(self._time(c, counts[c], self.settings.blocks))
+        for worker in self._workers.values():
+            worker.ask("clear")
+        reference = best[suite.reference]
+        return {c.name: row(times, reference) for c, times in best.items()}
+
+    def _build(self, suite: Suite, case) -> list:
+        """Who takes part: all who can, when they compute the same as the first."""
+        expected, taking_part = None, []
+        for c in suite.contestants:
+            if c.process not in self._workers:
+                continue
+            arguments = c.home, suite.name, c.variant, self.device, case.arguments
+            try:
+                found = self._workers[c.process].ask("build", *arguments)
+            except Absent as error:
+                self.left_out.append(f"left out, {c.name}, {case.name}: {error}")
+                continue
+            expected = expected or found
+            if not agree(found, expected, suite.tolerance):
+                raise ContestError(
+                    f"{suite.name}, {case.name}: {c.name} gives {found[:4]}\n"
+                    f"  expected {expected[:4]}, as {taking_part[0].name}"
+                )
+            taking_part.append(c)
+        return taking_part
+
+    def _calibrate(self, contestant) -> int:
+        """How many calls a block has; on the way, they are warm."""
+        count = 1
+        while True:
+            took = self._time(contestant, count, 2) * count
+            if took > self.settings.seconds / 2:
+                return max(1, round(count * self.settings.seconds / took))
+            count *= 4
+
+    def _time(self, contestant, count: int, blocks: int) -> float:
+        worker = self._workers[contestant.process]
+        return worker.ask("time", contestant.home, contestant.variant, count, blocks)
+
+
+def agree(found: list[float], expected: list[float], tolerance: float) -> bool:
+    """Whether two contestants compute the same."""
+    return len(found) == len(expected) and all(
+        math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) for a, b in zip(found, expected)
+    )
+
+
+def row(times: list[float], reference: list[float]) -> dict[str, float]:
+    """What the best times of all rounds tell, beside the reference's.
+
+    The best of all is compared: what else runs on a machine only adds. Not the medians, which
+    another program moves by as much as it likes, and not all contestants' alike.
+    """
+    low, _, high = statistics.quantiles(
+        [t / r for t, r in zip(times, reference)], n=4, method="inclusive"
+    )
+    best, median = min(times), statistics.median(times)
+    return {
+        "seconds": best,
+        "median": median,
+        "steady": median <= STEADY * best,
+        "ratio": best / min(reference),
+        "ratio_low": low,
+        "ratio_high": high,
+    }
+
+
+class _Remote:
+    """A worker in a process of its own."""
+
+    def __init__(self, engine: str, threads: int):
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, theirs = spawn.Pipe()
+        arguments = theirs, engine, threads
+        self._process = spawn.Process(target=serve, args=arguments, daemon=True)
+        self._process.start()
+        theirs.close()
+        self.answers = True
+
+    def ask(self, method: str, *arguments) -> Any:
+        """The worker's answer. Raises ContestError when it has none."""
+        self._pipe.send((method, *arguments))
+        if not self._pipe.poll(ANSWER_WITHIN):
+            self.answers = False
+            self.stop()
+            raise Hung(f"no answer to {method}{arguments} in {ANSWER_WITHIN} seconds")
+        try:
+            outcome, result = self._pipe.recv()
+        except EOFError:
+            self._process.join()
+            raise ContestError(f"the process ended with {self._process.exitcode}") from None
+        if outcome != DONE:
+            raise (Absent if outcome == ABSENT else ContestError)(result)
+        return result
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.join()

@@ -1,0 +1,150 @@
+"""One training step of an MLP: layers of this library, of Gluon, and of CustomOps in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss
+from layers.engine import autograd, gluon, mx, nd
+
+from ..data import RATE, batches
+from ..worker import Entry
+from . import place
+from .operators import register
+
+nn = gluon.nn
+
+
+class Dense(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x, w, b = (a.asnumpy() for a in in_data)
+        self.assign(out_data[0], req[0], nd.array(x.dot(w.T) + b))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dy, x, w = out_grad[0].asnumpy(), in_data[0].asnumpy(), in_data[1].asnumpy()
+        if req[0] != "null":
+            self.assign(in_grad[0], req[0], nd.array(dy.dot(w)))
+        self.assign(in_grad[1], req[1], nd.array(dy.T.dot(x)))
+        self.assign(in_grad[2], req[2], nd.array(dy.sum(axis=0)))
+
+
+@mx.operator.register("steps_dense")
+class DenseProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "weight", "bias"]
+
+    def infer_shape(self, in_shape):
+        data, weight, _ = in_shape
+        return in_shape, [[data[0], weight[0]]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Dense()
+
+
+class ReLU(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(np.maximum(in_data[0].asnumpy(), 0)))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dx = out_grad[0].asnumpy() * (out_data[0].asnumpy() > 0)
+        self.assign(in_grad[0], req[0], nd.array(dx))
+
+
+register("steps_relu", ReLU)
+
+
+class CrossEntropy(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x, label = in_data[0].asnumpy(), in_data[1].asnumpy().astype("int64")
+        x = x - x.max(axis=1, keepdims=True)
+        y = np.log(np.exp(x).sum(axis=1)) - x[np.arange(len(x)), label]
+        self.assign(out_data[0], req[0], nd.array(y))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        x, label = in_data[0].asnumpy(), in_data[1].asnumpy().astype("int64")
+        y = np.exp(x - x.max(axis=1, keepdims=True))
+        y /= y.sum(axis=1, keepdims=True)
+        y[np.arange(len(x)), label] -= 1
+        self.assign(in_grad[0], req[0], nd.array(y * out_grad[0].asnumpy()[:, None]))
+
+
+@mx.operator.register("steps_cross_entropy")
+class CrossEntropyProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "label"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0][:1]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return CrossEntropy()
+
+
+class CustomDense(gluon.Block):
+    def __init__(self, in_channels, channels):
+        super().__init__()
+        self.weight = self.params.get("weight", shape=(channels, in_channels))
+        self.bias = self.params.get("bias", shape=(channels,), init="zeros")
+
+    def forward(self, x):
+        weight, bias = self.weight.data(x.context), self.bias.data(x.context)
+        return nd.Custom(x, weight, bias, op_type="steps_dense")
+
+
+class CustomActivation(gluon.Block):
+    def __init__(self, op_type):
+        super().__init__()
+        self._op_type = op_type
+
+    def forward(self, x):
+        return nd.Custom(x, op_type=self._op_type)
+
+
+def cross_entropy(x, label):
+    return nd.Custom(x, label, op_type="steps_cross_entropy")
+
+
+# For each variant: a dense layer of k and m channels, an activation by name, and the loss.
+PARTS = {
+    "blocks": (DenseBlock, {"relu": ReLUBlock, "sigmoid": SigmoidBlock}.get, SoftmaxLoss),
+    "nn": (
+        lambda k, m: nn.Dense(m, in_units=k),
+        lambda activation: lambda: nn.Activation(activation),
+        gluon.loss.SoftmaxCrossEntropyLoss,
+    ),
+    "numpy": (
+        CustomDense,
+        lambda a: lambda: CustomActivation({"relu": "steps_relu", "sigmoid": "sigmoid_numpy"}[a]),
+        lambda: cross_entropy,
+    ),
+}
+PARTS["hybrid"] = PARTS["nn"]
+
+
+def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) -> Entry:
+    data, label, weights = batches(sizes, batch)
+    dense, activations, loss = PARTS[variant]
+    net = nn.Sequential() if variant == "numpy" else nn.HybridSequential()
+    for w in weights:
+        if len(net):
+            net.add(activations(activation)())
+        net.add(dense(*w.shape[::-1]))
+    context = place(device)
+    net.initialize(ctx=context)
+    for layer, w in zip(net[::2], weights):
+        layer.weight.set_data(nd.array(w))
+    loss_of = loss()
+    if variant == "hybrid":
+        net.hybridize(static_alloc=True, static_shape=True)
+        loss_of.hybridize(static_alloc=True, static_shape=True)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": RATE})
+    x, target = nd.array(data, ctx=context), nd.array(label, ctx=context)
+
+    def step():
+        with autograd.record():
+            y = loss_of(net(x), target)
+        y.backward()
+        trainer.step(batch)
+        return y
+
+    return Entry(step, lambda: [float(step().mean().asscalar()) for _ in range(3)])

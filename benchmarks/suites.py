@@ -1,0 +1,194 @@
+"""What is measured: suites of cases, their contestants, and the targets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+# The processes that contestants run in, each with an engine. MXNet has two: small networks run
+# faster with one OpenMP thread, large ones with two. And with two it hangs when two matrix products
+# are in flight, as in the backward of an operator of one's own with dx and dw.
+OURS, MXNET, MXNET_1 = "torch", "mxnet", "mxnet, 1 OpenMP thread"
+
+
+class Contestant(NamedTuple):
+    """A way to compute a case: `build` of ``benchmarks.<home>.<suite>``, in a process."""
+
+    name: str
+    process: str
+    home: str
+    variant: str
+
+
+class Case(NamedTuple):
+    """One thing to compute; the arguments are those of `build`."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+class Suite(NamedTuple):
+    """Cases that the same contestants compute. The first contestant is the reference of ratios."""
+
+    name: str
+    title: str
+    contestants: list[Contestant]
+    cases: list[Case]
+    tolerance: float  # relative and absolute, for the numbers in which all must agree
+
+    @property
+    def reference(self) -> Contestant:
+        return self.contestants[0]
+
+
+class Target(NamedTuple):
+    """What is to be reached: the time of one contestant over that of another, at most `limit`.
+
+    Where PyTorch's own matrix product is the faster one, `limit_without_onednn` takes its place.
+    """
+
+    suite: str
+    case: str
+    contestant: str
+    against: str
+    limit: float
+    limit_without_onednn: float | None = None
+
+    def judge(self, results: dict, facts: dict) -> dict[str, Any]:
+        """The target beside what was measured; `met` is None where it was not, or not steady."""
+        limit = self.limit
+        if self.limit_without_onednn and not facts["gemm"]["onednn_from_multiplications"]:
+            limit = self.limit_without_onednn
+        rows = results[self.suite][self.case]
+        row, against = rows.get(self.contestant), rows.get(self.against)
+        ratio = row["ratio"] / against["ratio"] if row and against else None
+        steady = ratio is not None and row["steady"] and against["steady"]
+        return {
+            "case": self.case,
+            "contestant": self.contestant,
+            "against": self.against,
+            "limit": limit,
+            "ratio": ratio,
+            "met": ratio <= limit if steady else None,
+        }
+
+
+OPERATORS_OF_ND = (
+    "exp",
+    "add",
+    "sum(axis)",
+    "dot",
+    "FullyConnected",
+    "slice",
+    "asnumpy",
+    "array",
+)
+
+CALLS = Suite(
+    "calls",
+    "One call of nd",
+    [
+        Contestant("PyTorch", OURS, "pytorch", "plain"),
+        Contestant("layers.mxnet", OURS, "gluon", "nd"),
+        Contestant("MXNet", MXNET, "gluon", "nd"),
+    ],
+    [
+        Case(f"{operator}, {size} x {size}", {"operator": operator, "size": size})
+        for operator in OPERATORS_OF_ND
+        for size in (1, 4)
+    ],
+    1e-5,
+)
+
+OPERATORS = Suite(
+    "operators",
+    "One call of an operator of one's own, 4 x 4",
+    [
+        Contestant("torch.autograd.Function", OURS, "pytorch", "nd"),
+        Contestant("the same in NumPy", OURS, "pytorch", "numpy"),
+        Contestant("layers, @operator", OURS, "gluon", "operator"),
+        Contestant("layers.mxnet, CustomOp in nd", OURS, "gluon", "nd"),
+        Contestant("layers.mxnet, CustomOp in NumPy", OURS, "gluon", "numpy"),
+        Contestant("MXNet, CustomOp in nd", MXNET, "gluon", "nd"),
+        Contestant("MXNet, CustomOp in NumPy", MXNET, "gluon", "numpy"),
+        Contestant("layers on MXNet, @operator", MXNET, "gluon", "operator"),
+    ],
+    [
+        Case("2 x, forward", {"body": "double", "backward": False}),
+        Case("2 x, forward and backward", {"body": "double", "backward": True}),
+        Case("sigmoid, forward", {"body": "sigmoid", "backward": False}),
+        Case("sigmoid, forward and backward", {"body": "sigmoid", "backward": True}),
+    ],
+    1e-5,
+)
+
+PRODUCTS = Suite(
+    "products",
+    "One matrix product of a dense layer",
+    [
+        Contestant("PyTorch, torch.mm", OURS, "pytorch", "mm"),
+        Contestant("oneDNN", OURS, "pytorch", "onednn"),
+        Contestant("layers.mxnet", OURS, "gluon", "nd"),
+        Contestant("MXNet, 1 thread", MXNET_1, "gluon", "nd"),
+    ],
+    [
+        Case(f"{product}, {n} x {k} x {m}", {"product": product, "n": n, "k": k, "m": m})
+        for n, k, m in ((64, 784, 128), (256, 1024, 1024))
+        for product in ("y", "dx", "dw")
+    ],
+    1e-3,
+)
+
+SMALL, LARGE = ((784, 128, 128, 10), 64), ((784, 1024, 1024, 10), 256)
+
+STEPS = Suite(
+    "steps",
+    "One training step of an MLP",
+    [
+        Contestant("PyTorch, eager", OURS, "pytorch", "eager"),
+        Contestant("layers, blocks of @operator", OURS, "gluon", "blocks"),
+        Contestant("layers.mxnet, gluon.nn", OURS, "gluon", "nn"),
+        Contestant("layers.mxnet, CustomOp in NumPy", OURS, "gluon", "numpy"),
+        Contestant("MXNet, gluon.nn", MXNET, "gluon", "nn"),
+        Contestant("MXNet, gluon.nn, 1 thread", MXNET_1, "gluon", "nn"),
+        Contestant("MXNet, hybridized", MXNET, "gluon", "hybrid"),
+        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "hybrid"),
+        Contestant("MXNet, CustomOp in NumPy", MXNET, "gluon", "numpy"),
+        Contestant("layers on MXNet, blocks, 1 thr.", MXNET_1, "gluon", "blocks"),
+    ],
+    [
+        Case(
+            f"{'-'.join(map(str, sizes))}, {activation}, batch {batch}",
+            {"sizes": sizes, "batch": batch, "activation": activation},
+        )
+        for sizes, batch in (SMALL, LARGE)
+        for activation in ("relu", "sigmoid")
+    ],
+    1e-4,
+)
+
+SUITES = (CALLS, OPERATORS, PRODUCTS, STEPS)
+
+FORTH_AND_BACK = [case.name for case in OPERATORS.cases if case.arguments["backward"]]
+SMALL_STEPS, LARGE_STEPS = (
+    [case.name for case in STEPS.cases if case.arguments["batch"] == batch]
+    for _, batch in (SMALL, LARGE)
+)
+BLOCKS = "layers, blocks of @operator"
+
+TARGETS = [
+    *(
+        Target("operators", case, "layers, @operator", against, limit)
+        for case in FORTH_AND_BACK
+        for against, limit in (("torch.autograd.Function", 2), ("MXNet, CustomOp in nd", 1 / 8))
+    ),
+    *(
+        Target("steps", case, BLOCKS, against, limit)
+        for case in SMALL_STEPS
+        for against, limit in (
+            ("PyTorch, eager", 1.5),
+            ("MXNet, gluon.nn", 1),
+            ("MXNet, gluon.nn, 1 thread", 1),
+        )
+    ),
+    *(Target("steps", case, BLOCKS, "PyTorch, eager", 0.6, 1.05) for case in LARGE_STEPS),
+]

@@ -1,0 +1,62 @@
+"""How measurements are compared and judged."""
+
+import pytest
+
+from benchmarks.contest import agree, row
+from benchmarks.suites import SUITES, TARGETS, Target
+
+GEMM = {"gemm": {"onednn_from_multiplications": 1000}}
+NO_ONEDNN = {"gemm": {"onednn_from_multiplications": None}}
+
+
+def test_row_takes_the_best_of_each():
+    """What else runs on the machine only adds, and not to all alike."""
+    found = row([2.0, 9.0, 9.0, 2.0], [9.0, 1.0, 9.0, 1.0])
+    assert (found["seconds"], found["ratio"]) == (2, 2)
+    assert not found["steady"]
+
+
+def test_row_is_steady_when_the_rounds_are_alike():
+    found = row([2.0, 2.1, 2.2], [1.0, 1.1, 1.0])
+    assert found["steady"]
+    assert found["ratio_low"] <= found["ratio"] <= found["ratio_high"]
+
+
+@pytest.mark.parametrize(
+    "found, same",
+    [([1.0, 2.0], True), ([1.0, 2.00001], True), ([1.0, 2.1], False), ([1.0], False)],
+    ids=["equal", "within", "beyond", "shorter"],
+)
+def test_agree(found, same):
+    assert agree(found, [1.0, 2.0], 1e-4) is same
+
+
+@pytest.mark.parametrize(
+    "facts, limit, met", [(GEMM, 0.6, False), (NO_ONEDNN, 1.05, True)], ids=["onednn", "mkl"]
+)
+def test_target_depends_on_the_matrix_product(facts, limit, met):
+    target = Target("suite", "case", "ours", "theirs", 0.6, 1.05)
+    rows = {"ours": {"ratio": 0.8, "steady": True}, "theirs": {"ratio": 1.0, "steady": True}}
+    judged = target.judge({"suite": {"case": rows}}, facts)
+    assert (judged["limit"], judged["ratio"], judged["met"]) == (limit, 0.8, met)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"ours": {"ratio": 1.0, "steady": True}},
+        {"ours": {"ratio": 1.0, "steady": True}, "theirs": {"ratio": 1.0, "steady": False}},
+    ],
+    ids=["no peer", "peer not steady"],
+)
+def test_target_is_open(rows):
+    judged = Target("suite", "case", "ours", "theirs", 2).judge({"suite": {"case": rows}}, GEMM)
+    assert judged["met"] is None
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.case}, {t.against}")
+def test_target_names_what_is_measured(target):
+    suite = {suite.name: suite for suite in SUITES}[target.suite]
+    names = {contestant.name for contestant in suite.contestants}
+    assert target.case in {case.name for case in suite.cases}
+    assert {target.contestant, target.against} <= names

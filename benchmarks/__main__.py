@@ -45,7 +45,8 @@ def main(argv: list[str] | None = None) -> int:
     except ContestError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1
-    print("\n".join(["", *contest.left_out]))
+    for line in contest.left_out:
+        print(f"\n{line}")
     judged = [t.judge(results, facts) for t in TARGETS if t.suite in results]
     print(report.targets(judged))
     whole = not (options.quick or options.only)

@@ -9,8 +9,9 @@ they must compute the same. The table goes to the terminal, everything to a JSON
     settings    rounds, blocks of a round, and seconds of a block
     left_out    who could not take part, and why
     suites      {suite: {case: {contestant: row}}}. A row has the seconds of a call in the best
-                block and the median round, whether these are near (steady), the ratio of the best
-                to that of the first contestant, and the quartiles of the ratio over the rounds
+                block and in the median round, whether a quarter of the rounds came near the best
+                (steady), the ratio of the best to that of the first contestant, and the quartiles
+                of the ratio over the rounds
     targets     what is to be reached, what was measured, and whether it is met; null where it was
                 not measured, or not steady
 """

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from ._custom import CUSTOM
-from ._operator import borrow, lent, owned, refuse_second
-from .autograd import inside, state
-from .base import DTypeError, MXNetError, RecordingError, ShapeError, note
+from ._function import Call, borrow, call, lent, owned
+from .autograd import state
+from .base import DTypeError, MXNetError, RecordingError, ShapeError
 from .context import Context
-from .ndarray._memory import VIEWED, recorded
+from .ndarray._memory import VIEWED
 from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending, describe
 from .symbol import Symbol
@@ -30,26 +30,28 @@ class Adapter:
         self._signature = lru_cache(maxsize=256, typed=True)(partial(Signature, operator))
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
+        if any(isinstance(a, Symbol) for a in inputs):
+            return self._node(inputs, attributes)
+        signature, tensors = self.prepare(inputs, attributes)
+        results = call(signature, tensors)
+        if len(results) == 1:
+            return lent(results[0], signature.context)
+        return [lent(t, signature.context) for t in results]
+
+    def prepare(self, inputs: list, attributes: dict[str, Any]) -> tuple[Signature, list]:
+        """What is called, and the tensors of the inputs."""
         try:
             tensors = [None if a is None else a._tensor for a in inputs]
         except (AttributeError, MXNetError):
             tensors = None  # and leave the handler, whose error is not the cause of what follows
         if tensors is None:
-            if any(isinstance(a, Symbol) for a in inputs):
-                return self._node(inputs, attributes)
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
         if self.operator.states:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        context = inputs[0]._context
-        signature = self._signature(context, state.training, *attributes.items())
-        run = signature.run if state.recording else signature.forward
-        results = run(*tensors)
-        if len(results) == 1:
-            return lent(results[0], context)
-        return [lent(t, context) for t in results]
+        return self._signature(inputs[0]._context, state.training, *attributes.items()), tensors
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
@@ -89,41 +91,66 @@ class Adapter:
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
-class Signature:
+class Signature(Call):
     """An operator with its attributes, on one context, for training or not."""
 
     def __init__(self, operator, context: Context, training: bool, *attributes: tuple[str, Any]):
         self.operator, self.context, self.training = operator, context, training
+        self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
         self.attributes = operator.attributes | dict(attributes)
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
         self.seen: dict[tuple, list] = {}
         self.plan = cache(partial(Plan, operator))
-        self.run = partial(recorded, _function(self).apply)
 
-    def forward(self, *tensors) -> tuple[torch.Tensor, ...]:
-        """The outputs' tensors, from the inputs'."""
-        context = self.context
-        arrays = [None if t is None else borrow(t, context) for t in tensors]
+    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+        arrays = [None if t is None else borrow(t, self.context) for t in tensors]
         for i in self.states:
             arrays[i]._held = VIEWED
-        operator = self.operator
-        with inside(context, self.training):
-            try:
-                y = operator.forward(*arrays, **self.attributes)
-            except Exception as error:
-                self._noted(error, "forward", tensors)
-                raise
+        y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
+        if not torch.compiler.is_compiling():  # it was checked when it was tried before
+            self._look(values, tensors)
+        return tuple([owned(a) for a in values])
+
+    def kept(self, inputs, outputs, asked) -> list:
+        values = inputs + outputs
+        return [values[i] for i in self.plan(asked).kept]
+
+    def backward(self, kept, dys, kinds, asked) -> tuple:
+        operator, plan = self.operator, self.plan(asked)
+        if plan.missing:
+            name = plan.missing[0]
+            raise RecordingError(
+                f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
+                f"  expected def d{name}(...), or {name}.detach() where it is passed"
+            )
+        known = dict(zip(plan.known, kept + dys))
+        found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
+        gradients = [None] * len(kinds)
+        for name, i in plan.wanted.items():
+            gradients[i] = _fitting(operator, name, found.get(name), kinds[i])
+        return tuple(gradients)
+
+    def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
+        operator = self.operator
+        show = NDArray if torch.is_grad_enabled() else borrow  # to be differentiated again, or not
+        arrays = {n: t if t is None else show(t, self.context) for n, t in known.items()}
+        arrays |= self.attributes
+        if operator.backward is not None:
+            return _together(operator, operator.ask(operator.backward, arrays))
+        return {n: operator.gradient(n, arrays) for n in wanted}
+
+    def _look(self, values: tuple, tensors) -> None:
+        """Check the outputs, in full when the inputs are of new shapes and dtypes."""
         key = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
         if key not in self.seen:
             self._check(values, tensors)
             if len(self.seen) > 1024:
                 self.seen.clear()
             self.seen[key] = _kinds(values)
-        elif operator.shapes is not None and self.seen[key] != _kinds(values):
+        elif self.operator.shapes is not None and self.seen[key] != _kinds(values):
             self._check(values, tensors)
-        return tuple([owned(a) for a in values])
 
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""
@@ -149,13 +176,10 @@ class Signature:
         real = shapes | {n: v.shape for n, v in zip(operator.outputs, values)}
         for name, shape in declared.items():
             if real[name] is not None and tuple(shape) != real[name]:
-                raise self._noted(
-                    ShapeError(
-                        f"operator {operator.name!r}: {name} is {real[name]}\n"
-                        f"  expected {tuple(shape)}, which its `shapes` gives"
-                    ),
-                    "forward",
-                    tensors,
+                raise ShapeError(
+                    f"operator {operator.name!r}: {name} is {real[name]}\n"
+                    f"  expected {tuple(shape)}, which its `shapes` gives\n"
+                    f"  in forward of {self.what} ({self.shown(tensors)})"
                 )
 
     def _check_kind(self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor) -> None:
@@ -167,25 +191,6 @@ class Signature:
                 f"  expected {str(x.dtype).removeprefix('torch.')} on {self.context}, as the first "
                 "input is"
             )
-
-    def gradients(self, known: dict[str, torch.Tensor], wanted, again: bool) -> dict:
-        """The gradients of the inputs `wanted`; `again` when they are to be differentiated."""
-        operator, context = self.operator, self.context
-        show = NDArray if again else borrow
-        arrays = {n: t if t is None else show(t, context) for n, t in known.items()}
-        arrays |= self.attributes
-        with inside(context, self.training, again):
-            try:
-                if operator.backward is not None:
-                    return _together(operator, operator.ask(operator.backward, arrays))
-                return {n: operator.gradient(n, arrays) for n in wanted}
-            except Exception as error:
-                self._noted(error, "backward", known.values())
-                raise
-
-    def _noted(self, error: Exception, phase: str, tensors) -> Exception:
-        shown = ", ".join(describe(t) for t in tensors if t is not None)
-        return note(error, f"  in {phase} of operator {self.operator.name!r} ({shown})")
 
 
 def _kinds(values) -> list:
@@ -219,41 +224,6 @@ class Plan:
         needed = {n for w in self.wanted for n in operator.needs[w]}
         self.kept = [i for i, n in enumerate(names) if n in needed]
         self.known = [names[i] for i in self.kept] + [f"d{n}" for n in operator.outputs]
-
-
-def _function(signature: Signature) -> type[torch.autograd.Function]:
-    operator = signature.operator
-
-    class Function(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, *tensors):
-            results = signature.forward(*tensors)
-            values = tensors + results
-            ctx.plan = plan = signature.plan(ctx.needs_input_grad)
-            ctx.save_for_backward(*[values[i] for i in plan.kept])
-            ctx.kinds = [None if t is None else (t.shape, t.dtype) for t in tensors]
-            return results
-
-        @staticmethod
-        def backward(ctx, *dys):
-            again, plan, kinds = torch.is_grad_enabled(), ctx.plan, ctx.kinds
-            if plan.missing:
-                name = plan.missing[0]
-                raise RecordingError(
-                    f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
-                    f"  expected def d{name}(...), or {name}.detach() where it is passed"
-                )
-            known = dict(zip(plan.known, ctx.saved_tensors + dys))
-            found = signature.gradients(known, plan.wanted, again)
-            result = [None] * len(kinds)
-            for name, i in plan.wanted.items():
-                result[i] = _fitting(operator, name, found.get(name), kinds[i])
-            return tuple(
-                refuse_second(result, operator.name) if again and operator.is_loss else result
-            )
-
-    Function.__name__ = Function.__qualname__ = operator.__name__
-    return Function
 
 
 def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:

@@ -1,8 +1,4 @@
-"""Operators of one's own on PyTorch's autograd: `nd.Custom`, `autograd.Function`, `Operator`.
-
-Each runs its Python code on NDArrays that wrap the tensors: not recorded, training as the caller
-is, on the context of the inputs. An exception keeps its type and gets a note.
-"""
+"""`nd.Custom`: the operators of `mx.operator`, asked once for each signature, run at each call."""
 
 from __future__ import annotations
 
@@ -12,12 +8,13 @@ from typing import Any
 import torch
 
 from . import _dtype, operator
-from .autograd import inside, state
-from .base import ArgumentError, MXNetError, RecordingError, ShapeError, note
+from ._function import Call, apart, borrow, call, lent
+from .autograd import state
+from .base import ArgumentError, ShapeError, note
 from .context import Context
-from .ndarray._memory import BORROWED, LENT, VIEWED
+from .ndarray._memory import LENT, VIEWED
 from .ndarray.ndarray import NDArray
-from .ndarray.register import Pending, describe, give
+from .ndarray.register import Pending, give
 
 
 class Buffer(NDArray):
@@ -54,67 +51,12 @@ class Buffer(NDArray):
 Buffer.__name__ = "NDArray"  # what a user sees when an output is printed
 
 
-def borrow(tensor: torch.Tensor, context: Context) -> NDArray:
-    """An input as the operator's code sees it: what is written there stays there."""
-    array = NDArray(tensor.detach(), context)
-    array._held = BORROWED
-    return array
-
-
-def lent(tensor: torch.Tensor, context: Context) -> NDArray:
-    """An output as the caller sees it; the operator may have kept it, and must not see writes."""
-    array = NDArray(tensor, context)
-    array._held = LENT
-    return array
-
-
-def owned(array: NDArray) -> torch.Tensor:
-    """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
-    if array._held is None:
-        array._held = LENT
-    return array._tensor if array._held is LENT else array._tensor.clone()
-
-
-def apart(outputs: tuple) -> tuple:
-    """Outputs that PyTorch may give a past: the operator that kept one would be in its own."""
-    return tuple([t.detach() for t in outputs])
-
-
-class _Refused(torch.autograd.Function):
-    """A gradient, which has none itself."""
-
-    @staticmethod
-    def forward(ctx, name: str, gradient: torch.Tensor):
-        ctx.name = name
-        return gradient.clone()
-
-    @staticmethod
-    def backward(ctx, *_):
-        raise RecordingError(
-            f"operator {ctx.name!r} has no second derivative\n"
-            "  expected its gradient written in nd, one function for each input"
-        )
-
-
-def refuse_second(gradients: tuple, name: str) -> tuple:
-    """Gradients that raise when they are differentiated again, instead of giving zeros."""
-    return tuple(
-        [
-            None if g is None else _Refused.apply(name, g.detach().requires_grad_())
-            for g in gradients
-        ]
-    )
-
-
-# nd.Custom
-
-
 class Signature:
     """One operator at one set of attributes, shapes, dtypes and a context: asked once."""
 
     def __init__(self, op_type, prop_class, attributes, shapes, dtypes, context):
-        self.op_type, self.context = op_type, context
-        self.prop = asked("__init__", f"Custom {op_type!r}", "", prop_class, **dict(attributes))
+        self.what, self.context = f"Custom {op_type!r}", context
+        self.prop = asked("__init__", self.what, "", prop_class, **dict(attributes))
         self.arguments = self.prop.list_arguments()
         self.outputs = self.prop.list_outputs()
         self.states = self.prop.list_auxiliary_states()
@@ -124,7 +66,7 @@ class Signature:
         count = len(self.arguments)
         if len(shapes) != count + len(self.states):
             raise ArgumentError(
-                f"Custom {op_type!r}: {len(shapes)} inputs\n"
+                f"{self.what}: {len(shapes)} inputs\n"
                 f"  expected {', '.join((*self.arguments, *self.states)) or 'none'}"
             )
         self.in_shapes = [list(s) for s in shapes[:count]]
@@ -136,7 +78,7 @@ class Signature:
     def _infer_shapes(self, shapes) -> list[tuple]:
         given = asked(
             "infer_shape",
-            f"Custom {self.op_type!r}",
+            self.what,
             self.where,
             self.prop.infer_shape,
             [list(s) for s in self.in_shapes],
@@ -145,7 +87,7 @@ class Signature:
         for name, real, told in zip(self.arguments, shapes, inputs):
             if tuple(told) != tuple(real):
                 raise ShapeError(
-                    f"Custom {self.op_type!r}: {name} is {tuple(real)}\n"
+                    f"{self.what}: {name} is {tuple(real)}\n"
                     f"  expected {tuple(told)}, which infer_shape gives\n  in {self.where}"
                 )
         return [tuple(int(n) for n in shape) for shape in outputs]
@@ -153,7 +95,7 @@ class Signature:
     def _infer_types(self) -> list[torch.dtype]:
         given = asked(
             "infer_type",
-            f"Custom {self.op_type!r}",
+            self.what,
             self.where,
             self.prop.infer_type,
             self.in_types,
@@ -164,13 +106,13 @@ class Signature:
         lists = [list(part) for part in given]
         if len(lists) not in (2, 3):
             raise ShapeError(
-                f"Custom {self.op_type!r}: {phase} gave {len(lists)} lists\n"
+                f"{self.what}: {phase} gave {len(lists)} lists\n"
                 "  expected two or three: of inputs, outputs, states"
             )
         for part, names in zip(lists, (self.arguments, self.outputs, self.states)):
             if len(part) != len(names):
                 raise ShapeError(
-                    f"Custom {self.op_type!r}: {phase} gave {len(part)} entries for {names}\n"
+                    f"{self.what}: {phase} gave {len(part)} entries for {names}\n"
                     f"  expected {len(names)}"
                 )
         return lists[0], lists[1]
@@ -197,7 +139,7 @@ class Signature:
     def create(self) -> operator.CustomOp:
         return asked(
             "create_operator",
-            f"Custom {self.op_type!r}",
+            self.what,
             self.where,
             self.prop.create_operator,
             self.context,
@@ -218,79 +160,59 @@ def asked(phase: str, what: str, where: str, function, *args, **kwargs):
 _signature = lru_cache(maxsize=1024)(Signature)
 
 
-class _Custom(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, call: _Call, *tensors):
-        outputs = apart(call.forward(tensors))
-        _, inputs, outs = call.signature.kept
-        ctx.call, ctx.shapes = call, [(t.shape, t.dtype) for t in tensors]
-        ctx.set_materialize_grads(True)
-        ctx.save_for_backward(
-            *(t if i in inputs else None for i, t in enumerate(tensors)),
-            *(t if i in outs else None for i, t in enumerate(outputs)),
-        )
-        return outputs
-
-    @staticmethod
-    def backward(ctx, *out_grads):
-        gradients = ctx.call.backward(
-            out_grads, ctx.saved_tensors, ctx.shapes, ctx.needs_input_grad[1:]
-        )
-        if torch.is_grad_enabled():
-            gradients = refuse_second(gradients, ctx.call.signature.op_type)
-        return None, *gradients
-
-
-class _Call:
+class CustomCall(Call):
     """One call of a custom operator: the operator object lives from forward to backward."""
 
     def __init__(self, signature: Signature, states: list[NDArray]):
         self.signature, self.states = signature, states
+        self.what, self.context = signature.what, signature.context
         self.training = state.training
         self.operator = signature.create()
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
-        signature, context = self.signature, self.signature.context
-        outputs = signature.buffers()
-        req = ["write"] * len(outputs)
-        with inside(context, self.training):
-            asked(
-                "forward",
-                f"Custom {signature.op_type!r}",
-                f"{signature.where}; req {req}",
-                self.operator.forward,
-                is_train=self.training,
-                req=req,
-                in_data=[borrow(t, context) for t in tensors],
-                out_data=outputs,
-                aux=self.states,
-            )
-        return tuple([o._tensor for o in outputs])
+        outputs = self.signature.buffers()
+        self.run(
+            "forward",
+            tensors,
+            self.operator.forward,
+            is_train=self.training,
+            req=["write"] * len(outputs),
+            in_data=[borrow(t, self.context) for t in tensors],
+            out_data=outputs,
+            aux=self.states,
+        )
+        return apart([o._tensor for o in outputs])
 
-    def backward(self, out_grads, saved, shapes, needed) -> tuple:
-        signature, context = self.signature, self.signature.context
-        count = len(signature.arguments)
-        req = ["write" if n else "null" for n in needed]
-        gradients = [Buffer(tuple(s), t, context) for s, t in shapes]
-        with inside(context, self.training):
-            asked(
-                "backward",
-                f"Custom {signature.op_type!r}",
-                f"{signature.where}; req {req}",
-                self.operator.backward,
-                req=req,
-                out_grad=[_kept(g, context) for g in out_grads],
-                in_data=[_kept(t, context) for t in saved[:count]],
-                out_data=[_kept(t, context) for t in saved[count:]],
-                in_grad=gradients,
-                aux=self.states,
-            )
-        return tuple([g._tensor if n else None for g, n in zip(gradients, needed)])
+    def kept(self, inputs, outputs, asked) -> list:
+        _, ins, outs = self.signature.kept
+        return [t if i in ins else None for i, t in enumerate(inputs)] + [
+            t if i in outs else None for i, t in enumerate(outputs)
+        ]
 
+    def backward(self, kept, dys, kinds, asked) -> tuple:
+        count = len(kinds)
+        gradients = [Buffer(tuple(s), t, self.context) for s, t in kinds]
+        self.run(
+            "backward",
+            (),
+            self.operator.backward,
+            req=["write" if a else "null" for a in asked],
+            out_grad=[self._shown(t) for t in dys],
+            in_data=[self._shown(t) for t in kept[:count]],
+            out_data=[self._shown(t) for t in kept[count:]],
+            in_grad=gradients,
+            aux=self.states,
+        )
+        return tuple([g._tensor if a else None for g, a in zip(gradients, asked)])
 
-def _kept(tensor: torch.Tensor | None, context: Context) -> NDArray:
-    """What backward sees: an empty array in the place of what it does not depend on."""
-    return borrow(torch.empty(0, device=context.device) if tensor is None else tensor, context)
+    def _shown(self, tensor: torch.Tensor | None) -> NDArray:
+        """What backward sees: an empty array in the place of what it does not depend on."""
+        if tensor is None:
+            tensor = torch.empty(0, device=self.context.device)
+        return borrow(tensor, self.context)
+
+    def shown(self, tensors) -> str:
+        return self.signature.where
 
 
 def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
@@ -325,17 +247,23 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
         return result if out is None else give(result, out)
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
     attributes = tuple((k, str(v)) for k, v in kwargs.items() if k not in named)
-    ctx = dict(attributes).get("ctx")
     arrays = list(args)
     if named or any(isinstance(a, Pending) for a in arrays):
         arrays = _bound(op_type, prop_class, attributes, arrays, named)
+    it, tensors = prepare(op_type, prop_class, attributes, arrays)
+    outputs = [lent(t, it.context) for t in call(it, tensors)]
+    result = outputs if len(outputs) > 1 else outputs[0]
+    return result if out is None else give(result, out)
+
+
+def prepare(op_type: str, prop_class: type, attributes: tuple, arrays: list):
+    """The call of an operator with these inputs and states, and the tensors of its inputs."""
     for i, a in enumerate(arrays):
         if not isinstance(a, NDArray):
             raise ArgumentError(
                 f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n"
                 "  expected an NDArray"
             )
-    context = arrays[0]._context if arrays else _named_context(ctx)
     tensors = [a._tensor for a in arrays]
     signature = _signature(
         op_type,
@@ -343,19 +271,10 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
         attributes,
         tuple([tuple(t.shape) for t in tensors]),
         tuple([t.dtype for t in tensors]),
-        context,
+        arrays[0]._context if arrays else _named_context(dict(attributes).get("ctx")),
     )
     count = len(signature.arguments)
-    call = _Call(signature, arrays[count:])
-    tensors = tensors[:count]
-    if state.recording and any(t.requires_grad for t in tensors):
-        with torch.enable_grad():
-            results = _Custom.apply(call, *tensors)
-    else:
-        results = call.forward(tensors)
-    outputs = [lent(t, context) for t in results]
-    result = outputs if len(outputs) > 1 else outputs[0]
-    return result if out is None else give(result, out)
+    return CustomCall(signature, arrays[count:]), tensors[:count]
 
 
 def _named_context(text: str | None) -> Context:
@@ -393,85 +312,3 @@ def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
         for name in pending:
             given[name] = given[name].resolve(tuple(found[name]))
     return [given[n] for n in names]
-
-
-# autograd.Function
-
-
-def call_function(function, inputs):
-    """Call an `autograd.Function`: forward now, its backward when gradients are asked for."""
-    call = _FunctionCall(function, inputs)
-    tensors = [a._tensor for a in inputs]
-    if state.recording and any(t.requires_grad for t in tensors):
-        with torch.enable_grad():
-            results = _Function.apply(call, *tensors)
-    else:
-        results = call.forward(tensors)
-    outputs = [lent(t, call.context) for t in results]
-    return outputs if call.many else outputs[0]
-
-
-class _Function(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, call: _FunctionCall, *tensors):
-        ctx.call, ctx.shapes = call, [t.shape for t in tensors]
-        return apart(call.forward(tensors))
-
-    @staticmethod
-    def backward(ctx, *out_grads):
-        gradients = ctx.call.backward(out_grads, ctx.shapes)
-        if torch.is_grad_enabled():
-            gradients = refuse_second(gradients, ctx.call.name)
-        return None, *gradients
-
-
-class _FunctionCall:
-    """One call of an `autograd.Function`; its class is not made anew, which would outlive it."""
-
-    def __init__(self, function, inputs):
-        self.function, self.name, self.many = function, type(function).__name__, False
-        self._are_arrays("input", inputs or [None])
-        self.context, self.training = inputs[0]._context, state.training
-
-    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
-        with inside(self.context, self.training):
-            y = self._asked("forward", [borrow(t, self.context) for t in tensors])
-        self.many = isinstance(y, (list, tuple))
-        arrays = y if self.many else (y,)
-        self._are_arrays("output", arrays)
-        return tuple([owned(a) for a in arrays])
-
-    def backward(self, out_grads, shapes) -> tuple[torch.Tensor | None, ...]:
-        with inside(self.context, self.training):
-            given = self._asked("backward", [borrow(g, self.context) for g in out_grads])
-        given = given if isinstance(given, (list, tuple)) else (given,)
-        if len(given) != len(shapes):
-            raise MXNetError(
-                f"{self.name}: backward gave {len(given)} gradients\n"
-                f"  expected {len(shapes)}, one for each input"
-            )
-        self._are_arrays("gradient", [g for g in given if g is not None])
-        _fit(self.name, [f"input {i}" for i in range(len(given))], given, shapes)
-        return tuple([None if g is None else g._tensor for g in given])
-
-    def _asked(self, phase: str, arrays: list[NDArray]):
-        where = ", ".join(describe(a._tensor) for a in arrays)
-        return asked(
-            phase, f"Function {self.name!r}", where, getattr(self.function, phase), *arrays
-        )
-
-    def _are_arrays(self, what: str, arrays) -> None:
-        for i, array in enumerate(arrays):
-            if not isinstance(array, NDArray):
-                raise ArgumentError(
-                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
-                    "  expected an NDArray; nd.array(...) makes one"
-                )
-
-
-def _fit(name: str, places, gradients, shapes) -> None:
-    for place, gradient, shape in zip(places, gradients, shapes):
-        if gradient is not None and gradient._tensor.shape != shape:
-            raise ShapeError(
-                f"{name}: the gradient of {place} is {gradient.shape}\n  expected {tuple(shape)}"
-            )

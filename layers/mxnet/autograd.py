@@ -419,7 +419,7 @@ class Function:
         raise NotImplementedError(f"{type(self).__name__}.backward")
 
     def __call__(self, *inputs):
-        from ._operator import call_function
+        from ._function import FunctionCall
 
         if self._used:
             raise MXNetError(
@@ -427,4 +427,4 @@ class Function:
                 "  expected a new instance for each call"
             )
         self._used = True
-        return call_function(self, inputs)
+        return FunctionCall(self, inputs)(inputs)

@@ -151,12 +151,19 @@ class Operator:
 
     def by_name(self, args: tuple, kwargs: dict) -> Any:
         """The call that ``Custom(..., op_type=name)`` stands for, with attributes as text."""
+        return self._adapter(*self.bind_named(args, kwargs))
+
+    def bind_named(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """`bind` for the arguments of ``Custom(..., op_type=name)``."""
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
         left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
         places = [n for n in self.inputs if n not in left_out]
         if len(args) > len(places):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
-        return self(**dict(zip(places, args)), **kwargs)
+        given = dict(zip(places, args))
+        if twice := given.keys() & kwargs.keys():
+            raise TypeError(f"operator {self.name!r}: {twice.pop()} is given twice")
+        return self.bind((), given | kwargs)
 
     def expect(self, inputs: tuple) -> None:
         """Refuse arrays of the other engine."""

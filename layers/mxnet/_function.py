@@ -1,0 +1,211 @@
+"""Operators of one's own on PyTorch's autograd: one function, which any kind of call goes through.
+
+A `Call` runs Python code on NDArrays that wrap the tensors: not recorded, training as the caller
+is, on the context of the inputs. An exception keeps its type and gets a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from .autograd import _set_grad_enabled, inside, state
+from .base import ArgumentError, MXNetError, RecordingError, ShapeError, note
+from .context import Context
+from .ndarray._memory import BORROWED, LENT
+from .ndarray.ndarray import NDArray
+from .ndarray.register import describe
+
+Tensor = torch.Tensor
+
+
+class Call:
+    """An operator of one's own, about to run.
+
+    Attributes
+    ----------
+    what : str
+        The operator, as messages name it.
+    context : Context
+    training : bool
+    twice : bool
+        Whether its gradients can be differentiated again.
+    """
+
+    what: str
+    context: Context
+    training: bool
+    twice = False
+
+    def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
+        """The outputs."""
+        raise NotImplementedError
+
+    def kept(self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]) -> Iterable:
+        """What `backward` will be given of the inputs and outputs."""
+        return ()
+
+    def backward(self, kept: tuple, dys: tuple, kinds: list, asked: tuple[bool, ...]) -> tuple:
+        """The gradients of the inputs that are asked for, None for the others.
+
+        `kinds` has the shape and dtype of each input.
+        """
+        raise NotImplementedError
+
+    def run(self, phase: str, tensors: Iterable, function: Callable, *args, **kwargs) -> Any:
+        """Run the operator's own code; what fails in it is told with `tensors`."""
+        if torch.compiler.is_compiling():  # these are set around the whole graph
+            return function(*args, **kwargs)
+        again = self.twice and phase == "backward" and torch.is_grad_enabled()
+        with inside(self.context, self.training, again):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                req = f"; req {kwargs['req']}" if "req" in kwargs else ""
+                note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
+                raise
+
+    def shown(self, tensors: Iterable) -> str:
+        """The tensors, as messages show them."""
+        return ", ".join(describe(t) for t in tensors if t is not None)
+
+
+def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
+    """The outputs, with a past when recording is on and there is one."""
+    if torch.compiler.is_compiling():
+        asked = torch.is_grad_enabled()
+        return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
+    if not state.recording:
+        return it.forward(tuple(tensors))
+    if torch.is_grad_enabled():
+        return Differentiable.apply(it, *tensors)
+    _set_grad_enabled(True)
+    try:
+        return Differentiable.apply(it, *tensors)
+    finally:
+        _set_grad_enabled(False)
+
+
+class Differentiable(torch.autograd.Function):
+    """A call, with the gradients that it gives itself."""
+
+    @staticmethod
+    def forward(ctx, it: Call, *tensors):
+        results = it.forward(tensors)
+        ctx.it, ctx.kinds = it, [None if t is None else (t.shape, t.dtype) for t in tensors]
+        ctx.save_for_backward(*it.kept(tensors, results, ctx.needs_input_grad[1:]))
+        return results
+
+    @staticmethod
+    def backward(ctx, *dys):
+        it = ctx.it
+        gradients = it.backward(ctx.saved_tensors, dys, ctx.kinds, ctx.needs_input_grad[1:])
+        if not it.twice and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+            gradients = refuse_second(gradients, it.what)
+        return None, *gradients
+
+
+def borrow(tensor: Tensor, context: Context) -> NDArray:
+    """An input as the operator's code sees it: what is written there stays there."""
+    array = NDArray(tensor.detach(), context)
+    array._held = BORROWED
+    return array
+
+
+def lent(tensor: Tensor, context: Context) -> NDArray:
+    """An output as the caller sees it; the operator may have kept it, and must not see writes."""
+    array = NDArray(tensor, context)
+    array._held = LENT
+    return array
+
+
+def owned(array: NDArray) -> Tensor:
+    """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
+    if array._held is None:
+        array._held = LENT
+    return array._tensor if array._held is LENT else array._tensor.clone()
+
+
+def apart(outputs: tuple) -> tuple:
+    """Outputs that PyTorch may give a past: the operator that kept one would be in its own."""
+    return tuple([t.detach() for t in outputs])
+
+
+class _Refused(torch.autograd.Function):
+    """A gradient, which has none itself."""
+
+    @staticmethod
+    def forward(ctx, what: str, gradient: Tensor):
+        ctx.what = what
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RecordingError(
+            f"{ctx.what} has no second derivative\n"
+            "  expected its gradient written in nd, one function for each input"
+        )
+
+
+def refuse_second(gradients: tuple, what: str) -> tuple:
+    """Gradients that raise when they are differentiated again, instead of giving zeros."""
+    return tuple(
+        [
+            None if g is None else _Refused.apply(what, g.detach().requires_grad_())
+            for g in gradients
+        ]
+    )
+
+
+# autograd.Function
+
+
+class FunctionCall(Call):
+    """The one call of an `autograd.Function`."""
+
+    def __init__(self, function, inputs):
+        self.function, self.name, self.many = function, type(function).__name__, False
+        self.what = f"Function {self.name!r}"
+        self._are_arrays("input", inputs or [None])
+        self.context, self.training = inputs[0]._context, state.training
+
+    def __call__(self, inputs) -> NDArray | list[NDArray]:
+        results = call(self, [a._tensor for a in inputs])
+        outputs = [lent(t, self.context) for t in results]
+        return outputs if self.many else outputs[0]
+
+    def forward(self, tensors) -> tuple[Tensor, ...]:
+        arrays = [borrow(t, self.context) for t in tensors]
+        y = self.run("forward", tensors, self.function.forward, *arrays)
+        self.many = isinstance(y, (list, tuple))
+        arrays = y if self.many else (y,)
+        self._are_arrays("output", arrays)
+        return apart([owned(a) for a in arrays])
+
+    def backward(self, kept, dys, kinds, asked) -> tuple[Tensor | None, ...]:
+        arrays = [borrow(t, self.context) for t in dys]
+        given = self.run("backward", dys, self.function.backward, *arrays)
+        given = given if isinstance(given, (list, tuple)) else (given,)
+        if len(given) != len(kinds):
+            raise MXNetError(
+                f"{self.name}: backward gave {len(given)} gradients\n"
+                f"  expected {len(kinds)}, one for each input"
+            )
+        self._are_arrays("gradient", [g for g in given if g is not None])
+        for i, (gradient, (shape, _)) in enumerate(zip(given, kinds)):
+            if gradient is not None and gradient._tensor.shape != shape:
+                raise ShapeError(
+                    f"{self.name}: the gradient of input {i} is {gradient.shape}\n"
+                    f"  expected {tuple(shape)}"
+                )
+        return tuple([None if g is None else g._tensor for g in given])
+
+    def _are_arrays(self, what: str, arrays) -> None:
+        for i, array in enumerate(arrays):
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )

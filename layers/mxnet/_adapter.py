@@ -132,6 +132,11 @@ class Signature(Call):
             gradients[i] = _fitting(operator, name, found.get(name), kinds[i])
         return tuple(gradients)
 
+    @property
+    def codes(self) -> list:
+        operator = self.operator
+        return [f for f in (operator.forward, operator.backward, *operator.gradients.values()) if f]
+
     def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
         operator = self.operator
         show = NDArray if torch.is_grad_enabled() else borrow  # to be differentiated again, or not

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from . import _dtype, _op, operator
-from ._operator import asked, custom
+from ._operator import asked, custom, prepare
 from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
 
-__all__ = ["CUSTOM"]
+__all__ = ["CUSTOM", "prepared"]
 
 
 class _Custom(_op.Op):
@@ -88,6 +88,17 @@ def _run(*data: torch.Tensor, op_type: str, context: Context, **attributes: str)
         array._held = VIEWED
     y = custom(*arrays, op_type=op_type, **attributes)
     return tuple([a._tensor for a in y]) if isinstance(y, list) else y._tensor
+
+
+def prepared(tensors: list[torch.Tensor], attributes: dict[str, str], context: Context):
+    """The call of a node, and the tensors of its inputs, None for one that is left out."""
+    arrays = [NDArray(t, context) for t in tensors]
+    rest = {k: v for k, v in attributes.items() if k != "op_type"}
+    prop_class = operator.find(attributes["op_type"])
+    if hasattr(prop_class, "_layers_operator"):
+        written = prop_class._layers_operator
+        return written._adapter.prepare(*written.bind_named(arrays, rest))
+    return prepare(attributes["op_type"], prop_class, tuple(rest.items()), arrays)
 
 
 CUSTOM = _Custom()

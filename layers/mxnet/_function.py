@@ -32,12 +32,18 @@ class Call:
     training : bool
     twice : bool
         Whether its gradients can be differentiated again.
+    codes : list of callable
+        What its author wrote.
+    states : list
+        What it updates in place.
     """
 
     what: str
     context: Context
     training: bool
     twice = False
+    codes: list[Callable]
+    states: list
 
     def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
         """The outputs."""

@@ -205,6 +205,12 @@ class CustomCall(Call):
         )
         return tuple([g._tensor if a else None for g, a in zip(gradients, asked)])
 
+    @property
+    def codes(self) -> list:
+        written = type(self.operator).__mro__
+        written = written[: written.index(operator.CustomOp)]
+        return [f for c in written for n, f in vars(c).items() if callable(f) and n != "__init__"]
+
     def _shown(self, tensor: torch.Tensor | None) -> NDArray:
         """What backward sees: an empty array in the place of what it does not depend on."""
         if tensor is None:

@@ -9,6 +9,7 @@ from .. import symbol
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
+from ..symbol._compiled import Compiled
 from ..symbol._infer import shapes
 from ..symbol._program import Program
 from ._nest import BlockError, _flatten, _regroup
@@ -37,7 +38,7 @@ class Graph:
         self.inputs = inputs
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
-        self.program = Program(self.symbol._entries)
+        self.program = self.run = Program(self.symbol._entries)
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         by_name = {p.name: p for p in parameters}
         # Where each tensor of the program comes from: the number of an input, or a parameter.
@@ -62,8 +63,12 @@ class Graph:
             arrays = self._arrays(context, args)
         states = self.program.states
         tensors = [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
-        results = [NDArray(y, context) for y in self.program(tensors, context)]
+        results = [NDArray(y, context) for y in self.run(tensors, context)]
         return _regroup(results, self._format) if self._format else results[0]
+
+    def compile(self, backend: str | None, **options) -> None:
+        """Run it compiled from now on, or, without a backend, the program as it is."""
+        self.run = Compiled(self.program, backend, **options) if backend else self.program
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self._sources]

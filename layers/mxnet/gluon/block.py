@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..symbol._compiled import backends
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._nest import BlockError, _flatten, first_context
@@ -355,7 +357,9 @@ class HybridBlock(Block):
         ----------
         active : bool
         backend : str, optional
-            What compiles the graph; further keyword arguments are its options.
+            What compiles the graph: ``'inductor'``, or another one of `torch.compile`, of which
+            further keyword arguments are options. By default what the environment variable
+            ``LAYERS_HYBRIDIZE_BACKEND`` says; without one the graph is replayed.
         clear : bool
             Forget graphs made before.
         static_alloc, static_shape : bool
@@ -380,9 +384,11 @@ class HybridBlock(Block):
                 f"hybridize: unknown flag {next(iter(kwargs))!r}\n"
                 f"  expected backend, or one of {', '.join(flags)}"
             )
-        if backend is not None:
+        backend = backend or os.environ.get("LAYERS_HYBRIDIZE_BACKEND") or None
+        if backend is not None and backend not in backends():
             text = f"hybridize: there is no backend {backend!r}; the graph is replayed"
             warnings.warn(text, stacklevel=2)
+            backend, kwargs = None, {}
         if static_shape and not static_alloc:
             raise ArgumentError(
                 "hybridize: static_shape=True\n  expected static_alloc=True with it"
@@ -423,6 +429,7 @@ class HybridBlock(Block):
         graph = self._graphs.get(str(format))
         if graph is None:
             graph = self._graphs[str(format)] = trace(self, args)
+            graph.compile(self._backend, **self._backend_opts)
         return graph(context, [a for a in flat if a is not None])
 
     def _parameters(self, context, *inputs) -> dict[str, Any]:

@@ -43,20 +43,36 @@ class Program:
         self.variables = variables
         self.inputs = [n.name for n in variables]
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
-        self.source, self._lines, names = _written(nodes, entries)
+        self.source, self._lines, self._names = _written(nodes, entries)
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
-        exec(compile(self.source, self._file, "exec"), names)
-        self.function: Callable = names["graph"]
+        self.function = self.bound({})
         weakref.finalize(self, linecache.cache.pop, self._file, None)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes that compute something, in their order."""
+        return list(self._lines.values())
+
+    def bound(self, functions: dict[Node, Callable]) -> Callable:
+        """The function, with other ones for some nodes."""
+        names = dict(self._names)
+        for number, node in enumerate(self.nodes):
+            if node in functions:
+                names[f"f{number}"] = functions[node]
+        exec(compile(self.source, self._file, "exec"), names)
+        return names["graph"]
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
-        recording = autograd.state.recording
+        return self.run(self.function, tensors, context, autograd.state.recording)
+
+    def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
+        """The outputs of `function`, which is the graph's."""
         try:
             with torch.set_grad_enabled(recording):
-                results = self.function(
+                results = function(
                     *tensors,
                     training=autograd.state.training,
                     context=context,

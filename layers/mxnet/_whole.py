@@ -1,0 +1,175 @@
+"""Whether an operator of one's own can be compiled: whole, or not at all.
+
+PyTorch's compiler splits what it cannot trace, draws other random numbers than NumPy does, and
+steps past `except` clauses. So an operator is read first, then traced alone, forward and backward,
+and what comes out is compared with what the plain one gives. One that fails runs as it is, between
+compiled parts.
+"""
+
+from __future__ import annotations
+
+import dis
+import random
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from ._function import Call, call
+from .autograd import inside, state
+
+# How near a traced operator has to come to the plain one, relative to the largest value.
+TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+OURS = ("layers.", "numpy", "torch")
+
+
+def refusal(it: Call, again: Call, tensors: list) -> str:
+    """Why a call cannot be compiled, tried on these inputs, or nothing; `again` is it anew."""
+    if it.states:
+        return "it has states"
+    return _seen(it.codes) or _misfit(it, again, tensors)
+
+
+# What is seen in its code
+
+
+def _seen(codes: list[Callable]) -> str:
+    """What in the code forbids compiling, or nothing."""
+    seen: set[CodeType] = set()
+    for function in codes:
+        if reason := next(_reasons(getattr(function, "__func__", function), seen), ""):
+            return reason
+    return ""
+
+
+def _reasons(function: Any, seen: set[CodeType]) -> Iterator[str]:
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return
+    for inner in _codes(code):
+        seen.add(inner)
+        where = f"{function.__qualname__}, line {inner.co_firstlineno}"
+        yield from (f"{what} in {where}" for what in _forbidden(inner))
+        for name in inner.co_names:
+            value = function.__globals__.get(name)
+            if _draws(value) or name == "random":
+                yield f"random numbers, {name}, in {where}"
+            elif isinstance(value, FunctionType) and not value.__module__.startswith(OURS):
+                yield from _reasons(value, seen)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A code and those of functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _forbidden(code: CodeType) -> Iterator[str]:
+    instructions = list(dis.get_instructions(code))
+    for this, after in zip(instructions, [*instructions[1:], None]):
+        # A `with` statement handles exceptions too, and is no matter.
+        handler = this.opname == "PUSH_EXC_INFO" and after.opname != "WITH_EXCEPT_START"
+        if handler or this.opname == "SETUP_FINALLY":
+            yield "try"
+        elif this.opname in ("STORE_ATTR", "DELETE_ATTR"):
+            yield f"a store of .{this.argval}"
+        elif this.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+            yield f"a store of the global {this.argval}"
+
+
+def _draws(value: Any) -> bool:
+    """Whether a global is a source of random numbers, or a function of one."""
+    if isinstance(value, ModuleType):
+        return value in (random, np.random)
+    source = value.__self__ if isinstance(value, BuiltinMethodType) else value
+    return isinstance(source, (random.Random, np.random.RandomState, np.random.Generator))
+
+
+# What it does when it is traced
+
+
+def _misfit(it: Call, again: Call, tensors: list) -> str:
+    """Why the traced call is not the plain one, or nothing."""
+    recording = state.recording
+    with undisturbed():
+        expected = _trial(lambda *inputs: call(again, inputs), tensors)
+    alone = torch.compile(
+        renewed(lambda *inputs: call(it, inputs)),
+        fullgraph=True,
+        dynamic=False,
+        backend="aot_eager",
+    )
+    with undisturbed(), quiet(), inside(it.context, it.training), torch.set_grad_enabled(recording):
+        try:
+            found = _trial(alone, tensors)
+            with torch.compiler.set_stance("fail_on_recompile"):
+                _trial(alone, tensors)  # what changes by being called is traced ever again
+        except Exception as error:  # of the compiler, of any kind; the plain call has worked
+            return first_line(error)
+    for a, b in zip(expected, found):
+        if (a is None) is not (b is None) or a is not None and not _near(a, b):
+            return "traced, it gives other values"
+    return ""
+
+
+def renewed(function: FunctionType) -> FunctionType:
+    """The function with code of its own: the compiler counts what it compiles by that."""
+    return FunctionType(
+        function.__code__.replace(), function.__globals__, closure=function.__closure__
+    )
+
+
+def _trial(function: Callable, tensors: list) -> list:
+    """The outputs, and the gradients of the inputs that ask for some."""
+    leaves = [
+        None if t is None else t.detach().clone().requires_grad_(t.requires_grad) for t in tensors
+    ]
+    outputs = function(*leaves)
+    asking = [t for t in leaves if t is not None and t.requires_grad]
+    heads = [y for y in outputs if y.requires_grad]
+    if not asking or not heads:
+        return list(outputs)
+    generator = torch.Generator(heads[0].device).manual_seed(0)
+    dys = [torch.empty_like(y).uniform_(-1, 1, generator=generator) for y in heads]
+    outputs = [y.detach() for y in outputs]
+    return [*outputs, *torch.autograd.grad(heads, asking, dys, allow_unused=True)]
+
+
+def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if (a.shape, a.dtype) != (b.shape, b.dtype):
+        return False
+    tolerance = TOLERANCES.get(a.dtype, 0)
+    finite = a[a.isfinite()] if a.is_floating_point() else a
+    scale = float(finite.abs().max()) if finite.numel() else 1.0
+    return torch.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """PyTorch's compiler looks at what warns of being looked at."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def first_line(error: BaseException) -> str:
+    """The error's type, and how its message begins."""
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """What is drawn inside is drawn again after it."""
+    numpy, python = np.random.get_state(), random.getstate()
+    with torch.random.fork_rng():
+        try:
+            yield
+        finally:
+            np.random.set_state(numpy)
+            random.setstate(python)

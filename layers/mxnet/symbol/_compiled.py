@@ -1,0 +1,164 @@
+"""A graph compiled by PyTorch: once for each training mode, context, shapes and dtypes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from threading import RLock
+from typing import Any
+
+import torch
+
+from .._custom import CUSTOM, prepared
+from .._function import Call, call
+from .._whole import first_line, quiet, refusal, undisturbed
+from ..autograd import inside, state
+from ..context import Context
+from ._node import Node
+from ._program import Program
+
+log = logging.getLogger("layers.mxnet.hybridize")
+
+
+def backends() -> list[str]:
+    """The names of what can compile a graph."""
+    return torch.compiler.list_backends(None)
+
+
+class Compiled:
+    """A program that PyTorch compiles at the first call of each kind.
+
+    Operators of one's own are compiled with it, those that cannot be run as they are. A graph that
+    cannot be compiled is replayed. What is not compiled is logged, with the reason.
+
+    Parameters
+    ----------
+    program : Program
+    backend : str
+        Of `torch.compile`.
+    **options
+        Further arguments of `torch.compile`.
+    """
+
+    def __init__(self, program: Program, backend: str, **options):
+        self.program, self._backend, self._given = program, backend, options
+        self._functions: dict[tuple, Callable] = {}
+        self._refused: dict[tuple, str] = {}
+        self._lock = RLock()
+
+    def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
+        """The outputs, in memory of their own, recorded when recording is on."""
+        recording, training = state.recording, state.training
+        key = (
+            recording,
+            training,
+            context,
+            *[(t.shape, t.dtype, t.requires_grad) for t in tensors],
+        )
+        function = self._functions.get(key)
+        if function is None:
+            with self._lock:
+                if key not in self._functions:
+                    return self._first(key, tensors, context)
+                function = self._functions[key]
+        if function is self.program.function:
+            return self.program(tensors, context)
+        try:
+            with inside(context, training):
+                return self.program.run(function, tensors, context, recording)
+        except RuntimeError as error:
+            if not type(error).__module__.startswith("torch._dynamo"):
+                raise
+            return self._replay(key, error, tensors, context)  # attributes that change ever again
+
+    def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
+        """The outputs of the first call of a kind."""
+        recording, program = state.recording, self.program
+        try:
+            with quiet():
+                function = self._compile(tensors, context)
+                with inside(context, state.training):
+                    results = program.run(function, tensors, context, recording)
+        except Exception as error:  # of the compiler, of any kind
+            return self._replay(key, error, tensors, context)
+        self._functions[key] = function
+        return results
+
+    def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
+        """The outputs when compiling has failed: from now on by the program as it is."""
+        results = self.program(tensors, context)  # if this fails too, it is the caller's error
+        reason = first_line(error.__cause__ or error)
+        log.warning("the graph is not compiled, and is replayed: %s", reason)
+        self._functions[key] = self.program.function
+        return results
+
+    def _compile(self, tensors: list, context: Context) -> Callable:
+        functions = self._operators(tensors, context)
+        whole = all(isinstance(f, partial) for f in functions.values())
+        return torch.compile(
+            self.program.bound(functions),
+            fullgraph=whole,
+            dynamic=False,
+            backend=self._backend,
+            **self._given,
+        )
+
+    def _operators(self, tensors: list, context: Context) -> dict[Node, Callable]:
+        """The functions of the nodes that are operators of one's own."""
+        inputs: dict[Node, list] = {}
+
+        def watched(node: Node) -> Callable:
+            def run(*tensors, **supplied):
+                inputs[node] = list(tensors)
+                return node.op.run(*tensors, **supplied)
+
+            return run
+
+        own = [n for n in self.program.nodes if n.op is CUSTOM]
+        if not own:
+            return {}
+        copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
+        with undisturbed():
+            function = self.program.bound({n: watched(n) for n in own})
+            self.program.run(function, copies, context, state.recording)
+            return {n: self._function(n, inputs[n], context) for n in own}
+
+    def _function(self, node: Node, tensors: list, context: Context) -> Callable:
+        it, places = prepared(tensors, node.attributes, context)
+        key = (
+            *node.attributes.items(),
+            *[(t.shape, t.dtype, t.requires_grad) for t in tensors],
+            it.training,
+        )
+        if key not in self._refused:
+            again, _ = prepared(tensors, node.attributes, context)
+            self._refused[key] = reason = refusal(it, again, places)
+            if reason:
+                log.warning("%s is not compiled, and runs as it is: %s", it.what, reason)
+            else:
+                log.info("%s is compiled", it.what)
+        if self._refused[key]:
+            return _as_it_is(node, state.recording)
+        return partial(_traced, it, tuple(t is not None for t in places))
+
+
+def _traced(it: Call, given: tuple[bool, ...], *tensors: torch.Tensor, **_) -> Any:
+    """A call inside a compiled graph; inputs that were left out are not among the tensors."""
+    rest = iter(tensors)
+    results = call(it, [next(rest) if there else None for there in given])
+    return results if len(results) > 1 else results[0]
+
+
+def _as_it_is(node: Node, recording: bool) -> Callable:
+    """The function of a node, kept out of the compiler."""
+
+    @torch.compiler.disable
+    def run(*tensors, **supplied):
+        before, state.recording = state.recording, recording
+        try:
+            return node.op.run(*tensors, **supplied)
+        finally:
+            state.recording = before
+
+    return run

@@ -1,0 +1,380 @@
+"""`hybridize(backend=...)`: operators of one's own, compiled whole or run as they are."""
+
+import logging
+import random
+import threading
+
+import numpy as np
+import pytest
+import torch
+from numpy.lib.stride_tricks import sliding_window_view
+
+import layers.mxnet as mx
+from layers.mxnet import autograd, gluon, nd
+
+FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
+
+
+class One(mx.operator.CustomOpProp):
+    """An operator of one input and output, of one shape."""
+
+    made_of: type
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return self.made_of()
+
+
+def registered(operator, name=None):
+    """The `op_type` of an operator of one input and output."""
+    name = name or f"test_compile_{operator.__name__}"
+    mx.operator.register(name)(type(f"{operator.__name__}Prop", (One,), {"made_of": operator}))
+    return name
+
+
+class Calls(gluon.HybridBlock):
+    """tanh(op(2 x)): something before the operator, and something after it."""
+
+    def __init__(self, op_type, **kwargs):
+        super().__init__(**kwargs)
+        self.op_type = op_type
+
+    def hybrid_forward(self, F, x):
+        return F.tanh(F.Custom(2 * x, op_type=self.op_type))
+
+
+def values_and_gradients(block, x):
+    x = nd.array(x, dtype=x.dtype)
+    x.attach_grad()
+    with autograd.record():
+        y = block(x)
+    y.backward(nd.array(np.cos(np.arange(y.size)).reshape(y.shape), dtype=y.dtype))
+    return y.asnumpy(), x.grad.asnumpy()
+
+
+def assert_compiled_is_eager(op_type, backend=FAST, dtype="float64"):
+    x = np.random.RandomState(3).uniform(-1, 1, (4, 6)).astype(dtype)
+    eager, compiled = Calls(op_type), Calls(op_type)
+    compiled.hybridize(backend=backend)
+    for _ in range(2):
+        for a, b in zip(values_and_gradients(eager, x), values_and_gradients(compiled, x)):
+            np.testing.assert_allclose(b, a, rtol=1e-12, atol=1e-14)
+    return compiled
+
+
+@pytest.fixture
+def told(caplog):
+    """What was logged of operators."""
+    name = "layers.mxnet.hybridize"
+    caplog.set_level(logging.INFO, name)
+    return lambda: [r.getMessage() for r in caplog.records if r.name == name]
+
+
+# Ways of writing outputs
+
+
+class Assigned(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(np.exp(in_data[0].asnumpy()), dtype="float64"))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * out_data[0])
+
+
+class Filled(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        out_data[0][:] = in_data[0] * in_data[0]
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        in_grad[0][:] = 2 * in_data[0] * out_grad[0]
+
+
+class Sliced(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x, y = in_data[0], out_data[0]
+        y[:2] = nd.sin(x[:2])
+        y[2:] = 3 * x[2:]
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        x, dy, dx = in_data[0], out_grad[0], in_grad[0]
+        dx[:2] = nd.cos(x[:2]) * dy[:2]
+        dx[2:] = 3 * dy[2:]
+
+
+class Added(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+        self.assign(out_data[0], "add", in_data[0] * in_data[0])
+        out_data[0] += 1
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0])
+        self.assign(in_grad[0], "add", 2 * in_data[0] * out_grad[0])
+
+
+class KeptSlice(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        view = out_data[0][1:3]
+        out_data[0][:] = in_data[0]
+        view *= 5
+        view[:] = view + in_data[0][1:3]
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        view = in_grad[0][1:3]
+        in_grad[0][:] = out_grad[0]
+        view *= 6
+
+
+class TheInput(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+        out_data[0] *= 2
+        in_data[0][:] = 0
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0])
+        in_grad[0] *= 2 * in_data[0] / in_data[0]
+
+
+class InPlaceNumpy(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0].asnumpy()
+        y[:, ::2] *= 3.0
+        y -= y.mean(axis=1, keepdims=True)
+        self.assign(out_data[0], req[0], nd.array(y, dtype="float64"))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dx = out_grad[0].asnumpy()
+        dx -= dx.mean(axis=1, keepdims=True)
+        dx[:, ::2] *= 3.0
+        self.assign(in_grad[0], req[0], nd.array(dx, dtype="float64"))
+
+
+WAYS = [Assigned, Filled, Sliced, Added, KeptSlice, TheInput, InPlaceNumpy]
+
+
+@pytest.mark.parametrize("operator", WAYS, ids=lambda o: o.__name__)
+def test_ways_of_writing_are_compiled_whole(operator, told):
+    assert_compiled_is_eager(registered(operator))
+    assert told() == [f"Custom 'test_compile_{operator.__name__}' is compiled"]
+
+
+# What cannot be compiled runs as it is
+
+
+class Same(mx.operator.CustomOp):
+    """y = 3 x; subclasses do it in odd ways."""
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], 3 * out_grad[0])
+
+
+class Tries(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        try:
+            raise ValueError("always")
+        except ValueError:
+            self.assign(out_data[0], req[0], 3 * in_data[0])
+
+
+class TriesInHelper(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], self.factor() * in_data[0])
+
+    def factor(self):
+        try:
+            return [][0]
+        except IndexError:
+            return 3
+
+
+class Keeps(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.kept = 3 * in_data[0]
+        self.assign(out_data[0], req[0], self.kept)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * self.kept / in_data[0])
+
+
+class Draws(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        noise = np.random.uniform(size=in_data[0].shape)
+        self.assign(out_data[0], req[0], 3 * in_data[0] + nd.array(noise, dtype="float64"))
+
+
+class DrawsInPython(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], 3 * in_data[0] + random.random())
+
+
+class Counts(Same):
+    calls = []
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.calls.append(len(self.calls))
+        self.assign(out_data[0], req[0], 3 * in_data[0])
+
+
+class Windows(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = np.pad(in_data[0].asnumpy(), ((0, 0), (0, 1)))
+        y = sliding_window_view(x, 2, axis=1).sum(-1)
+        self.assign(out_data[0], req[0], nd.array(y, dtype="float64"))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dy = out_grad[0].asnumpy()
+        dx = dy.copy()
+        dx[:, 1:] += dy[:, :-1]
+        self.assign(in_grad[0], req[0], nd.array(dx, dtype="float64"))
+
+
+class Branches(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0]
+        y = 3 * x if x.sum().asscalar() < 1e9 else x
+        self.assign(out_data[0], req[0], y)
+
+
+AS_THEY_ARE = {
+    Tries: "try",
+    TriesInHelper: "try",
+    Keeps: "a store of .kept",
+    Draws: "random",
+    DrawsInPython: "random",
+    Counts: "",
+    Windows: "",
+    Branches: "",
+}
+
+
+@pytest.mark.parametrize("operator", AS_THEY_ARE, ids=lambda o: o.__name__)
+def test_what_cannot_be_compiled_runs_as_it_is(operator, told):
+    op_type = registered(operator)
+    x = np.random.RandomState(3).uniform(1, 2, (4, 6))
+    found = []
+    for backend in (None, FAST):
+        block = Calls(op_type)
+        if backend:
+            block.hybridize(backend=backend)
+        np.random.seed(7)
+        random.seed(7)
+        found.append([values_and_gradients(block, x) for _ in range(3)])
+    for eager, compiled in zip(*found):
+        for a, b in zip(eager, compiled):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+    (message,) = told()
+    assert message.startswith(f"Custom {op_type!r} is not compiled, and runs as it is: ")
+    assert AS_THEY_ARE[operator] in message
+
+
+# The three operators of the tutorials, in NumPy
+
+
+class Dense(mx.operator.CustomOp):
+    def __init__(self, bias):
+        super().__init__()
+        self.bias = bias
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x, w = (a.asnumpy() for a in in_data)
+        self.assign(out_data[0], req[0], nd.array(x.dot(w.T) + self.bias))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        x, w = (a.asnumpy() for a in in_data)
+        dy = out_grad[0].asnumpy()
+        self.assign(in_grad[0], req[0], nd.array(dy.dot(w)))
+        self.assign(in_grad[1], req[1], nd.array(dy.T.dot(x)))
+
+
+@mx.operator.register("test_compile_dense")
+class DenseProp(mx.operator.CustomOpProp):
+    def __init__(self, bias):
+        super().__init__(need_top_grad=True)
+        self.bias = float(bias)
+
+    def list_arguments(self):
+        return ["data", "weight"]
+
+    def infer_shape(self, in_shape):
+        data, weight = in_shape
+        return [data, weight], [(data[0], weight[0])], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Dense(self.bias)
+
+
+class Sigmoid(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = 1.0 / (1.0 + np.exp(-in_data[0].asnumpy()))
+        self.assign(out_data[0], req[0], nd.array(y))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        y, dy = out_data[0].asnumpy(), out_grad[0].asnumpy()
+        self.assign(in_grad[0], req[0], nd.array(y * (1.0 - y) * dy))
+
+
+class Softmax(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0].asnumpy()
+        y = np.exp(x - x.max(axis=1).reshape((x.shape[0], 1)))
+        y /= y.sum(axis=1).reshape((x.shape[0], 1))
+        self.assign(out_data[0], req[0], nd.array(y))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        label = in_data[1].asnumpy().ravel().astype(np.int64)
+        y = out_data[0].asnumpy()
+        y[np.arange(label.shape[0]), label] -= 1.0
+        self.assign(in_grad[0], req[0], nd.array(y))
+
+
+@mx.operator.register("test_compile_softmax")
+class SoftmaxProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super().__init__(need_top_grad=False)
+
+    def list_arguments(self):
+        return ["data", "label"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], (in_shape[0][0],)], [in_shape[0]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Softmax()
+
+
+class Net(gluon.HybridBlock):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.first = self.params.get("first", shape=(7, 5))
+            self.second = self.params.get("second", shape=(3, 7))
+
+    def hybrid_forward(self, F, x, label, first, second):
+        h = F.Custom(x, first, bias=0.1, op_type="test_compile_dense")
+        h = F.Custom(h, op_type=registered(Sigmoid))
+        h = F.Custom(h, second, bias=0.2, op_type="test_compile_dense")
+        return F.Custom(h, label, op_type="test_compile_softmax")
+
+
+def trained(backend, steps=3, **options):
+    mx.random.seed(1)
+    net = Net(prefix="net_")
+    net.initialize(mx.init.Uniform(0.5))
+    if backend:
+        net.hybridize(backend=backend, **options)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    x, label = nd.random.uniform(shape=(8, 5)), nd.array(np.arange(8) % 3)
+    for _ in range(steps):
+        with autograd.record():
+            y = net(x, label)
+        y.backward()
+        trainer.step(8)
+    return [y.asnumpy(), net.first.data().asnumpy(), net.second.data().asnumpy()]
+
+
+@pytest.mark.parametrize("backend", [FAST, "inductor"])
+def test_operators_in_numpy_become_one_graph(backend):
+    torch._dynamo.utils.counters.clear()
+    for a, b in zip(trained(None), trained(backend)):
+        np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
+    assert not torch._dynamo.utils.counters["graph_break"]

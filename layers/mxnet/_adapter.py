@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -101,7 +101,7 @@ class Signature(Call):
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
         self.seen: dict[tuple, list] = {}
-        self.plan = cache(partial(Plan, operator))
+        self._plans: dict[tuple[bool, ...], Plan] = {}
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
         arrays = [None if t is None else borrow(t, self.context) for t in tensors]
@@ -115,10 +115,16 @@ class Signature(Call):
 
     def kept(self, inputs, outputs, asked) -> list:
         values = inputs + outputs
-        return [values[i] for i in self.plan(asked).kept]
+        return [values[i] for i in self._plan(asked).kept]
+
+    def _plan(self, asked: tuple[bool, ...]) -> Plan:
+        plan = self._plans.get(asked)
+        if plan is None:
+            plan = self._plans[asked] = Plan(self.operator, asked)
+        return plan
 
     def backward(self, kept, dys, kinds, asked) -> tuple:
-        operator, plan = self.operator, self.plan(asked)
+        operator, plan = self.operator, self._plan(asked)
         if plan.missing:
             name = plan.missing[0]
             raise RecordingError(
@@ -143,7 +149,8 @@ class Signature(Call):
         arrays = {n: t if t is None else show(t, self.context) for n, t in known.items()}
         arrays |= self.attributes
         if operator.backward is not None:
-            return _together(operator, operator.ask(operator.backward, arrays))
+            names = next(iter(operator.needs.values()), ())
+            return _together(operator, operator.backward(**{n: arrays[n] for n in names}))
         return {n: operator.gradient(n, arrays) for n in wanted}
 
     def _look(self, values: tuple, tensors) -> None:

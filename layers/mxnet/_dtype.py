@@ -23,20 +23,22 @@ _rows = {
 }
 _numpy = {tensor: array for array, tensor in _rows.values()}
 _names = {tensor: name for name, (_, tensor) in _rows.items()}
-_torch = dict(_rows.values())
-_torch |= {name: tensor for name, (_, tensor) in _rows.items()}
-_torch |= {tensor: tensor for _, tensor in _rows.values()}
-_torch |= {bool: torch.bool, int: torch.int64, float: torch.float64}
+_torch = {name: tensor for name, (_, tensor) in _rows.items()}
+_torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 
 def to_torch(dtype) -> torch.dtype:
     """PyTorch's dtype for any way of naming one: ``'float32'``, ``np.float32``, ``np.dtype``."""
+    if isinstance(dtype, torch.dtype) and dtype in _names:
+        return dtype
     try:
-        return _torch[dtype]
+        return _torch[getattr(dtype, "__name__", dtype)]
     except (KeyError, TypeError):
         pass
     try:
-        return _torch[None if dtype is None else np.dtype(dtype).name]  # np.dtype(None) is float64
+        if dtype is None:  # for NumPy it is float64
+            raise TypeError
+        return torch.bfloat16 if dtype == bfloat16 else _torch[np.dtype(dtype).name]
     except (KeyError, TypeError):
         raise DTypeError(
             f"dtype {dtype!r} is unknown\n  expected one of {', '.join(_rows)}"

@@ -144,6 +144,8 @@ def recorded(function, *args):
 
 def apart(results: list, inputs: list) -> list:
     """Results in memory of their own: none shares it with an input, another one, or itself."""
+    if torch.compiler.is_compiling():  # who shares what is not known, and copies are left out there
+        return [_contiguous(y) for y in results]
     taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
     own = []
     for y in results:

@@ -23,12 +23,15 @@ def fill(cls: type) -> None:
     """Give a class the methods."""
     for name in NAMES:
         if hasattr(op, name):
-            setattr(cls, name, method(getattr(op, name)))
+            setattr(cls, name, _method(name))
 
 
-def method(function: Callable) -> Callable:
+def _method(name: str) -> Callable:
+    function = getattr(op, name)
+
     def method(self, *args, **kwargs):
-        return function(self, *args, **kwargs)
+        # By the module, not as a closure: PyTorch's compiler follows what has a place.
+        return getattr(op, name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__

@@ -8,9 +8,18 @@ if TYPE_CHECKING:
     from .dense import DenseBlock
     from .loss import SoftmaxLoss
     from .ops import Operator, operator
+    from .step import compiled_step
 
 __version__ = "0.1.0"
-__all__ = ["DenseBlock", "Operator", "ReLUBlock", "SigmoidBlock", "SoftmaxLoss", "operator"]
+__all__ = [
+    "DenseBlock",
+    "Operator",
+    "ReLUBlock",
+    "SigmoidBlock",
+    "SoftmaxLoss",
+    "compiled_step",
+    "operator",
+]
 
 _HOMES = {
     "DenseBlock": "dense",
@@ -18,6 +27,7 @@ _HOMES = {
     "ReLUBlock": "activation",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",
+    "compiled_step": "step",
     "operator": "ops",
 }
 

@@ -25,6 +25,7 @@ __all__ = [
     "mx",
     "name",
     "nd",
+    "step",
     "sym",
 ]
 
@@ -83,6 +84,12 @@ def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
     module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]
     return import_module(module).Adapter
+
+
+def step() -> type:
+    """The class of a whole training step on this engine; see `layers.compiled_step`."""
+    module = {"torch": "layers.mxnet.gluon._step", "mxnet": "layers.step"}[name()]
+    return import_module(module).Step
 
 
 def describe() -> dict[str, Any]:

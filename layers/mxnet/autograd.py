@@ -156,6 +156,10 @@ class Leaf:
         given, tensor.grad = tensor.grad, None
         if given is None:  # all that depends on it is constant almost everywhere
             given = torch.zeros_like(tensor, requires_grad=False)
+        self.take(given)
+
+    def take(self, given: torch.Tensor) -> None:
+        """Move a gradient into the gradient array."""
         if self.req == "add":
             self.grad._writable().add_(given)
         else:

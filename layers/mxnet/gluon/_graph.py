@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from .. import symbol
 from ..context import Context
 from ..ndarray import NDArray
@@ -32,6 +34,8 @@ class Graph:
     inputs : list of Symbol
     symbol : Symbol
         The outputs in one group.
+    sources : list of int or Parameter
+        Where each tensor of the program comes from: the number of an input, or a parameter.
     """
 
     def __init__(self, inputs: list[Symbol], outputs: Any, parameters: Iterable[Parameter]):
@@ -41,8 +45,7 @@ class Graph:
         self.program = self.run = Program(self.symbol._entries)
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         by_name = {p.name: p for p in parameters}
-        # Where each tensor of the program comes from: the number of an input, or a parameter.
-        self._sources: list[int | Parameter] = []
+        self.sources: list[int | Parameter] = []
         for node in self.program.variables:
             source = numbers.get(id(node), by_name.get(node.name))
             if source is None:
@@ -50,35 +53,45 @@ class Graph:
                     f"a graph uses {node.name!r}, which is a parameter of no registered block\n"
                     "  expected blocks as attributes, or register_child()"
                 )
-            self._sources.append(source)
+            self.sources.append(source)
 
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""
-        try:
-            arrays = self._arrays(context, args)
-        except DeferredInitializationError:
-            arrays = None
-        if arrays is None:
-            self._finish(args)
-            arrays = self._arrays(context, args)
+        return self.regrouped(self.run(self.tensors(context, args), context), context)
+
+    def tensors(self, context: Context, args: list[NDArray]) -> list[torch.Tensor]:
+        """What the program takes, from the inputs and the parameters."""
         states = self.program.states
-        tensors = [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
-        results = [NDArray(y, context) for y in self.run(tensors, context)]
+        arrays = self.arrays(context, args)
+        return [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
+
+    def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:
+        """The outputs from their tensors."""
+        results = [NDArray(y, context) for y in tensors]
         return _regroup(results, self._format) if self._format else results[0]
+
+    def arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
+        """The inputs and parameters in the program's order, those of unknown shape made."""
+        try:
+            return self._arrays(context, args)
+        except DeferredInitializationError:
+            pass  # and leave the handler, whose error is not the cause of what follows
+        self._finish(args)
+        return self._arrays(context, args)
 
     def compile(self, backend: str | None, **options) -> None:
         """Run it compiled from now on, or, without a backend, the program as it is."""
         self.run = Compiled(self.program, backend, **options) if backend else self.program
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
-        return [args[s] if isinstance(s, int) else s.data(context) for s in self._sources]
+        return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]
 
     def _finish(self, args: list[NDArray]) -> None:
         """Tell the shapes of all parameters from those of the inputs, and make them."""
         given = {v.name: a.shape for v, a in zip(self.inputs, args)}
         found = shapes(self.symbol._entries, given)
         told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
-        for name, parameter in zip(self.program.inputs, self._sources):
+        for name, parameter in zip(self.program.inputs, self.sources):
             if isinstance(parameter, Parameter):
                 if name in told:
                     parameter.shape = told[name]
@@ -88,7 +101,7 @@ class Graph:
         """The parameters by the names in an exported file, with `arg:` or `aux:` before them."""
         return {
             f"{'aux' if i in self.program.states else 'arg'}:{name}": source
-            for i, (name, source) in enumerate(zip(self.program.inputs, self._sources))
+            for i, (name, source) in enumerate(zip(self.program.inputs, self.sources))
             if isinstance(source, Parameter)
         }
 

@@ -12,7 +12,7 @@ import torch
 
 from .._custom import CUSTOM, prepared
 from .._function import Call, call
-from .._whole import first_line, quiet, refusal, undisturbed
+from .._whole import first_line, quiet, refusal, renewed, undisturbed
 from ..autograd import inside, state
 from ..context import Context
 from ._node import Node
@@ -43,6 +43,7 @@ class Compiled:
 
     def __init__(self, program: Program, backend: str, **options):
         self.program, self._backend, self._given = program, backend, options
+        self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
         self._refused: dict[tuple, str] = {}
         self._lock = RLock()
@@ -62,8 +63,8 @@ class Compiled:
                 if key not in self._functions:
                     return self._first(key, tensors, context)
                 function = self._functions[key]
-        if function is self.program.function:
-            return self.program(tensors, context)
+        if function is self._plain:
+            return self.program.run(function, tensors, context, recording)
         try:
             with inside(context, training):
                 return self.program.run(function, tensors, context, recording)
@@ -87,21 +88,21 @@ class Compiled:
 
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""
-        results = self.program(tensors, context)  # if this fails too, it is the caller's error
+        # If this fails too, it is the caller's error.
+        results = self.program.run(self._plain, tensors, context, state.recording)
         reason = first_line(error.__cause__ or error)
         log.warning("the graph is not compiled, and is replayed: %s", reason)
-        self._functions[key] = self.program.function
+        self._functions[key] = self._plain
         return results
 
     def _compile(self, tensors: list, context: Context) -> Callable:
         functions = self._operators(tensors, context)
         whole = all(isinstance(f, partial) for f in functions.values())
+        return self._compiled(self.program.bound(functions), whole)
+
+    def _compiled(self, graph: Callable, whole: bool) -> Callable:
         return torch.compile(
-            self.program.bound(functions),
-            fullgraph=whole,
-            dynamic=False,
-            backend=self._backend,
-            **self._given,
+            graph, fullgraph=whole, dynamic=False, backend=self._backend, **self._given
         )
 
     def _operators(self, tensors: list, context: Context) -> dict[Node, Callable]:
@@ -115,14 +116,17 @@ class Compiled:
 
             return run
 
-        own = [n for n in self.program.nodes if n.op is CUSTOM]
+        nodes = self.program.nodes
+        held = [n for n in nodes if not getattr(n.op, "traceable", True)]  # control flow by values
+        functions = {n: _as_it_is(n, state.recording) for n in held}
+        own = [n for n in nodes if n.op is CUSTOM]
         if not own:
-            return {}
+            return functions
         copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
         with undisturbed():
             function = self.program.bound({n: watched(n) for n in own})
             self.program.run(function, copies, context, state.recording)
-            return {n: self._function(n, inputs[n], context) for n in own}
+            return functions | {n: self._function(n, inputs[n], context) for n in own}
 
     def _function(self, node: Node, tensors: list, context: Context) -> Callable:
         it, places = prepared(tensors, node.attributes, context)
@@ -141,6 +145,49 @@ class Compiled:
         if self._refused[key]:
             return _as_it_is(node, state.recording)
         return partial(_traced, it, tuple(t is not None for t in places))
+
+
+class WithGradients(Compiled):
+    """A program with the gradients of its outputs' sums, in one graph; its outputs come before.
+
+    Parameters
+    ----------
+    wanted : list of int
+        The inputs whose gradients these are.
+    """
+
+    def __init__(self, program: Program, wanted: list[int], backend: str, **options):
+        super().__init__(program, backend, **options)
+        self._wanted = wanted
+        self._plain = self._around(program.function)
+
+    def _around(self, graph: Callable) -> Callable:
+        wanted = self._wanted
+
+        def step(*tensors, **supplied):
+            inputs = [t.detach() for t in tensors]
+            for i in wanted:
+                inputs[i].requires_grad_()
+            values = graph(*inputs, **supplied)
+            heads = [v for v in values if v.requires_grad]
+            gradients = torch.autograd.grad(
+                heads,
+                [inputs[i] for i in wanted],
+                [torch.ones_like(v) for v in heads],
+                materialize_grads=True,
+            )
+            return (*[v.detach() for v in values], *gradients)
+
+        return renewed(step)
+
+    def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
+        with torch._dynamo.config.patch(trace_autograd_ops=True):
+            return super()._first(key, tensors, context)
+
+    def _compiled(self, graph: Callable, whole: bool) -> Callable:
+        if whole:
+            return super()._compiled(self._around(graph), whole)
+        return self._around(super()._compiled(graph, whole))
 
 
 def _traced(it: Call, given: tuple[bool, ...], *tensors: torch.Tensor, **_) -> Any:

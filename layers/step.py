@@ -1,0 +1,55 @@
+"""A whole training step in one call."""
+
+from __future__ import annotations
+
+from . import engine
+from .engine import autograd
+
+__all__ = ["compiled_step"]
+
+
+def compiled_step(net, loss, trainer, **options):
+    """A function that trains: ``step(x, ..., label)`` gives the losses of the samples.
+
+    In one call it computes what the net gives for all inputs but the last and the losses of that
+    and the label, goes back, and has the Trainer update the parameters: what ::
+
+        with autograd.record():
+            losses = loss(net(x), label)
+        losses.backward()
+        trainer.step(x.shape[0])
+
+    does. Forward and backward are compiled into one graph; the Trainer keeps its states and its
+    learning rate. On the MXNet engine nothing is compiled: the blocks are hybridized.
+
+    Parameters
+    ----------
+    net, loss : HybridBlock
+    trainer : gluon.Trainer
+        With its parameters on one context.
+    **options
+        ``backend='inductor'`` and further arguments of `torch.compile`, on PyTorch.
+
+    Returns
+    -------
+    callable
+        ``step(*inputs, batch_size=None)``; gradients are divided by `batch_size`, by default the
+        first size of the first input. Gradients of inputs are not computed.
+    """
+    return engine.step()(net, loss, trainer, **options)
+
+
+class Step:
+    """The step on an engine that compiles nothing."""
+
+    def __init__(self, net, loss, trainer):
+        self.net, self.loss, self.trainer = net, loss, trainer
+        for block in (net, loss):
+            block.hybridize(static_alloc=True, static_shape=True)
+
+    def __call__(self, *args, batch_size: float | None = None):
+        with autograd.record():
+            losses = self.loss(self.net(*args[:-1]), args[-1])
+        losses.backward()
+        self.trainer.step(args[0].shape[0] if batch_size is None else batch_size)
+        return losses

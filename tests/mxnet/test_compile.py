@@ -378,3 +378,239 @@ def test_operators_in_numpy_become_one_graph(backend):
     for a, b in zip(trained(None), trained(backend)):
         np.testing.assert_allclose(b, a, rtol=1e-5, atol=1e-6)
     assert not torch._dynamo.utils.counters["graph_break"]
+
+
+# What a user may change after compiling
+
+
+FACTOR = 2.0
+
+
+class Scales(mx.operator.CustomOp):
+    of_class = 1.0
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * (self.factor * self.of_class * FACTOR)
+        self.assign(out_data[0], req[0], y if is_train else -y)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * (self.factor * self.of_class * FACTOR))
+
+
+made = []
+
+
+@mx.operator.register("test_compile_scales")
+class ScalesProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        made.append(Scales(3.0))
+        return made[-1]
+
+
+class Scaled(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.Custom(x, op_type="test_compile_scales") + 1
+
+
+def test_what_an_operator_reads_is_looked_at_in_each_call(monkeypatch):
+    block, x = Scaled(), nd.ones((2, 2))
+    block.hybridize(backend=FAST)
+    made.clear()
+
+    def value():
+        with autograd.train_mode():
+            return float(block(x)[0, 0].asscalar())
+
+    assert value() == 7
+    for instance in made:
+        monkeypatch.setattr(instance, "factor", 5.0)
+    assert value() == 11
+    monkeypatch.setattr(Scales, "of_class", 10.0)
+    assert value() == 101
+    monkeypatch.setitem(globals(), "FACTOR", 1.0)
+    assert value() == 51
+
+
+def test_attributes_that_change_ever_again_end_compiling(told):
+    block, x = Scaled(), nd.ones((2, 2))
+    block.hybridize(backend=FAST)
+    made.clear()
+    with autograd.train_mode():
+        block(x)
+        for step in range(12):
+            for instance in made:
+                instance.factor = 4.0 + step
+            block(x)
+        assert "replayed" in told()[-1]
+        assert float(block(x)[0, 0].asscalar()) == 7  # made anew for each call, as MXNet does
+
+
+def test_training_mode_dtype_and_shape_are_compiled_apart():
+    block = Scaled()
+    block.hybridize(backend=FAST)
+    for shape, dtype in [((2, 2), "float32"), ((3, 1), "float32"), ((2, 2), "float64")] * 2:
+        x = nd.ones(shape, dtype=dtype)
+        with autograd.train_mode():
+            assert block(x).dtype == np.dtype(dtype)
+            assert (block(x).asnumpy() == 7).all()
+        assert (block(x).asnumpy() == -5).all()
+        assert block(x).shape == shape
+
+
+def test_inputs_with_other_strides():
+    block = Scaled()
+    block.hybridize(backend="inductor")
+    whole = nd.array(np.arange(12).reshape(3, 4))
+    for x in (nd.array(np.ones((4, 3))), whole.T, whole.T):
+        with autograd.train_mode():
+            np.testing.assert_array_equal(block(x).asnumpy(), 6 * x.asnumpy() + 1)
+
+
+# Layers of the library
+
+
+def layers_net():
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(
+            gluon.nn.Conv2D(3, 3, padding=1),
+            gluon.nn.BatchNorm(),
+            gluon.nn.Activation("relu"),
+            gluon.nn.MaxPool2D(),
+            gluon.nn.Flatten(),
+            gluon.nn.Dropout(0.5),
+            gluon.nn.Dense(4),
+        )
+    mx.random.seed(5)
+    net.initialize(mx.init.Uniform(0.5))
+    net(nd.ones((1, 2, 6, 6)))
+    return net
+
+
+@pytest.mark.parametrize("backend", [None, FAST, "inductor"])
+def test_states_and_draws_are_those_of_eager_mode(backend):
+    x = nd.array(np.random.RandomState(0).randn(5, 2, 6, 6))
+    found = []
+    for hybridized in (False, True):
+        net = layers_net()
+        if hybridized:
+            net.hybridize(backend=backend)
+        net(x)  # not training: the states stay
+        outputs = []
+        mx.random.seed(11)
+        for _ in range(2):
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            outputs.append(y.asnumpy())
+        assert not np.allclose(*outputs)  # Dropout draws anew
+        found.append([*outputs, net[1].running_mean.data().asnumpy(), net(x).asnumpy()])
+        found[-1].append(net[0].weight.grad().asnumpy())
+    for eager, graph in zip(*found):
+        np.testing.assert_allclose(graph, eager, rtol=1e-4, atol=1e-5)
+
+
+def test_threads_share_a_compiled_net():
+    net = layers_net()
+    net.hybridize(backend=FAST)
+    x = nd.array(np.random.RandomState(0).randn(5, 2, 6, 6))
+    expected, found = layers_net()(x).asnumpy(), []
+
+    def run():
+        for _ in range(3):
+            found.append(net(x).asnumpy())
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 24
+    for y in found:
+        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_large_products_are_those_of_gemm(monkeypatch):
+    from layers.mxnet import _gemm, _gemm_pass
+
+    calls = []
+    multiply = _gemm.mm
+    monkeypatch.setattr(_gemm, "mm", lambda a, b: calls.append(1) or multiply(a, b))
+    _gemm.choose("onednn")
+    _gemm_pass.rewrite.cache_clear()
+    try:
+        assert_dense_is_eager()
+    finally:
+        _gemm.choose()
+        _gemm_pass.rewrite.cache_clear()
+    assert calls
+
+
+def assert_dense_is_eager():
+    found = []
+    for backend in (None, "inductor"):
+        mx.random.seed(2)
+        net = gluon.nn.HybridSequential(prefix="net_")
+        with net.name_scope():
+            net.add(gluon.nn.Dense(33, activation="relu"), gluon.nn.Dense(5))
+        net.initialize(mx.init.Uniform(0.5))
+        if backend:
+            net.hybridize(backend=backend)
+        x = nd.array(np.random.RandomState(0).randn(9, 20))
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        found.append([y.asnumpy(), *[p.grad().asnumpy() for p in net.collect_params().values()]])
+    for eager, graph in zip(*found):
+        np.testing.assert_allclose(graph, eager, rtol=1e-4, atol=1e-5)
+
+
+# Switching it on
+
+
+def test_without_a_compiler_the_graph_is_replayed(monkeypatch, told):
+    monkeypatch.setattr("torch._inductor.config.cpp.cxx", (None, "no-such-compiler"))
+    monkeypatch.setattr("torch._inductor.config.force_disable_caches", True)
+    net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x) * 7 + F.sin(x))
+    net.hybridize(backend="inductor")
+    x = np.arange(3.0)
+    for _ in range(2):
+        np.testing.assert_allclose(net(nd.array(x)).asnumpy(), np.tanh(x) * 7 + np.sin(x), 1e-6)
+    (message,) = told()
+    assert message.startswith("the graph is not compiled, and is replayed: ")
+    assert "ompiler" in message
+
+
+def test_a_wrong_input_is_the_callers_error(told):
+    net = gluon.nn.Dense(3, in_units=4)
+    net.initialize()
+    net.hybridize(backend=FAST)
+    with pytest.raises(mx.base.MXNetError):
+        net(nd.ones((2, 5)))
+    assert net(nd.ones((2, 4))).shape == (2, 3)
+    assert not told()
+
+
+def test_the_environment_asks_for_it(monkeypatch):
+    monkeypatch.setenv("LAYERS_HYBRIDIZE_BACKEND", FAST)
+    torch._dynamo.utils.counters.clear()
+    net = gluon.nn.Dense(3, in_units=4)
+    net.initialize()
+    net.hybridize()
+    net(nd.ones((2, 4)))
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+def test_a_symbol_block_is_compiled():
+    x = mx.sym.var("x")
+    block = gluon.SymbolBlock(mx.sym.tanh(2 * x), x)
+    block.hybridize(backend=FAST)
+    torch._dynamo.utils.counters.clear()
+    np.testing.assert_allclose(block(nd.ones(3)).asnumpy(), np.tanh(2), 1e-6)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    block.hybridize()
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1

@@ -90,6 +90,11 @@ class SymbolBlock(HybridBlock):
                 parameter.cast(values[name].dtype)
         self.collect_params().load(param_file, ctx, ignore_extra=True)
 
+    def hybridize(self, *args, **kwargs) -> None:
+        """Its graph is there already: this says whether, and by what, it is compiled."""
+        super().hybridize(*args, **kwargs)
+        self._graph.compile(self._backend if self._active else None, **self._backend_opts)
+
     def _clear_cached_op(self) -> None:
         """There is one graph, and it stays."""
         self._graphs = {"": self._graph} if hasattr(self, "_graph") else {}

@@ -15,15 +15,11 @@ from .._function import Call, call
 from .._whole import first_line, quiet, refusal, renewed, undisturbed
 from ..autograd import inside, state
 from ..context import Context
+from ._backend import compiled
 from ._node import Node
 from ._program import Program
 
 log = logging.getLogger("layers.mxnet.hybridize")
-
-
-def backends() -> list[str]:
-    """The names of what can compile a graph."""
-    return torch.compiler.list_backends(None)
 
 
 class Compiled:
@@ -38,7 +34,7 @@ class Compiled:
     backend : str
         Of `torch.compile`.
     **options
-        Further arguments of `torch.compile`.
+        `mode` and `options` of `torch.compile`.
     """
 
     def __init__(self, program: Program, backend: str, **options):
@@ -68,7 +64,7 @@ class Compiled:
         try:
             with inside(context, training):
                 return self.program.run(function, tensors, context, recording)
-        except RuntimeError as error:
+        except Exception as error:
             if not type(error).__module__.startswith("torch._dynamo"):
                 raise
             return self._replay(key, error, tensors, context)  # attributes that change ever again
@@ -76,12 +72,15 @@ class Compiled:
     def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
         """The outputs of the first call of a kind."""
         recording, program = state.recording, self.program
+        before = {i: tensors[i].clone() for i in program.states}
         try:
             with quiet():
                 function = self._compile(tensors, context)
                 with inside(context, state.training):
                     results = program.run(function, tensors, context, recording)
         except Exception as error:  # of the compiler, of any kind
+            for i, value in before.items():  # a part of the graph may have run
+                tensors[i].copy_(value)
             return self._replay(key, error, tensors, context)
         self._functions[key] = function
         return results
@@ -101,9 +100,7 @@ class Compiled:
         return self._compiled(self.program.bound(functions), whole)
 
     def _compiled(self, graph: Callable, whole: bool) -> Callable:
-        return torch.compile(
-            graph, fullgraph=whole, dynamic=False, backend=self._backend, **self._given
-        )
+        return compiled(graph, self._backend, whole, **self._given)
 
     def _operators(self, tensors: list, context: Context) -> dict[Node, Callable]:
         """The functions of the nodes that are operators of one's own."""

@@ -159,7 +159,8 @@ def quiet() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """The error's type, and how its message begins."""
+    """The error's type, and how its message begins; of the cause where that says more."""
+    error = getattr(error, "inner_exception", None) or error.__cause__ or error
     return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 

@@ -89,8 +89,7 @@ class Compiled:
         """The outputs when compiling has failed: from now on by the program as it is."""
         # If this fails too, it is the caller's error.
         results = self.program.run(self._plain, tensors, context, state.recording)
-        reason = first_line(error.__cause__ or error)
-        log.warning("the graph is not compiled, and is replayed: %s", reason)
+        log.warning("the graph is not compiled, and is replayed: %s", first_line(error))
         self._functions[key] = self._plain
         return results
 

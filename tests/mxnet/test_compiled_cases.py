@@ -1,0 +1,92 @@
+"""Operators in compiled graphs: one of each family, and all that have rules of their own.
+
+Many are compiled together, for a compilation costs seconds; what they compute is what the same
+graph gives as it is.
+"""
+
+import cases  # noqa: F401 - fills CASES
+import numpy as np
+import pytest
+import torch
+from case import CASES, function
+
+import layers.mxnet as mx
+from layers.mxnet import _op, autograd
+from layers.mxnet.symbol._compiled import Compiled
+from layers.mxnet.symbol._program import Program
+
+pytestmark = pytest.mark.engine("torch")
+TOGETHER = 16
+# Its size is known only at run time; inductor of PyTorch 2.13 fails on an index by `randperm`.
+REPLAYED = ("_contrib_boolean_mask", "_shuffle")
+TOLERANCE = {"float32": (2e-4, 2e-5), "float16": (1e-2, 2e-3)}  # relative, and to the largest
+
+
+def chosen():
+    """A case for each family, and for each operator with a rule."""
+    found = {}
+    for case in CASES.values():
+        if case.ours or not case.inputs or case.operator in REPLAYED:
+            continue
+        row = _op.get(case.operator)
+        rules = row.infer_rules or row.back_rule or row.inputs_rule or row.outputs_rule
+        family = row.name if rules or row.states else row.function.__code__
+        if all(v.dtype == np.float32 for v in case.values()):
+            found.setdefault(family, case)
+    return list(found.values())
+
+
+CHOSEN = chosen()
+GROUPS = [CHOSEN[i : i + TOGETHER] for i in range(0, len(CHOSEN), TOGETHER)]
+
+
+def composed(together):
+    """One Symbol of all the cases, and the values of its variables."""
+    symbols, values = [], {}
+    for k, case in enumerate(together):
+        names = [f"x{k}_{i}" for i in range(len(case.inputs))]
+        variables = [mx.sym.var(name) for name in names]
+        op = function(mx.sym, case.operator)
+        symbols.append(op(*variables, name=f"n{k}", **case.attributes))
+        values |= dict(zip(names, case.values()))
+    return mx.sym.Group(symbols), values
+
+
+def computed(run, program, values, constant):
+    """Outputs and gradients by name."""
+    mx.random.seed(4)
+    tensors = [torch.from_numpy(values[name].copy()) for name in program.inputs]
+    for i, (name, tensor) in enumerate(zip(program.inputs, tensors)):
+        tensor.requires_grad_(i not in program.states and name not in constant)
+    with autograd.record():
+        outputs = run(tensors, mx.cpu())
+    heads = [y for y in outputs if y.requires_grad]
+    tops = [torch.cos(torch.arange(y.numel(), dtype=y.dtype)).reshape(y.shape) for y in heads]
+    asking = [t for t in tensors if t.requires_grad]
+    gradients = torch.autograd.grad(heads, asking, tops, allow_unused=True, materialize_grads=True)
+    names = [n for n, t in zip(program.inputs, tensors) if t.requires_grad]
+    found = {f"y{i}": y.detach() for i, y in enumerate(outputs)}
+    found |= {f"d{name}": g for name, g in zip(names, gradients)}
+    return found | dict(zip(program.inputs, (t.detach() for t in tensors)))
+
+
+@pytest.mark.parametrize("together", GROUPS, ids=lambda g: "-".join(sorted(c.operator for c in g)))
+def test_compiled_together(together, caplog):
+    symbol, values = composed(together)
+    program = Program(symbol._entries)
+    constant = {f"x{k}_{i}" for k, c in enumerate(together) for i in range(9) if not c.grad}
+    plain = computed(program, program, values, constant)
+    found = computed(Compiled(program, "inductor"), program, values, constant)
+    refused = [r for r in caplog.records if r.name == "layers.mxnet.hybridize"]
+    assert not refused, refused[0].getMessage()
+    where = dict(zip((f"y{i}" for i in range(99)), symbol.list_outputs()))
+    for name, value in plain.items():
+        scale = float(value.abs().max()) if value.numel() and value.is_floating_point() else 1
+        relative, absolute = TOLERANCE.get(str(value.numpy().dtype), (0, 0))
+        np.testing.assert_allclose(
+            found[name],
+            value,
+            relative,
+            absolute * max(scale, 1),
+            err_msg=f"{name} {where.get(name)}: {[c.id for c in together]}",
+        )

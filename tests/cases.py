@@ -769,6 +769,36 @@ for format in "corner", "center":
     case("_contrib_box_iou", boxes, values([0, 0, 2, 2], [5, 5, 6, 6], [1, 0, 2, 2]), format=format)
 case("_contrib_box_iou", positive(2, 3, 4), positive(5, 4))
 
+section("rnn")
+# (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction
+for mode, gates in ("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3), ("lstm", 4):
+    size = 5 * gates * (3 + 5 + 2)  # of one layer; of the next, which takes 5 or 10 outputs:
+    above = 5 * gates * (5 + 5 + 2), 2 * 5 * gates * (10 + 5 + 2)
+    states = 2 if mode == "lstm" else 1
+    one = {"state_size": 5, "num_layers": 1, "mode": mode}
+    two = one | {"num_layers": 2}
+    case("RNN", (4, 2, 3), unit(size), *[(1, 2, 5)] * states, **one)
+    case("RNN", (4, 2, 3), unit(size), *[(1, 2, 5)] * states, **one, state_outputs=True)
+    case("RNN", (1, 1, 3), unit(size), *[(1, 1, 5)] * states, **one, state_outputs=True)
+    more = {"state_outputs": True}
+    case("RNN", (4, 2, 3), unit(size + above[0]), *[(2, 2, 5)] * states, **two, **more)
+    more["bidirectional"] = True
+    case("RNN", (4, 2, 3), unit(2 * size), *[(2, 2, 5)] * states, **one, **more)
+    case("RNN", (4, 2, 3), unit(2 * size + above[1]), *[(4, 2, 5)] * states, **two, **more)
+    arrays = (4, 2, 3), unit(2 * size + above[1]), *[(4, 2, 5)] * states
+    case("RNN", *arrays, **two, **more, p=0.5, grad=False, train=False)
+    if mode != "rnn_relu":  # of float32 precision in MXNet, as are no gradients of two layers
+        arrays = (4, 2, 3), unit(2 * size), *[(2, 2, 5)] * states
+        case("RNN", *[as_("float64", a) for a in arrays], **one, **more)
+arrays = (4, 2, 3), unit(20 * (3 + 2 + 2) + 10), (1, 2, 2), (1, 2, 5)
+projected = {"mode": "lstm", "state_size": 5, "projection_size": 2, "state_outputs": True}
+case("RNN", *arrays, num_layers=1, **projected, grad=False, train=False)
+arrays = (4, 2, 3), unit(2 * (20 * (3 + 2 + 4 + 2 + 4) + 20)), (4, 2, 2), (4, 2, 5)
+projected["bidirectional"] = True
+case("RNN", *arrays, num_layers=2, **projected, grad=False, train=False)
+case("_rnn_param_concat", (7,), (2,), (1,), dim=0)
+case("_rnn_param_concat", (2, 7), (2, 1))
+
 section("optimizer")
 updates = {
     "sgd_update": [],

@@ -34,7 +34,8 @@ def linear(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
 
     x : (..., k)      w : (m, k)      b : (m,)      y : (..., m)
     """
-    if x.numel() * w.size(0) < _least or not _suits(x, w, b):
+    # Asked first: while a graph is traced, sizes may be open.
+    if torch.compiler.is_compiling() or x.numel() * w.size(0) < _least or not _suits(x, w, b):
         return F.linear(x, w, b)
     rows = x if x.dim() == 2 else x.reshape(-1, x.size(-1))
     y = _Linear.apply(rows, w, b) if torch.is_grad_enabled() else _onednn(rows, w, b)
@@ -46,7 +47,7 @@ def mm(a: Tensor, b: Tensor) -> Tensor:
 
     a : (n, k)      b : (k, m)      y : (n, m)
     """
-    if a.numel() * b.size(-1) < _least:
+    if torch.compiler.is_compiling() or a.numel() * b.size(-1) < _least:
         return torch.mm(a, b)
     return linear(a, b.t())
 
@@ -56,8 +57,9 @@ def bmm(a: Tensor, b: Tensor) -> Tensor:
 
     a : (batch, n, k)      b : (batch, k, m)      y : (batch, n, m)
     """
-    small = a.numel() * b.size(-1) < _least * max(len(a), 1)
-    if small or torch.compiler.is_compiling() or len(a) != len(b):
+    if torch.compiler.is_compiling() or len(a) != len(b):
+        return torch.bmm(a, b)
+    if a.numel() * b.size(-1) < _least * max(len(a), 1):
         return torch.bmm(a, b)
     return torch.stack([mm(p, q) for p, q in zip(a, b)])
 
@@ -112,8 +114,7 @@ def _vendor() -> str:
 def _suits(x: Tensor, w: Tensor, b: Tensor | None) -> bool:
     """Whether oneDNN is to compute this; what it is not made for PyTorch computes, or refuses."""
     return (
-        not torch.compiler.is_compiling()
-        and x.dtype is w.dtype is torch.float32
+        x.dtype is w.dtype is torch.float32
         and x.is_cpu
         and w.is_cpu
         and x.dim() > 0

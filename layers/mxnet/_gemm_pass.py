@@ -41,12 +41,14 @@ def rewrite() -> Any:
     return Rewrite()
 
 
-def _define() -> None:
+@cache
+def _define() -> torch.library.Library:
+    """The product as an operator of PyTorch; it is there as long as what this returns."""
     library = torch.library.Library("layers", "DEF")
     library.define("mm(Tensor a, Tensor b) -> Tensor")
     library.impl("mm", _gemm.mm, "CPU")
     torch.library.register_fake("layers::mm")(lambda a, b: a.new_empty(a.shape[0], b.shape[1]))
-    _define.library = library  # it ends with the object
+    return library
 
 
 def _is_large(x: torch.fx.Node, w: torch.fx.Node) -> bool:

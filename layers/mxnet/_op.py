@@ -87,6 +87,7 @@ class Op:
         self.view, self.states, self.same = view, states, same
         self.inits: dict[str, str] = inits or {}
         self.infer_rules: list[Callable] = []
+        self.back_rule: Callable | None = None
         self.types_rule: Callable | None = None
         self.inputs_rule: Callable | None = None
         self.outputs_rule: Callable | None = None
@@ -121,7 +122,8 @@ class Op:
 
     def count_outputs(self, attributes: dict) -> int:
         """How many outputs a user sees."""
-        return ask(self.outputs_rule, self.defaults | attributes)
+        given = ask(self.outputs_rule, self.defaults | attributes)
+        return given if isinstance(given, int) else len(given)
 
     def places(self, attributes: dict, count: int) -> list[str]:
         """Names of the inputs in the order of their positions in a call."""
@@ -235,6 +237,11 @@ class Op:
         self.infer_rules.append(rule)
         return rule
 
+    def back(self, rule: Callable) -> Callable:
+        """rule(shapes of all inputs, None or 0 where unknown; that of the output) -> all known."""
+        self.back_rule = rule
+        return rule
+
     def types(self, rule: Callable) -> Callable:
         """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them."""
         self.types_rule = rule
@@ -246,7 +253,7 @@ class Op:
         return rule
 
     def gives(self, rule: Callable) -> Callable:
-        """rule(attributes) -> number of outputs that the user sees, of those the function has."""
+        """rule(attributes) -> how many outputs of the function the user sees, or their names."""
         self.outputs_rule = rule
         return rule
 

@@ -16,12 +16,14 @@ import numpy as np
 import torch
 
 from . import registry
+from ._table.rnn import columns_of, layout
 from .base import ArgumentError, ShapeError
-from .ndarray import NDArray, load
+from .ndarray import NDArray, load, zeros
 
 __all__ = [
     "Bilinear",
     "Constant",
+    "FusedRNN",
     "InitDesc",
     "Initializer",
     "LSTMBias",
@@ -373,6 +375,57 @@ class LSTMBias(Initializer):
         quarter = arr.shape[0] // 4
         arr[:] = 0.0
         arr[quarter : 2 * quarter] = self.forget_bias
+
+
+@register
+class FusedRNN(Initializer):
+    """The `parameters` of the operator RNN: each gate of each layer by its name, l0_i2h_f_weight.
+
+    Parameters
+    ----------
+    init : Initializer or str, optional
+        What fills a gate; by default the initializer that was asked.
+    num_hidden, num_layers, mode, bidirectional
+        As for the operator.
+    forget_bias : float
+        For the biases of lstm's forget gates.
+    """
+
+    def __init__(
+        self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias: float = 1.0
+    ):
+        init = None if init is None else create(init)
+        super().__init__(
+            init=None if init is None else init.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init, self._sizes = init, (num_hidden, num_layers, bidirectional, mode, None)
+        self._forget_bias = forget_bias
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        _, layers, bidirectional, mode, _ = self._sizes
+        columns = columns_of(arr.size, *self._sizes)
+        if columns is None:
+            raise ShapeError(f"FusedRNN: {name!r} is {arr.shape}\n  expected it for {self.dumps()}")
+        gates = {"lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}.get(mode, ("",))
+        sides = [f"{side}{i}" for i in range(layers) for side in "lr"[: 1 + bidirectional]]
+        maps = [f"{side}_{map}" for side in sides for map in ("i2h", "h2h")]
+        parts = [(map, kind) for kind in ("weight", "bias") for map in maps]
+        begin = 0
+        for (map, kind), (rows, *rest) in zip(parts, layout(columns, *self._sizes)):
+            for gate in gates:
+                desc = InitDesc(f"{map}{gate}_{kind}", None, getattr(name, "global_init", None))
+                values = zeros((rows // len(gates), *rest), arr.context, arr.dtype)
+                if desc.endswith("_f_bias"):
+                    values[:] = self._forget_bias
+                else:
+                    (self._init or desc.global_init)(desc, values)
+                arr[begin : begin + values.size] = values.reshape(-1)
+                begin += values.size
 
 
 class Mixed:

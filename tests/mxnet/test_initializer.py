@@ -256,3 +256,27 @@ def test_verbosity(caplog):
         filled(init.One())
     assert [record.message.split(": ")[1] for record in caplog.records] == ["hello", "1.0"]
     assert "fc_weight" in caplog.text
+
+
+# MXNet looks for an initializer of its own where there is none.
+own_for_torch = pytest.param(True, id="own", marks=pytest.mark.engine("torch"))
+
+
+@pytest.mark.parametrize("own", [pytest.param(False, id="asked"), own_for_torch])
+@pytest.mark.parametrize("mode, gates", [("rnn_relu", 1), ("gru", 3), ("lstm", 4)])
+def test_fused_rnn(mode, gates, own):
+    chosen = init.Constant(3) if own else None
+    fused = init.FusedRNN(chosen, 2, 2, mode, bidirectional=True, forget_bias=5)
+    weights = 2 * 2 * gates * ((3 + 2) + (4 + 2))
+    found = filled(init.One(), (weights + 16 * gates,), "rnn_parameters", __init__=fused.dumps())
+    assert (found[:weights] == (3 if own else 1)).all()
+    biases = found[weights:].reshape(8, gates, 2)
+    forget = np.arange(gates) == 1 if mode == "lstm" else np.zeros(gates, bool)
+    assert (biases[:, forget] == 5).all() and (biases[:, ~forget] == 0).all()
+
+
+@pytest.mark.engine("torch")
+def test_fused_rnn_of_another_size():
+    fused = init.FusedRNN("xavier", 2, 1, "gru")
+    with pytest.raises(ValueError, match=r"'p' is \(17,\)\n  expected it for .*\"gru\""):
+        filled(init.One(), (17,), "p", __init__=fused.dumps())

@@ -11,6 +11,7 @@ MODULES = (
     "order",
     "matrix",
     "nn",
+    "rnn",
     "output",
     "random",
     "create",

@@ -1,6 +1,6 @@
 """Gluon: networks as objects that own their parameters."""
 
-from . import block, loss, nn, parameter, trainer, utils
+from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
     Constant,
@@ -24,6 +24,7 @@ __all__ = [
     "loss",
     "nn",
     "parameter",
+    "rnn",
     "tensor_types",
     "trainer",
     "utils",
@@ -31,6 +32,6 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    if name in ("contrib", "data", "model_zoo", "rnn"):
+    if name in ("contrib", "data", "model_zoo"):
         raise AttributeError(f"gluon.{name} is not in layers.mxnet yet")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

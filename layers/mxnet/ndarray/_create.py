@@ -71,7 +71,7 @@ def _target(dtype) -> torch.dtype:
     return torch.float32 if dtype is None else _dtype.to_torch(dtype)
 
 
-def _filled(make, shape, ctx, dtype, out=None, name=None) -> NDArray:
+def _filled(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDArray:
     context = _context(make.__name__, ctx)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     result = NDArray(make(shape, dtype=_target(dtype), device=context.device), context)

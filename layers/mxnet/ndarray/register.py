@@ -134,7 +134,7 @@ def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
             if name in attributes:
                 raise ArgumentError(f"{operator.name}: {name} is given twice")
             attributes[name] = operator.parse(name, value)
-        elif name not in _IGNORED:
+        elif name not in _IGNORED and not name.startswith("__"):  # which a Symbol would keep
             operator.parse(name, value)
     _check(operator, inputs, attributes)
     if not operator.variadic:

@@ -5,12 +5,23 @@ from __future__ import annotations
 import torch
 
 from .._attribute import parser
+from .._op import ask
 from ..base import MXNetError, ShapeError, note
-from ._json import TYPE_NUMBERS
 from ._node import Entry, Node, ordered
 
 Shape = tuple[int, ...]
 _read_shape = parser(tuple[int, ...])
+TYPE_NUMBERS = {
+    torch.float32: 0,
+    torch.float64: 1,
+    torch.float16: 2,
+    torch.uint8: 3,
+    torch.int32: 4,
+    torch.int8: 5,
+    torch.int64: 6,
+    torch.bool: 7,
+    torch.bfloat16: 12,
+}
 
 
 def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
@@ -18,11 +29,22 @@ def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
 
     A size that is not known is 0.
     """
+    return completed(
+        entries,
+        {(n, 0): given[n.name] for n in ordered(entries) if n.op is None and n.name in given},
+    )
+
+
+def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[Entry, Shape]:
+    """The same, from shapes of the variables themselves, whose names may be equal."""
     nodes = ordered(entries)
     found: dict[Entry, Shape] = {}
     for node in nodes:
-        if node.op is None and (shape := given.get(node.name, _declared(node))) is not None:
-            found[node, 0] = tuple(shape)
+        if node.op is None:
+            known = given.get((node, 0))
+            shape = _declared(node) if known is None else known
+            if shape is not None:
+                found[node, 0] = tuple(shape)
     before = -1
     while before != (before := sum(0 not in shape for shape in found.values())):
         for node in nodes:
@@ -40,29 +62,40 @@ def _visit(node: Node, found: dict[Entry, Shape]) -> None:
     if node.op.same:
         _spread(node, found)
     known = [found.get(entry) for entry in node.inputs]
-    if not all(_whole(shape) for shape in known):
+    if not all(whole(shape) for shape in known):
         names = node.input_names
         told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+        told |= _told_back(node, known, found.get((node, 0)))
         for name, entry, shape in zip(names, node.inputs, known):
             if told.get(name) is not None:
                 found[entry] = _merged(node, name, shape, told[name])
         known = [found.get(entry) for entry in node.inputs]
-    if (node, 0) not in found and all(_whole(shape) for shape in known):
+    if (node, 0) not in found and all(whole(shape) for shape in known):
         for i, shape in enumerate(_outputs(node, known)):
-            found[node, i] = tuple(shape)
+            if shape is not None:
+                found[node, i] = tuple(shape)
+
+
+def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> dict[str, Shape]:
+    """What the shape of the output, known from elsewhere, says of the inputs."""
+    if node.op.back_rule is None or not whole(output):
+        return {}
+    asked = node.op.defaults | node.attributes | {"inputs": known, "output": output}
+    return dict(zip(node.input_names, ask(node.op.back_rule, asked)))
 
 
 def _spread(node: Node, found: dict[Entry, Shape]) -> None:
     """Give the one shape of a node that is known to its other inputs, and its output."""
     entries = [*node.inputs, (node, 0)]
-    told = next((found[e] for e in entries if _whole(found.get(e))), None)
+    told = next((found[e] for e in entries if whole(found.get(e))), None)
     if told is not None:
         for name, entry in zip([*node.input_names, "output"], entries):
-            if not _whole(found.get(entry)):
+            if not whole(found.get(entry)):
                 found[entry] = _merged(node, name, found.get(entry), told)
 
 
-def _whole(shape: Shape | None) -> bool:
+def whole(shape: Shape | None) -> bool:
+    """Whether all of a shape is known."""
     return shape is not None and 0 not in shape
 
 
@@ -89,9 +122,17 @@ def types(entries: list[Entry], given: dict[str, torch.dtype]) -> dict[Entry, to
     A variable of which nothing is known has the dtype of the first known input beside it, else
     float32.
     """
-    numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
     nodes = ordered(entries)
-    found = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
+    known = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
+    return completed_types(entries, known)
+
+
+def completed_types(
+    entries: list[Entry], given: dict[Entry, torch.dtype]
+) -> dict[Entry, torch.dtype]:
+    """The same, from dtypes of the variables themselves, whose names may be equal."""
+    numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
+    nodes, found = ordered(entries), dict(given)
     for node in nodes:
         if node.op is None and (node, 0) not in found and "__dtype__" in node.attrs:
             found[node, 0] = numbers[node.attrs["__dtype__"]]

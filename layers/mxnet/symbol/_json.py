@@ -1,7 +1,8 @@
 """The graph as text: MXNet's JSON, current and old.
 
 A file is untrusted. Operators are looked up in the registry only, attributes are read by their type
-and never evaluated, numbers of nodes are bounded by the text, an input is a node that came before.
+and never evaluated, numbers of nodes are bounded by the text, an input is a node that came before,
+graphs inside nodes are so deep at most.
 """
 
 from __future__ import annotations
@@ -10,29 +11,22 @@ import json
 from collections import Counter
 from typing import Any
 
-import torch
-
 from .. import _op
 from .._custom import CUSTOM
-from ..base import MXNetError
+from ..base import ArgumentError, MXNetError
 from ._node import HIDDEN, Entry, Node, kept, ordered
+from ._subgraph import OPERATORS, ControlFlow
 
 VERSION = 10901
-TYPE_NUMBERS = {
-    torch.float32: 0,
-    torch.float64: 1,
-    torch.float16: 2,
-    torch.uint8: 3,
-    torch.int32: 4,
-    torch.int8: 5,
-    torch.int64: 6,
-    torch.bool: 7,
-    torch.bfloat16: 12,
-}
+DEPTH = 8  # of graphs inside graphs
 
 
 def dumps(entries: list[Entry]) -> str:
     """The graph of some entries, in MXNet's format."""
+    return json.dumps(_graph(entries) | {"attrs": {"mxnet_version": ["int", VERSION]}}, indent=2)
+
+
+def _graph(entries: list[Entry]) -> dict[str, Any]:
     nodes = ordered(entries)
     number = {id(node): i for i, node in enumerate(nodes)}
     rows, ends = [], [0]
@@ -45,16 +39,16 @@ def dumps(entries: list[Entry]) -> str:
         named = zip(node.input_names, node.inputs)
         moved.update(id(source) for name, (source, _) in named if name in told)
         row["inputs"] = [[number[id(n)], index, moved[id(n)]] for n, index in node.inputs]
+        if isinstance(node.op, ControlFlow):
+            row["subgraphs"] = [_graph(graph.entries) for graph in node.op.graphs]
         rows.append(row)
         ends.append(ends[-1] + len(node.outputs))
-    graph = {
+    return {
         "nodes": rows,
         "arg_nodes": [i for i, node in enumerate(nodes) if node.op is None],
         "node_row_ptr": ends,
         "heads": [[number[id(node)], index, 0] for node, index in entries],
-        "attrs": {"mxnet_version": ["int", VERSION]},
     }
-    return json.dumps(graph, indent=2)
 
 
 def loads(text: str) -> list[Entry]:
@@ -69,28 +63,34 @@ def loads(text: str) -> list[Entry]:
         graph = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise MXNetError(f"symbol: not JSON: {error}") from None
+    return _entries(graph, _version(graph), "", 0)
+
+
+def _entries(graph: Any, version: int, where: str, depth: int) -> list[Entry]:
+    """The entries of a graph; `where` it is: in the text, or in a node."""
     if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):
-        raise MXNetError("symbol: the text has no list of nodes\n  expected nodes and heads")
-    version = _version(graph)
+        raise MXNetError(
+            f"symbol: {where}the text has no list of nodes\n  expected nodes and heads"
+        )
     nodes: list[Node] = []
     for row in graph["nodes"]:
-        nodes.append(_node(row, nodes, version))
+        nodes.append(_node(row, nodes, version, where, depth))
     heads = graph.get("heads")
     if not isinstance(heads, list) or not heads:
-        raise MXNetError(f"symbol: the heads are {heads!r}\n  expected a list of outputs")
-    return [_entry(head, nodes, "a head") for head in heads]
+        raise MXNetError(f"symbol: {where}the heads are {heads!r}\n  expected a list of outputs")
+    return [_entry(head, nodes, f"{where}a head") for head in heads]
 
 
-def _version(graph: dict) -> int:
+def _version(graph: Any) -> int:
     """The version of MXNet that wrote it, 10901 for 1.9.1; before 0.8 it wrote none."""
-    attrs = graph.get("attrs")
+    attrs = graph.get("attrs") if isinstance(graph, dict) else None
     told = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
     known = isinstance(told, list) and len(told) == 2 and type(told[1]) is int
     return told[1] if known else 800
 
 
-def _node(row: Any, nodes: list[Node], version: int) -> Node:
-    where = f"node {len(nodes)}"
+def _node(row: Any, nodes: list[Node], version: int, where: str, depth: int) -> Node:
+    where = f"{where}node {len(nodes)}"
     if not isinstance(row, dict) or not isinstance(row.get("name"), str):
         raise MXNetError(f"symbol: {where} is {str(row)[:80]}\n  expected op, name and inputs")
     where = f"{where} ({row['name']!r})"
@@ -100,8 +100,13 @@ def _node(row: Any, nodes: list[Node], version: int) -> Node:
         raise MXNetError(f"symbol: {where}: the inputs are {inputs!r}\n  expected a list")
     if row.get("op") == "null":
         return Node(None, row["name"], attrs=attrs)
-    operator = _operator(row.get("op"), where)
     entries = [_entry(e, nodes, where) for e in inputs]
+    kind = OPERATORS.get(str(row.get("op")))
+    if kind is None:
+        operator = _operator(row.get("op"), where)
+    else:
+        graphs = _subgraphs(row, kind, version, where, depth)
+        operator = _with_graphs(kind, graphs, attrs, len(entries), where)
     if version < 905 and operator.name in ("argmax", "argmin") and attrs.get("axis") == "-1":
         del attrs["axis"]  # then -1 stood for no axis
     attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
@@ -115,6 +120,29 @@ def _node(row: Any, nodes: list[Node], version: int) -> Node:
             if source.op is None and f"{name}_{key}" in attrs:
                 source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
     return Node(operator, row["name"], entries, attributes, attrs)
+
+
+def _subgraphs(
+    row: dict, kind: type[ControlFlow], version: int, where: str, depth: int
+) -> list[list[Entry]]:
+    """The graphs inside a node."""
+    graphs, expected = row.get("subgraphs"), len(kind.parts)
+    if not isinstance(graphs, list) or len(graphs) != expected:
+        found = len(graphs) if isinstance(graphs, list) else repr(graphs)[:80]
+        raise MXNetError(f"symbol: {where}: subgraphs: {found}\n  expected {expected} of them")
+    if depth == DEPTH:
+        raise MXNetError(f"symbol: {where}: it is in {depth} graphs\n  expected fewer")
+    return [
+        _entries(graph, version, f"{where}, subgraph {i}, ", depth + 1)
+        for i, graph in enumerate(graphs)
+    ]
+
+
+def _with_graphs(kind: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str):
+    try:
+        return kind(graphs, attrs, count)
+    except ArgumentError as error:
+        raise MXNetError(f"symbol: {where}: {error}") from None
 
 
 def _operator(name: Any, where: str) -> _op.Op:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import Any
 
 from .._op import Op
@@ -11,6 +12,8 @@ from .._op import Op
 HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")
 
 Entry = tuple["Node", int]  # one output of a node
+
+serials = count()  # of all nodes, in the order in which they are made
 
 
 class Node:
@@ -24,12 +27,14 @@ class Node:
         The operator's, as given and read.
     attrs : dict of str to str
         The same as text, and what a user or a scope has attached.
+    serial : int
+        What was made later has a larger one.
     """
 
-    __slots__ = ("attributes", "attrs", "inputs", "name", "op")
+    __slots__ = ("attributes", "attrs", "inputs", "name", "op", "serial")
 
     def __init__(self, op: Op | None, name: str, inputs=(), attributes=None, attrs=None):
-        self.op, self.name = op, name
+        self.op, self.name, self.serial = op, name, next(serials)
         self.inputs: list[Entry] = list(inputs)
         self.attributes: dict[str, Any] = attributes or {}
         self.attrs: dict[str, str] = attrs or {}

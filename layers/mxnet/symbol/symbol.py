@@ -318,7 +318,7 @@ def var(
     attrs = kept(attribute.current().get(attr))
     told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult, "stype": stype}
     if dtype is not None:
-        told["dtype"] = _json.TYPE_NUMBERS[_dtype.to_torch(dtype)]
+        told["dtype"] = _infer.TYPE_NUMBERS[_dtype.to_torch(dtype)]
     if init is not None:
         told["init"] = init.dumps() if hasattr(init, "dumps") else init
     attrs |= {f"__{k}__": str(v) for k, v in told.items() if v is not None}

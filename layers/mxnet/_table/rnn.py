@@ -1,0 +1,230 @@
+"""Recurrent layers over whole sequences: MXNet has one operator for all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from .._op import REQUIRED, Tensor, op
+from ..base import ArgumentError, ShapeError, UnsupportedError
+
+_KERNELS = {  # and the number of gates
+    "rnn_relu": (torch.rnn_relu, 1),
+    "rnn_tanh": (torch.rnn_tanh, 1),
+    "lstm": (torch.lstm, 4),
+    "gru": (torch.gru, 3),
+}
+
+
+@op
+def RNN(
+    data: Tensor,
+    parameters: Tensor,
+    state: Tensor,
+    state_cell: Tensor | None = None,
+    sequence_length: Tensor | None = None,
+    state_size: int = REQUIRED,
+    num_layers: int = REQUIRED,
+    bidirectional: bool = False,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = REQUIRED,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    *,
+    training: bool = False,
+) -> Tensor | tuple[Tensor, ...]:
+    """Recurrent layers, one above the other, each over all t steps of n sequences.
+
+    rnn_tanh, rnn_relu: h' = f(W x + b + R h + c).
+    lstm: s' = σ(f) s + σ(i) tanh(g), h' = σ(o) tanh(s'), where i, f, g, o are W x + b + R h + c.
+    gru: h' = (1 - σ(z)) tanh(W x + b + σ(r) (R h + c)) + σ(z) h, with r, z as the gates of lstm.
+
+    data : (t, n, k)      parameters : (size,), see below
+    state : (num_layers, n, state_size), h before the first step
+    state_cell : as state, s before the first step; for lstm only
+    y : (t, n, state_size), h of the last layer; with `state_outputs` also the last h, and s
+
+    `parameters` has W and R of each layer, then b and c of each, the rows in the order of gates
+    i, f, g, o and r, z, n. `bidirectional` puts beside each layer one that runs from the last step
+    to the first: twice the layers and states, and h of both in one, in y and for the next layer.
+    `p` is the rate of dropout between layers, in training. With `projection_size` lstm multiplies
+    h by one matrix more, which stands behind R; this is the size of h then, but not of s. With
+    `use_sequence_length`, sequence_length : (n,) has the number of steps of each sequence; behind
+    them y is 0. A state for n = 0 stands for zeros.
+    """
+    if use_sequence_length and mode != "lstm" and sequence_length is None:
+        state_cell, sequence_length = None, state_cell  # by position, where there is no cell
+    clips = lstm_state_clip_min, lstm_state_clip_max
+    _check(mode, num_layers, p, state_size, projection_size, clips)
+    sizes = state_size, num_layers, bidirectional, mode, projection_size
+    expected = _shapes(tuple(data.shape), *sizes, use_sequence_length)
+    state, state_cell = (_begin(data, s) for s in (state, state_cell))
+    given = {"parameters": parameters, "state": state, "state_cell": state_cell}
+    _expect(data, given | {"sequence_length": sequence_length}, expected, sizes)
+    if data.is_meta:  # the kernels take t steps to tell the same
+        h = state.shape[-1] * (1 + bidirectional)
+        results = (data.new_empty(*data.shape[:2], h), state, state_cell)
+    else:
+        kept = training or torch.is_grad_enabled()
+        arguments = True, num_layers, p if training else 0.0, kept, bidirectional
+        weights = _weights(parameters, layout(data.shape[2], *sizes), projection_size)
+        results = _run(mode, data, (state, state_cell), sequence_length, weights, arguments)
+    return results[: 3 if mode == "lstm" else 2] if state_outputs else results[0]
+
+
+def _run(mode, data, states, lengths, weights, arguments):
+    """What the kernel gives: y and the states."""
+    kernel, _ = _KERNELS[mode]
+    states = [s for s in states if s is not None]
+    if lengths is None and states[0].shape == states[-1].shape:
+        return kernel(data, states if mode == "lstm" else states[0], weights, *arguments, False)
+    if lengths is not None:
+        lengths = _lengths(data, lengths)
+    else:  # with a projection, PyTorch warns unless sequences are packed
+        lengths = torch.full(data.shape[1:2], len(data))
+    packed = pack_padded_sequence(data, lengths, enforce_sorted=False)
+    states = [s.index_select(1, packed.sorted_indices) for s in states]
+    begin = states if mode == "lstm" else states[0]
+    y, *states = kernel(packed.data, packed.batch_sizes, begin, weights, *arguments)
+    y, _ = pad_packed_sequence(packed._replace(data=y), total_length=len(data))
+    return y, *(s.index_select(1, packed.unsorted_indices) for s in states)
+
+
+def _lengths(data, given):
+    lengths = given.to("cpu", torch.int64)
+    if lengths.min() < 1 or lengths.max() > len(data):
+        raise ArgumentError(
+            f"RNN: sequence_length is {lengths.tolist()} for data {tuple(data.shape)}\n"
+            f"  expected numbers from 1 to {len(data)}"
+        )
+    return lengths
+
+
+def layout(columns, state_size, num_layers, bidirectional, mode, projection_size):
+    """The shapes of the parts of `parameters`: the matrices of all layers, then the biases."""
+    directions, rows = 1 + bidirectional, _KERNELS[mode][1] * state_size
+    size = projection_size or state_size
+    matrices = []
+    for layer in range(num_layers):
+        layer_columns = directions * size if layer else columns
+        one = [(rows, layer_columns), (rows, size)]
+        matrices += (one + [(size, state_size)] * (projection_size is not None)) * directions
+    return matrices + [(rows,)] * (2 * num_layers * directions)
+
+
+def columns_of(parameters, *sizes):
+    """How many features data has whose `parameters` are so many; None: there are never so many."""
+    without = sum(map(math.prod, layout(0, *sizes)))
+    each = sum(map(math.prod, layout(1, *sizes))) - without
+    columns, rest = divmod(parameters - without, each)
+    return columns if columns > 0 and not rest else None
+
+
+def _weights(parameters, shapes, projected):
+    """The parts in PyTorch's order: W, R, b, c and P, layer by layer."""
+    parts = parameters.split([math.prod(shape) for shape in shapes])
+    parts = [part.view(shape) for part, shape in zip(parts, shapes)]
+    each = 3 if projected else 2
+    biases = parts[len(parts) // (each + 2) * each :]
+    weights = []
+    for layer in range(len(biases) // 2):
+        matrices = parts[layer * each : (layer + 1) * each]
+        weights += matrices[:2] + biases[2 * layer : 2 * layer + 2] + matrices[2:]
+    return weights
+
+
+def _shapes(
+    data, state_size, num_layers, bidirectional, mode, projection_size, use_sequence_length
+):
+    """The shapes of the inputs that these attributes leave."""
+    if len(data) != 3:
+        raise ShapeError(f"RNN: data is {data}\n  expected 3 axes: steps, sequences, features")
+    parts = layout(data[2], state_size, num_layers, bidirectional, mode, projection_size)
+    layers = num_layers * (1 + bidirectional)
+    shapes = {
+        "parameters": (sum(map(math.prod, parts)),),
+        "state": (layers, data[1], projection_size or state_size),
+    }
+    if mode == "lstm":
+        shapes["state_cell"] = (layers, data[1], state_size)
+    return shapes | ({"sequence_length": data[1:2]} if use_sequence_length else {})
+
+
+def _begin(data, state):
+    """A state at the beginning; one for no sequences is what a graph has that was not told n."""
+    if state is None or state.dim() != 3 or state.shape[1]:
+        return state
+    return data.new_zeros(state.shape[0], data.shape[1], state.shape[2])
+
+
+def _expect(data, given, expected, sizes):
+    """Check that the inputs are those that the attributes leave, in the right shapes."""
+    for name, tensor in given.items():
+        shape = None if tensor is None else tuple(tensor.shape)
+        if shape != expected.get(name):
+            size, layers, bidirectional, mode, _ = sizes
+            columns = columns_of(tensor.numel(), *sizes) if name == "parameters" else None
+            hint = f", as of {columns} features," if columns else ""
+            raise ShapeError(
+                f"RNN: {name} is {shape}{hint} for data {tuple(data.shape)}\n"
+                f"  expected {name} {expected.get(name)} with mode={mode!r}, state_size={size}, "
+                f"num_layers={layers}, bidirectional={bidirectional}"
+            )
+
+
+def _check(mode, num_layers, p, state_size, projection_size, clips):
+    if num_layers < 1 or not 0 <= p <= 1:
+        raise ArgumentError(
+            f"RNN: num_layers is {num_layers}, p is {p}\n  expected 1 or more, and a probability"
+        )
+    if clips != (None, None):
+        raise UnsupportedError(
+            f"RNN: lstm_state_clip_min and lstm_state_clip_max are {clips}\n"
+            "  expected None: PyTorch's kernels do not clip, nor does MXNet on a CPU"
+        )
+    if projection_size is not None and (mode != "lstm" or not 0 < projection_size < state_size):
+        raise UnsupportedError(
+            f"RNN: projection_size is {projection_size} with mode={mode!r}, "
+            f"state_size={state_size}\n"
+            "  expected None, or with mode='lstm' a size below state_size"
+        )
+
+
+@RNN.takes
+def _(mode, use_sequence_length):
+    names = ("data", "parameters", "state") + ("state_cell",) * (mode == "lstm")
+    return names + ("sequence_length",) * use_sequence_length
+
+
+@RNN.gives
+def _(mode, state_outputs):
+    names = ("output", "state_output", "statecell_output")
+    return names[: (3 if mode == "lstm" else 2) if state_outputs else 1]
+
+
+RNN.infer(_shapes)
+RNN.traceable = False  # the kernel is one call; compiled, it would be a copy of the code per step
+
+
+@op
+def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
+    """The arrays one after the other along an axis: the `parameters` of RNN from their parts."""
+    return torch.cat(data, dim)
+
+
+@_rnn_param_concat.back
+def _(inputs, output):
+    """What is not known are matrices of the first layer, which have one size."""
+    known = [shape for shape in inputs if shape is not None and 0 not in shape]
+    rest = output[0] - sum(shape[0] for shape in known)
+    if any(len(shape) != 1 for shape in (*known, output)) or rest < 0:
+        return inputs
+    each = (rest // (len(inputs) - len(known)),)
+    return [each if shape is None or 0 in shape else shape for shape in inputs]

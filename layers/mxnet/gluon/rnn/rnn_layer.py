@@ -1,0 +1,360 @@
+"""Recurrent layers over whole sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import ndarray
+from ...base import ArgumentError
+from ...ndarray import NDArray
+from ...symbol import Symbol
+from ..block import HybridBlock
+from ..parameter import ParameterError
+
+__all__ = ["GRU", "LSTM", "RNN"]
+
+_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+class _RNNLayer(HybridBlock):
+    """What RNN, LSTM and GRU have in common: their parameters, and one call of the operator RNN.
+
+    The parameters of layer i are li_i2h_weight, li_h2h_weight, li_i2h_bias and li_h2h_bias, ri_...
+    where it runs backward. Files have them under the names of the cells that do the same.
+    """
+
+    def __init__(
+        self,
+        mode: str,
+        hidden_size: int,
+        num_layers: int,
+        layout: str,
+        dropout: float,
+        bidirectional: bool,
+        input_size: int,
+        initializers: dict[str, Any],
+        dtype,
+        projection_size: int | None = None,
+        clips: tuple = (None, None, False),
+        use_sequence_length: bool = False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        name = type(self).__name__
+        if layout not in ("TNC", "NTC"):
+            raise ParameterError(f"{name}: layout is {layout!r}\n  expected 'TNC' or 'NTC'")
+        if mode not in _GATES:
+            raise ParameterError(f"{name}: activation is {mode[4:]!r}\n  expected 'relu' or 'tanh'")
+        self._layout, self._dtype = layout, dtype
+        self._dir = 2 if bidirectional else 1
+        self._kwargs = {
+            "state_size": hidden_size,
+            "projection_size": projection_size,
+            "num_layers": num_layers,
+            "bidirectional": bidirectional,
+            "p": dropout,
+            "state_outputs": True,
+            "mode": mode,
+            "lstm_state_clip_min": clips[0],
+            "lstm_state_clip_max": clips[1],
+            "lstm_state_clip_nan": clips[2],
+            "use_sequence_length": use_sequence_length,
+        }
+        self._state_size = hidden_size if projection_size is None else projection_size
+        rows = _GATES[mode] * hidden_size
+        shapes = {
+            "h2h_weight": (rows, self._state_size),
+            "i2h_bias": (rows,),
+            "h2h_bias": (rows,),
+        }
+        if projection_size is not None:
+            shapes["h2r_weight"] = (projection_size, hidden_size)
+        for layer in range(num_layers):
+            columns = self._dir * self._state_size if layer else input_size
+            for side in "lr"[: self._dir]:
+                for part, shape in ({"i2h_weight": (rows, columns)} | shapes).items():
+                    parameter = self.params.get(
+                        f"{side}{layer}_{part}",
+                        shape=shape,
+                        init=initializers.get(part),
+                        dtype=dtype,
+                        allow_deferred_init=True,
+                    )
+                    setattr(self, f"{side}{layer}_{part}", parameter)
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict:
+        prefix += "." if prefix else ""
+        found = {}
+        for key, parameter in self._reg_params.items():
+            layer, _, part = key.partition("_")
+            side = f"{layer[0]}_cell." if self._dir == 2 else ""
+            found[f"{prefix}_unfused.{layer[1:]}.{side}{part}"] = parameter
+        return found
+
+    def state_info(self, batch_size: int = 0) -> list[dict]:
+        """Shape, layout and dtype of each state."""
+        layers = self._kwargs["num_layers"] * self._dir
+        sizes = [self._state_size]
+        if self._kwargs["mode"] == "lstm":
+            sizes.append(self._kwargs["state_size"])
+        return [
+            {"shape": (layers, batch_size, n), "__layout__": "LNC", "dtype": self._dtype}
+            for n in sizes
+        ]
+
+    def begin_state(self, batch_size: int = 0, func=ndarray.zeros, **kwargs) -> list:
+        """States to begin with.
+
+        Parameters
+        ----------
+        batch_size : int
+        func : callable
+            Makes each of them, from ``name``, ``shape``, ``__layout__`` and ``dtype``.
+        **kwargs
+            More for `func`, such as ``ctx``.
+
+        Returns
+        -------
+        list of NDArray, or of Symbol
+            (num_layers, batch_size, hidden_size), twice the layers when bidirectional.
+        """
+        return [
+            func(name=f"{self.prefix}h0_{i}", **(info | kwargs))
+            for i, info in enumerate(self.state_info(batch_size))
+        ]
+
+    def cast(self, dtype) -> None:
+        """Convert all parameters, and the states of `begin_state`, to another dtype."""
+        super().cast(dtype)
+        self._dtype = dtype
+
+    def infer_shape(self, inputs, *args) -> None:
+        """Set the shapes that the size of the inputs tells."""
+        for side in "lr"[: self._dir]:
+            weight = self._reg_params[f"{side}0_i2h_weight"]
+            weight.shape = (weight.shape[0], inputs.shape[2])
+
+    def __call__(self, inputs, states=None, sequence_length=None):
+        """The outputs; with `states` also these after the last step."""
+        if (sequence_length is not None) is not self._kwargs["use_sequence_length"]:
+            given = "is missing" if sequence_length is None else "is given"
+            raise ArgumentError(
+                f"{type(self).__name__}: sequence_length {given}\n  expected it when the layer is "
+                "made with use_sequence_length=True, and only then"
+            )
+        if isinstance(states, (NDArray, Symbol)):
+            states = [states]
+        args = [inputs, states, sequence_length]
+        while args[-1] is None:
+            args.pop()
+        return super().__call__(*args)
+
+    def hybrid_forward(self, F, inputs, states=None, sequence_length=None, **parameters):
+        """The outputs; with `states` also these after the last step."""
+        if states is not None and len(states) != len(self.state_info()):
+            raise ArgumentError(
+                f"{type(self).__name__}: {len(states)} states\n"
+                f"  expected {len(self.state_info())}, as begin_state() gives"
+            )
+        x = inputs if self._layout == "TNC" else F.swapaxes(inputs, dim1=0, dim2=1)
+        # What has no batch yet, the operator takes as zeros for all sequences.
+        begin = self.begin_state(0, func=F.zeros) if states is None else states
+        weights = [p.reshape(-1) for n, p in parameters.items() if n.endswith("weight")]
+        biases = [p for n, p in parameters.items() if n.endswith("bias")]
+        given = dict(zip(("state", "state_cell"), begin))
+        if sequence_length is not None:
+            given["sequence_length"] = sequence_length
+        packed = F._internal._rnn_param_concat(*weights, *biases, dim=0)
+        y, *end = F.RNN(x, packed, **given, **self._kwargs)
+        y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
+        return y if states is None else (y, end)
+
+    def __repr__(self) -> str:
+        kept = self._kwargs
+        columns = self.l0_i2h_weight.shape[1] or None
+        parts = [f"{columns} -> {kept['state_size']}", self._layout]
+        parts += [f"num_layers={kept['num_layers']}"] if kept["num_layers"] != 1 else []
+        parts += [f"dropout={kept['p']}"] if kept["p"] else []
+        parts += ["bidirectional"] if kept["bidirectional"] else []
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class RNN(_RNNLayer):
+    """Elman's recurrent layers, h' = f(W x + b + R h + c), one above the other.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of h.
+    num_layers : int
+    activation : {'relu', 'tanh'}
+    layout : {'TNC', 'NTC'}
+        The axes of inputs and outputs: steps, sequences, features. States are LNC always.
+    dropout : float
+        The rate of dropout between layers, in training.
+    bidirectional : bool
+        Beside each layer one that runs from the last step to the first.
+    i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
+        Of W and of R.
+    i2h_bias_initializer, h2h_bias_initializer : str or Initializer
+        Of b and of c.
+    input_size : int
+        The size of x; 0: the first call tells.
+    dtype : str or numpy type
+    use_sequence_length : bool
+        Calls come with `sequence_length`, the number of steps of each sequence; outputs are 0 after
+        them, and states are those after the last one.
+
+    Inputs: x (t, n, k), or (n, t, k); states (num_layers, n, hidden_size), optional;
+    sequence_length (n,).
+    Outputs: (t, n, hidden_size), or (n, t, hidden_size), with twice the features when
+    bidirectional; with states also a list of these after the last step.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        activation: str = "relu",
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        i2h_weight_initializer=None,
+        h2h_weight_initializer=None,
+        i2h_bias_initializer="zeros",
+        h2h_bias_initializer="zeros",
+        input_size: int = 0,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(
+            f"rnn_{activation}",
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            {
+                "i2h_weight": i2h_weight_initializer,
+                "h2h_weight": h2h_weight_initializer,
+                "i2h_bias": i2h_bias_initializer,
+                "h2h_bias": h2h_bias_initializer,
+            },
+            dtype,
+            **kwargs,
+        )
+
+
+class LSTM(_RNNLayer):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997), one layer above the other.
+
+    s' = σ(f) s + σ(i) tanh(g), h' = σ(o) tanh(s'), where i, f, g, o = W x + b + R h + c.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of h and s.
+    num_layers, layout, dropout, bidirectional, input_size, dtype
+        As for `RNN`; so are `use_sequence_length` and the initializers.
+    projection_size : int, optional
+        h is P σ(o) tanh(s'), of this size (Sak et al., arXiv:1402.1128).
+    h2r_weight_initializer : str or Initializer, optional
+        Of P.
+    state_clip_min, state_clip_max, state_clip_nan
+        Not supported.
+
+    Inputs: x as for `RNN`; a list of two states, h and s, optional; sequence_length (n,).
+    Outputs: as for `RNN`.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer=None,
+        h2h_weight_initializer=None,
+        i2h_bias_initializer="zeros",
+        h2h_bias_initializer="zeros",
+        projection_size: int | None = None,
+        h2r_weight_initializer=None,
+        state_clip_min: float | None = None,
+        state_clip_max: float | None = None,
+        state_clip_nan: bool = False,
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(
+            "lstm",
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            {
+                "i2h_weight": i2h_weight_initializer,
+                "h2h_weight": h2h_weight_initializer,
+                "i2h_bias": i2h_bias_initializer,
+                "h2h_bias": h2h_bias_initializer,
+                "h2r_weight": h2r_weight_initializer,
+            },
+            dtype,
+            projection_size,
+            (state_clip_min, state_clip_max, state_clip_nan),
+            **kwargs,
+        )
+
+
+class GRU(_RNNLayer):
+    """Gated recurrent units (Cho et al., arXiv:1406.1078), one layer above the other.
+
+    h' = (1 - σ(z)) tanh(W x + b + σ(r) (R h + c)) + σ(z) h, where r, z = W x + b + R h + c, with
+    rows of their own in W, b, R and c.
+
+    Parameters
+    ----------
+    hidden_size : int
+        The size of h.
+    num_layers, layout, dropout, bidirectional, input_size, dtype
+        As for `RNN`; so are `use_sequence_length` and the initializers.
+
+    Inputs: as for `RNN`. Outputs: as for `RNN`.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_layers: int = 1,
+        layout: str = "TNC",
+        dropout: float = 0,
+        bidirectional: bool = False,
+        input_size: int = 0,
+        i2h_weight_initializer=None,
+        h2h_weight_initializer=None,
+        i2h_bias_initializer="zeros",
+        h2h_bias_initializer="zeros",
+        dtype="float32",
+        **kwargs,
+    ):
+        super().__init__(
+            "gru",
+            hidden_size,
+            num_layers,
+            layout,
+            dropout,
+            bidirectional,
+            input_size,
+            {
+                "i2h_weight": i2h_weight_initializer,
+                "h2h_weight": h2h_weight_initializer,
+                "i2h_bias": i2h_bias_initializer,
+                "h2h_bias": h2h_bias_initializer,
+            },
+            dtype,
+            **kwargs,
+        )

@@ -14,10 +14,12 @@
 #   PYTHON=python3.12   the Python of the environments, 3.10 to 3.13 (python3)
 #   PIP_ARGS=...        more options for pip install, such as an index with CPU builds of PyTorch
 #   ENGINE=mxnet        make train on MXNet (torch)
-#   ARGS=...            options of the program: make train ARGS="--epochs 5"
+#   PROGRAM=train.module  make train with Symbol and Module (train)
+#   ARGS=...            options of the program: make train ARGS="--hybridize replay"
 
 PYTHON ?= python3
 ENGINE ?= torch
+PROGRAM ?= train
 SHELL := bash
 
 help:
@@ -48,7 +50,7 @@ pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,exchange,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)
@@ -73,7 +75,7 @@ ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
 MXNET_TEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
 
 train: $(ENV)
-	$(dir $(ENV))bin/python -m train --engine $(ENGINE) $(ARGS)
+	$(dir $(ENV))bin/python -m $(PROGRAM) --engine $(ENGINE) $(ARGS)
 
 test:
 	@rm -f build/test-*.txt

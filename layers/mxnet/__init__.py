@@ -21,6 +21,7 @@ from . import (
     module,
     monitor,
     name,
+    onnx,
     operator,
     optimizer,
     random,
@@ -41,6 +42,7 @@ from ._install import install
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
+from .gluon._torch import from_torch
 
 __version__ = "1.9.1"  # the version of MXNet whose API this is; programs compare it
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "cpu_pinned",
     "current_context",
     "executor",
+    "from_torch",
     "gluon",
     "gpu",
     "gpu_memory_info",
@@ -76,6 +79,7 @@ __all__ = [
     "nd",
     "ndarray",
     "num_gpus",
+    "onnx",
     "operator",
     "optimizer",
     "random",

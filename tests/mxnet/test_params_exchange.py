@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
+import exchange  # noqa: E402 - torch first
 import numpy as np  # noqa: E402 - torch first
 
+import layers.mxnet as mx  # noqa: E402 - torch first
 from layers.mxnet._params import read, write  # noqa: E402 - torch first
 
 pytestmark = pytest.mark.engine("torch")
@@ -77,6 +79,13 @@ with mx.util.np_shape(True):
 np.savez("values.npz", **kept)
 """
 
+MXNET_EXCHANGES = """
+sys.path.append(sys.argv[1])
+import exchange
+read = {f"read {n}": y for n, y in exchange.read(mx, "ours").items()}
+np.savez("values.npz", **read, **exchange.written(mx, "theirs"))
+"""
+
 
 @pytest.fixture(scope="module")
 def mxnet_python():
@@ -90,7 +99,10 @@ def mxnet_python():
 def run_mxnet(python, script, folder, *arguments):
     # Isolated: PYTHONPATH may put a `mxnet` in front that is this package.
     command = [python, "-I", "-W", "ignore", "-c", COMMON + script, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "MXNET_CPU_WORKER_NTHREADS": "2"}  # custom operators hang with 1
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=300, env=environment
+    )
     assert done.returncode == 0, done.stderr
     return dict(np.load(folder / "values.npz"))
 
@@ -200,3 +212,29 @@ def test_both_read_old_files_alike(to_mxnet, file):
     folder, values = to_mxnet
     (tensor,), _ = read(folder / f"{file}.params")
     assert equal(tensor, values[f"{file} 0"]) and tensor.tolist() == [[1], [2], [3]]
+
+
+# Networks, in every kind of file
+
+
+@pytest.fixture(scope="module")
+def exchanged(mxnet_python, tmp_path_factory):
+    """The outputs of networks on the side that wrote them, and on the other side."""
+    folder = tmp_path_factory.mktemp("exchanged")
+    ours = exchange.written(mx, folder / "ours")
+    theirs = run_mxnet(mxnet_python, MXNET_EXCHANGES, folder, str(Path(exchange.__file__).parent))
+    read = {n.removeprefix("read "): y for n, y in theirs.items() if n.startswith("read ")}
+    return {
+        "ours in MXNet": (ours, read),
+        "MXNet's in ours": (theirs, exchange.read(mx, folder / "theirs")),
+    }
+
+
+@pytest.mark.parametrize("way", ["ours in MXNet", "MXNet's in ours"])
+@pytest.mark.parametrize("kind", exchange.KINDS)
+@pytest.mark.parametrize("name", exchange.NAMES)
+def test_networks_give_the_same_on_the_other_side(exchanged, way, kind, name):
+    written, read = exchanged[way]
+    expected = written[name]
+    assert np.abs(expected).max() > 0.01 and np.ptp(expected) > 0.01  # not trivial
+    np.testing.assert_allclose(read[f"{name} {kind}"], expected, rtol=1e-5, atol=1e-5)

@@ -13,7 +13,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..symbol._compiled import backends
+from ..symbol._backend import backends
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._nest import BlockError, _flatten, first_context
@@ -160,7 +160,7 @@ class Block:
 
         Parameters
         ----------
-        filename : path
+        filename : path; where it ends in ``.safetensors``, that is the format
         deduplicate : bool
             Write a parameter that is shared once, not once for each of its names.
 
@@ -248,6 +248,16 @@ class Block:
             child.cast(dtype)
         for parameter in self.params.values():
             parameter.cast(dtype)
+
+    def to_torch(self):
+        """This Block as a `torch.nn.Module` in whose memory its parameters are: no copy is made.
+
+        It is a `BlockModule`, whose docstring has the rest. Raises ParameterError when a parameter
+        has no array yet, ContextError when one is on several contexts.
+        """
+        from ._torch import BlockModule
+
+        return BlockModule(self)
 
     # Calling it
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from .. import _params
+from .. import _params, _safetensors
 from ..base import ArgumentError
 from ..context import cpu
 from ._create import array, empty, zeros
@@ -19,6 +19,7 @@ def save(fname: str | PathLike, data) -> None:
     Parameters
     ----------
     fname : path
+        With ``.safetensors`` at its end, that is the format; all arrays need names then.
     data : NDArray, list of NDArray, or dict of str to NDArray
     """
     if isinstance(data, NDArray):
@@ -31,18 +32,22 @@ def save(fname: str | PathLike, data) -> None:
                 f"save {str(fname)!r}: item {names[i] if names else i!r} is {value!r}\n"
                 "  expected an NDArray"
             )
-    _params.write(fname, [a._tensor.detach() for a in arrays], names)
+    format = _safetensors if _safetensors.named(fname) else _params
+    format.write(fname, [a._tensor.detach() for a in arrays], names)
 
 
 def load(fname: str | PathLike):
     """Load what `save` or MXNet saved: a list of NDArrays, or a dict when they have names.
 
+    A file whose name ends in ``.safetensors`` is read as one.
+
     Raises
     ------
     ParamsFileError
-        The file is not in MXNet's format, or is cut off; the message says where.
+        The file is not in its format, or is cut off; the message says where.
     """
-    return _arrays(*_params.read(fname))
+    format = _safetensors if _safetensors.named(fname) else _params
+    return _arrays(*format.read(fname))
 
 
 def load_frombuffer(buf: bytes):

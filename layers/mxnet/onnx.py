@@ -1,0 +1,234 @@
+"""ONNX files of graphs, through PyTorch's exporter: ``mx.onnx.export_model``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from importlib.util import find_spec
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _dtype, ndarray, operator, symbol
+from ._custom import CUSTOM
+from .base import ArgumentError, MXNetError
+from .context import cpu
+from .gluon import SymbolBlock
+from .gluon._load import read, unmarked
+from .ndarray import NDArray
+from .symbol import Symbol
+from .symbol._infer import shapes
+from .symbol._node import Node, ordered
+
+__all__ = ["export_model"]
+
+LARGEST = 2**31 - 2**20  # bytes of parameters; more go into files beside an ONNX file
+
+
+def export_model(
+    sym,
+    params,
+    in_shapes: Sequence[tuple] | None = None,
+    in_types: Any = np.float32,
+    onnx_file_path: str | PathLike = "model.onnx",
+    verbose: bool = False,
+    dynamic: bool = False,
+    dynamic_input_shapes: Sequence[tuple] | None = None,
+    run_shape_inference: bool = False,
+    input_type: Any = None,
+    input_shape: Sequence[tuple] | None = None,
+) -> str:
+    """Write a graph and its parameters, for inference, as an ONNX file.
+
+    Operators of one's own are written as what their forward computes, in NumPy or in nd. It needs
+    the packages onnx and onnxscript.
+
+    Parameters
+    ----------
+    sym : Symbol or path
+        The graph, or its ``-symbol.json`` file.
+    params : dict of str to NDArray, list of two such dicts, or path
+        The parameters, with or without ``arg:`` and ``aux:``; those of the arguments and those of
+        the states; or their ``.params`` file.
+    in_shapes : list of tuple
+        The shape of each input: the variables that have no parameter, in the order of the graph.
+        Labels may be left out; their losses do not need them for inference.
+    in_types : dtype, or list of them
+    onnx_file_path : path
+    verbose : bool
+        Print what PyTorch's exporter has to tell.
+    dynamic : bool
+        Leave sizes open, as far as the graph does.
+    dynamic_input_shapes : list of tuple, optional
+        Which ones: text or None for a size that is open. By default all.
+    run_shape_inference : bool
+        The file has all shapes in any case.
+    input_type, input_shape : optional
+        Old names of `in_types` and `in_shapes`.
+
+    Returns
+    -------
+    str
+        The path of the file.
+
+    Raises
+    ------
+    MXNetError
+        A parameter is missing, an operator cannot be traced, or the two packages are missing.
+    """
+    if missing := [name for name in ("onnx", "onnxscript") if find_spec(name) is None]:
+        raise MXNetError(
+            f"export_model: {' and '.join(missing)} is not installed\n"
+            f"  expected pip install {' '.join(missing)}"
+        )
+    graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
+    in_shapes = [tuple(shape) for shape in in_shapes or input_shape or ()]
+    names, values = _inputs(graph, _values(params), in_shapes)
+    dtypes = in_types if input_type is None else input_type
+    dtypes = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes] * len(names)
+    block = _block(graph, names, values)
+    module = block.to_torch().eval()
+    args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
+    open_sizes = _open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
+    own = [n for n in ordered(graph._entries) if n.op is CUSTOM]
+    if dynamic:
+        _expect_open(own)
+    with torch.no_grad():
+        try:
+            program = torch.export.export(module, args, dynamic_shapes=open_sizes, strict=bool(own))
+        except Exception as error:  # of the tracer, of any kind
+            raise _explained(error, graph, own, dict(zip(names, in_shapes))) from error
+        if own:
+            _compare(program, module, args)
+        _write(
+            program,
+            onnx_file_path,
+            input_names=names,
+            output_names=graph.list_outputs(),
+            dynamic_shapes=open_sizes,
+            external_data=_bytes(values) > LARGEST,
+            verbose=verbose,
+        )
+    return onnx_file_path
+
+
+def _values(params) -> dict[str, NDArray]:
+    """Parameters and states by the names of their variables."""
+    if isinstance(params, (str, PathLike)):
+        return read(params)
+    parts = params if isinstance(params, (list, tuple)) else [params]
+    return unmarked({name: value for part in parts for name, value in part.items()})
+
+
+def _bytes(values: dict[str, NDArray]) -> int:
+    return sum(value.size * np.dtype(value.dtype).itemsize for value in values.values())
+
+
+def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
+    """The names of the inputs; and the parameters, with zeros for labels that are left out."""
+    names = [n for n in graph.list_inputs() if n not in values]
+    labels = [n for n in names if n.endswith("label")]
+    if len(in_shapes) == len(names) - len(labels):
+        names = [n for n in names if n not in labels]
+    elif len(in_shapes) != len(names):
+        raise ArgumentError(
+            f"export_model: {len(in_shapes)} in_shapes, but {len(names)} variables have no "
+            f"parameter\n  expected one for each of {', '.join(names)}"
+        )
+    else:
+        return names, values
+    found = shapes(graph._entries, dict(zip(names, in_shapes)))
+    told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
+    if unknown := [n for n in labels if n not in told]:
+        raise ArgumentError(
+            f"export_model: the shape of {unknown[0]} is not known\n  expected it in in_shapes"
+        )
+    return names, values | {n: ndarray.zeros(told[n]) for n in labels}
+
+
+def _block(graph: Symbol, names: list[str], values: dict[str, NDArray]) -> SymbolBlock:
+    internals = graph.get_internals()
+    block = SymbolBlock(graph, [internals[name] for name in names])
+    for name, parameter in block._reg_params.items():
+        parameter.shape = values[name].shape
+        parameter.cast(values[name].dtype)
+        parameter._load_init(values[name], cpu())
+    return block
+
+
+def _example(shape: tuple, dtype: torch.dtype) -> torch.Tensor:
+    """Random values, but zeros for integers, which are indices of anything."""
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def _open_sizes(in_shapes: list[tuple], told) -> tuple:
+    """What `torch.export` is told of the sizes of the inputs."""
+    named: dict[str, Any] = {}
+
+    def size(value) -> Any:
+        if isinstance(value, str):
+            return named.setdefault(value, torch.export.Dim(value))
+        return torch.export.Dim.AUTO if value is None else torch.export.Dim.STATIC
+
+    told = told or [(None,) * len(shape) for shape in in_shapes]
+    return (tuple([{i: size(n) for i, n in enumerate(shape)} for shape in told]),)
+
+
+def _expect_open(own: list[Node]) -> None:
+    for node in own:
+        op_type = node.attributes["op_type"]
+        if not hasattr(operator.find(op_type), "_layers_operator"):
+            raise MXNetError(
+                f"export_model: dynamic=True, but operator {op_type!r} is a CustomOp, made for the "
+                "shapes of its inputs\n  expected dynamic=False, or an operator of layers.ops\n"
+                f"  in {node.name!r} of the graph"
+            )
+
+
+def _compare(program, module, args: tuple) -> None:
+    """Whether what was traced gives what the graph gives."""
+    found, expected = program.module()(*args), module(*args)
+    if not isinstance(found, (list, tuple)):
+        found, expected = [found], [expected]
+    for y, right in zip(found, expected):
+        if not torch.allclose(y, right, rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise MXNetError("export_model: traced, the graph gives other values")
+
+
+def _write(program, path, **options) -> None:
+    with warnings.catch_warnings():  # PyTorch's about itself
+        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+        try:
+            torch.onnx.export(program, f=path, **options)
+        except torch.onnx.OnnxExporterError as error:
+            first = error
+            while first.__cause__ is not None:
+                first = first.__cause__
+            raise MXNetError(
+                f"export_model: the graph has no form in ONNX: {_first_line(first)}"
+            ) from error
+
+
+def _explained(error: Exception, graph: Symbol, own: list[Node], given: dict) -> Exception:
+    """The error with the operator that cannot be traced, found by tracing each of them alone."""
+    found = shapes(graph._entries, given)
+    for node in own:
+        variables = [symbol.var(f"input{i}") for i in range(len(node.inputs))]
+        alone = Node(node.op, node.name, [v._entries[0] for v in variables], node.attributes)
+        block = SymbolBlock(Symbol([(alone, 0)]), variables)
+        args = tuple([torch.rand(found[entry]) for entry in node.inputs])
+        try:
+            torch.export.export(block.to_torch().eval(), args, strict=True)
+        except Exception as reason:  # as above
+            op_type = node.attributes["op_type"]
+            return MXNetError(
+                f"export_model: operator {op_type!r} cannot be traced: {_first_line(reason)}\n"
+                f"  in {node.name!r} of the graph"
+            )
+    return MXNetError(f"export_model: the graph cannot be traced: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

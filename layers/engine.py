@@ -19,6 +19,7 @@ __all__ = [
     "EngineError",
     "adapter",
     "autograd",
+    "compiles",
     "describe",
     "expect",
     "gluon",
@@ -90,6 +91,11 @@ def step() -> type:
     """The class of a whole training step on this engine; see `layers.compiled_step`."""
     module = {"torch": "layers.mxnet.gluon._step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
+
+
+def compiles() -> bool:
+    """Whether this engine can compile hybridized blocks, not only replay them."""
+    return name() == "torch"
 
 
 def describe() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["Diverged", "Refused"]
+__all__ = ["Diverged", "Interrupted", "Refused"]
 
 
 class Refused(Exception):
@@ -11,3 +11,7 @@ class Refused(Exception):
 
 class Diverged(Exception):
     """The loss is no longer finite. The message is one line that says since when."""
+
+
+class Interrupted(Exception):
+    """Ctrl-C ended the training early. The message is one line that says what was written."""

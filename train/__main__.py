@@ -4,35 +4,43 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 
-from . import Diverged, Refused
+from . import Diverged, Interrupted, Refused
 from .options import parse
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 LIBRARIES = ("matplotlib", "tqdm")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program with these options; returns the exit status, which ``--help`` explains."""
+    """Train with Gluon; returns the exit status, which ``--help`` explains."""
+    return program("train", ".blocks", argv)
+
+
+def program(name: str, learner: str, argv: list[str] | None) -> int:
+    """Run the program of this name with the `Learner` of this module."""
     try:
-        options = parse(argv)
+        options = parse(argv, name)
         start(options.engine)
         from .run import run  # not before the engine has started
 
-        run(options)
+        run(options, import_module(learner, __package__).Learner)
     except Refused as error:
-        return fail(2, error)
+        return fail(name, 2, error)
     except Diverged as error:
-        return fail(3, error)
+        return fail(name, 3, error)
+    except Interrupted as error:
+        return fail(name, 130, error)
     except KeyboardInterrupt:
-        return fail(130, "interrupted; no file was written")
+        return fail(name, 130, "interrupted; no file was written")
     return 0
 
 
-def fail(status: int, reason: object) -> int:
-    print(f"train: {reason}", file=sys.stderr)
+def fail(name: str, status: int, reason: object) -> int:
+    print(f"{name}: {reason}", file=sys.stderr)
     return status
 
 
@@ -47,7 +55,7 @@ def start(asked: str | None) -> None:
     try:
         running = engine.mx and engine.name()
     except engine.EngineError as error:
-        raise Refused(" ".join(str(error).split())) from error
+        raise Refused("; ".join(line.strip() for line in str(error).splitlines())) from error
     if asked and asked != running:
         raise Refused(f"--engine {asked}: this process runs on {running} already")
 

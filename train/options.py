@@ -22,15 +22,20 @@ OPTIMIZERS: dict[str, dict[str, float]] = {
 
 DESCRIPTION = """\
 Train a multi-layer perceptron to tell classes apart, by default handwritten digits:
-layers x Wᵀ + b with sigmoids between them, and the cross entropy of softmax as the loss."""
+layers x Wᵀ + b with sigmoids between them, and the cross entropy of softmax as the loss;
+"""
+HOW = {
+    "train": "with Gluon, from this library's own layers. `python -m train.module` uses Module.",
+    "train.module": "with Symbol and Module, ending in an operator of its own written in NumPy.",
+}
 
-EXAMPLES = """\
+MORE = """\
 examples:
-  python -m train                                     the digits of scikit-learn, in seconds
-  python -m train --data mnist:~/mnist --hidden 512   60,000 digits, from the published files
-  python -m train --data flowers.npz --out build/flowers
-  python -m train --optimizer sgd --lr 0.1 --epochs 50 --seed 7
-  python -m train --ctx gpu:0,gpu:1                   half of each batch on each GPU
+  python -m {program}                              the digits of scikit-learn, in seconds
+  python -m {program} --data mnist:~/mnist         60,000 digits, from the published files
+  python -m {program} --data flowers.npz --out build/flowers
+  python -m {program} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
+  python -m {program} --ctx gpu:0,gpu:1            half of each batch on each GPU
 
 data:
   digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
@@ -41,14 +46,38 @@ data:
 
 The held-out samples are the same for every seed, and no training step sees them.
 
-files in --out:
-  history.csv    loss and accuracy of every epoch; on one machine the same seed gives the same file
-  curves.png     the same as a picture
-  model.params   the parameters after the last epoch, for net.load_parameters
-  config.json    how to do it again: options, engine, versions, scaling of the data, result
+{hybridize}files in --out:
+  history.csv         loss and accuracy of every epoch; on one machine, and with one --hybridize,
+                      the same seed gives the same file
+  curves.png          the same as a picture
+{files}
+  config.json         how to do it again: options, engine, versions, scaling of the data, result
+
+Ctrl-C ends the training after the step: what was learned until then is measured and written. Twice,
+it leaves at once and writes nothing.
 
 exit status:
   0  trained   2  cannot be done as asked   3  the loss is no longer finite   130  interrupted"""
+MODES = {
+    "train": """\
+hybridize:
+  none      every operator by itself, as the program comes to it
+  replay    the net as one graph, made by the first call and replayed
+  compile   that graph compiled, the net's own operators included (--engine torch)
+  step      forward, backward and update compiled into one (--engine torch, one context)
+
+""",
+    "train.module": "",
+}
+FILES = {
+    "train": """\
+  model.params        the parameters after the last epoch, for net.load_parameters
+  model-symbol.json   the exported net, with
+  model-0000.params   its parameters, for SymbolBlock.imports""",
+    "train.module": """\
+  model-symbol.json   the Module's checkpoint after the last epoch: the graph, and
+  model-0000.params   the parameters, for Module.load""",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -58,25 +87,25 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message.removeprefix("argument "))
 
 
-def parse(argv: list[str] | None = None) -> argparse.Namespace:
-    """The options as a namespace.
+def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Namespace:
+    """The options of a program, ``train`` or ``train.module``, as a namespace.
 
     Raises
     ------
     Refused
         One is unknown, or is not what it may be.
     """
-    options = parser().parse_args(argv)
+    options = parser(program).parse_args(argv)
     if options.lr is None:
         options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
     return options
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(program: str) -> argparse.ArgumentParser:
     made = Parser(
-        prog="python -m train",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        prog=f"python -m {program}",
+        description=DESCRIPTION + HOW[program],
+        epilog=MORE.format(program=program, files=FILES[program], hybridize=MODES[program]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
@@ -90,8 +119,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="N,N",
         help="units of the hidden layers (256,128)",
     )
+    add_how(made.add_argument_group("how").add_argument, program)
+    add_where(made.add_argument_group("where").add_argument, program)
+    return made
 
-    add = made.add_argument_group("how").add_argument
+
+def add_how(add: Callable, program: str) -> None:
     add("--epochs", type=whole(1), default=30, metavar="N", help="passes over the data (30)")
     add("--batch-size", type=whole(1), default=64, metavar="N", help="samples in a step (64)")
     lr = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
@@ -105,7 +138,17 @@ def parser() -> argparse.ArgumentParser:
     add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr})")
     add("--seed", type=whole(0), default=0, metavar="N", help="of initialization and order (0)")
 
-    add = made.add_argument_group("where").add_argument
+    if program != "train.module":  # of which the net is always a graph
+        add(
+            "--hybridize",
+            choices=["none", "replay", "compile", "step"],
+            default="none",
+            metavar="MODE",
+            help="none, replay, compile or step: see below (none)",
+        )
+
+
+def add_where(add: Callable, program: str) -> None:
     add(
         "--ctx",
         type=contexts,
@@ -117,12 +160,11 @@ def parser() -> argparse.ArgumentParser:
     add(
         "--out",
         type=folder,
-        default="build/train",
+        default=f"build/{program}",
         metavar="FOLDER",
-        help="folder of the results (build/train)",
+        help=f"folder of the results (build/{program})",
     )
     add("-h", "--help", action="help", help="show this and leave")
-    return made
 
 
 def whole(least: int) -> Callable[[str], int]:

@@ -18,9 +18,9 @@ PERIOD = 0.1  # seconds; to read the loss is to wait for the device
 class Progress:
     """A bar with loss, accuracy and samples a second, where there is a terminal to show it.
 
-    Inside its `with` statement Ctrl-C takes effect at the end of a step. During one it may come
-    while MXNet is calling an operator's Python code, and would be lost there. A second one does
-    not wait.
+    Inside its `with` statement Ctrl-C ends the training at the end of a step. During one it may
+    come while MXNet is calling an operator's Python code, and would be lost there. A second one
+    does not wait.
     """
 
     def __init__(self, samples: int, epochs: int):
@@ -37,18 +37,17 @@ class Progress:
             bar_format="{desc} |{bar}| {rate_fmt}{postfix}",
         )
 
-    def step(self, epoch: int, meter: Meter) -> None:
-        """After a step: show how far it is, unless that was done a moment ago."""
-        if self.interrupted:
-            raise KeyboardInterrupt
+    def step(self, epoch: int, meter: Meter) -> bool:
+        """After a step: show how far it is, unless just done. Whether to end the training here."""
         if time.monotonic() >= self.due:
             loss, accuracy = meter.read()
             self.show(epoch, meter.samples, loss, accuracy)
+        return self.interrupted
 
     def epoch(self, done: Epoch) -> None:
         """After an epoch: show what it came to."""
         self.held_out = f", held out {done.held_out_accuracy:.1%}"
-        self.show(done.epoch, self.samples, done.loss, done.accuracy)
+        self.show(done.epoch, done.samples, done.loss, done.accuracy)
 
     def show(self, epoch: int, samples: int, loss: float, accuracy: float) -> None:
         self.bar.set_description_str(f"epoch {epoch}/{self.epochs}", refresh=False)

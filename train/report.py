@@ -6,23 +6,26 @@ import csv
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from . import Refused
-from .loop import Epoch
+from .loop import Epoch, Learner
 
-__all__ = ["FILES", "check", "curves", "history", "table", "write"]
+__all__ = ["check", "curves", "files", "history", "table", "write"]
 
-FILES = ("history.csv", "curves.png", "model.params", "config.json")
 COLUMNS = [field.name for field in fields(Epoch) if field.name != "seconds"]
 
 
-def check(out: Path) -> None:
-    """Refuse a folder in which `write` will not be able to write. Nothing is left there.
+def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
+    """The names of the files of a run."""
+    return ("history.csv", "curves.png", *learner.files, "config.json")
+
+
+def check(out: Path, names: tuple[str, ...]) -> None:
+    """Refuse a folder in which `write` cannot write files of these names. Nothing is left there.
 
     Raises
     ------
@@ -32,7 +35,7 @@ def check(out: Path) -> None:
     try:
         there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
         tempfile.TemporaryDirectory(dir=there).cleanup()
-        if folder := next((out / name for name in FILES if (out / name).is_dir()), None):
+        if folder := next((out / name for name in names if (out / name).is_dir()), None):
             raise IsADirectoryError(21, f"{folder.name} is a folder")
     except OSError as error:
         raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
@@ -43,13 +46,26 @@ def table(epochs: list[Epoch], most: int = 12) -> str:
     best = max(epochs, key=lambda row: (row.held_out_accuracy, -row.held_out_loss))
     every = -(-len(epochs) // (most - 2))
     shown = [e for e in epochs if e.epoch % every == 0 or e in (best, epochs[-1])]
-    lines = ["epoch      loss  accuracy   held-out loss  held-out accuracy   seconds"]
-    lines += [
-        f"{e.epoch:5}{e.loss:10.4f}{e.accuracy:10.2%}{e.held_out_loss:16.4f}"
-        f"{e.held_out_accuracy:19.2%}{e.seconds:10.2f}" + ("  best" if e is best else "")
+    rows = [("epoch", "loss", "accuracy", "held-out loss", "held-out accuracy", "seconds")]
+    rows += [
+        (
+            str(e.epoch),
+            number(e.loss),
+            f"{e.accuracy:.2%}",
+            number(e.held_out_loss),
+            f"{e.held_out_accuracy:.2%}",
+            f"{e.seconds:.2f}",
+        )
         for e in shown
     ]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+    lines[1 + shown.index(best)] += "  best"
     return "\n".join(lines)
+
+
+def number(value: float) -> str:
+    return f"{value:.4f}" if value < 1e5 else f"{value:.3e}"
 
 
 def history(epochs: list[Epoch], path: Path) -> None:
@@ -83,7 +99,9 @@ def curves(epochs: list[Epoch], path: Path, title: str) -> None:
     figure.savefig(path)
 
 
-def write(out: Path, epochs: list[Epoch], net, config: dict[str, Any], title: str) -> None:
+def write(
+    out: Path, epochs: list[Epoch], learner: Learner, config: dict[str, Any], title: str
+) -> None:
     """Write all files of a run, or none: they are finished elsewhere before they appear.
 
     Raises
@@ -91,20 +109,17 @@ def write(out: Path, epochs: list[Epoch], net, config: dict[str, Any], title: st
     Refused
         The folder or the disk does not take them.
     """
-    makers: dict[str, Callable[[Path], object]] = {
-        "history.csv": lambda path: history(epochs, path),
-        "curves.png": lambda path: curves(epochs, path, title),
-        "model.params": lambda path: net.save_parameters(str(path)),
-        "config.json": lambda path: path.write_text(json.dumps(config, indent=2) + "\n"),
-    }
     made = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".") as unfinished:
-            for name, make in makers.items():
-                make(Path(unfinished, name))
-            for name in makers:
-                os.replace(Path(unfinished, name), out / name)
+        with tempfile.TemporaryDirectory(dir=out, prefix=".") as name:
+            unfinished = Path(name)
+            history(epochs, unfinished / "history.csv")
+            curves(epochs, unfinished / "curves.png", title)
+            learner.save(unfinished)
+            (unfinished / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+            for file in files(learner):
+                os.replace(unfinished / file, out / file)
     except BaseException as error:
         for folder in made:
             with suppress(OSError):  # not made, or no longer only ours

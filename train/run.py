@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import time
 from argparse import Namespace
 from importlib.metadata import PackageNotFoundError, version
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from layers import engine
-from layers.engine import gluon, mx
+from layers.engine import mx
 
-from . import Diverged, Refused, report
+from . import Diverged, Interrupted, Refused, report
 from .data import Data, load, steps
-from .loop import Epoch, fit
-from .mlp import mlp
+from .loop import Epoch, Learner, fit
 from .options import OPTIMIZERS
 from .progress import Progress
 
@@ -27,8 +26,8 @@ __all__ = ["run"]
 LIBRARIES = ("layers", "torch", "mxnet", "numpy", "scikit-learn", "matplotlib", "tqdm")
 
 
-def run(options: Namespace) -> list[Epoch]:
-    """Train a network as the options say, show what came of it, and write the files.
+def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
+    """Train a network of this form as the options say, show what came of it, write the files.
 
     Raises
     ------
@@ -36,9 +35,11 @@ def run(options: Namespace) -> list[Epoch]:
         The options ask for what is not there; nothing was trained.
     Diverged
         The loss became infinite or nan; nothing is written.
+    Interrupted
+        By Ctrl-C; what was learned until then is measured and written.
     """
     ctx = contexts(options.ctx)
-    report.check(options.out)
+    report.check(options.out, report.files(form))
     data = load(options.data)
     if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
         raise Refused(
@@ -46,39 +47,40 @@ def run(options: Namespace) -> list[Epoch]:
         )
 
     mx.random.seed(options.seed)
-    net = mlp(data.x.shape[1], options.hidden, data.classes)
-    net.initialize(ctx=ctx)
-    settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
-    trainer = gluon.Trainer(net.collect_params(), options.optimizer, settings)
-    config = describe(options, data, net, settings)
+    learner = form.of(data, ctx, options)
+    config = describe(options, data, learner)
     print(headline(options, config), flush=True)
 
     start = time.perf_counter()
     try:
-        epochs = train(net, data, trainer, ctx, options)
+        epochs = train(learner, data, options)
     except Diverged as error:
         raise Diverged(f"{error}; try a --lr below {options.lr:g}") from error
     seconds = time.perf_counter() - start
-    rate = len(data.x) * len(epochs) / sum(epoch.seconds for epoch in epochs)
+    rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
 
     print(report.table(epochs))
     title = f"{options.data}: {epochs[-1].held_out_accuracy:.2%} of the held-out samples right"
-    print(f"{title}, after {seconds:.1f} s with {rate:,.0f} samples/s")
+    print(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training")
     config["result"] = vars(epochs[-1]) | {"seconds": seconds, "samples_per_second": rate}
-    report.write(options.out, epochs, net, config, title)
-    print(f"{options.out}: {', '.join(report.FILES)}")
+    report.write(options.out, epochs, learner, config, title)
+    print(f"{options.out}: {', '.join(report.files(learner))}")
+    last = epochs[-1]
+    if last.epoch < options.epochs or last.samples < len(data.x):
+        raise Interrupted(
+            f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
+            "samples; the files are of that moment"
+        )
     return epochs
 
 
-def train(net, data: Data, trainer, ctx: list, options: Namespace) -> list[Epoch]:
+def train(learner: Learner, data: Data, options: Namespace) -> list[Epoch]:
     epochs = []
     rng = np.random.default_rng(options.seed)
     with Progress(len(data.x), options.epochs) as progress:
         for epoch in fit(
-            net,
+            learner,
             data,
-            trainer,
-            ctx=ctx,
             epochs=options.epochs,
             batch_size=options.batch_size,
             rng=rng,
@@ -86,6 +88,8 @@ def train(net, data: Data, trainer, ctx: list, options: Namespace) -> list[Epoch
         ):
             epochs.append(epoch)
             progress.epoch(epoch)
+            if progress.interrupted:
+                break
     return epochs
 
 
@@ -101,7 +105,7 @@ def contexts(named: list[tuple[str, int]]) -> list:
     return [mx.Context(kind, number) for kind, number in named]
 
 
-def describe(options: Namespace, data: Data, net, settings: dict[str, float]) -> dict[str, Any]:
+def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]:
     """What it takes to do the run again, and to use its parameters."""
     ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
     return {
@@ -117,9 +121,13 @@ def describe(options: Namespace, data: Data, net, settings: dict[str, float]) ->
         },
         "network": {
             "units": [data.x.shape[1], *options.hidden, data.classes],
-            "parameters": sum(math.prod(p.shape) for p in net.collect_params().values()),
+            "parameters": learner.parameters,
         },
-        "optimizer": {"name": options.optimizer, **settings},
+        "optimizer": {
+            "name": options.optimizer,
+            **OPTIMIZERS[options.optimizer],
+            "learning_rate": options.lr,
+        },
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),

@@ -2,6 +2,10 @@
 
 ``python -m layers.mxnet -m module [args]`` runs a module. Processes that the program starts, by
 `multiprocessing` or as commands, find this package under that name too.
+
+NumPy has its old names again, such as np.int, np.float and np.product: in this process from the
+start, in those that the program starts from their ``import mxnet`` on. With ``--keep-numpy``
+before the script, or LAYERS_KEEP_NUMPY=1 in the environment, NumPy stays as it is.
 """
 
 from __future__ import annotations
@@ -21,9 +25,12 @@ def main(arguments: list[str]) -> None:
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__.replace("``", ""))
         return
+    if arguments and arguments[0] == "--keep-numpy":
+        os.environ["LAYERS_KEEP_NUMPY"] = "1"  # which spawned processes inherit
+        arguments = arguments[1:]
     if not arguments or arguments == ["-m"]:
         sys.exit("python -m layers.mxnet: expected a script, or -m and a module")
-    install()
+    install(numpy=not os.environ.get("LAYERS_KEEP_NUMPY"))
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([SHIM, inherited] if inherited else [SHIM])
     sys.path.insert(1, SHIM)  # spawned processes get this list

@@ -9,6 +9,8 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
+from . import _numpy_names
+
 
 class _Alias(MetaPathFinder, Loader):
     """Finds `mxnet` and `mxnet.x` as `layers.mxnet` and `layers.mxnet.x`: the very same modules."""
@@ -27,8 +29,15 @@ class _Alias(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
 
-def install() -> None:
+def install(numpy: bool = True) -> None:
     """Make ``import mxnet`` this package, from now on in this process.
+
+    Parameters
+    ----------
+    numpy : bool
+        Give NumPy back the names that it has removed and that programs of MXNet's time use:
+        ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on, for what they meant. Names
+        that the NumPy here has stay as they are.
 
     Raises
     ------
@@ -45,3 +54,5 @@ def install() -> None:
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())
     sys.modules["mxnet"] = sys.modules["layers.mxnet"]
+    if numpy:
+        _numpy_names.restore()

@@ -4,9 +4,13 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.engine("torch")
+removed = pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "1.24.0", reason="this NumPy has np.int itself"
+)
 
 
 def run(folder, *arguments):
@@ -199,3 +203,120 @@ def test_the_operators_of_a_tutorial(write, changed):
     folder = write("script.py", text)
     done = run(folder, *([] if changed else ["-m", "layers.mxnet"]), "script.py")
     assert " ".join(done.stdout.split()) == PRINTED, done.stderr
+
+
+SYMBOLIC = """
+import logging
+import os
+os.environ["MXNET_CPU_WORKER_NTHREADS"] = "2"
+import mxnet as mx
+import numpy as np
+
+
+class Probabilities(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        scores = in_data[0].asnumpy()
+        e = np.exp(scores - scores.max(axis=1).reshape((-1, 1)))
+        e /= e.sum(axis=1).reshape((-1, 1))
+        self.assign(out_data[0], req[0], mx.nd.array(e))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        label = in_data[1].asnumpy().ravel().astype(np.int)
+        dx = out_data[0].asnumpy()
+        dx[np.arange(label.shape[0]), label] -= 1.0
+        self.assign(in_grad[0], req[0], mx.nd.array(dx))
+
+
+@mx.operator.register("softmax")
+class ProbabilitiesProp(mx.operator.CustomOpProp):
+    def __init__(self):
+        super(ProbabilitiesProp, self).__init__(need_top_grad=False)
+
+    def list_arguments(self):
+        return ['data', 'label']
+
+    def list_outputs(self):
+        return ['output']
+
+    def infer_shape(self, in_shape):
+        data_shape = in_shape[0]
+        label_shape = (in_shape[0][0],)
+        output_shape = in_shape[0]
+        return [data_shape, label_shape], [output_shape], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Probabilities()
+
+
+net = mx.symbol.Variable('data')
+net = mx.symbol.FullyConnected(data=net, name='fc1', num_hidden=32)
+net = mx.symbol.Activation(data=net, name='relu1', act_type="relu")
+net = mx.symbol.FullyConnected(data=net, name='fc2', num_hidden=16)
+net = mx.symbol.Activation(data=net, name='relu2', act_type="relu")
+fc3 = mx.symbol.FullyConnected(data=net, name='fc3', num_hidden=4)
+mlp = mx.symbol.Custom(data=fc3, name='softmax', op_type='softmax')
+
+np.random.seed(0)
+mx.random.seed(0)
+labels = np.arange(400) % 4
+points = np.eye(4, 10)[labels] * 2 + np.random.normal(0, 0.5, (400, 10)).astype(np.float)
+train = mx.io.NDArrayIter(points[:300], labels[:300], 50, shuffle=True)
+held_out = mx.io.NDArrayIter(points[300:], labels[300:], 50)
+
+logging.basicConfig(level=logging.DEBUG)
+model = mx.mod.Module(mlp, context=mx.cpu(0), label_names=['softmax_label'])
+model.fit(train_data=train, eval_data=held_out, optimizer="sgd",
+          optimizer_params={'learning_rate': 0.1, 'momentum': 0.9, 'wd': 0.00001},
+          initializer=mx.init.Xavier(), num_epoch=10,
+          batch_end_callback=mx.callback.Speedometer(50, 2))
+print(mlp.list_arguments()[-1], model.score(held_out, 'acc')[0][1] > 0.95)
+"""
+
+
+def test_a_symbolic_program_of_its_time(write):
+    folder = write("script.py", SYMBOLIC)
+    done = run(folder, "-m", "layers.mxnet", "script.py")
+    assert done.stdout.strip() == "softmax_label True", done.stderr
+    assert "INFO:root:Epoch[9] Validation-accuracy=" in done.stderr
+
+
+@removed
+@pytest.mark.parametrize(
+    "how, expected",
+    [
+        (["-m", "layers.mxnet"], "True"),
+        (["-m", "layers.mxnet", "--keep-numpy"], "False"),
+        (["-c", "import layers.mxnet as mx; mx.install(); import script"], "True"),
+        (["-c", "import layers.mxnet as mx; mx.install(numpy=False); import script"], "False"),
+        (["-c", "import layers.mxnet, script"], "False"),
+    ],
+    ids=["program", "--keep-numpy", "install", "install(numpy=False)", "import"],
+)
+def test_who_gives_numpy_its_old_names(write, how, expected):
+    folder = write("script.py", "import numpy as np\nprint(hasattr(np, 'int'))\n")
+    done = run(folder, *how, *(["script.py"] if how[0] == "-m" else []))
+    assert done.stdout.strip() == expected, done.stderr
+
+
+@removed
+@pytest.mark.parametrize("keep", [False, True], ids=["given", "kept"])
+def test_processes_that_a_program_starts_have_its_numpy(write, keep):
+    folder = write(
+        "script.py",
+        """
+        import multiprocessing, subprocess, sys
+        import mxnet as mx
+        import numpy as np
+
+        def work(_):
+            return hasattr(np, "int")
+
+        if __name__ == "__main__":
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(work(0), *pool.map(work, [0]), flush=True)
+            code = "import mxnet, numpy; print(hasattr(numpy, 'int'))"
+            subprocess.run([sys.executable, "-c", code], check=True)
+        """,
+    )
+    done = run(folder, "-m", "layers.mxnet", *(["--keep-numpy"] if keep else []), "script.py")
+    assert done.stdout.split() == [str(not keep)] * 3, done.stderr

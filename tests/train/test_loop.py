@@ -1,16 +1,16 @@
-"""The loop: what it computes, that it repeats itself, over one context and several."""
+"""Learning with Gluon: what it computes, that it repeats itself, on one context and several."""
 
 import numpy as np
 import pytest
 
-from layers import SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
+from train.blocks import HYBRIDIZE, Learner, Measured
 from train.data import Data, batches
-from train.loop import Meter, evaluate, fit, train
+from train.loop import Meter, fit
 from train.mlp import SIGMOID, mlp
 
-TOLERANCE = {"float32": 2e-5}
+TOLERANCE = {"float32": 2e-5, "one value": 1e-4}
 
 
 def points(n=90, classes=3):
@@ -22,23 +22,24 @@ def points(n=90, classes=3):
     return Data(x, y.astype("float32"), *held_out, classes, (4,), 0.0, 1.0)
 
 
-def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,)):
+def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,), mode="none"):
     mx.random.seed(0)
     net = mlp(data.x.shape[1], list(hidden), data.classes)
     net.initialize(ctx=ctx)
-    return net, gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
+    trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
+    return Learner(net, trainer, ctx, mode)
 
 
-def learn(ctx, optimizer="sgd", seed=0, lr=0.1, **options):
+def learn(ctx, optimizer="sgd", seed=0, lr=0.1, mode="none", **options):
     data = points()
-    net, trainer = started(data, ctx, optimizer, lr)
+    learner = started(data, ctx, optimizer, lr, mode=mode)
     rng = np.random.default_rng(seed)
     options = {"epochs": 3, "batch_size": 16} | options
-    return net, list(fit(net, data, trainer, ctx=ctx, rng=rng, **options))
+    return learner.net, list(fit(learner, data, rng=rng, **options))
 
 
 def numbers(epochs):
-    return [list(vars(epoch).values())[:-1] for epoch in epochs]  # not the seconds
+    return [list((vars(epoch) | {"seconds": 0}).values()) for epoch in epochs]
 
 
 def weights(net, ctx=None):
@@ -59,8 +60,8 @@ def test_the_network():
 def test_one_step_is_gradient_descent():
     """w - lr · the gradient of the mean loss, found here by differences."""
     data = points(n=12)
-    net, trainer = started(data, [mx.cpu()], lr=0.5, hidden=())
-    weight, bias = weights(net)
+    learner = started(data, [mx.cpu()], lr=0.5, hidden=())
+    weight, bias = weights(learner.net)
 
     def mean_loss(w, b):
         scores = data.x.astype("float64") @ w.T + b
@@ -74,8 +75,8 @@ def test_one_step_is_gradient_descent():
         back[i] -= step
         gradient[i] = (mean_loss(there, bias) - mean_loss(back, bias)) / (2 * step)
     meter = Meter("")
-    assert len(list(train(net, SoftmaxLoss(), trainer, [(data.x, data.y)], [mx.cpu()], meter))) == 1
-    np.testing.assert_allclose(weights(net)[0], weight - 0.5 * gradient, atol=1e-5)
+    learner.learn(data.x, data.y, meter)
+    np.testing.assert_allclose(weights(learner.net)[0], weight - 0.5 * gradient, atol=1e-5)
     assert meter.read()[0] == pytest.approx(mean_loss(weight, bias), rel=1e-5)
 
 
@@ -111,18 +112,12 @@ def test_over_contexts_it_is_the_same(optimizer, count):
 
 def test_every_sample_once_in_an_epoch():
     data = points()
-    net, trainer = started(data, [mx.cpu(0), mx.cpu(1)])
+    learner = started(data, [mx.cpu(0), mx.cpu(1)])
     meter, seen = Meter(""), []
-
-    def parts():
-        for x, y in batches(data.x, data.y, 16, np.random.default_rng(0)):
-            seen.append(x)
-            yield x, y
-
-    for step, _ in enumerate(
-        train(net, SoftmaxLoss(), trainer, parts(), [mx.cpu(0), mx.cpu(1)], meter)
-    ):
-        assert len(meter.unread) == step + 1
+    for x, y in batches(data.x, data.y, 16, np.random.default_rng(0)):
+        seen.append(x)
+        learner.learn(x, y, meter)
+        assert len(meter.unread) == len(seen)
     meter.read()
     assert meter.samples == len(data.x) and meter.steps == len(seen) == 6
     assert sorted(np.concatenate(seen).tolist()) == sorted(data.x.tolist())
@@ -130,11 +125,12 @@ def test_every_sample_once_in_an_epoch():
 
 def test_held_out_samples_teach_nothing():
     data = points()
-    net, _ = started(data, [mx.cpu()])
+    learner, meter = started(data, [mx.cpu()]), Meter("held out")
+    net = learner.net
     before = weights(net)
-    loss, accuracy = evaluate(
-        net, SoftmaxLoss(), batches(data.x, data.y, 7), [mx.cpu()], Meter("held out")
-    )
+    for x, y in batches(data.x, data.y, 7):
+        learner.judge(x, y, meter)
+    loss, accuracy = meter.read()
     scores = net(nd.array(data.x)).asnumpy().astype("float64")
     picked = scores[np.arange(len(scores)), data.y.astype(int)]
     assert loss == pytest.approx((np.log(np.exp(scores).sum(1)) - picked).mean(), rel=1e-5)
@@ -147,29 +143,55 @@ def test_held_out_samples_teach_nothing():
 def test_fewer_held_out_samples_than_contexts():
     data = points()
     ctx = [mx.cpu(0), mx.cpu(1)]
-    net, _ = started(data, ctx)
-    parts = [(data.x[:1], data.y[:1])]
-    assert evaluate(net, SoftmaxLoss(), parts, ctx, Meter(""))[1] in (0, 1)
+    learner, meter = started(data, ctx), Meter("")
+    learner.judge(data.x[:1], data.y[:1], meter)
+    assert meter.read()[1] in (0, 1)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_a_loss_that_is_not_finite(value):
     meter = Meter("epoch 4")
-    scores, labels = [nd.zeros((2, 3))], [nd.zeros((2,))]
     for loss in (1.0, 2.0, value, 3.0):
-        meter.add(scores, [nd.array([loss, 1.0])], labels)
+        meter.add([nd.array([[loss, 1.0], [1.0, 0.0]])])
     with pytest.raises(Diverged, match=f"^epoch 4, step 3: the loss is {value}$"):
         meter.read()
 
 
-def test_watch_may_stop_it():
+def test_watch_may_end_it():
     steps = []
 
     def watch(epoch, meter):
         steps.append(epoch)
-        if len(steps) == 8:
-            raise KeyboardInterrupt
+        return len(steps) == 8
 
-    with pytest.raises(KeyboardInterrupt):
-        learn([mx.cpu()], watch=watch)
+    _, epochs = learn([mx.cpu()], watch=watch)
     assert steps == [1] * 6 + [2] * 2
+    assert [epoch.samples for epoch in epochs] == [90, 30]
+    assert numbers(epochs)[0] == numbers(learn([mx.cpu()])[1])[0]
+
+
+def test_loss_and_hits():
+    """What is measured beside the loss has no part in its gradient."""
+    scores, label = nd.array([[1.0, 3.0], [5.0, 2.0]]), nd.array([1, 1])
+    scores.attach_grad()
+    with autograd.record():
+        measured = Measured()(scores, label)
+    measured.backward()
+    rtol = TOLERANCE["one value"]
+    losses = np.log1p(np.exp([-2.0, 3.0]))
+    np.testing.assert_allclose(measured.asnumpy(), np.stack([losses, [1, 0]], 1), rtol)
+    dx = 1 - np.exp(-losses)
+    np.testing.assert_allclose(scores.grad.asnumpy(), np.stack([dx, -dx], 1), rtol)
+
+
+def modes():
+    marks = {"compile": pytest.mark.engine("torch"), "step": pytest.mark.engine("torch")}
+    return [pytest.param(mode, marks=marks.get(mode, ())) for mode in HYBRIDIZE if mode != "none"]
+
+
+@pytest.mark.parametrize("mode", modes())
+def test_however_it_is_hybridized_it_is_the_same(mode):
+    _, epochs = learn([mx.cpu()])
+    _, others = learn([mx.cpu()], mode=mode)
+    tolerance = TOLERANCE["float32"]
+    np.testing.assert_allclose(numbers(others), numbers(epochs), rtol=tolerance, atol=tolerance)

@@ -15,6 +15,14 @@ def test_nothing_given():
     assert options.lr == OPTIMIZERS[options.optimizer]["learning_rate"]
     assert options.engine is None
     assert options.out == Path("build/train")
+    assert options.hybridize == "none"
+
+
+def test_the_symbolic_program_has_the_same_options():
+    options = vars(parse([], "train.module")) | {"out": Path("build/train"), "hybridize": "none"}
+    assert options == vars(parse([]))
+    with pytest.raises(Refused, match="--hybridize"):
+        parse(["--hybridize", "replay"], "train.module")
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -27,7 +35,7 @@ def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (
         "--data mnist:/data --ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
-        "--optimizer sgd --lr 1e-3 --seed 4 --out ~/out --engine mxnet"
+        "--optimizer sgd --lr 1e-3 --seed 4 --hybridize replay --out ~/out --engine mxnet"
     )
     assert vars(parse(line.split())) == {
         "data": "mnist:/data",
@@ -38,6 +46,7 @@ def test_everything_given(monkeypatch):
         "optimizer": "sgd",
         "lr": 1e-3,
         "seed": 4,
+        "hybridize": "replay",
         "out": Path("/home/someone/out"),
         "engine": "mxnet",
     }
@@ -69,6 +78,7 @@ def test_everything_given(monkeypatch):
         ("--seed", "-1", "a whole number from 0"),
         ("--seed", str(2**31), "a whole number from 0"),
         ("--optimizer", "magic", "adam or sgd"),
+        ("--hybridize", "all", "replay"),
         ("--engine", "tensorflow", "torch"),
     ],
 )
@@ -86,12 +96,14 @@ def test_unknown_arguments(argv):
         parse(argv)
 
 
-def test_help_names_every_option_and_status(capsys):
+@pytest.mark.parametrize("program", ["train", "train.module"])
+def test_help_names_every_option_and_status(capsys, program):
     with pytest.raises(SystemExit) as left:
-        parse(["--help"])
+        parse(["--help"], program)
     assert left.value.code == 0
     text = capsys.readouterr().out
-    for option in vars(parse([])):
+    assert f"python -m {program} --" in text
+    for option in vars(parse([], program)):
         assert f"--{option.replace('_', '-')}" in text
     assert "examples:" in text and "exit status:" in text
     assert max(map(len, text.splitlines())) <= 100

@@ -1,4 +1,4 @@
-"""``python -m train`` as a whole."""
+"""``python -m train`` and ``python -m train.module`` as a whole."""
 
 import csv
 import json
@@ -9,14 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from layers.engine import mx, nd
-from train import report
+from layers.engine import gluon, mx, nd
+from train import module, report
 from train.__main__ import main
+from train.blocks import Learner
 from train.data import load
 from train.loop import Meter
 from train.mlp import mlp
@@ -24,13 +26,15 @@ from train.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
+FILES = report.files(Learner)
+MODULE_FILES = [name for name in FILES if name != "model.params"]  # the rest is named as Gluon's
 
 
 @pytest.fixture
 def run(tmp_path, capsys):
     """Call the program, with results in tmp_path/out; its status and what it said."""
 
-    def run(*argv):
+    def run(*argv, main=main):
         status = main([*argv, "--out", str(tmp_path / "out")])
         said = capsys.readouterr()
         return status, said.out, said.err
@@ -58,7 +62,7 @@ def test_it_reads_digits(digits):
     assert rows[-1]["held_out_accuracy"] >= 0.97
     config = json.loads((digits / "config.json").read_text())
     assert config["result"]["held_out_accuracy"] == rows[-1]["held_out_accuracy"]
-    assert sorted(path.name for path in digits.iterdir()) == sorted(report.FILES)
+    assert sorted(path.name for path in digits.iterdir()) == sorted(FILES)
 
 
 def test_config_says_how_to_do_it_again(digits, engine):
@@ -72,6 +76,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "optimizer": "adam",
         "lr": 0.005,
         "seed": 0,
+        "hybridize": "none",
         "ctx": "cpu:0",
         "engine": engine,
         "out": "",
@@ -90,10 +95,84 @@ def test_the_parameters_are_those_of_the_result(digits):
     units = config["network"]["units"]
     net = mlp(units[0], units[1:-1], units[-1])
     net.load_parameters(str(digits / "model.params"))
-    raw = data.held_out_x * data.std + data.mean
-    x = (raw - config["data"]["mean"]) / config["data"]["std"]
-    right = net(nd.array(x)).asnumpy().argmax(1) == data.held_out_y
+    right = net(held_out(config, data)).asnumpy().argmax(1) == data.held_out_y
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
+
+
+def held_out(config, data):
+    raw = data.held_out_x * data.std + data.mean
+    return nd.array((raw - config["data"]["mean"]) / config["data"]["std"])
+
+
+def test_the_exported_net_is_that_of_the_result(digits):
+    config, data = json.loads((digits / "config.json").read_text()), load("digits")
+    files = [str(digits / name) for name in ("model-symbol.json", "model-0000.params")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MXNet's, of the type of data
+        net = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
+    right = net(held_out(config, data)).asnumpy().argmax(1) == data.held_out_y
+    assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
+
+
+@pytest.mark.parametrize("ctx", ["cpu", "cpu:0,cpu:1"])
+def test_with_module(run, tmp_path, ctx):
+    """The same options, the same numbers, and a checkpoint of what they say."""
+    assert run("--epochs", "3", "--ctx", ctx)[0] == 0
+    rows = history(tmp_path / "out")
+    status, said, errors = run("--epochs", "3", "--ctx", ctx, main=module.main)
+    assert (status, errors) == (0, "") and "64 - 256 - 128 - 10: 50,826 parameters" in said
+    for row, gluons in zip(history(tmp_path / "out"), rows):
+        assert row == pytest.approx(gluons, rel=1e-3)
+    config, data = json.loads((tmp_path / "out/config.json").read_text()), load("digits")
+    trained = mx.mod.Module.load(str(tmp_path / "out/model"), 0)
+    x = held_out(config, data)
+    trained.bind([("data", x.shape)], [("softmax_label", x.shape[:1])], for_training=False)
+    trained.forward(mx.io.DataBatch([x]), is_train=False)
+    right = trained.get_outputs()[0].asnumpy().argmax(1) == data.held_out_y
+    assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
+
+
+def test_module_from_the_command_line(engine, tmp_path):
+    argv = ["-m", "train.module", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
+    done = subprocess_run(*argv)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(MODULE_FILES)
+    done = subprocess_run("-m", "train.module", "--lr", "no")
+    assert done.stderr == "train.module: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+
+
+def test_module_with_too_few_held_out_samples(run, tmp_path):
+    np.savez(tmp_path / "data.npz", x=np.eye(6), y=np.arange(6) % 2)
+    argv = ["--data", str(tmp_path / "data.npz"), "--ctx", "cpu:0,cpu:1"]
+    status, _, errors = run(*SHORT, *argv, main=module.main)
+    assert status == 2
+    assert errors == "train.module: --ctx: not a held-out sample for each of 2 contexts\n"
+
+
+def test_replayed(run, tmp_path):
+    assert run(*SHORT)[0] == 0
+    eager = history(tmp_path / "out")
+    assert run(*SHORT, "--hybridize", "replay")[0] == 0
+    for row, other in zip(history(tmp_path / "out"), eager):
+        assert row == pytest.approx(other, rel=1e-4)
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert config["options"]["hybridize"] == "replay"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
+@pytest.mark.engine("mxnet")
+@pytest.mark.parametrize("mode", ["compile", "step"])
+def test_mxnet_compiles_nothing(run, tmp_path, mode):
+    status, said, errors = run("--hybridize", mode)
+    assert (status, said) == (2, "") and not list(tmp_path.iterdir())
+    assert errors == f"train: --hybridize {mode}: needs --engine torch; here is none or replay\n"
+
+
+@pytest.mark.engine("torch")
+def test_a_step_is_compiled_for_one_context(run, tmp_path):
+    status, said, errors = run("--hybridize", "step", "--ctx", "cpu:0,cpu:1")
+    assert (status, said) == (2, "") and not list(tmp_path.iterdir())
+    assert errors == "train: --hybridize step: compiles for one context; --ctx has 2\n"
 
 
 def test_what_it_says(run, tmp_path):
@@ -178,21 +257,39 @@ def test_a_loss_that_is_not_finite(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_ctrl_c_leaves_nothing(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
+def test_ctrl_c_leaves_what_was_learned(run, tmp_path, monkeypatch, main):
     step, steps = Progress.step, []
 
     def interrupted(self, epoch, meter):
         steps.append(epoch)
         if len(steps) == 30:
             signal.raise_signal(signal.SIGINT)
-        step(self, epoch, meter)
+        return step(self, epoch, meter)
 
     monkeypatch.setattr(Progress, "step", interrupted)
     before = signal.getsignal(signal.SIGINT)
+    status, said, errors = run("--epochs", "5", "--hidden", "8", main=main)
+    assert status == 130 and len(steps) == 30
+    assert re.fullmatch(
+        r"train\S*: interrupted in epoch 2, after 4\d\d of its 1,438 samples; "
+        r"the files are of that moment\n",
+        errors,
+    )
+    rows = history(tmp_path / "out")
+    assert [row["epoch"] for row in rows] == [1, 2] and 400 < rows[1]["samples"] < 500
+    result = json.loads((tmp_path / "out/config.json").read_text())["result"]
+    assert result["samples"] == rows[1]["samples"]
+    files = FILES if "train:" in errors else MODULE_FILES
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(files)
+    assert "samples/s" in said and signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("train.run.load", lambda _: signal.raise_signal(signal.SIGINT))
     status, _, errors = run(*SHORT)
     assert (status, errors) == (130, "train: interrupted; no file was written\n")
-    assert len(steps) == 30 and not list(tmp_path.iterdir())
-    assert signal.getsignal(signal.SIGINT) is before
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_second_ctrl_c_does_not_wait():
@@ -225,7 +322,7 @@ def test_the_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     with Progress(20, 2) as progress:
         meter = Meter("epoch 1")
-        meter.add([nd.array([[0, 1]] * 10)], [nd.array([0.5] * 10)], [nd.ones((10,))])
+        meter.add([nd.array([[0.5, 1]] * 10)])
         progress.step(1, meter)
     said = "".join(terminal)
     assert "epoch 1/2" in said and "samples/s" in said
@@ -258,7 +355,7 @@ def test_from_the_command_line(engine, tmp_path):
     done = subprocess_run(*argv)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"{engine} on cpu:0" in done.stdout
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(report.FILES)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     done = subprocess_run("-m", "train", "--lr", "no")
     assert done.returncode == 2
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
@@ -281,13 +378,16 @@ def test_ctrl_c_ends_the_process(engine, tmp_path):
             _, errors = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert (process.returncode, errors) == (130, "train: interrupted; no file was written\n")
-    assert not list(tmp_path.iterdir())
+    assert process.returncode == 130 and errors.startswith("train: interrupted in epoch ")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
 
 
 @pytest.mark.parametrize(
     "missing, expected",
-    [("mxnet", "train: the engine 'mxnet' needs mxnet"), ("tqdm", "train: tqdm is not installed")],
+    [
+        ("mxnet", "train: the engine 'mxnet' needs mxnet, which is not installed; expected pip "),
+        ("tqdm", "train: tqdm is not installed"),
+    ],
 )
 def test_a_library_that_is_not_installed(missing, expected, tmp_path):
     code = (

@@ -14,15 +14,19 @@ from train.loop import Epoch
 
 def epochs(count):
     rows = range(1, count + 1)
-    return [Epoch(i, 2 / i, 1 - 0.5 / i, 2.5 / i, 0.9 if i == 7 else 0.5, 0.25) for i in rows]
+    return [Epoch(i, 2 / i, 1 - 0.5 / i, 2.5 / i, 0.9 if i == 7 else 0.5, 0.25, 9) for i in rows]
 
 
 class Net:
-    """Parameters that are a text."""
+    """What was learned, as a text."""
 
-    def save_parameters(self, name):
-        with open(name, "w") as file:
-            file.write("parameters")
+    files = ("model.params",)
+
+    def save(self, folder):
+        (folder / "model.params").write_text("parameters")
+
+
+FILES = report.files(Net())
 
 
 @pytest.mark.parametrize("count, lines", [(1, 1), (7, 7), (10, 10), (30, 11), (1000, 11)])
@@ -38,12 +42,24 @@ def test_table(count, lines):
     )
 
 
+@pytest.mark.parametrize("loss", [0.0, 99999.0, 1e5, 12345678901.0, 3.4e38])
+def test_columns_stay_apart(loss):
+    rows = [Epoch(i, loss, 1.0, loss / i, 0.5, 12345.0, 9) for i in (1, 2**31 - 1)]
+    head, *lines = report.table(rows).splitlines()
+    assert {len(line.removesuffix("  best")) for line in lines} == {len(head)} and len(head) <= 80
+    for line, row in zip(lines, rows):
+        epoch, learned, _, held_out, *_ = line.split()
+        assert int(epoch) == row.epoch and line.split()[5] == "12345.00"
+        assert float(learned) == pytest.approx(row.loss, rel=1e-3)
+        assert float(held_out) == pytest.approx(row.held_out_loss, rel=1e-3, abs=1e-4)
+
+
 def test_history_says_what_is_in_it(tmp_path):
     path = tmp_path / "history.csv"
     report.history(epochs(3), path)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    columns = ["epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy"]
+    columns = ["epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy", "samples"]
     assert [list(row) for row in rows] == [columns] * 3
     assert [[float(row[c]) for c in columns] for row in rows] == [
         [getattr(epoch, c) for c in columns] for epoch in epochs(3)
@@ -63,10 +79,10 @@ def test_curves(tmp_path, count):
 
 def test_write(tmp_path):
     out = tmp_path / "a/b"
-    report.check(out)
+    report.check(out, FILES)
     assert not out.parent.exists()
     report.write(out, epochs(3), Net(), {"seed": 4}, "a title")
-    assert sorted(path.name for path in out.iterdir()) == sorted(report.FILES)
+    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
     assert json.loads((out / "config.json").read_text()) == {"seed": 4}
     umask = os.umask(0)
     os.umask(umask)
@@ -100,10 +116,10 @@ def test_where_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("file", "file/below", "x" * 300):
         with pytest.raises(Refused, match="^--out .*: cannot write there: "):
-            report.check(tmp_path / name)
+            report.check(tmp_path / name, FILES)
     (tmp_path / "curves.png").mkdir()
     with pytest.raises(Refused, match="curves.png is a folder"):
-        report.check(tmp_path)
+        report.check(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "file"]
 
 
@@ -112,4 +128,4 @@ def test_a_folder_that_may_not_be_written(tmp_path):
     tmp_path.chmod(0o500)
     for out in (tmp_path, tmp_path / "below"):
         with pytest.raises(Refused, match="Permission denied"):
-            report.check(out)
+            report.check(out, FILES)

@@ -1,5 +1,6 @@
 """Found first on `sys.path`, makes ``import mxnet`` the package `layers.mxnet`."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,4 +12,4 @@ except ModuleNotFoundError as error:
     sys.path.append(str(Path(__file__).parents[4]))  # a checkout that is not installed
     from layers.mxnet import install
 
-install()
+install(numpy=not os.environ.get("LAYERS_KEEP_NUMPY"))

@@ -1,0 +1,189 @@
+"""Names that NumPy has removed, and what they meant: for programs of MXNet's time.
+
+Not here: what was NumPy's own machinery, a help at the prompt, or finance (now numpy_financial).
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+# Gone since 1.24, and not what ``from numpy import *`` brought.
+PYTHON = {
+    "bool": bool,
+    "complex": complex,
+    "float": float,
+    "int": int,
+    "long": int,
+    "object": object,
+    "str": str,
+    "unicode": str,
+}
+
+# By the name that NumPy has for it today, where that is all.
+RENAMED = {
+    "AxisError": "exceptions.AxisError",
+    "ComplexWarning": "exceptions.ComplexWarning",
+    "DataSource": "lib.npyio.DataSource",
+    "Inf": "inf",
+    "Infinity": "inf",
+    "ModuleDeprecationWarning": "exceptions.ModuleDeprecationWarning",
+    "NAN": "nan",
+    "NaN": "nan",
+    "PINF": "inf",
+    "RankWarning": "exceptions.RankWarning",
+    "TooHardError": "exceptions.TooHardError",
+    "VisibleDeprecationWarning": "exceptions.VisibleDeprecationWarning",
+    "alltrue": "all",
+    "bool8": "bool_",
+    "byte_bounds": "lib.array_utils.byte_bounds",
+    "bytes0": "bytes_",
+    "cfloat": "complex128",
+    "chararray": "char.chararray",
+    "clongfloat": "clongdouble",
+    "compare_chararrays": "char.compare_chararrays",
+    "complex_": "complex128",
+    "cumproduct": "cumprod",
+    "float_": "float64",
+    "format_parser": "rec.format_parser",
+    "infty": "inf",
+    "int0": "intp",
+    "longcomplex": "clongdouble",
+    "longfloat": "longdouble",
+    "mat": "asmatrix",
+    "object0": "object_",
+    "product": "prod",
+    "rank": "ndim",
+    "round_": "round",
+    "row_stack": "vstack",
+    "singlecomplex": "complex64",
+    "sometrue": "any",
+    "str0": "str_",
+    "string_": "bytes_",
+    "trapz": "trapezoid",
+    "uint0": "uintp",
+    "unicode_": "str_",
+    "void0": "void",
+}
+
+
+def alen(a):
+    return len(np.atleast_1d(a))
+
+
+def asfarray(a, dtype=np.float64):
+    return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
+
+
+def asscalar(a):
+    return a.item()
+
+
+def disp(mesg, device=None, linefeed=True):
+    print(mesg, file=device, end="\n" if linefeed else "", flush=True)
+
+
+def in1d(ar1, ar2, assume_unique=False, invert=False):
+    return np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert)
+
+
+def issctype(rep):
+    return isinstance(rep, (type, np.dtype)) and obj2sctype(rep) not in (None, np.object_)
+
+
+def issubclass_(arg1, arg2):
+    return isinstance(arg1, type) and issubclass(arg1, arg2)
+
+
+def issubsctype(arg1, arg2):
+    return issubclass(obj2sctype(arg1), obj2sctype(arg2))
+
+
+def msort(a):
+    return np.sort(a, axis=0)
+
+
+def obj2sctype(rep, default=None):
+    if isinstance(rep, type) and issubclass(rep, np.generic):
+        return rep
+    try:
+        return np.dtype(getattr(rep, "dtype", rep)).type
+    except TypeError:
+        return default
+
+
+def recfromcsv(fname, **kwargs):
+    csv = {"case_sensitive": "lower", "names": True, "delimiter": ","}
+    return recfromtxt(fname, **csv | kwargs)
+
+
+def recfromtxt(fname, **kwargs):
+    return np.genfromtxt(fname, **{"dtype": None} | kwargs).view(np.recarray)
+
+
+def sctype2char(sctype):
+    return np.dtype(obj2sctype(sctype)).char
+
+
+class ByType(dict):
+    """A dictionary that finds float, 'f4' and np.dtype('float32') by the scalar type."""
+
+    def __getitem__(self, key):
+        return super().__getitem__(obj2sctype(key))
+
+
+KINDS = {
+    "int": [np.int8, np.int16, np.int32, np.int64],
+    "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+    "float": [np.float16, np.float32, np.float64, np.longdouble],
+    "complex": [np.complex64, np.complex128, np.clongdouble],
+    "others": [bool, object, bytes, str, np.void],
+}
+TYPES = [np.dtype(each).type for kind in KINDS.values() for each in kind]
+
+OTHERS = {
+    "NINF": -np.inf,
+    "NZERO": -0.0,
+    "PZERO": 0.0,
+    "alen": alen,
+    "asfarray": asfarray,
+    "asscalar": asscalar,
+    "cast": ByType((t, lambda x, t=t: np.asarray(x).astype(t)) for t in TYPES),
+    "disp": disp,
+    "in1d": in1d,
+    "issctype": issctype,
+    "issubclass_": issubclass_,
+    "issubsctype": issubsctype,
+    "math": math,
+    "msort": msort,
+    "nbytes": ByType((t, np.dtype(t).itemsize) for t in TYPES),
+    "obj2sctype": obj2sctype,
+    "recfromcsv": recfromcsv,
+    "recfromtxt": recfromtxt,
+    "safe_eval": ast.literal_eval,
+    "sctype2char": sctype2char,
+    "sctypes": KINDS,
+    "typeDict": ByType((t, t) for t in TYPES),
+    "warnings": warnings,
+}
+
+
+def missing() -> dict[str, Any]:
+    """What this NumPy no longer has of them, by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # to ask for a deprecated name is to be warned
+        gone = {n for n in (*PYTHON, *RENAMED, *OTHERS) if not hasattr(np, n)}
+    found = PYTHON | OTHERS | {n: attrgetter(RENAMED[n])(np) for n in gone & RENAMED.keys()}
+    return {name: found[name] for name in sorted(gone)}
+
+
+def restore() -> None:
+    """Give NumPy the names that it no longer has. Those that it has stay as they are."""
+    given = missing()
+    vars(np).update(given)
+    np.__all__ += [name for name in given if name not in PYTHON]

@@ -1,0 +1,117 @@
+"""Learning with Gluon: forward, backward, step."""
+
+from __future__ import annotations
+
+import math
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+
+import layers
+from layers import SoftmaxLoss, engine
+from layers.engine import autograd, gluon, nd
+
+from . import Refused
+from .data import Data
+from .loop import Meter
+from .mlp import mlp
+from .options import OPTIMIZERS
+
+__all__ = ["HYBRIDIZE", "Learner", "Measured"]
+
+# What `hybridize` is told. A whole step is compiled apart; what it does not do is replayed.
+REPLAY = {"static_alloc": True, "static_shape": True}
+HYBRIDIZE = {"none": None, "replay": REPLAY, "compile": {"backend": "inductor"}, "step": REPLAY}
+
+
+class Learner:
+    """A net, its loss and its trainer.
+
+    Parameters
+    ----------
+    net : HybridBlock
+        (n, features) to (n, classes), initialized on the contexts `ctx`.
+    trainer : gluon.Trainer
+        Of the net's parameters.
+    mode : str
+        A key of HYBRIDIZE.
+    """
+
+    files = ("model.params", "model-symbol.json", "model-0000.params")
+
+    def __init__(self, net, trainer, ctx: list, mode: str = "none"):
+        self.net, self.trainer, self.ctx, self.mode = net, trainer, ctx, mode
+        self.loss = Measured()
+        if flags := HYBRIDIZE[mode]:
+            net.hybridize(**flags)
+            self.loss.hybridize(**flags)
+        self.step = layers.compiled_step(net, self.loss, trainer) if mode == "step" else None
+
+    @classmethod
+    def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
+        """The learner that the options ask for."""
+        mode = options.hybridize
+        if mode in ("compile", "step") and not engine.compiles():
+            raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or replay")
+        if mode == "step" and len(ctx) > 1:
+            raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
+        net = mlp(data.x.shape[1], options.hidden, data.classes)
+        net.initialize(ctx=ctx)
+        settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
+        trainer = gluon.Trainer(net.collect_params(), options.optimizer, settings)
+        return cls(net, trainer, ctx, mode)
+
+    @property
+    def parameters(self) -> int:
+        return sum(math.prod(p.shape) for p in self.net.collect_params().values())
+
+    def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+        """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
+
+        This is the rule of plain gradient descent; the trainer's optimizer makes its own of it.
+        """
+        xs, ys = self.split(x), self.split(y)  # a part for each context
+        if self.step:
+            meter.add([self.step(*xs, *ys)])
+            return
+        with autograd.record():
+            losses = [self.loss(self.net(part), labels) for part, labels in zip(xs, ys)]
+        autograd.backward(losses)
+        self.trainer.step(len(x))
+        meter.add(losses)
+
+    def judge(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+        """Measure samples that the network does not learn from."""
+        pairs = zip(self.split(x), self.split(y))
+        meter.add([self.loss(self.net(part), labels) for part, labels in pairs])
+
+    def split(self, array: np.ndarray) -> list:
+        """The parts of a batch, one for each context, as far as there are samples for them."""
+        return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
+
+    def save(self, folder: Path) -> None:
+        """Write the parameters, and the exported net."""
+        self.net.save_parameters(str(folder / "model.params"))
+        if self.mode == "none":  # no call has left a graph to export
+            self.net.hybridize()
+            features = self.net[0].weight.shape[1]
+            self.net(nd.zeros((1, features), ctx=self.ctx[0]))
+        self.net.export(str(folder / "model"))
+
+
+class Measured(gluon.HybridBlock):
+    """The loss of each sample, and beside it 1 where the highest score is the label's: (n, 2).
+
+    Only the loss has a gradient. Counting in the graph of the loss, a whole step, compiled, counts
+    too.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.loss = SoftmaxLoss()
+
+    def hybrid_forward(self, F, scores, label):
+        right = F.BlockGrad(F.argmax(scores, axis=1) == label)
+        return F.stack(self.loss(scores, label), right, axis=1)

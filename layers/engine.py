@@ -114,15 +114,18 @@ def expect(who: str, values: tuple) -> None:
     EngineError
         One of `values` does; the message says what to do.
     """
-    package = _engine().__name__
     for value in values:
-        home = type(value).__module__
-        foreign = home.startswith(("mxnet.", "layers.mxnet.")) and not home.startswith(
-            package + "."
-        )
-        if foreign:
-            other = next(k for k, p in _PACKAGES.items() if home.startswith(p + "."))
+        if other := _foreign(type(value)):
+            home = type(value).__module__
             raise EngineError(
                 f"{who}: given an array of engine {other!r} ({home}); layers runs on {name()!r}\n"
                 f"  expected LAYERS_ENGINE={other}, or `import {_PACKAGES[other]}` before layers"
             )
+
+
+@cache
+def _foreign(kind: type) -> str | None:
+    """The engine that a type belongs to, when it is not the one that runs."""
+    homes = (k for k, p in _PACKAGES.items() if kind.__module__.startswith(f"{p}."))
+    home = next(homes, None)
+    return None if home == name() else home

@@ -30,20 +30,20 @@ class Adapter:
         self._signature = lru_cache(maxsize=256, typed=True)(partial(Signature, operator))
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
-        if any(isinstance(a, Symbol) for a in inputs):
+        try:
+            tensors = [None if a is None else a._tensor for a in inputs]
+        except (AttributeError, MXNetError):
+            tensors = None  # and leave the handler, whose error is not the cause of what follows
+        if tensors is None and any(isinstance(a, Symbol) for a in inputs):
             return self._node(inputs, attributes)
-        signature, tensors = self.prepare(inputs, attributes)
+        signature, tensors = self.prepare(inputs, attributes, tensors)
         results = call(signature, tensors)
         if len(results) == 1:
             return lent(results[0], signature.context)
         return [lent(t, signature.context) for t in results]
 
-    def prepare(self, inputs: list, attributes: dict[str, Any]) -> tuple[Signature, list]:
-        """What is called, and the tensors of the inputs."""
-        try:
-            tensors = [None if a is None else a._tensor for a in inputs]
-        except (AttributeError, MXNetError):
-            tensors = None  # and leave the handler, whose error is not the cause of what follows
+    def prepare(self, inputs: list, attributes: dict[str, Any], tensors: list | None = None):
+        """What is called, and the tensors of the inputs; `tensors`, if they are there already."""
         if tensors is None:
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
@@ -109,7 +109,7 @@ class Signature(Call):
             arrays[i]._held = VIEWED
         y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
-        if not torch.compiler.is_compiling():  # it was checked when it was tried before
+        if not self.traced:  # it was checked when it was tried before
             self._look(values, tensors)
         return tuple([owned(a) for a in values])
 
@@ -155,14 +155,13 @@ class Signature(Call):
 
     def _look(self, values: tuple, tensors) -> None:
         """Check the outputs, in full when the inputs are of new shapes and dtypes."""
-        key = tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
-        if key not in self.seen:
+        key = tuple([t if t is None else (t.shape, t.dtype) for t in tensors])
+        kinds = _kinds(values)
+        if self.seen.get(key) != kinds:
             self._check(values, tensors)
             if len(self.seen) > 1024:
                 self.seen.clear()
-            self.seen[key] = _kinds(values)
-        elif self.operator.shapes is not None and self.seen[key] != _kinds(values):
-            self._check(values, tensors)
+            self.seen[key] = kinds
 
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""

@@ -7,6 +7,7 @@ is, on the context of the inputs. An exception keeps its type and gets a note.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from typing import Any
 
 import torch
@@ -32,6 +33,8 @@ class Call:
     training : bool
     twice : bool
         Whether its gradients can be differentiated again.
+    traced : bool
+        Whether it is part of a compiled graph.
     codes : list of callable
         What its author wrote.
     states : list
@@ -42,6 +45,7 @@ class Call:
     context: Context
     training: bool
     twice = False
+    traced = False
     codes: list[Callable]
     states: list
 
@@ -62,7 +66,7 @@ class Call:
 
     def run(self, phase: str, tensors: Iterable, function: Callable, *args, **kwargs) -> Any:
         """Run the operator's own code; what fails in it is told with `tensors`."""
-        if torch.compiler.is_compiling():  # these are set around the whole graph
+        if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
         again = self.twice and phase == "backward" and torch.is_grad_enabled()
         with inside(self.context, self.training, again):
@@ -73,6 +77,12 @@ class Call:
                 note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
                 raise
 
+    def as_traced(self) -> Call:
+        """The same call, for a compiled graph."""
+        made = copy(self)
+        made.traced = True
+        return made
+
     def shown(self, tensors: Iterable) -> str:
         """The tensors, as messages show them."""
         return ", ".join(describe(t) for t in tensors if t is not None)
@@ -80,18 +90,17 @@ class Call:
 
 def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past when recording is on and there is one."""
-    if torch.compiler.is_compiling():
+    if it.traced:
         asked = torch.is_grad_enabled()
         return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
     if not state.recording:
         return it.forward(tuple(tensors))
-    if torch.is_grad_enabled():
-        return Differentiable.apply(it, *tensors)
+    before = torch.is_grad_enabled()
     _set_grad_enabled(True)
     try:
-        return Differentiable.apply(it, *tensors)
+        return _apply(it, *tensors)
     finally:
-        _set_grad_enabled(False)
+        _set_grad_enabled(before)
 
 
 class Differentiable(torch.autograd.Function):
@@ -108,9 +117,13 @@ class Differentiable(torch.autograd.Function):
     def backward(ctx, *dys):
         it = ctx.it
         gradients = it.backward(ctx.saved_tensors, dys, ctx.kinds, ctx.needs_input_grad[1:])
-        if not it.twice and torch.is_grad_enabled() and not torch.compiler.is_compiling():
+        if not it.twice and not it.traced and torch.is_grad_enabled():
             gradients = refuse_second(gradients, it.what)
         return None, *gradients
+
+
+# Without the part of `apply` that is for functorch's transforms: they do not come here.
+_apply = super(torch.autograd.Function, Differentiable).apply
 
 
 def borrow(tensor: Tensor, context: Context) -> NDArray:

@@ -16,10 +16,14 @@ OURS = ("layers.", "torch", "numpy", "builtins")
 LIBRARY = ("G['__import_layers_", "G['__import_torch", "G['__builtins_", "G['a")
 BOUND = "G['f"
 OPERATOR = ".args[0].operator."
+ARRAY = "___from_numpy("
 
 
 def kept(entries: list) -> list[bool]:
     """Which guards stay; a `guard_filter_fn` of `torch.compile`."""
+    for entry in entries:
+        if entry.name.startswith(ARRAY):  # a new tensor at every look: PyTorch would compare the
+            entry.orig_guard.obj_weakref = None  # one of its second look with that of its first
     stable = tuple(f"{e.name}{end}" for e in entries if _is_ours(e.value) for end in ".[")
     return [not e.is_global or not _is_settled(e.name, stable) for e in entries]
 

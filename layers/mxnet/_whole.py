@@ -27,11 +27,11 @@ TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, tor
 OURS = ("layers.", "numpy", "torch")
 
 
-def refusal(it: Call, again: Call, tensors: list) -> str:
-    """Why a call cannot be compiled, tried on these inputs, or nothing; `again` is it anew."""
+def refusal(it: Call, traced: Call, tensors: list) -> str:
+    """Why a call, or what is traced of it, cannot be compiled; tried on these inputs."""
     if it.states:
         return "it has states"
-    return _seen(it.codes) or _misfit(it, again, tensors)
+    return _seen(it.codes) or _misfit(it, traced, tensors)
 
 
 # What is seen in its code
@@ -94,13 +94,13 @@ def _draws(value: Any) -> bool:
 # What it does when it is traced
 
 
-def _misfit(it: Call, again: Call, tensors: list) -> str:
+def _misfit(it: Call, traced: Call, tensors: list) -> str:
     """Why the traced call is not the plain one, or nothing."""
     recording = state.recording
     with undisturbed():
-        expected = _trial(lambda *inputs: call(again, inputs), tensors)
+        expected = _trial(lambda *inputs: call(it, inputs), tensors)
     alone = torch.compile(
-        renewed(lambda *inputs: call(it, inputs)),
+        renewed(lambda *inputs: call(traced, inputs)),
         fullgraph=True,
         dynamic=False,
         backend="aot_eager",

@@ -130,6 +130,8 @@ class Operator:
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """The inputs in their order, None for one left out, and the attributes that were given."""
+        if not kwargs and not self.optional and len(args) == len(self.inputs):
+            return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}
         for name, value in kwargs.items():

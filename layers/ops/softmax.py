@@ -39,7 +39,7 @@ class softmax_cross_entropy:
 
     def dx(dy, x, label):
         probabilities = nd.softmax(x)
-        within = nd.clip(label, 0, x.shape[1] - 1)  # as `pick` takes it
+        within = nd.clip(label, a_min=0, a_max=x.shape[1] - 1)  # as `pick` takes it
         hot = nd.one_hot(within, depth=x.shape[1], dtype=x.dtype)
         return nd.broadcast_mul(probabilities - hot, dy.expand_dims(1))
 

@@ -126,21 +126,21 @@ class Compiled:
 
     def _function(self, node: Node, tensors: list, context: Context) -> Callable:
         it, places = prepared(tensors, node.attributes, context)
+        traced = it.as_traced()
         key = (
             *node.attributes.items(),
             *[(t.shape, t.dtype, t.requires_grad) for t in tensors],
             it.training,
         )
         if key not in self._refused:
-            again, _ = prepared(tensors, node.attributes, context)
-            self._refused[key] = reason = refusal(it, again, places)
+            self._refused[key] = reason = refusal(it, traced, places)
             if reason:
                 log.warning("%s is not compiled, and runs as it is: %s", it.what, reason)
             else:
                 log.info("%s is compiled", it.what)
         if self._refused[key]:
             return _as_it_is(node, state.recording)
-        return partial(_traced, it, tuple(t is not None for t in places))
+        return partial(_traced, traced, tuple(t is not None for t in places))
 
 
 class WithGradients(Compiled):

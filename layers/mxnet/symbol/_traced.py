@@ -107,7 +107,7 @@ class _Own:
                 state.training = before
             self._refuse(it)
             self.made[key] = f"call{len(self.made)}"
-            setattr(self, self.made[key], (it, tuple([t is not None for t in places])))
+            setattr(self, self.made[key], (it.as_traced(), tuple([t is not None for t in places])))
         return self.made[key]
 
     def _refuse(self, it: Call) -> None:

@@ -9,11 +9,12 @@ import threading
 
 import numpy as np
 import pytest
-import torch
 from numpy.lib.stride_tricks import sliding_window_view
 
-import layers.mxnet as mx
-from layers.mxnet import autograd, gluon, nd
+torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
+
+import layers.mxnet as mx  # noqa: E402 - it needs torch
+from layers.mxnet import autograd, gluon, nd  # noqa: E402
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
 

@@ -7,13 +7,14 @@ graph gives as it is.
 import cases  # noqa: F401 - fills CASES
 import numpy as np
 import pytest
-import torch
 from case import CASES, function
 
-import layers.mxnet as mx
-from layers.mxnet import _op, autograd
-from layers.mxnet.symbol._compiled import Compiled
-from layers.mxnet.symbol._program import Program
+torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
+
+import layers.mxnet as mx  # noqa: E402 - it needs torch
+from layers.mxnet import _op, autograd  # noqa: E402
+from layers.mxnet.symbol._compiled import Compiled  # noqa: E402
+from layers.mxnet.symbol._program import Program  # noqa: E402
 
 pytestmark = pytest.mark.engine("torch")
 TOGETHER = 16

@@ -51,7 +51,11 @@ class Adapter:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        return self._signature(inputs[0]._context, state.training, *attributes.items()), tensors
+        return self.signature(inputs[0]._context, attributes), tensors
+
+    def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
+        """What is called with arrays of a context."""
+        return self._signature(context, state.training, *attributes.items())
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""

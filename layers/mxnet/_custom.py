@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import torch
 
 from . import _dtype, _op, operator
-from ._operator import asked, custom, prepare
+from ._function import call
+from ._operator import asked, prepare
 from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
@@ -54,8 +56,17 @@ class _Custom(_op.Op):
         found |= dict(zip(prop.list_auxiliary_states(), told[2] if len(told) > 2 else ()))
         return {n: tuple(s) for n, s in found.items() if len(s)}
 
+    def one_type(self, attributes: dict) -> bool:
+        return False
+
+    def input_types(self, dtypes: dict, attributes: dict) -> dict[str, torch.dtype]:
+        names = self.input_names(attributes)
+        return dict.fromkeys(names, next(iter(dtypes.values()))) if dtypes else {}
+
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
         prop = _prop(attributes)
+        if not dtypes.keys() >= set(prop.list_arguments()):
+            return []
         given = [_dtype.to_numpy(dtypes[n]) for n in prop.list_arguments()]
         return [_dtype.to_torch(d) for d in prop.infer_type(given)[1]]
 
@@ -80,25 +91,33 @@ def _made(prop_class: type, attributes: tuple) -> operator.CustomOpProp:
     return asked("__init__", f"Custom of {prop_class.__name__}", "", prop_class, **dict(attributes))
 
 
-def _run(*data: torch.Tensor, op_type: str, context: Context, **attributes: str):
+def _run(*data: torch.Tensor, context: Context, **attributes: str):
     """Call the operator on tensors; its states, the last of them, are written in place."""
-    arrays = [NDArray(t, context) for t in data]
-    count = len(_made(operator.find(op_type), tuple(attributes.items())).list_arguments())
-    for array in arrays[count:]:
-        array._held = VIEWED
-    y = custom(*arrays, op_type=op_type, **attributes)
-    return tuple([a._tensor for a in y]) if isinstance(y, list) else y._tensor
+    results = call(*prepared(data, attributes, context))
+    return results if len(results) > 1 else results[0]
 
 
-def prepared(tensors: list[torch.Tensor], attributes: dict[str, str], context: Context):
+def prepared(data: Sequence[torch.Tensor], attributes: dict[str, str], context: Context):
     """The call of a node, and the tensors of its inputs, None for one that is left out."""
-    arrays = [NDArray(t, context) for t in tensors]
-    rest = {k: v for k, v in attributes.items() if k != "op_type"}
-    prop_class = operator.find(attributes["op_type"])
+    op_type = attributes["op_type"]
+    prop_class = operator.find(op_type)
+    rest = tuple([item for item in attributes.items() if item[0] != "op_type"])
     if hasattr(prop_class, "_layers_operator"):
-        written = prop_class._layers_operator
-        return written._adapter.prepare(*written.bind_named(arrays, rest))
-    return prepare(attributes["op_type"], prop_class, tuple(rest.items()), arrays)
+        written, places, given = _bound(prop_class, rest, len(data))
+        tensors = [None if i is None else data[i] for i in places]
+        return written._adapter.signature(context, given), tensors
+    arrays = [NDArray(t, context) for t in data]
+    for array in arrays[len(_made(prop_class, rest).list_arguments()) :]:
+        array._held = VIEWED
+    return prepare(op_type, prop_class, rest, arrays)
+
+
+@lru_cache(maxsize=1024)
+def _bound(prop_class: type, attributes: tuple, count: int) -> tuple:
+    """An `Operator`, the number of the tensor for each input, and its attributes as they are."""
+    written = prop_class._layers_operator
+    places, given = written.bind_named(tuple(range(count)), dict(attributes))
+    return written, places, given
 
 
 CUSTOM = _Custom()

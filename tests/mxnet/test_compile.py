@@ -14,7 +14,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
-from layers.mxnet import autograd, gluon, nd  # noqa: E402
+from layers.mxnet import autograd, gluon, nd  # noqa: E402 - it needs torch
+from layers.mxnet.base import ArgumentError  # noqa: E402
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
 
@@ -153,7 +154,26 @@ class InPlaceNumpy(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], nd.array(dx, dtype="float64"))
 
 
-WAYS = [Assigned, Filled, Sliced, Added, KeptSlice, TheInput, InPlaceNumpy]
+WEIGHTS = np.arange(6.0)
+
+
+class KeptArrays(mx.operator.CustomOp):
+    """It reads arrays of NumPy, of its own and of the module."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = np.linspace(1, 2, 6)
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0].asnumpy() * WEIGHTS * self.scale
+        self.assign(out_data[0], req[0], nd.array(y, dtype="float64"))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dx = out_grad[0].asnumpy() * WEIGHTS * self.scale
+        self.assign(in_grad[0], req[0], nd.array(dx, dtype="float64"))
+
+
+WAYS = [Assigned, Filled, Sliced, Added, KeptSlice, TheInput, InPlaceNumpy, KeptArrays]
 
 
 @pytest.mark.parametrize("operator", WAYS, ids=lambda o: o.__name__)
@@ -439,6 +459,22 @@ def test_what_an_operator_reads_is_looked_at_in_each_call(monkeypatch):
     assert value() == 51
 
 
+def test_arrays_that_an_operator_reads_may_change(monkeypatch):
+    op_type, x = registered(KeptArrays), np.full((2, 6), 0.01)
+    eager, compiled = Calls(op_type), Calls(op_type)
+    compiled.hybridize(backend=FAST)
+
+    def assert_same():
+        for a, b in zip(values_and_gradients(eager, x), values_and_gradients(compiled, x)):
+            np.testing.assert_allclose(b, a, rtol=1e-12)
+
+    assert_same()
+    monkeypatch.setitem(globals(), "WEIGHTS", 2 * WEIGHTS)
+    assert_same()
+    WEIGHTS[:] /= 3
+    assert_same()
+
+
 def test_attributes_that_change_ever_again_end_compiling(told):
     block, x = Scaled(), nd.ones((2, 2))
     block.hybridize(backend=FAST)
@@ -617,6 +653,14 @@ def test_the_environment_asks_for_it(monkeypatch):
     net.hybridize()
     net(nd.ones((2, 4)))
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"depth": 3}, {"mode": "fastest"}, {"options": {"max_autotune": True, "depth": 3}}]
+)
+def test_what_the_backend_does_not_know_is_refused(wrong):
+    with pytest.raises(ArgumentError, match=f"hybridize: .* has no .*{list(wrong)[0]}"):
+        gluon.nn.Dense(3).hybridize(backend="inductor", **wrong)
 
 
 def test_a_symbol_block_is_compiled():

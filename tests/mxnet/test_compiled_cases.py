@@ -12,9 +12,9 @@ from case import CASES, function
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
-from layers.mxnet import _op, autograd  # noqa: E402
-from layers.mxnet.symbol._compiled import Compiled  # noqa: E402
-from layers.mxnet.symbol._program import Program  # noqa: E402
+from layers.mxnet import _op, autograd  # noqa: E402 - it needs torch
+from layers.mxnet.symbol._compiled import Compiled  # noqa: E402 - it needs torch
+from layers.mxnet.symbol._program import Program  # noqa: E402 - it needs torch
 
 pytestmark = pytest.mark.engine("torch")
 TOGETHER = 16

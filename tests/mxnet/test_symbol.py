@@ -98,6 +98,7 @@ def test_group(sym):
         (lambda x, y: x / 2.5, "_divscalar0", "_div_scalar", "2.5"),
         (lambda x, y: x == 1, "_equal_scalar0", "_equal_scalar", "1"),
         (lambda x, y: -x, "_mulscalar0", "_mul_scalar", "-1.0"),
+        (lambda x, y: np.sqrt(4) * x, "_mulscalar0", "_mul_scalar", "2.0"),
     ],
 )
 def test_arithmetic(sym, make, name, op, scalar):

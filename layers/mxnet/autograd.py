@@ -341,6 +341,11 @@ def _run(function, *args, **kwargs):
                 "backward: what was recorded is used up\n"
                 "  expected retain_graph=True at the first backward, to go back a second time"
             ) from error
+        if "double backward" in text:
+            raise RecordingError(
+                "a second derivative through a compiled graph, which has none\n"
+                "  expected hybridize() without a backend"
+            ) from error
         if "inplace operation" in text:
             found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
             raise RecordingError(
@@ -357,7 +362,8 @@ def _is_the_engines(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    return trace.tb_frame.f_globals["__name__"].startswith("torch.autograd")
+    home = trace.tb_frame.f_globals["__name__"]
+    return home.startswith(("torch.autograd", "torch._functorch"))
 
 
 # torch.autograd.backward without its checks, which are made above: half of its cost. Not public.

@@ -609,6 +609,30 @@ def assert_dense_is_eager():
         np.testing.assert_allclose(graph, eager, rtol=1e-4, atol=1e-5)
 
 
+def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
+    monkeypatch.setattr("layers.mxnet.symbol._compiled.KINDS", 2)
+    net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
+    net.hybridize(backend=FAST)
+    torch._dynamo.utils.counters.clear()
+    for _ in range(2):
+        for n in range(1, 6):
+            np.testing.assert_allclose(net(nd.ones(n)).asnumpy(), np.full(n, np.tanh(1)), 1e-6)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
+    (message,) = told()
+    assert message.startswith("the graph is compiled for 2 shapes")
+
+
+def test_a_second_derivative_is_refused():
+    net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
+    net.hybridize(backend=FAST)
+    x = nd.ones(3)
+    x.attach_grad()
+    with autograd.record():
+        (slope,) = autograd.grad(net(x), [x], create_graph=True)
+    with pytest.raises(mx.base.MXNetError, match="second derivative through a compiled graph"):
+        slope.backward()
+
+
 # Switching it on
 
 

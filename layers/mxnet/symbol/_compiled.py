@@ -20,6 +20,7 @@ from ._node import Node
 from ._program import Program
 
 log = logging.getLogger("layers.mxnet.hybridize")
+KINDS = 16  # of calls that a graph is compiled for; each may take many seconds
 
 
 class Compiled:
@@ -42,7 +43,7 @@ class Compiled:
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
         self._refused: dict[tuple, str] = {}
-        self._lock = RLock()
+        self._lock, self._told = RLock(), False
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
@@ -56,9 +57,9 @@ class Compiled:
         function = self._functions.get(key)
         if function is None:
             with self._lock:
-                if key not in self._functions:
+                if key not in self._functions and len(self._functions) < KINDS:
                     return self._first(key, tensors, context)
-                function = self._functions[key]
+                function = self._functions.get(key) or self._many()
         if function is self._plain:
             return self.program.run(function, tensors, context, recording)
         try:
@@ -84,6 +85,15 @@ class Compiled:
             return self._replay(key, error, tensors, context)
         self._functions[key] = function
         return results
+
+    def _many(self) -> Callable:
+        if not self._told:
+            self._told = True
+            log.warning(
+                "the graph is compiled for %d shapes, dtypes and modes; it is replayed for others",
+                KINDS,
+            )
+        return self._plain
 
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from threading import RLock
 from typing import Any
 
@@ -43,7 +43,7 @@ class Compiled:
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
         self._refused: dict[tuple, str] = {}
-        self._lock, self._told = RLock(), False
+        self._lock = RLock()
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
@@ -87,19 +87,14 @@ class Compiled:
         return results
 
     def _many(self) -> Callable:
-        if not self._told:
-            self._told = True
-            log.warning(
-                "the graph is compiled for %d shapes, dtypes and modes; it is replayed for others",
-                KINDS,
-            )
+        _warn(f"a graph is compiled for {KINDS} shapes, dtypes and modes, and replayed for others")
         return self._plain
 
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""
         # If this fails too, it is the caller's error.
         results = self.program.run(self._plain, tensors, context, state.recording)
-        log.warning("the graph is not compiled, and is replayed: %s", first_line(error))
+        _warn(f"a graph is not compiled, and is replayed: {first_line(error)}")
         self._functions[key] = self._plain
         return results
 
@@ -145,7 +140,7 @@ class Compiled:
         if key not in self._refused:
             self._refused[key] = reason = refusal(it, traced, places)
             if reason:
-                log.warning("%s is not compiled, and runs as it is: %s", it.what, reason)
+                _warn(f"{it.what} is not compiled, and runs as it is: {reason}")
             else:
                 log.info("%s is compiled", it.what)
         if self._refused[key]:
@@ -194,6 +189,12 @@ class WithGradients(Compiled):
         if whole:
             return super()._compiled(self._around(graph), whole)
         return self._around(super()._compiled(graph, whole))
+
+
+@cache
+def _warn(text: str) -> None:
+    """Say it once, however many graphs and shapes it holds for."""
+    log.warning(text)
 
 
 def _traced(it: Call, given: tuple[bool, ...], *tensors: torch.Tensor, **_) -> Any:

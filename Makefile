@@ -3,7 +3,7 @@
 #   make train    train a network on handwritten digits
 #   make test     run the tests on PyTorch and on MXNet
 #   make check    formatting, lint and types
-#   make bench    measure, side by side with PyTorch and MXNet
+#   make bench    measure, side by side with PyTorch, JAX and MXNet
 #   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
 #   make record   record MXNet's values, to which the tests hold PyTorch's
 #   make stub     write the stub of the operators for editors
@@ -41,6 +41,7 @@ here are $(PYTHON) $(call version,$(PYTHON)) and $(shell uname -sm)
 TORCH := .venv/made-$(call version,$(PYTHON))
 MXNET := .venv-mxnet/made-$(call version,$(MXNET_PYTHON))
 BENCH := $(if $(MXNET_PYTHON),.venv-bench/made-$(call version,$(MXNET_PYTHON)),$(TORCH))
+JAX := .venv-jax/made-$(call version,$(PYTHON))
 
 define venv
 [ -e $@ ] || $(1) -m venv --clear $(@D)
@@ -67,6 +68,12 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 .venv-bench/%: setup.cfg constraints/mxnet.txt
 	$(call venv,$(MXNET_PYTHON))
 	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train]'
+	touch $@
+
+# JAX needs a newer NumPy than MXNet, so it has an environment of its own.
+$(JAX): constraints/jax.txt
+	$(call venv,$(PYTHON))
+	$(pip_install) -c constraints/jax.txt jax
 	touch $@
 
 # What runs in them. MXNet runs a custom operator in a worker thread, and with only one it hangs.
@@ -105,7 +112,7 @@ check: .venv/made-dev
 	.venv/bin/ruff check .
 	.venv/bin/pyright --pythonpath .venv/bin/python $(PUBLIC)
 
-bench: $(BENCH)
+bench: $(BENCH) $(JAX)
 	$(dir $(BENCH))bin/python -m benchmarks $(ARGS)
 
 gpu: gpu-test gpu-bench
@@ -125,7 +132,7 @@ stub: $(TORCH)
 	.venv/bin/python -m layers.mxnet._stub
 
 clean:
-	rm -rf .venv .venv-mxnet .venv-bench build *.egg-info
+	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
 
 .PHONY: help train test test-torch test-mxnet check bench gpu gpu-test gpu-bench record stub clean
 .NOTPARALLEL:

@@ -1,4 +1,4 @@
-"""Compare this library with PyTorch and MXNet: ``python -m benchmarks [--quick] [--only NAME]``.
+"""Compare this library with its peers: ``python -m benchmarks [--quick] [--only NAME]``.
 
 The contestants take turns (A B C A B C ...), and what counts is their ratio. Before they are timed
 they must compute the same. The table goes to the terminal, everything to a JSON file, by default
@@ -6,7 +6,8 @@ they must compute the same. The table goes to the terminal, everything to a JSON
 
     date
     machine     label, device, CPU, cores, threads, versions, and how matrices are multiplied
-    settings    rounds, blocks of a round, and seconds of a block
+    settings    rounds, most blocks of a round, seconds of a block, and how many cases of a suite
+                that compiles (null: all)
     left_out    who could not take part, and why
     suites      {suite: {case: {contestant: row}}}. A row has the seconds of a call in the best
                 block and in the median round, whether a quarter of the rounds came near the best
@@ -20,27 +21,33 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import time
 from pathlib import Path
 
 from . import machine, report
-from .contest import LONG, QUICK, Contest, ContestError
+from .contest import LONG, QUICK, ROOT, Contest, ContestError
 from .suites import SUITES, TARGETS
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = ROOT / "benchmarks" / "results"
+JAX = ROOT / ".venv-jax" / "bin" / "python"
 
 
 def main(argv: list[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     suites = [s for s in SUITES if options.only in (None, s.name)]
     settings = QUICK if options.quick else LONG
+    processes = {c.process for suite in suites for c in suite.contestants}
     results = {}
     try:
-        with Contest(options.device, options.threads, settings) as contest:
+        with Contest(options.device, options.threads, settings, processes, options.jax) as contest:
             facts = machine.facts(contest)
             print(report.heading(facts), flush=True)
             for suite in suites:
+                if suite.device not in (None, contest.device):
+                    contest.left_out.append(f"left out, {suite.name}: for a {suite.device} only")
+                    continue
                 results[suite.name] = contest.run(suite)
                 print(report.table(suite, results[suite.name]), flush=True)
     except ContestError as error:
@@ -48,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     for line in contest.left_out:
         print(f"\n{line}")
-    judged = [t.judge(results, facts) for t in TARGETS if t.suite in results]
+    judged = [t.judge(results, facts) for t in TARGETS if t.case in results.get(t.suite, {})]
     print(report.targets(judged))
     whole = not (options.quick or options.only)
     out = options.out or (RESULTS / f"{facts['label']}.json" if whole else None)
@@ -81,7 +88,21 @@ def _parser() -> argparse.ArgumentParser:
         "--device", choices=("cpu", "gpu"), help="by default the GPU if there is one"
     )
     parser.add_argument("--threads", type=int, default=2, help="of each contestant (2)")
+    parser.add_argument(
+        "--jax",
+        type=_interpreter,
+        metavar="PYTHON",
+        default=JAX if JAX.exists() else sys.executable,
+        help="an interpreter that has JAX (.venv-jax's, or this one)",
+    )
     return parser
+
+
+def _interpreter(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"there is no program {name!r}")
+    return str(Path(found).absolute())
 
 
 if __name__ == "__main__":

@@ -5,26 +5,36 @@ from __future__ import annotations
 import math
 import multiprocessing
 import statistics
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from .suites import MXNET, MXNET_1, OURS, Suite
-from .worker import ABSENT, DONE, serve
+from .suites import JAX, MXNET, MXNET_1, OURS, Suite
+from .worker import ABSENT, DONE
 
 
 class Settings(NamedTuple):
-    """How long to measure: in each round, the best of some blocks of about so many seconds."""
+    """How long to measure: in each round, the best of some blocks of about so many seconds.
+
+    Slow calls have fewer blocks. Of suites that compile only the first cases may be wanted.
+    """
 
     rounds: int
     blocks: int
     seconds: float
+    compiled_cases: int | None = None
 
 
 LONG = Settings(rounds=15, blocks=10, seconds=0.003)
-QUICK = Settings(rounds=3, blocks=2, seconds=0.001)
+QUICK = Settings(rounds=3, blocks=2, seconds=0.001, compiled_cases=1)
 
 
+ROUND = 0.1  # seconds that a contestant's round may have, or two blocks if those are longer
 STEADY = 1.1  # a best time is trusted when a quarter of the rounds came as near to it as this
-ANSWER_WITHIN = 60  # seconds; MXNet can hang
+ANSWER_WITHIN = {"mxnet": 60, "torch": 600, "jax": 600}  # seconds; MXNet can hang, others compile
+ROOT = Path(__file__).resolve().parents[1]
 
 
 class ContestError(RuntimeError):
@@ -42,6 +52,18 @@ class Hung(ContestError):
 class Contest:
     """The workers, and what is asked of them.
 
+    Parameters
+    ----------
+    device : 'cpu', 'gpu' or None
+        None is the GPU, if there is one.
+    threads : int
+        Of each contestant.
+    settings : Settings
+    processes : iterable of str
+        Of the contestants that will be asked for.
+    jax : str or Path
+        The Python interpreter that has JAX.
+
     Attributes
     ----------
     left_out : list of str
@@ -50,7 +72,14 @@ class Contest:
         What the workers tell of themselves.
     """
 
-    def __init__(self, device: str | None, threads: int, settings: Settings):
+    def __init__(
+        self,
+        device: str | None,
+        threads: int,
+        settings: Settings,
+        processes: Iterable[str],
+        jax: str | Path = sys.executable,
+    ):
         self.threads, self.settings = threads, settings
         self.left_out: list[str] = []
         self.device = device or "cpu"
@@ -58,16 +87,21 @@ class Contest:
         self.facts = self._workers[OURS].ask("facts")  # without PyTorch there is no contest
         if device is None and self.facts["gpu"]:
             self.device = "gpu"
-        self._add_mxnet()
+        peers = {
+            "MXNet": {MXNET: ("mxnet", threads), MXNET_1: ("mxnet", 1)},
+            "JAX": {JAX: ("jax", threads, jax)},
+        }
+        for name, workers in peers.items():
+            if asked := {k: how for k, how in workers.items() if k in processes}:
+                self._add(name, {k: _Remote(*how) for k, how in asked.items()})
 
-    def _add_mxnet(self) -> None:
-        workers = {MXNET: _Remote("mxnet", self.threads), MXNET_1: _Remote("mxnet", 1)}
+    def _add(self, name: str, workers: dict[str, _Remote]) -> None:
         try:
             facts = [worker.ask("facts") for worker in workers.values()][0]
             if self.device == "gpu" and not facts["gpu"]:
                 raise Absent("it is built without CUDA")
         except Absent as error:
-            self.left_out.append(f"left out, MXNet: {error}")
+            self.left_out.append(f"left out, {name}: {error}")
             for worker in workers.values():
                 worker.stop()
             return
@@ -83,7 +117,8 @@ class Contest:
 
     def run(self, suite: Suite) -> dict[str, Any]:
         """Measure all cases of a suite: ``{case: {contestant: row}}``."""
-        return {case.name: self._try(suite, case) for case in suite.cases}
+        cases = suite.cases[: self.settings.compiled_cases] if suite.compiles else suite.cases
+        return {case.name: self._try(suite, case) for case in cases}
 
     def _try(self, suite: Suite, case) -> dict[str, dict[str, float]]:
         """Measure a case; a worker that hangs is out for good, and the others begin again."""
@@ -107,7 +142,7 @@ class Contest:
         for k in range(self.settings.rounds):
             first = k % len(taking_part)
             for c in taking_part[first:] + taking_part[:first]:
-                best[c].append(self._time(c, counts[c], self.settings.blocks))
+                best[c].append(self._time(c, *counts[c]))
         for worker in self._workers.values():
             worker.ask("clear")
         reference = best[suite.reference]
@@ -119,7 +154,7 @@ class Contest:
         for c in suite.contestants:
             if c.process not in self._workers:
                 continue
-            arguments = c.home, suite.name, c.variant, self.device, case.arguments
+            arguments = c.home, suite.module, c.variant, self.device, case.arguments
             try:
                 found = self._workers[c.process].ask("build", *arguments)
             except Absent as error:
@@ -134,14 +169,14 @@ class Contest:
             taking_part.append(c)
         return taking_part
 
-    def _calibrate(self, contestant) -> int:
-        """How many calls a block has; on the way, they are warm."""
-        count = 1
-        while True:
-            took = self._time(contestant, count, 2) * count
-            if took > self.settings.seconds / 2:
-                return max(1, round(count * self.settings.seconds / took))
+    def _calibrate(self, contestant) -> tuple[int, int]:
+        """How many calls a block has, and how many blocks a round; on the way, they are warm."""
+        count, seconds = 1, self.settings.seconds
+        while (took := self._time(contestant, count, 2) * count) <= seconds / 2:
             count *= 4
+        calls = max(1, round(count * seconds / took))
+        blocks = round(ROUND * count / (calls * took))
+        return calls, max(2, min(self.settings.blocks, blocks))
 
     def _time(self, contestant, count: int, blocks: int) -> float:
         worker = self._workers[contestant.process]
@@ -179,33 +214,34 @@ def _quartiles(values: list[float]) -> list[float]:
 
 
 class _Remote:
-    """A worker in a process of its own."""
+    """A worker in a process of its own, with this interpreter or another one."""
 
-    def __init__(self, engine: str, threads: int):
-        spawn = multiprocessing.get_context("spawn")
-        self._pipe, theirs = spawn.Pipe()
-        arguments = theirs, engine, threads
-        self._process = spawn.Process(target=serve, args=arguments, daemon=True)
-        self._process.start()
+    def __init__(self, engine: str, threads: int, python: str | Path = sys.executable):
+        self._pipe, theirs = multiprocessing.Pipe()
+        descriptor = theirs.fileno()
+        serving = f"from benchmarks.worker import serve; serve({descriptor}, {engine!r}, {threads})"
+        self._process = subprocess.Popen(
+            [python, "-c", serving], cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[descriptor]
+        )
         theirs.close()
+        self._patience = ANSWER_WITHIN[engine]
         self.answers = True
 
     def ask(self, method: str, *arguments) -> Any:
         """The worker's answer. Raises ContestError when it has none."""
-        self._pipe.send((method, *arguments))
-        if not self._pipe.poll(ANSWER_WITHIN):
-            self.answers = False
-            self.stop()
-            raise Hung(f"no answer to {method}{arguments} in {ANSWER_WITHIN} seconds")
         try:
+            self._pipe.send((method, *arguments))
+            if not self._pipe.poll(self._patience):
+                self.answers = False
+                self.stop()
+                raise Hung(f"no answer to {method}{arguments} in {self._patience} seconds")
             outcome, result = self._pipe.recv()
-        except EOFError:
-            self._process.join()
-            raise ContestError(f"the process ended with {self._process.exitcode}") from None
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise ContestError(f"the process ended with {self._process.wait()}") from None
         if outcome != DONE:
             raise (Absent if outcome == ABSENT else ContestError)(result)
         return result
 
     def stop(self) -> None:
         self._process.kill()
-        self._process.join()
+        self._process.wait()

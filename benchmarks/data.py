@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 RATE = 0.1  # the learning rate
+RESNET_RATE = 0.01
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -12,14 +13,25 @@ def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray,
     random = np.random.RandomState(0)
     data = random.uniform(size=(batch, sizes[0])).astype("float32")
     label = random.randint(sizes[-1], size=batch).astype("float32")
-    weights = [
-        random.normal(scale=(2 / k) ** 0.5, size=(m, k)).astype("float32")
-        for k, m in zip(sizes, sizes[1:])
-    ]
-    return data, label, weights
+    return data, label, spread(random, [(m, k) for k, m in zip(sizes, sizes[1:])])
 
 
 def factors(n: int, k: int, m: int) -> list[np.ndarray]:
     """x (n, k), w (m, k) and dy (n, m) of a dense layer."""
     random = np.random.RandomState(0)
     return [random.uniform(-1, 1, size).astype("float32") for size in ((n, k), (m, k), (n, m))]
+
+
+def images(size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
+    """Images (batch, 3, size, size), and labels (batch,) as floats, of 1000 classes."""
+    random = np.random.RandomState(0)
+    data = random.normal(size=(batch, 3, size, size)).astype("float32")
+    return data, random.randint(1000, size=batch).astype("float32")
+
+
+def spread(random: np.random.RandomState, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
+    """Weights, the first size out, that keep the spread of what goes through them and a ReLU."""
+    return [
+        random.normal(scale=(2 / np.prod(shape[1:])) ** 0.5, size=shape).astype("float32")
+        for shape in shapes
+    ]

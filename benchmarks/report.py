@@ -70,7 +70,7 @@ def targets(judged: list[dict[str, Any]]) -> str:
         verdict = {True: "met", False: "NOT MET", None: unknown}[t["met"]]
         measured = "" if t["ratio"] is None else f"{t['ratio']:.3f}"
         lines.append(
-            f"{t['case']:40} {t['contestant']:28} {t['against']:26}"
+            f"{t['case']:38} {t['contestant']:32} {t['against']:26}"
             f"{measured:>7}  at most {t['limit']:<6.4g} {verdict}"
         )
     return "\n".join(lines)

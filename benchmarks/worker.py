@@ -1,7 +1,8 @@
 """One process for each engine: it builds contestants and times them, when it is told to.
 
-The two engines do not share a process, so neither's threads and memory are in the other's way, and
-what is written for MXNet's API runs on both.
+The engines do not share a process, so none's threads and memory are in another's way, and what is
+written for MXNet's API runs on both. The process may have another interpreter, with what is
+installed there.
 """
 
 from __future__ import annotations
@@ -12,27 +13,37 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from itertools import repeat
+from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any, NamedTuple
 
-PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
+PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet", "jax": "jax"}
+THREADS = "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC", "PJRT_NPROC"
 DONE, ABSENT, FAILED = "done", "absent", "failed"  # absent: the machine or installation has it not
 
 
 class Entry(NamedTuple):
-    """What the `build` of a contestant gives: one call, and numbers in which all must agree."""
+    """What the `build` of a contestant gives.
+
+    One call; numbers in which all must agree; and, where the engine cannot be asked to wait for all
+    calls, how to wait for those.
+    """
 
     step: Callable[[], Any]
     check: Callable[[], list[float]]
+    wait: Callable[[], Any] | None = None
 
 
-def serve(pipe, engine: str, threads: int) -> None:
-    """Answer requests, ``(method, *arguments)``, by ``(DONE, result)``, or by how it failed."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+def serve(descriptor: int, engine: str, threads: int) -> None:
+    """Answer requests, ``(method, *arguments)``, by ``(DONE, result)``, or by how it failed.
+
+    They come through the pipe that was left open under this file descriptor.
+    """
+    for name in THREADS:
         os.environ[name] = str(threads)
     os.environ["MXNET_CPU_WORKER_NTHREADS"] = "2"  # with 1, custom operators hang
     os.environ["LAYERS_ENGINE"] = engine
-    worker = None
+    pipe, worker = Connection(descriptor), None
     while True:
         try:
             method, *arguments = pipe.recv()
@@ -54,8 +65,7 @@ class Worker:
     """Builds and times contestants on one engine."""
 
     def __init__(self, engine: str, threads: int):
-        self.engine, self.mx = engine, import_module(PACKAGES[engine])
-        self.sync = self.mx.nd.waitall
+        self.engine, self.package = engine, import_module(PACKAGES[engine])
         self.entries: dict[tuple, Entry] = {}
         if engine == "torch":
             import_module("torch").set_num_threads(threads)
@@ -63,31 +73,36 @@ class Worker:
 
     def facts(self) -> dict[str, Any]:
         """The versions in use, and whether there is a GPU for this engine."""
-        found = {"gpu": self.mx.context.num_gpus() > 0}
-        if self.engine == "mxnet":
-            return found | {"versions": {"mxnet": self.mx.__version__}}
+        if self.engine == "jax":
+            gpu = self.package.default_backend() == "gpu"
+        else:
+            gpu = self.package.context.num_gpus() > 0
+        if self.engine != "torch":
+            return {"gpu": gpu, "versions": {self.engine: self.package.__version__}}
         torch = import_module("torch")
+        found = {"gpu": gpu, "gemm": import_module("layers.engine").describe()["gemm"]}
         found["versions"] = {n: import_module(n).__version__ for n in ("numpy", "torch")}
-        found["gemm"] = import_module("layers.engine").describe()["gemm"]
-        if found["gpu"]:
+        if gpu:
             found["gpu_name"] = torch.cuda.get_device_name(0)
         return found
 
-    def build(self, home: str, suite: str, variant: str, device: str, case: dict) -> list[float]:
+    def build(self, home: str, module: str, variant: str, device: str, case: dict) -> list[float]:
         """Make a contestant; the numbers by which it is checked."""
-        module = import_module(f"benchmarks.{home}.{suite}")
-        entry = module.build(variant, device, **case)
-        self.entries[home, variant] = entry
+        made = import_module(f"benchmarks.{home}.{module}").build
+        self.entries[home, variant] = entry = made(variant, device, **case)
         return entry.check()
 
     def clear(self) -> None:
-        """Forget all contestants."""
+        """Forget all contestants, and that compiled ones have had their shapes."""
         self.entries.clear()
         gc.collect()
+        if self.engine == "torch":
+            import_module("torch").compiler.reset()
 
     def time(self, home: str, variant: str, count: int, blocks: int) -> float:
         """Seconds of a call: `count` calls and a synchronization, the best of some blocks."""
-        step, sync, best = self.entries[home, variant].step, self.sync, float("inf")
+        step, _, wait = self.entries[home, variant]
+        sync, best = wait or self.package.nd.waitall, float("inf")
         sync()
         for _ in range(blocks):
             start = perf_counter()

@@ -1,10 +1,15 @@
-"""One training step of an MLP: layers of this library, of Gluon, and of CustomOps in NumPy."""
+"""One training step of an MLP: layers of this library, of Gluon, and of CustomOps in NumPy.
+
+`build` has its variants in two words: what the layers are, and how they are run.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss
+from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss, compiled_step
 from layers.engine import autograd, gluon, mx, nd
 
 from ..data import RATE, batches
@@ -80,28 +85,28 @@ class CrossEntropyProp(mx.operator.CustomOpProp):
         return CrossEntropy()
 
 
-class CustomDense(gluon.Block):
+class CustomDense(gluon.HybridBlock):
     def __init__(self, in_channels, channels):
         super().__init__()
         self.weight = self.params.get("weight", shape=(channels, in_channels))
         self.bias = self.params.get("bias", shape=(channels,), init="zeros")
 
-    def forward(self, x):
-        weight, bias = self.weight.data(x.context), self.bias.data(x.context)
-        return nd.Custom(x, weight, bias, op_type="steps_dense")
+    def hybrid_forward(self, F, x, weight, bias):
+        return F.Custom(x, weight, bias, op_type="steps_dense")
 
 
-class CustomActivation(gluon.Block):
+class CustomActivation(gluon.HybridBlock):
     def __init__(self, op_type):
         super().__init__()
         self._op_type = op_type
 
-    def forward(self, x):
-        return nd.Custom(x, op_type=self._op_type)
+    def hybrid_forward(self, F, x):
+        return F.Custom(x, op_type=self._op_type)
 
 
-def cross_entropy(x, label):
-    return nd.Custom(x, label, op_type="steps_cross_entropy")
+class CustomLoss(gluon.HybridBlock):
+    def hybrid_forward(self, F, x, label):
+        return F.Custom(x, label, op_type="steps_cross_entropy")
 
 
 # For each variant: a dense layer of k and m channels, an activation by name, and the loss.
@@ -115,16 +120,36 @@ PARTS = {
     "numpy": (
         CustomDense,
         lambda a: lambda: CustomActivation({"relu": "steps_relu", "sigmoid": "sigmoid_numpy"}[a]),
-        lambda: cross_entropy,
+        CustomLoss,
     ),
 }
-PARTS["hybrid"] = PARTS["nn"]
+
+
+class Losses(gluon.HybridBlock):
+    """Net and loss in one graph."""
+
+    def __init__(self, net, loss):
+        super().__init__()
+        self.net, self.loss = net, loss
+
+    def hybrid_forward(self, F, x, label):
+        return self.loss(self.net(x), label)
+
+
+# What `hybridize` is told; nothing where it is not called.
+HYBRIDIZE = {
+    "eager": None,
+    "replayed": {},
+    "static": {"static_alloc": True, "static_shape": True},
+    "compiled": {"backend": "inductor"},
+}
 
 
 def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) -> Entry:
+    parts, how = variant.split()
     data, label, weights = batches(sizes, batch)
-    dense, activations, loss = PARTS[variant]
-    net = nn.Sequential() if variant == "numpy" else nn.HybridSequential()
+    dense, activations, loss = PARTS[parts]
+    net = nn.HybridSequential()
     for w in weights:
         if len(net):
             net.add(activations(activation)())
@@ -133,18 +158,34 @@ def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) 
     net.initialize(ctx=context)
     for layer, w in zip(net[::2], weights):
         layer.weight.set_data(nd.array(w))
-    loss_of = loss()
-    if variant == "hybrid":
-        net.hybridize(static_alloc=True, static_shape=True)
-        loss_of.hybridize(static_alloc=True, static_shape=True)
-    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": RATE})
-    x, target = nd.array(data, ctx=context), nd.array(label, ctx=context)
+    return train(how, net, loss(), nd.array(data, ctx=context), nd.array(label, ctx=context))
+
+
+def train(how: str, net, loss, x, label, rate: float = RATE) -> Entry:
+    """Steps of SGD: a key of HYBRIDIZE, or 'whole', the update with it in one call."""
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rate})
+    losses = loss_of(how, net, loss)
 
     def step():
         with autograd.record():
-            y = loss_of(net(x), target)
+            y = losses(x, label)
         y.backward()
-        trainer.step(batch)
+        trainer.step(len(x))
         return y
 
+    if how == "whole":
+        whole = compiled_step(net, loss, trainer)
+
+        def step():
+            return whole(x, label)
+
     return Entry(step, lambda: [float(step().mean().asscalar()) for _ in range(3)])
+
+
+def loss_of(how: str, net, loss) -> Callable:
+    flags = HYBRIDIZE.get(how)
+    if flags is None:
+        return lambda x, label: loss(net(x), label)
+    losses = Losses(net, loss)
+    losses.hybridize(**flags)
+    return losses

@@ -1,9 +1,12 @@
-"""One training step of an MLP."""
+"""One training step of an MLP: as it is, compiled without the update, and compiled whole."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import nn
+from torch.func import functional_call, grad_and_value
 
 from ..data import RATE, batches
 from ..worker import Entry
@@ -24,14 +27,48 @@ def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) 
             net[-1].bias.zero_()
     net.to(place(device))
     x = torch.from_numpy(data).to(place(device))
-    target = torch.from_numpy(label).long().to(place(device))
-    optimizer = torch.optim.SGD(net.parameters(), RATE, foreach=True)
+    return train(variant, net, x, torch.from_numpy(label).long().to(place(device)))
+
+
+def train(variant: str, net: nn.Module, x, label, rate: float = RATE) -> Entry:
+    """Steps of SGD."""
+    step = whole(net, x, label, rate) if variant == "whole" else None
+    step = step or apart(net, x, label, rate, compiled=variant == "compiled")
+    return Entry(step, lambda: [step().item() for _ in range(3)])
+
+
+def apart(net: nn.Module, x, label, rate: float, compiled: bool) -> Callable:
+    """The losses, perhaps compiled; the update after them."""
+    optimizer = torch.optim.SGD(net.parameters(), rate, foreach=True)
+
+    def loss_of(x, label):
+        return nn.functional.cross_entropy(net(x), label)
+
+    if compiled:
+        loss_of = torch.compile(loss_of, fullgraph=True)
 
     def step():
         optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(net(x), target)
+        loss = loss_of(x, label)
         loss.backward()
         optimizer.step()
         return loss
 
-    return Entry(step, lambda: [step().item() for _ in range(3)])
+    return step
+
+
+def whole(net: nn.Module, x, label, rate: float) -> Callable:
+    """Forward, backward and update in one compiled graph, which `torch.func` can have."""
+    parameters = {name: p.detach() for name, p in net.named_parameters()}
+
+    def loss_of(parameters, x, label):
+        return nn.functional.cross_entropy(functional_call(net, parameters, x), label)
+
+    @torch.compile(fullgraph=True)
+    def update(parameters, x, label):
+        gradients, loss = grad_and_value(loss_of)(parameters, x, label)
+        for name, p in parameters.items():
+            p.sub_(gradients[name], alpha=rate)
+        return loss
+
+    return lambda: update(parameters, x, label)

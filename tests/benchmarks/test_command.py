@@ -83,6 +83,18 @@ def test_training_steps_of_all_contestants_agree():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_what_is_for_a_gpu_is_left_out_without_one():
+    done = run("--only", "bfloat16", "--device", "cpu")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "left out, bfloat16: for a gpu only" in done.stdout.splitlines()
+
+
+def test_unknown_interpreter_is_refused():
+    done = run("--jax", "no-such-python")
+    assert done.returncode == 2
+    assert "no-such-python" in done.stderr
+
+
 def test_unknown_suite_is_refused():
     done = run("--only", "nothing")
     assert done.returncode == 2

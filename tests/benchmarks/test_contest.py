@@ -1,12 +1,14 @@
 """How measurements are compared and judged."""
 
+import venv
+
 import pytest
 
-from benchmarks.contest import agree, row
-from benchmarks.suites import SUITES, TARGETS, Target
+from benchmarks.contest import LONG, QUICK, Absent, Contest, ContestError, _Remote, agree, row
+from benchmarks.suites import SUITES, TARGETS, Case, Suite, Target
 
-GEMM = {"gemm": {"onednn_from_multiplications": 1000}}
-NO_ONEDNN = {"gemm": {"onednn_from_multiplications": None}}
+GEMM = {"device": "cpu", "gemm": {"onednn_from_multiplications": 1000}}
+NO_ONEDNN = {"device": "cpu", "gemm": {"onednn_from_multiplications": None}}
 
 
 def test_row_takes_the_best_of_each():
@@ -34,7 +36,9 @@ def test_agree(found, same):
 
 
 @pytest.mark.parametrize(
-    "facts, limit, met", [(GEMM, 0.6, False), (NO_ONEDNN, 1.05, True)], ids=["onednn", "mkl"]
+    "facts, limit, met",
+    [(GEMM, 0.6, False), (NO_ONEDNN, 1.05, True), (GEMM | {"device": "gpu"}, 1.05, True)],
+    ids=["onednn", "mkl", "gpu"],
 )
 def test_target_depends_on_the_matrix_product(facts, limit, met):
     target = Target("suite", "case", "ours", "theirs", 0.6, 1.05)
@@ -56,7 +60,52 @@ def test_target_is_open(rows):
     assert judged["met"] is None
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.case}, {t.against}")
+def unstarted(settings, seconds):
+    """A contest without workers, in which every call takes so many seconds."""
+    contest = Contest.__new__(Contest)
+    contest.settings = settings
+    contest._time = lambda contestant, count, blocks: seconds
+    return contest
+
+
+@pytest.mark.parametrize(
+    "seconds, calls, blocks", [(1e-6, 3000, 10), (1e-3, 3, 10), (0.02, 1, 5), (1.0, 1, 2)]
+)
+def test_slow_calls_have_fewer_blocks(seconds, calls, blocks):
+    assert unstarted(LONG, seconds)._calibrate(None) == (calls, blocks)
+
+
+@pytest.mark.parametrize(
+    "settings, compiles, count",
+    [(QUICK, True, 1), (QUICK, False, 2), (LONG, True, 2)],
+    ids=["quick, compiles", "quick", "long, compiles"],
+)
+def test_quick_compiles_one_case(settings, compiles, count):
+    contest = unstarted(settings, 1.0)
+    contest._try = lambda suite, case: {}
+    suite = Suite("s", "s", "S", [], [Case("a", {}), Case("b", {})], 0.1, compiles=compiles)
+    assert list(contest.run(suite)) == ["a", "b"][:count]
+
+
+def test_a_worker_may_have_another_interpreter(tmp_path):
+    """The new environment has nothing installed, so what it answers cannot be this one's."""
+    venv.create(tmp_path, with_pip=False, symlinks=True)
+    worker = _Remote("jax", 1, tmp_path / "bin" / "python")
+    try:
+        with pytest.raises(Absent, match="^jax is not installed$"):
+            worker.ask("facts")
+    finally:
+        worker.stop()
+
+
+def test_a_worker_that_ended_is_told():
+    worker = _Remote("jax", 1)
+    worker.stop()
+    with pytest.raises(ContestError, match="the process ended with -9"):
+        worker.ask("facts")
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: f"{t.case}, {t.contestant}, {t.against}")
 def test_target_names_what_is_measured(target):
     suite = {suite.name: suite for suite in SUITES}[target.suite]
     names = {contestant.name for contestant in suite.contestants}

@@ -11,30 +11,40 @@ __all__ = ["compiled_step"]
 def compiled_step(net, loss, trainer, **options):
     """A function that trains: ``step(x, ..., label)`` gives the losses of the samples.
 
-    In one call it computes what the net gives for all inputs but the last and the losses of that
-    and the label, goes back, and has the Trainer update the parameters: what ::
+    One call computes what the net gives for all inputs but the last, and the losses of that and
+    the label; goes back; and has the Trainer update the parameters: what ::
 
         with autograd.record():
             losses = loss(net(x), label)
         losses.backward()
         trainer.step(x.shape[0])
 
-    does. Forward and backward are compiled into one graph; the Trainer keeps its states and its
-    learning rate. On the MXNet engine nothing is compiled: the blocks are hybridized.
+    does. On PyTorch forward and backward are compiled as one graph, by the first call for each
+    combination of shapes and dtypes; the Trainer keeps its states and its learning rate. On the
+    MXNet engine nothing is compiled: the blocks are hybridized.
 
     Parameters
     ----------
     net, loss : HybridBlock
+        `loss` takes what the net gives, and the label.
     trainer : gluon.Trainer
-        With its parameters on one context.
+        Of the net's parameters, which are on one context.
     **options
-        ``backend='inductor'`` and further arguments of `torch.compile`, on PyTorch.
+        On PyTorch: ``backend='inductor'``, and `mode` and `options` of `torch.compile`.
 
     Returns
     -------
     callable
-        ``step(*inputs, batch_size=None)``; gradients are divided by `batch_size`, by default the
-        first size of the first input. Gradients of inputs are not computed.
+        ``step(*inputs, label, batch_size=None)`` takes NDArrays and gives the losses before the
+        update, (n,), not recorded. Gradients are divided by `batch_size`, by default n, the first
+        size of the first input, and stay in `Parameter.grad()`. Inputs get none.
+
+    Raises
+    ------
+    BlockError
+        On PyTorch: `net` or `loss` is no HybridBlock.
+    ContextError
+        On PyTorch: the parameters are on several contexts.
     """
     return engine.step()(net, loss, trainer, **options)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-NAMES = ("mlp", "conv", "embedding")
+NAMES = ("mlp", "conv", "embedding", "recurrent")
 KINDS = ("save_parameters", "export", "save_checkpoint")
 
 
@@ -47,11 +47,22 @@ def _net(mx, name):
     gate = partial(
         mx.gluon.nn.HybridLambda, lambda F, x: F.Custom(x, op_type="exchange_gate", scale=2)
     )
+
+    class Unrolled(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.cell = mx.gluon.rnn.LSTMCell(5)
+
+        def hybrid_forward(self, F, x):  # the states begin as zeros of a batch not known
+            return self.cell.unroll(4, x, layout="NTC", merge_outputs=True)[0]
+
     layers = {
         "mlp": lambda: [nn.Dense(8, activation="tanh"), gate(), nn.Dense(4)],
         "conv": lambda: (
             [nn.Conv2D(6, 3), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D()] + [nn.Dense(4)]
         ),
+        "recurrent": lambda: [Unrolled(), nn.Dense(4)],
         "embedding": lambda: [nn.Embedding(9, 5), gate(), nn.Dense(4, use_bias=False)],
     }
     net = nn.HybridSequential(prefix="net_")
@@ -62,7 +73,7 @@ def _net(mx, name):
 
 def _data(mx, name):
     rng = np.random.RandomState(3)
-    shapes = {"mlp": (5, 6), "conv": (5, 3, 8, 8), "embedding": (5, 3)}
+    shapes = {"mlp": (5, 6), "conv": (5, 3, 8, 8), "embedding": (5, 3), "recurrent": (5, 4, 3)}
     x = rng.rand(*shapes[name])
     return mx.nd.array(np.floor(9 * x) if name == "embedding" else x)
 

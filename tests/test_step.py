@@ -82,6 +82,9 @@ def test_frozen_parameters_and_gradients_that_are_added(mx, data):
         step = make(mx, net, loss, trainer)
         for _ in range(2):
             step(*data)
+        net[1].bias.grad_req = "null"
+        net[0].weight.grad_req = "write"
+        step(*data)
         found.append([p.data().asnumpy() for p in net.collect_params().values()])
         found[-1].append(net[1].weight.grad().asnumpy())
     for plain, whole in zip(*found):
@@ -116,9 +119,18 @@ def test_operators_that_run_as_they_are(mx, data):
 
 @pytest.mark.engine("torch")
 def test_what_cannot_be_stepped_is_refused(mx):
-    net, loss, _ = made(mx)
+    net, loss, trainer = made(mx)
     with pytest.raises(mx.base.MXNetError, match="expected a HybridBlock"):
         compiled_step(lambda x: x, loss, None)
+    with pytest.raises(mx.base.MXNetError, match="expected a Trainer"):
+        compiled_step(net, loss, None)
+    with pytest.raises(mx.base.MXNetError, match="has no unknown"):
+        compiled_step(net, loss, trainer, unknown=1)
+    with pytest.warns(UserWarning, match="compiled_step: there is no backend 'TensorRT'"):
+        step = compiled_step(net, loss, trainer, backend="TensorRT")
+    with pytest.raises(mx.base.MXNetError, match="given ndarray, NDArray"):
+        step(np.ones((2, 5)), mx.nd.zeros(2))
+    assert step(mx.nd.ones((2, 5)), mx.nd.zeros(2)).shape == (2,)
     net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1)])
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
     with pytest.raises(mx.base.MXNetError, match="expected one context"):

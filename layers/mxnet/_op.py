@@ -89,6 +89,7 @@ class Op:
         self.infer_rules: list[Callable] = []
         self.back_rule: Callable | None = None
         self.types_rule: Callable | None = None
+        self.type_rules: list[Callable] = []
         self.inputs_rule: Callable | None = None
         self.outputs_rule: Callable | None = None
         self.__doc__ = function.__doc__
@@ -161,12 +162,26 @@ class Op:
                 told |= ask(rule, known)
         return told
 
+    def one_type(self, attributes: dict) -> bool:
+        """Whether inputs and outputs have one dtype, so that one of them tells the others."""
+        free = not self.inputs or self.types_rule or self.type_rules
+        return not free and (self.defaults | attributes).get("dtype") is None
+
+    def input_types(self, dtypes: dict, attributes: dict) -> dict[str, torch.dtype]:
+        """Dtypes of inputs, by name, from those that are known."""
+        known = self.defaults | attributes | dtypes
+        rules = [rule for rule in self.type_rules if known.keys() >= set(_named(rule))]
+        return {name: dtype for rule in rules for name, dtype in ask(rule, known).items()}
+
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
         """Dtypes of the outputs: by rule, else the `dtype` attribute, else the first input's."""
         known = self.defaults | attributes
-        first = next(iter(dtypes.values()), torch.float32)
-        told = ask(self.types_rule, known | dtypes) if self.types_rule else known.get("dtype")
-        told = told or first
+        told = known.get("dtype")
+        if self.types_rule:
+            known |= dtypes
+            told = ask(self.types_rule, known) if known.keys() >= {*_named(self.types_rule)} else ()
+        elif told is None:
+            told = next(iter(dtypes.values()), ()) if self.inputs else torch.float32
         count = len(self.output_names(attributes))
         return list(told) if isinstance(told, tuple) else [told] * count
 
@@ -238,13 +253,20 @@ class Op:
         return rule
 
     def back(self, rule: Callable) -> Callable:
-        """rule(shapes of all inputs, None or 0 where unknown; that of the output) -> all known."""
+        """rule(shapes of all inputs, None or 0 where unknown; that of the output, maybe ()) -> what
+        can be told of the inputs."""
         self.back_rule = rule
         return rule
 
     def types(self, rule: Callable) -> Callable:
-        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them."""
+        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them; with it
+        the inputs need not have one dtype."""
         self.types_rule = rule
+        return rule
+
+    def typed(self, rule: Callable) -> Callable:
+        """rule(dtypes of known inputs, attributes) -> {input: dtype} for others."""
+        self.type_rules.append(rule)
         return rule
 
     def takes(self, rule: Callable) -> Callable:

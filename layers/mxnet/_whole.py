@@ -12,7 +12,8 @@ import dis
 import random
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -21,10 +22,13 @@ import torch
 
 from ._function import Call, call
 from .autograd import inside, state
+from .context import Context
 
 # How near a traced operator has to come to the plain one, relative to the largest value.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 OURS = ("layers.", "numpy", "torch")
+LIBRARIES = tuple(str(Path(p).parent) for p in (__file__, np.__file__, torch.__file__))
+LONGEST = 300  # characters of a reason
 
 
 def refusal(it: Call, traced: Call, tensors: list) -> str:
@@ -57,7 +61,7 @@ def _reasons(function: Any, seen: set[CodeType]) -> Iterator[str]:
         for name in inner.co_names:
             value = function.__globals__.get(name)
             if _draws(value) or name == "random":
-                yield f"random numbers, {name}, in {where}"
+                yield f"random numbers ({name}) in {where}"
             elif isinstance(value, FunctionType) and not value.__module__.startswith(OURS):
                 yield from _reasons(value, seen)
 
@@ -105,13 +109,23 @@ def _misfit(it: Call, traced: Call, tensors: list) -> str:
         dynamic=False,
         backend="aot_eager",
     )
-    with undisturbed(), quiet(), inside(it.context, it.training), torch.set_grad_enabled(recording):
+    with (
+        undisturbed(),
+        quiet(),
+        inside(it.context, it.training),
+        on(it.context),
+        torch.set_grad_enabled(recording),
+    ):
         try:
             found = _trial(alone, tensors)
-            with torch.compiler.set_stance("fail_on_recompile"):
-                _trial(alone, tensors)  # what changes by being called is traced ever again
         except Exception as error:  # of the compiler, of any kind; the plain call has worked
             return first_line(error)
+        try:
+            with torch.compiler.set_stance("fail_on_recompile"):
+                _trial(alone, tensors)
+        except Exception as error:
+            reason = str(error).partition("\n    - ")[2].partition("\n")[0]
+            return f"a call changes what the next one reads: {reason}"[:LONGEST]
     for a, b in zip(expected, found):
         if (a is None) is not (b is None) or a is not None and not _near(a, b):
             return "traced, it gives other values"
@@ -150,6 +164,11 @@ def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
 
 
+def on(context: Context) -> Any:
+    """``with on(context)``: what NumPy's code makes while it is traced is made on this device."""
+    return nullcontext() if context.device.type == "cpu" else context.device
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """PyTorch's compiler looks at what warns of being looked at."""
@@ -159,9 +178,21 @@ def quiet() -> Iterator[None]:
 
 
 def first_line(error: BaseException) -> str:
-    """The error's type, and how its message begins; of the cause where that says more."""
+    """The error's type, how its message begins, and the user's line; of the cause if there is one.
+
+    Of its explanation, where it comes from PyTorch's compiler, whose first lines are headings.
+    """
     error = getattr(error, "inner_exception", None) or error.__cause__ or error
-    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+    text = str(error).strip()
+    said = text.partition("\n  Explanation: ")[2] or text
+    lines = [f for f in getattr(error, "real_stack", None) or () if not _is_library(f.filename)]
+    where = f" in {lines[-1].name}, line {lines[-1].lineno}" if lines else ""
+    first = said.partition("\n")[0][:LONGEST].rstrip(" .")
+    return f"{type(error).__name__}: {first}{where}"
+
+
+def _is_library(path: str) -> bool:
+    return path.startswith((*LIBRARIES, "<"))
 
 
 @contextmanager

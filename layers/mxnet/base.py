@@ -54,6 +54,21 @@ class NotSupportedForSparseNDArray(UnsupportedError):
     """A function that has no form for sparse storage."""
 
 
+_MISFITS = (
+    "The size of tensor a",
+    "The expanded size of the tensor",
+    "Attempting to broadcast a dimension",
+)
+
+
+def of_shapes(sentence: str, shapes: dict[str, tuple[int, ...]]) -> str:
+    """What PyTorch says of shapes that do not broadcast, with the shapes; else what it says."""
+    if not sentence.startswith(_MISFITS):
+        return sentence
+    found = ", ".join(f"{name} is {shape}" for name, shape in shapes.items())
+    return f"{found}\n  expected sizes that are equal or 1"
+
+
 def note(error: BaseException, text: str) -> BaseException:
     """Add a line to an exception without changing what it is; return it."""
     if sys.version_info >= (3, 11):

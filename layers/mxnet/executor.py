@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import numpy as np
 import torch
 
 from . import autograd
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
+from .symbol._node import Entry
 from .symbol._program import Program
 
 __all__ = ["Executor"]
@@ -41,8 +44,9 @@ class Executor:
         self._grad_req = grad_req
         self._program = program or Program(symbol._entries)
         self._monitor: tuple[Callable, bool] | None = None
+        self._watching: Program | None = None  # the graph with all its nodes' outputs
         self._leaves: dict[str, torch.Tensor] = {}
-        self.outputs: list[NDArray] = []
+        self._outputs: list[NDArray] | None = None
 
     @property
     def arg_arrays(self) -> list[NDArray]:
@@ -55,6 +59,16 @@ class Executor:
     @property
     def aux_arrays(self) -> list[NDArray]:
         return list(self.aux_dict.values())
+
+    @property
+    def outputs(self) -> list[NDArray]:
+        """Those of the last forward; before the first one zeros."""
+        if self._outputs is None:
+            arrays = self.arg_dict | self.aux_dict
+            shapes = self._symbol._shapes((), {n: a.shape for n, a in arrays.items()})[1]
+            types = self._symbol._types(torch.float32, (), {n: a.dtype for n, a in arrays.items()})
+            self._outputs = [zeros(s, self._ctx, t) for s, t in zip(shapes, types[1])]
+        return self._outputs
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
@@ -81,9 +95,9 @@ class Executor:
         tensors = [self._tensor(name, is_train) for name in self._program.inputs]
         with autograd._Scope(is_train, is_train):
             results = self._watched(tensors) if self._monitor else self._program(tensors, self._ctx)
-        self.outputs = [NDArray(y.detach(), self._ctx) for y in results]
+        self._outputs = [NDArray(y.detach(), self._ctx) for y in results]
         self._recorded = results
-        return self.outputs
+        return self._outputs
 
     def _tensor(self, name: str, is_train: bool) -> torch.Tensor:
         if name in self.aux_dict:
@@ -145,6 +159,8 @@ class Executor:
     def _assign(self, arrays: dict[str, NDArray], name: str, value: NDArray) -> None:
         if name not in arrays:
             raise ArgumentError(f"Executor: there is no {name!r}\n  expected of {list(arrays)}")
+        if not isinstance(value, (NDArray, np.ndarray)):
+            raise ArgumentError(f"Executor: {name} is {value!r}\n  expected an NDArray")
         if value.shape != arrays[name].shape:
             raise ShapeError(
                 f"Executor: {name} is {value.shape}\n  expected {arrays[name].shape}; reshape() "
@@ -153,16 +169,38 @@ class Executor:
         arrays[name][:] = value
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs) -> Executor:
-        """An executor for other shapes; arrays whose shapes stay are shared."""
+        """An executor for other shapes, in the memory of this one.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Whether arrays may change whose shapes are not told in `kwargs`.
+        allow_up_sizing : bool
+            Whether arrays may become larger; these are new ones.
+
+        Raises
+        ------
+        ShapeError
+            An array would change that may not; or not all shapes can be told.
+        """
         shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
             raise ShapeError(f"reshape: {kwargs} do not suffice to tell all shapes")
 
+        def resized(name: str, array: NDArray | None, shape: tuple[int, ...]) -> NDArray | None:
+            if array is None or array.shape == shape:
+                return array
+            found = f"reshape: {name} is {array.shape}, and would be {shape}\n  expected "
+            if not partial_shaping and name not in kwargs:
+                raise ShapeError(f"{found}the same, or partial_shaping=True")
+            if math.prod(shape) <= array.size:
+                return array.reshape((-1,))[: math.prod(shape)].reshape(shape)
+            if not allow_up_sizing:
+                raise ShapeError(f"{found}no more elements, or allow_up_sizing=True")
+            return zeros(shape, array.context, array.dtype)
+
         def kept(arrays: dict, shapes: list) -> dict:
-            return {
-                n: a if a is None or a.shape == tuple(shape) else zeros(shape, a.context, a.dtype)
-                for (n, a), shape in zip(arrays.items(), shapes)
-            }
+            return {n: resized(n, a, shape) for (n, a), shape in zip(arrays.items(), shapes)}
 
         return Executor(
             self._symbol,
@@ -175,21 +213,36 @@ class Executor:
         )
 
     def set_monitor_callback(self, callback: Callable, monitor_all: bool = False) -> None:
-        """Have ``callback(name, array)`` called for the outputs of all nodes after a forward."""
+        """Have ``callback(name, array)`` called for the outputs of all nodes after a forward.
+
+        With `monitor_all` also for variables and, as ``fc_weight``, for the inputs of all nodes.
+        """
         self._monitor = callback, monitor_all
 
     def _watched(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run the graph with the outputs of all nodes; show them, and give those of the graph."""
         callback, everything = self._monitor
-        internals = self._symbol.get_internals()
-        program = Program(internals._entries)
+        entries = self._symbol.get_internals()._entries
+        if self._watching is None:
+            self._watching = Program(entries)
         by_name = dict(zip(self._program.inputs, tensors))
-        values = program([by_name[n] for n in program.inputs], self._ctx)
-        for (node, _), name, value in zip(internals._entries, internals.list_outputs(), values):
+        values = self._watching([by_name[n] for n in self._watching.inputs], self._ctx)
+        found = dict(zip(entries, values))
+
+        def show(name: str, entry: Entry) -> None:
+            callback(name, NDArray(found[entry].detach(), self._ctx))
+
+        for node, index in entries:
+            if everything and index == 0:
+                for name, entry in zip(node.input_names, node.inputs):
+                    show(f"{node.name}_{name}", entry)
             if everything or node.op is not None:
-                callback(name, NDArray(value.detach(), self._ctx))
-        found = dict(zip(internals._entries, values))
+                show(node.output_name(index), (node, index))
         return [found[entry] for entry in self._symbol._entries]
+
+    def get_optimized_symbol(self):
+        """The graph as it is run: the Symbol itself."""
+        return self._symbol
 
     def debug_str(self) -> str:
         """The graph, a line a node."""
@@ -199,14 +252,25 @@ class Executor:
 def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None) -> Executor:
     """An executor of a Symbol on given arrays, by name or in order; see `Symbol.bind`."""
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    if not isinstance(ctx, Context):
+        raise ArgumentError(f"bind: ctx is {ctx!r}\n  expected a Context, such as mx.cpu()")
     args = _by_name("args", args, names)
     gradients = _by_name("args_grad", args_grad or {}, names, partial=True)
-    requests = _by_name("grad_req", grad_req, names, partial=True)
+    requests = _requests(grad_req, names)
     auxiliary = _by_name("aux_states", aux_states or {}, states)
     requests = {
         n: requests.get(n, "null") if gradients.get(n) is not None else "null" for n in names
     }
     return Executor(symbol, ctx, args, {n: gradients.get(n) for n in names}, requests, auxiliary)
+
+
+def _requests(grad_req, names: list[str]) -> dict[str, str]:
+    """What is asked of the gradient of each argument."""
+    requests = _by_name("grad_req", grad_req, names, partial=True)
+    wrong = next((r for r in requests.values() if r not in ("write", "add", "null")), None)
+    if wrong is not None:
+        raise ArgumentError(f"bind: grad_req is {wrong!r}\n  expected 'write', 'add' or 'null'")
+    return requests
 
 
 def _by_name(what: str, given, names: list[str], partial: bool = False) -> dict:
@@ -229,9 +293,9 @@ def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Exec
         raise ShapeError(
             f"simple_bind: {shapes} do not suffice to tell the shapes of {symbol.list_arguments()}"
         )
-    dtypes = symbol.infer_type(**(type_dict or {}))
+    dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()
-    requests = _by_name("grad_req", grad_req, names, partial=True)
+    requests = _requests(grad_req, names)
 
     def made(names: list[str], shapes: list, dtypes: list) -> dict[str, NDArray]:
         return {n: zeros(s, ctx, t) for n, s, t in zip(names, shapes, dtypes)}

@@ -42,8 +42,8 @@ def export_model(
 ) -> str:
     """Write a graph and its parameters, for inference, as an ONNX file.
 
-    Operators of one's own are written as what their forward computes, in NumPy or in nd. It needs
-    the packages onnx and onnxscript.
+    Operators of one's own are written as what their forward computes, in NumPy or in nd; each has
+    to be traced whole. It needs the packages onnx and onnxscript.
 
     Parameters
     ----------
@@ -56,6 +56,7 @@ def export_model(
         The shape of each input: the variables that have no parameter, in the order of the graph.
         Labels may be left out; their losses do not need them for inference.
     in_types : dtype, or list of them
+        Of all inputs, or of each.
     onnx_file_path : path
     verbose : bool
         Print what PyTorch's exporter has to tell.
@@ -75,12 +76,14 @@ def export_model(
 
     Raises
     ------
+    ArgumentError
+        The number of `in_shapes` is not that of the variables without a parameter.
     MXNetError
-        A parameter is missing, an operator cannot be traced, or the two packages are missing.
+        An operator cannot be traced or has no form in ONNX, or a package is missing.
     """
     if missing := [name for name in ("onnx", "onnxscript") if find_spec(name) is None]:
         raise MXNetError(
-            f"export_model: {' and '.join(missing)} is not installed\n"
+            f"export_model: not installed: {', '.join(missing)}\n"
             f"  expected pip install {' '.join(missing)}"
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
@@ -151,10 +154,11 @@ def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[s
 def _block(graph: Symbol, names: list[str], values: dict[str, NDArray]) -> SymbolBlock:
     internals = graph.get_internals()
     block = SymbolBlock(graph, [internals[name] for name in names])
-    for name, parameter in block._reg_params.items():
-        parameter.shape = values[name].shape
-        parameter.cast(values[name].dtype)
-        parameter._load_init(values[name], cpu())
+    for parameter in block._reg_params.values():
+        value = values[parameter.name]
+        parameter.shape = value.shape
+        parameter.cast(value.dtype)
+        parameter._load_init(value, cpu())
     return block
 
 

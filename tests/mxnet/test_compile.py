@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - it needs torch
-from layers.mxnet.base import ArgumentError  # noqa: E402
+from layers.mxnet.base import ArgumentError  # noqa: E402 - it needs torch
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
 

@@ -25,7 +25,10 @@ MISTAKES = {
     "shapes that do not broadcast": (
         lambda nd, a: a + nd.ones((3,)),
         ValueError,
-        ["broadcast_add", "(4)", "(3)", "in broadcast_add(lhs (3, 4) float32, rhs (3,) float32)"],
+        [
+            "broadcast_add: lhs is (3, 4), rhs is (3,)\n  expected sizes that are equal or 1",
+            "in broadcast_add(lhs (3, 4) float32, rhs (3,) float32)",
+        ],
     ),
     "a NumPy operand": (
         lambda nd, a: a + np.ones((3, 4)),
@@ -159,3 +162,22 @@ def test_recorded(mx, nd):
     y.backward()
     with pytest.raises(mx.MXNetError, match="(?s)used up.*retain_graph=True"):
         y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_dtypes_are_named_as_everywhere(mx):
+    x, i = mx.nd.ones((2, 3)), mx.nd.ones((2, 3), dtype="int32")
+    for mistake in (lambda: mx.nd.concat(x, i), lambda: mx.nd.dot(x, i)):
+        with pytest.raises(TypeError, match="float32.* int32") as caught:
+            mistake()
+        assert "torch" not in str(caught.value)
+
+
+@pytest.mark.engine("torch")
+def test_shapes_that_do_not_broadcast_in_a_graph(mx):
+    y = mx.sym.broadcast_add(mx.sym.var("a"), mx.sym.var("b"), name="s")
+    told = r"lhs is \(2, 3\), rhs is \(4,\)\n  expected sizes that are equal or 1"
+    with pytest.raises(ValueError, match=told):
+        y.infer_shape(a=(2, 3), b=(4,))
+    with pytest.raises(ValueError, match=told + r"\n  in broadcast_add 's' of the graph"):
+        y.eval(a=mx.nd.ones((2, 3)), b=mx.nd.ones(4))

@@ -93,8 +93,30 @@ def test_parameters(mx, bound):
 
 
 def test_reshape(mx, bound):
-    smaller = bound().reshape(x=(1,), w=(1,))
+    executor = bound()
+    smaller = executor.reshape(x=(1,), w=(1,))
+    assert values(smaller.arg_dict) == {"x": [1], "w": [3]}  # the memory is that of the larger
     assert smaller.forward(x=mx.nd.array([2]), w=mx.nd.array([5]))[0].asnumpy().tolist() == [10]
+    smaller.forward(is_train=True)
+    smaller.backward(mx.nd.ones(1))
+    assert values(smaller.grad_dict) == {"x": [5], "w": [2]}
+    assert values(executor.arg_dict) == {"x": [2, 2], "w": [5, 4]}
+    assert values(executor.grad_dict) == {"x": [5, 0], "w": [2, 0]}
+
+
+def test_reshape_that_is_not_meant(mx):
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc")
+    executor = net.simple_bind(mx.cpu(), x=(4, 3))
+    with pytest.raises(RuntimeError):  # the weights would be others
+        executor.reshape(x=(4, 2))
+    with pytest.raises(RuntimeError):  # there is no memory for more
+        executor.reshape(x=(5, 3))
+    assert executor.reshape(partial_shaping=True, x=(4, 2)).arg_dict["fc_weight"].shape == (2, 2)
+    assert executor.reshape(allow_up_sizing=True, x=(5, 3)).forward()[0].shape == (5, 2)
+    smaller = executor.reshape(x=(2, 3))
+    assert smaller.arg_dict["fc_weight"] is not None
+    smaller.arg_dict["fc_weight"][:] = 3
+    assert (executor.arg_dict["fc_weight"].asnumpy() == 3).all()
 
 
 def test_eval(mx, product):
@@ -105,6 +127,58 @@ def test_eval(mx, product):
 def test_what_is_missing(mx, product):
     with pytest.raises(ValueError, match="w"):
         product.bind(mx.cpu(), {"x": mx.nd.array([1, 2])})
+
+
+@pytest.mark.parametrize(
+    "make, types, weight",
+    [
+        (lambda sym, x: sym.Embedding(x, input_dim=3, output_dim=2), {"x": "int32"}, "float32"),
+        (lambda sym, x: sym.FullyConnected(x, num_hidden=2), None, "float32"),
+        (lambda sym, x: sym.FullyConnected(x, num_hidden=2), {"x": "float64"}, "float64"),
+    ],
+    ids=["indices", "none", "of the data"],
+)
+def test_dtypes(mx, make, types, weight):
+    net = make(mx.sym, mx.sym.Variable("x"))
+    executor = net.simple_bind(mx.cpu(), x=(4, 1), type_dict=types)
+    assert np.dtype(executor.arg_arrays[1].dtype).name == weight
+    assert np.dtype(executor.forward()[0].dtype).name == weight
+
+
+def test_outputs_before_a_forward(bound):
+    (y,) = bound().outputs
+    assert y.shape == (2,)
+
+
+def test_requests_of_each_kind(bound):
+    with pytest.raises(ValueError, match="grad_req"):
+        bound("often")
+    executor = bound(["write", "null"])
+    executor.forward(is_train=True)
+    executor.backward(executor.outputs[0])
+    assert values(executor.grad_dict)["x"] == [9, 32]
+
+
+@pytest.mark.engine("torch")  # MXNet gives the callback bytes
+def test_monitor_of_everything(mx, product):
+    seen = []
+    executor = mx.sym.FullyConnected(product, num_hidden=2, name="fc", no_bias=True).simple_bind(
+        mx.cpu(), x=(1, 3), w=(1, 3)
+    )
+    executor.set_monitor_callback(lambda name, _: seen.append(name), monitor_all=True)
+    executor.forward()
+    output = product.list_outputs()[0]
+    before = [output.replace("output", side) for side in ("lhs", "rhs")]
+    assert seen == ["x", "w", *before, output, "fc_weight", "fc_data", "fc_weight", "fc_output"]
+
+
+@pytest.mark.engine("torch")
+def test_a_monitored_graph_is_written_once(mx, product, monkeypatch):
+    executor = product.simple_bind(mx.cpu(), x=(2,), w=(2,))
+    executor.set_monitor_callback(lambda *_: None)
+    executor.forward()
+    monkeypatch.setattr("layers.mxnet.executor.Program", None)
+    assert executor.forward()[0].shape == (2,)
 
 
 @pytest.mark.engine("torch")

@@ -426,3 +426,77 @@ def test_modules_behind_each_other(mx, data):
     module.fit(data, initializer=mx.init.Xavier(), num_epoch=8, **options)
     assert accuracy(module, data) == 1
     assert set(module.get_params()[0]) == {"fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias"}
+
+
+def test_values_for_no_parameter(mx, small):
+    module, _ = small
+    values = module.get_params()[0] | {"of_the_whole_net": mx.nd.ones(1)}
+    module.set_params(values, {})
+    module.set_params(values, {}, allow_missing=True, allow_extra=True)
+    with pytest.raises(ValueError, match="of_the_whole_net"):
+        module.set_params(values, {}, allow_missing=True)
+
+
+def test_a_loss_in_python(mx, data):
+    scores = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+
+    def gradient(scores, labels):
+        return mx.nd.softmax(scores) - mx.nd.one_hot(labels, 3)
+
+    loss = mx.mod.PythonLossModule(grad_func=gradient)
+    module = mx.mod.SequentialModule()
+    module.add(mx.mod.Module(scores, label_names=None))
+    module.add(loss, take_labels=True, auto_wiring=True)
+    module.fit(data, num_epoch=4, optimizer_params={"learning_rate": 0.1})
+    assert accuracy(module, data) > 0.9
+    assert loss.get_params() == ({}, {})
+    assert loss.output_shapes == [("pyloss_output", (20, 3))]
+
+
+def test_a_python_loss_that_is_not_one(mx):
+    for wrong in ({"grad_func": 1}, {"data_names": ("a", "b")}):
+        with pytest.raises(WRONG):
+            mx.mod.PythonLossModule(**wrong)
+    module = mx.mod.PythonLossModule()
+    for options in ({"grad_req": "add"}, {"data_shapes": [("x", (2, 3))]}):
+        shapes = {"data_shapes": [("data", (2, 3))], "label_shapes": [("softmax_label", (2,))]}
+        with pytest.raises(WRONG):
+            module.bind(**shapes | options)
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    batch = mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones(2)])
+    module.forward(batch)
+    with pytest.raises(NotImplementedError):
+        module.backward()
+    with pytest.raises(WRONG):
+        module.backward([mx.nd.ones((2, 3))])
+
+
+def test_buckets_in_files(mx, tmp_path, monkeypatch):
+    def generated(size):
+        x = mx.sym.slice_axis(mx.sym.Variable("data"), axis=1, begin=0, end=1)
+        x = mx.sym.FullyConnected(x, num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(x, name="softmax"), ["data"], ["softmax_label"]
+
+    monkeypatch.chdir(tmp_path)
+    labels = [("softmax_label", (2,))]
+    module = mx.mod.BucketingModule(generated, 3)
+    module.bind([("data", (2, 3))], labels)
+    module.init_params(mx.init.Uniform(1))
+    module.switch_bucket(2, [("data", (2, 2))], labels)
+    module.save_checkpoint("m", 7)
+    files = ["m-0007.params", "m-2-symbol.json", "m-3-symbol.json", "m.buckets"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == files
+    again = mx.mod.BucketingModule.load("m", 7, sym_gen=generated, default_bucket_key=3)
+    again.bind([("data", (2, 3))], labels)
+    batch = mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones(2)], bucket_key=3)
+    batch.provide_data, batch.provide_label = (
+        [mx.io.DataDesc("data", (2, 3))],
+        [mx.io.DataDesc("softmax_label", (2,))],
+    )
+    found = []
+    for each in (module, again):
+        each.forward(batch, is_train=False)
+        found.append(each.get_outputs()[0].asnumpy())
+    assert (found[0] == found[1]).all()
+    with pytest.raises(WRONG, match="sym_gen"):
+        mx.mod.BucketingModule.load("m", 7)

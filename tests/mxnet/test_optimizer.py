@@ -249,3 +249,14 @@ def test_a_weight_of_other_strides():
             updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
             updater(0, nd.array(grads), weight)
         np.testing.assert_array_equal(plain.asnumpy(), strided.asnumpy())
+
+
+def test_factors_of_a_symbol(mx):
+    weight = mx.sym.Variable("w_weight", lr_mult=0.5, wd_mult=2)
+    graph = weight + mx.sym.Variable("b_bias", wd_mult=3) + mx.sym.Variable("a_bias")
+    names = {0: "w_weight", 1: "b_bias", 2: "a_bias"}
+    sgd = mx.optimizer.SGD(learning_rate=1.0, wd=0.5, sym=graph, param_idx2name=names)
+    assert [sgd._get_lr(i) for i in names] == [0.5, 1, 1]
+    assert [sgd._get_wd(i) for i in names] == [1, 1.5, 0]
+    sgd.set_lr_mult({"b_bias": 3})  # beside those of the graph
+    assert [sgd._get_lr(i) for i in names] == [0.5, 3, 1]

@@ -37,7 +37,7 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("SequenceLast", [(2, 3)], {"use_sequence_length": True}, "sequence_length is missing"),
     ("SequenceLast", [(3,)], {}, "data is (3,)"),
     ("SequenceReverse", [(2, 3)], {"axis": 1}, "axis is 1"),
-    ("dot", [(2, 3), (2, 3)], {}, "lhs is (2, 3) torch.float32, rhs is (2, 3)"),
+    ("dot", [(2, 3), (2, 3)], {}, "lhs is (2, 3) float32, rhs is (2, 3)"),
     ("batch_dot", [(2, 3, 4), (1, 4, 5)], {}, "rhs is (1, 4, 5)"),
     ("FullyConnected", [(2, 3, 4), (5, 8), (5,)], {"num_hidden": 5}, "flattens to 12 columns"),
     ("FullyConnected", [(2, 3), (5, 3)], {"num_hidden": 5}, "bias is missing"),

@@ -146,6 +146,87 @@ def test_shapes_of_what_is_chosen_from(sym):
         assert z.infer_shape(c=(2,), **{name: (2, 3)})[1] == [(2, 3)]
 
 
+PARTIAL = {
+    "fully connected": (
+        lambda sym, x, y: sym.FullyConnected(x, num_hidden=4, name="f"),
+        {"x": (0, 3)}, [(0, 3), (4, 3), (4,)], [(0, 4)],
+    ),
+    "convolution": (
+        lambda sym, x, y: sym.Convolution(x, kernel=(3, 3), num_filter=8, name="c"),
+        {"x": (0, 3, 0, 8)}, [(0, 3, 0, 8), (8, 3, 3, 3), (8,)], [(0, 8, 0, 6)],
+    ),
+    "the channels": (
+        lambda sym, x, y: sym.Convolution(x, kernel=(3, 3), num_filter=8, name="c"),
+        {"x": (2, 0, 8, 8)}, [(2, 0, 8, 8), (8, 0, 3, 3), (8,)], [(2, 8, 6, 6)],
+    ),
+    "pooling everything": (
+        lambda sym, x, y: sym.Pooling(x, global_pool=True, kernel=(1, 1)),
+        {"x": (2, 3, 0, 0)}, [(2, 3, 0, 0)], [(2, 3, 1, 1)],
+    ),
+    "each has what the other has not": (
+        lambda sym, x, y: x + y,
+        {"x": (0, 3), "y": (2, 0)}, [(2, 3), (2, 3)], [(2, 3)],
+    ),
+    "one of two": (lambda sym, x, y: x + y, {"x": (0, 3)}, [(0, 3), (0, 3)], [(0, 3)]),
+    "concat": (
+        lambda sym, x, y: sym.concat(x, y, dim=1),
+        {"x": (0, 3), "y": (2, 4)}, [(2, 3), (2, 4)], [(2, 7)],
+    ),
+    "reshape": (lambda sym, x, y: sym.reshape(x, shape=(-1, 4)), {"x": (0, 4)}, [(0, 4)], [(0, 4)]),
+    "sum": (lambda sym, x, y: sym.sum(x, axis=1), {"x": (2, 0)}, [(2, 0)], [(2,)]),
+    "transpose": (
+        lambda sym, x, y: sym.transpose(x, axes=(1, 0)), {"x": (0, 4)}, [(0, 4)], [(4, 0)],
+    ),
+    "pick": (lambda sym, x, y: sym.pick(x, y), {"x": (2, 3)}, [(2, 3), (2,)], [(2,)]),
+    "less than nothing": (lambda sym, x, y: sym.exp(x), {"x": (2, -1)}, [(2, 0)], [(2, 0)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make, given, arguments, outputs", PARTIAL.values(), ids=PARTIAL)
+def test_sizes_that_are_not_known(sym, make, given, arguments, outputs):
+    z = make(sym, sym.Variable("x"), sym.Variable("y"))
+    assert z.infer_shape_partial(**given) == (arguments, outputs, [])
+
+
+def test_shapes_that_differ(mx, sym):
+    z = sym.Variable("x") + sym.Variable("y")
+    with pytest.raises(mx.MXNetError, match=r"2, ?4"):
+        z.infer_shape(x=(2, 3), y=(2, 4))
+    with pytest.raises(TypeError, match="x"):
+        z.infer_shape(x=3)
+
+
+@pytest.fixture
+def begun(mx, sym):
+    """A step of a recurrent cell, as MXNet exports it: zeros for what batch there will be."""
+    h = sym.FullyConnected(sym.zeros((0, 4), name="begin"), num_hidden=4, name="h2h")
+    i = sym.FullyConnected(sym.Variable("x"), num_hidden=4, name="i2h")
+    return sym.concat(h + i, sym.zeros((0, 4)), dim=1)
+
+
+def test_zeros_of_a_size_that_is_not_known(begun):
+    arguments, outputs, _ = begun.infer_shape(x=(2, 3))
+    assert arguments == [(4, 4), (4,), (2, 3), (4, 3), (4,)] and outputs == [(2, 8)]
+
+
+def test_zeros_take_the_size_of_each_call(mx, begun):
+    names = ["h2h_weight", "h2h_bias", "i2h_weight", "i2h_bias"]
+    values = [mx.nd.ones(s) for s in ((4, 4), (4,), (4, 3), (4,))]
+    for count in (2, 5):
+        (y,) = begun.eval(ctx=mx.cpu(), x=mx.nd.ones((count, 3)), **dict(zip(names, values)))
+        assert y.asnumpy().tolist() == [[5] * 4 + [0] * 4] * count
+
+
+@pytest.mark.engine("torch")
+def test_zeros_take_their_size_when_compiled(mx, begun, caplog):
+    net = mx.gluon.SymbolBlock(begun, mx.sym.var("x"))
+    net.initialize(mx.init.One())
+    net.hybridize(backend="eager")
+    for count in (2, 5):
+        assert net(mx.nd.ones((count, 3))).shape == (count, 8)
+    assert "not compiled" not in caplog.text
+
+
 @pytest.mark.filterwarnings("ignore:Cannot decide shape")
 def test_shapes_that_are_not_told(sym):
     z = sym.broadcast_add(sym.Variable("x"), sym.exp(sym.Variable("y")))
@@ -195,6 +276,87 @@ def test_draws_from_symbols(sym):
         sym.random.normal(x, 1)
 
 
+TYPES = {
+    "nothing": (lambda sym, x, y: x + y, {}, [None, None], [None]),
+    "from the other side": (
+        lambda sym, x, y: sym.exp(x) + y, {"y": "float64"}, ["float64"] * 2, ["float64"],
+    ),
+    "back through a layer": (
+        lambda sym, x, y: sym.FullyConnected(x, num_hidden=2, no_bias=True, name="f") * y,
+        {"y": "float64"}, ["float64"] * 3, ["float64"],
+    ),
+    "from a cast": (
+        lambda sym, x, y: sym.cast(x, dtype="float16") + y, {}, [None, "float16"], ["float16"],
+    ),
+    "embedding": (
+        lambda sym, x, y: sym.Embedding(x, input_dim=3, output_dim=2, name="e"),
+        {"x": "int32"}, ["int32", "float32"], ["float32"],
+    ),
+    "a choice": (
+        lambda sym, x, y: sym.where(sym.Variable("c"), x, y),
+        {"c": "int32", "y": "float64"}, ["int32", "float64", "float64"], ["float64"],
+    ),
+    "indices": (
+        lambda sym, x, y: sym.take(x, y), {"y": "int32"}, [None, "int32"], [None],
+    ),
+    "normalization": (
+        lambda sym, x, y: sym.BatchNorm(x, name="b"),
+        {"x": "float16"}, ["float16", "float32", "float32"], ["float16"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Cannot decide type")
+@pytest.mark.parametrize("make, given, arguments, outputs", TYPES.values(), ids=TYPES)
+def test_types(sym, make, given, arguments, outputs):
+    def named(dtypes):
+        return [dtype and np.dtype(dtype).name for dtype in dtypes]
+
+    z = make(sym, sym.Variable("x"), sym.Variable("y"))
+    told = z.infer_type_partial(**given)
+    assert (named(told[0]), named(told[1])) == (arguments, outputs)
+    whole = None not in arguments + outputs
+    assert (z.infer_type(**given) == (None, None, None)) is not whole
+
+
+def test_types_that_differ(mx, sym):
+    with pytest.raises(mx.MXNetError, match="float16.*float32|float32.*float16"):
+        (sym.Variable("x") + sym.Variable("y")).infer_type(x="float16", y="float32")
+
+
+@pytest.mark.engine("torch")  # MXNet leaves the network without types
+def test_a_label_tells_no_types(net):
+    told = net.infer_type_partial(softmax_label="int32")
+    assert told == ([None, None, None, np.int32], [None], [])
+
+
+def test_nothing_is_written_into_a_symbol(sym):
+    x, y = sym.Variable("x"), sym.Variable("y")
+    for write in ("__iadd__", "__isub__", "__imul__", "__itruediv__"):
+        with pytest.raises(Exception, match="x"):
+            getattr(x, write)(y)
+
+
+def test_methods_that_are_functions(sym):
+    x = sym.Variable("x")
+    assert x.broadcast_to((2, 3)).attr("shape") == "(2, 3)"
+    assert len(x.split_v2(2)) == 2 and x.as_nd_ndarray() is x
+    assert sym.hypot(x, x).name == "_hypot0"
+
+
+@pytest.mark.engine("torch")
+def test_what_a_symbol_has_not(sym):
+    for name in ("shape", "asnumpy"):
+        with pytest.raises(AttributeError, match=f"{name}'\n  expected an operator"):
+            getattr(sym.Variable("x"), name)
+    with pytest.warns(UserWarning, match="no backend 'TensorRT'"):
+        assert sym.Variable("x").optimize_for("TensorRT").name == "x"
+    with pytest.raises(TypeError, match="rhs is of type NDArray, .2, 3"):
+        from layers.mxnet import nd
+
+        sym.broadcast_add(sym.Variable("x"), nd.ones((2, 3)))
+
+
 def test_attributes(mx, sym):
     w = sym.Variable("w", shape=(2, 3), lr_mult=2, attr={"mood": "fine"}, __odd__="yes")
     assert w.list_attr()["__lr_mult__"] == "2" and w.attr("lr_mult") == "2"
@@ -205,6 +367,16 @@ def test_attributes(mx, sym):
     assert y.attr_dict()["f_weight"]["__ctx_group__"] == "dev1"
     with pytest.raises(ValueError, match="foo"):
         sym.Variable("v", foo="bar")
+    assert sym.Variable("v", stype="csr").list_attr() == {"__storage_type__": "2"}
+    assert sym.Group([w, y]).attr("mood") is None
+    with mx.AttrScope(a="1", b="1"), mx.AttrScope(b="2", c="2"):
+        assert sym.Variable("v").list_attr() == {"a": "1", "b": "2", "c": "2"}
+    with pytest.raises(ValueError):
+        mx.AttrScope(a=1)
+    w._set_attr(mood="new", wd_mult="3")
+    assert (w.attr("mood"), w.attr("wd_mult"), w.attr("__wd_mult__")) == ("new", "3", "3")
+    with pytest.raises(ValueError):
+        w._set_attr(mood=1)
 
 
 def test_prefix(mx, sym):
@@ -217,6 +389,8 @@ def test_composing(sym):
     f = sym.exp(sym.Variable("a"), name="f")
     g = f(a=sym.Variable("b") * 2)
     assert (f.list_arguments(), g.list_arguments()) == (["a"], ["b"])
+    with pytest.raises(TypeError):
+        f(a=3)
 
 
 def test_json_there_and_back(net, sym, tmp_path):

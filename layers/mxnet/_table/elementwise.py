@@ -177,6 +177,16 @@ def _(y):
     return {"x": y}
 
 
+@where.typed
+def _(x):
+    return {"y": x}
+
+
+@where.typed
+def _(y):
+    return {"x": y}
+
+
 @where.types
 def _(x):
     return x

@@ -71,6 +71,11 @@ def Embedding(
     return F.embedding(data.long().clamp(0, input_dim - 1), weight)
 
 
+@Embedding.typed
+def _(dtype):
+    return {"weight": dtype}
+
+
 @Embedding.infer
 def _(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
@@ -120,6 +125,12 @@ def pick(
     return y if keepdims or y.dim() == 1 else y.squeeze(axis)
 
 
+@pick.infer
+def _(data, axis, keepdims):
+    axis %= len(data)
+    return {"index": (*data[:axis], *[1] * keepdims, *data[axis + 1 :])}
+
+
 @op
 def batch_take(a: Tensor, indices: Tensor) -> Tensor:
     """One element of each row: y[i] = a[i, indices[i]]."""
@@ -140,6 +151,20 @@ def scatter_nd(data: Tensor, indices: Tensor, shape: Shape = REQUIRED) -> Tensor
     """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays."""
     places = _places("scatter_nd", indices, shape)
     return data.new_zeros(shape).index_put(places, data)
+
+
+def _of_data(data):
+    return data
+
+
+for _row in (pick, gather_nd, scatter_nd):
+    _row.types(_of_data)  # whatever that of the indices is
+
+
+@take.types
+@batch_take.types
+def _(a):
+    return a
 
 
 @scatter_nd.grad

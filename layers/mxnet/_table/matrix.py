@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 
+from .._dtype import name as dtype_name
 from .._gemm import bmm, mm
 from .._op import Tensor, op
 from ..base import ArgumentError, DTypeError, ShapeError
@@ -60,7 +61,8 @@ def _unfit(name, a, b, transpose_a, transpose_b, expected):
         f"{n}=True" for n, on in (("transpose_a", transpose_a), ("transpose_b", transpose_b)) if on
     ]
     return error(
-        f"{name}: lhs is {tuple(a.shape)} {a.dtype}, rhs is {tuple(b.shape)} {b.dtype}"
+        f"{name}: lhs is {tuple(a.shape)} {dtype_name(a.dtype)}, "
+        f"rhs is {tuple(b.shape)} {dtype_name(b.dtype)}"
         + "".join(f", {flag}" for flag in flags)
         + f"\n  expected {expected}"
     )

@@ -77,6 +77,15 @@ def _(data, num_hidden, no_bias, flatten):
     return {"weight": (num_hidden, columns)} | ({} if no_bias else {"bias": (num_hidden,)})
 
 
+@FullyConnected.back
+def _(inputs, output, flatten):
+    """The output has the rows of the data."""
+    data = inputs[0]
+    if data is None or len(output) != (2 if flatten else len(data)):
+        return inputs
+    return [(output[0], *data[1:]) if flatten else (*output[:-1], data[-1])]
+
+
 def _weighted(no_bias):
     return ("data", "weight") if no_bias else ("data", "weight", "bias")
 
@@ -317,9 +326,13 @@ def BatchNorm(
             moving_var.lerp_((scale**-2 - eps).to(moving_var.dtype), 1 - momentum)
     else:
         y = torch.batch_norm(x, gamma, beta, moving_mean, moving_var, False, 0.0, eps, True)
-        mean, scale = moving_mean.clone(), torch.rsqrt(moving_var + eps)
+        mean = scale = None
     y = y if axis == 1 else y.squeeze(0) if data.dim() == 1 else y.movedim(1, axis)
-    return (y, constant(mean, data), constant(scale, data)) if output_mean_var else y
+    if not output_mean_var:
+        return y
+    if mean is None:
+        mean, scale = moving_mean.clone(), torch.rsqrt(moving_var + eps)
+    return y, constant(mean, data), constant(scale, data)
 
 
 @BatchNorm.gives
@@ -330,6 +343,17 @@ def _(output_mean_var):
 @BatchNorm.infer
 def _(data, axis):
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[axis],))
+
+
+@BatchNorm.typed
+def _(data):
+    held = torch.float32 if data.itemsize == 2 else data  # as gluon's cast leaves them
+    return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), held)
+
+
+@BatchNorm.types
+def _(data):
+    return data
 
 
 @op
@@ -484,6 +508,11 @@ def _convolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
     channels = data[-1 if last else 1] // num_group
     inner = (*kernel, channels) if last else (channels, *kernel)
     return {"weight": (num_filter, *inner)} | ({} if no_bias else {"bias": (num_filter,)})
+
+
+@Convolution.back
+def _(inputs, output):
+    return [(output[0], *inputs[0][1:])] if output and inputs[0] else inputs
 
 
 Convolution.takes(_weighted)

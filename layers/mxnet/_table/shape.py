@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from .._attribute import Axis, Shape, Slice
+from .._dtype import name as dtype_name
 from .._op import REQUIRED, Tensor, op
 from ..base import ArgumentError, DTypeError, ShapeError
 from ..ndarray._index import reshaped
@@ -44,7 +45,7 @@ def Reshape(
 @Reshape.back
 def _(inputs, output, shape):
     known = inputs[0] or ()
-    if shape != (-1,) or known.count(0) != 1:
+    if shape != (-1,) or known.count(0) != 1 or not output or 0 in output:
         return inputs
     rest = output[0] // math.prod(size for size in known if size)
     return [tuple([size or rest for size in known])]
@@ -96,6 +97,17 @@ def Concat(*data: Tensor, dim: int = 1) -> Tensor:
     return torch.cat(_alike("Concat", data), dim)
 
 
+@Concat.back
+def _(inputs, output, dim):
+    """But for the axis they have one shape, which each of them, and the output, may tell."""
+    known = [shape for shape in (*inputs, output) if shape]
+    if not known or len({len(shape) for shape in known}) > 1:
+        return inputs
+    common = [max(sizes) for sizes in zip(*known)]
+    axis = dim % len(common)
+    return [(*common[:axis], shape[axis] if shape else 0, *common[axis + 1 :]) for shape in inputs]
+
+
 @op
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
     """The arrays one after the other along a new axis."""
@@ -107,7 +119,8 @@ def _alike(name, data):
     for other in data:
         if other.dtype is not data[0].dtype:
             raise DTypeError(
-                f"{name}: data0 is {data[0].dtype}, another is {other.dtype}\n"
+                f"{name}: data0 is {dtype_name(data[0].dtype)}, another is "
+                f"{dtype_name(other.dtype)}\n"
                 "  expected one dtype; astype changes it"
             )
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..symbol._infer import shapes
 from ..symbol._program import Program
 from ._nest import BlockError, _flatten, _regroup
 from ._parameter import DeferredInitializationError, Parameter
+
+log = logging.getLogger("layers.mxnet.hybridize")
 
 
 class Graph:
@@ -86,15 +89,20 @@ class Graph:
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]
 
-    def _finish(self, args: list[NDArray]) -> None:
-        """Tell the shapes of all parameters from those of the inputs, and make them."""
+    def tell(self, args: list[NDArray]) -> None:
+        """Tell the shapes of all parameters from those of the inputs."""
         given = {v.name: a.shape for v, a in zip(self.inputs, args)}
         found = shapes(self.symbol._entries, given)
         told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
         for name, parameter in zip(self.program.inputs, self.sources):
+            if isinstance(parameter, Parameter) and name in told:
+                parameter.shape = told[name]
+
+    def _finish(self, args: list[NDArray]) -> None:
+        """Make the parameters that were waiting for their shapes."""
+        self.tell(args)
+        for parameter in self.sources:
             if isinstance(parameter, Parameter):
-                if name in told:
-                    parameter.shape = told[name]
                 parameter._finish_deferred_init()
 
     def named_parameters(self) -> dict[str, Parameter]:
@@ -114,7 +122,9 @@ def trace(block, args: tuple) -> Graph:
     variables = [None if a is None else symbol.var(next(names)) for a in flat]
     outputs = traced(block, *_regroup(variables, format))
     inputs = [v for v in variables if v is not None]
-    return Graph(inputs, outputs, block.collect_params().values())
+    graph = Graph(inputs, outputs, block.collect_params().values())
+    log.debug("%s is traced:\n%s", block.name or type(block).__name__, graph.program.source)
+    return graph
 
 
 def traced(block, *args) -> Any:

@@ -1,6 +1,10 @@
-"""Inputs and outputs of blocks: arrays in nested lists."""
+"""Nested lists: of arrays, which are inputs and outputs of blocks, and of blocks."""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
 
 from ..base import MXNetError
 from ..context import Context
@@ -72,3 +76,28 @@ def _regroup(args: list, fmt):
         return values if fmt > 0 else values[0]
 
     return take(fmt)
+
+
+_OWN = ("_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks")
+
+
+def warn_of_unregistered(block, kind: type) -> None:
+    """Warn of attributes of a block that are containers of Blocks (`kind`) that are no children."""
+    children = {id(child) for child in block._children.values()}
+    for key, value in block.__dict__.items():
+        if isinstance(value, (list, tuple, dict)) and key not in _OWN:
+            if any(id(inner) not in children for inner in _blocks_in(value, kind)):
+                warnings.warn(
+                    f"{type(block).__name__}.{key} is an unregistered container with Blocks\n"
+                    "  expected register_child(), or a Sequential or HybridSequential",
+                    stacklevel=3,
+                )
+
+
+def _blocks_in(value: Any, kind: type) -> Iterator[Any]:
+    """All Blocks in nested lists, tuples and dicts."""
+    if isinstance(value, kind):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _blocks_in(item, kind)

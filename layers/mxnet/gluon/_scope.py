@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 
 from .. import name
+from ..base import ArgumentError
 from .parameter import ParameterDict
 
 
@@ -48,3 +50,16 @@ def named(prefix: str | None, params: ParameterDict | None, hint: str):
     else:
         params = ParameterDict(prefix)
     return (scope._prefix if scope else "") + prefix, params
+
+
+def refuse(block, unknown: dict) -> None:
+    """Raise an error for keyword arguments that reached `Block.__init__`, and are nobody's."""
+    if not unknown:
+        return
+    parameters = inspect.signature(type(block).__init__).parameters.values()
+    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    known += [name for name in ("prefix", "params") if name not in known]
+    raise ArgumentError(
+        f"{type(block).__name__}: unknown argument {next(iter(unknown))!r}\n"
+        f"  expected of {', '.join(known[1:])}"
+    )

@@ -30,6 +30,11 @@ class _Count:
         return self.total - before
 
 
+def indented(block) -> str:
+    """The text of a block, for a place inside that of another."""
+    return repr(block).replace("\n", "\n  ")
+
+
 def summary(block, inputs: tuple, containers: tuple[type, ...]) -> str:
     """The table for one forward pass: each call of a block, its output's shape, its parameters.
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from os.path import commonprefix
 from typing import Any
 
 from .. import symbol
+from .._dtype import to_numpy, to_torch
 from ..base import ArgumentError
 from ..context import Context, cpu
 from ..ndarray import NDArray
 from ..symbol import Symbol
+from ..symbol._node import ordered
 from ._graph import Graph
 from ._load import read
 from ._nest import _flatten, first_context
@@ -40,20 +43,32 @@ class SymbolBlock(HybridBlock):
         outs = (
             outputs if isinstance(outputs, Symbol) else symbol.Group(_flatten(outputs, "output")[0])
         )
+        # An input may be another variable of the same name: sym.var('data').
+        own = {n.name: Symbol([(n, 0)]) for n in ordered(outs._entries) if n.op is None}
+        inputs = [own.get(s.name, s) for s in inputs]
         names = [s.name for s in inputs]
         for name in outs.list_arguments():
             if name not in names:
-                self._reg_params[name] = self.params.get(name, allow_deferred_init=True)
+                self.params.get(name, allow_deferred_init=True)
         for name in outs.list_auxiliary_states():
             if name not in names:
-                self._reg_params[name] = self.params.get(
-                    name, grad_req="null", allow_deferred_init=True
-                )
+                self.params.get(name, grad_req="null", allow_deferred_init=True)
+        # As in MXNet, the structural names are what follows the common beginning of all names.
+        used = [n for n in outs.list_inputs() if n not in names]
+        common = commonprefix(used)
+        self._reg_params = {n.removeprefix(common) or n: self.params[n] for n in used}
         self._graph = Graph(inputs, outputs, self._reg_params.values())
         self._clear_cached_op()
 
     @staticmethod
-    def imports(symbol_file, input_names, param_file=None, ctx: Context | None = None):
+    def imports(
+        symbol_file,
+        input_names,
+        param_file=None,
+        ctx: Context | None = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ):
         """A block from the files that `export` or MXNet wrote.
 
         Parameters
@@ -62,6 +77,8 @@ class SymbolBlock(HybridBlock):
         input_names : str or list of str
         ctx : Context or list of Context, optional
             By default the CPU.
+        allow_missing, ignore_extra : bool
+            Whether the file may lack parameters, or have those of no variable.
 
         Raises
         ------
@@ -79,16 +96,34 @@ class SymbolBlock(HybridBlock):
         internals = graph.get_internals()
         block = SymbolBlock(graph, [internals[name] for name in names])
         if param_file is not None:
-            block._load(param_file, ctx or cpu())
+            block._load(param_file, ctx or cpu(), allow_missing, ignore_extra)
         return block
 
-    def _load(self, param_file, ctx) -> None:
+    def _load(self, param_file, ctx, allow_missing: bool, ignore_extra: bool) -> None:
         values = read(param_file)
-        for name, parameter in self._reg_params.items():
+        for name, parameter in self.params.items():
             if name in values:
                 parameter.shape = values[name].shape
                 parameter.cast(values[name].dtype)
-        self.collect_params().load(param_file, ctx, ignore_extra=True)
+        self.collect_params().load(param_file, ctx, allow_missing, ignore_extra)
+
+    def reset_ctx(self, ctx) -> None:
+        """Move all parameters to a context, or to several."""
+        self.collect_params().reset_ctx(ctx)
+
+    def cast(self, dtype) -> None:
+        """Convert all parameters to another dtype; with 16 bits, those of BatchNorm to float32."""
+        super().cast(dtype)
+        for node in self._graph.program.nodes:
+            if node.op.states:
+                held = node.op.input_types({"data": to_torch(dtype)}, node.attributes)
+                for key, (source, _) in zip(node.input_names, node.inputs):
+                    if key in held and source.name in self.params:
+                        self.params[source.name].cast(to_numpy(held[key]))
+
+    def infer_shape(self, *args) -> None:
+        """Set the shapes of its parameters that are not known, from inputs."""
+        self._graph.tell(_flatten(args, "input")[0])
 
     def hybridize(self, *args, **kwargs) -> None:
         """Its graph is there already: this says whether, and by what, it is compiled."""
@@ -106,7 +141,7 @@ class SymbolBlock(HybridBlock):
         if len(flat) != len(names):
             raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {names}")
         if isinstance(x, Symbol):
-            given = dict(zip(names, flat)) | {n: p.var() for n, p in self._reg_params.items()}
+            given = dict(zip(names, flat)) | {p.name: p.var() for p in self._reg_params.values()}
             return self._graph.symbol(**given)
         context = x._context if isinstance(x, NDArray) else first_context(x)
         return self._graph(context, flat)

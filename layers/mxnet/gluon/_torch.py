@@ -35,9 +35,10 @@ __all__ = ["BlockModule", "ModuleBlock", "from_torch"]
 class BlockModule(torch.nn.Module):
     """A Block as a module of PyTorch, which `Block.to_torch` makes.
 
-    Its `state_dict` has the structural names, such as ``features.0.weight``; moving statistics are
-    buffers; ``train()`` and ``eval()`` say whether it trains. A HybridBlock runs as its graph, any
-    other as its `forward`, by one thread at a time.
+    It takes and gives tensors, nested as the Block's arrays are. Its `state_dict` has the
+    structural names, such as ``features.0.weight``; moving statistics are buffers; ``train()`` and
+    ``eval()`` say whether it trains. A HybridBlock runs as its graph, of the last hybridized call
+    where there was one; any other runs as its `forward`, by one thread at a time.
 
     Its parameters are in the Block's memory and have a gradient of their own, `tensor.grad`, for
     `torch.optim`; that of `backward` in `autograd.record` stays in `Parameter.grad()`. Each side
@@ -280,7 +281,8 @@ def from_torch(module: torch.nn.Module, prefix: str | None = None, params=None) 
     Its parameters and buffers become `Parameter`s in the same memory, without a copy, named as in
     the module's `state_dict`, buffers and what does not require a gradient with `grad_req` 'null'.
     The module is set to train or to eval as `autograd.is_training` says. Casting the Block, or
-    moving it to other contexts, gives it memory of its own. It cannot be hybridized.
+    moving it to other contexts, gives it memory of its own. It cannot be hybridized. It is called
+    with NDArrays where the module is with tensors, and gives NDArrays for the module's tensors.
 
     Parameters
     ----------

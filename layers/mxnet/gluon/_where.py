@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import inspect
 import weakref
+from linecache import getline
+from traceback import walk_tb
 
+from .. import symbol
 from ..base import note
 from ..ndarray import NDArray
 
 
 class _Place:
-    def __init__(self, block, args: tuple):
+    def __init__(self, error: Exception, block, args: tuple):
         self._block, self.path = weakref.ref(block), ""  # an error that is kept keeps no network
-        self.text = self.call = f"  in {type(block).__name__}({_inputs(block, args)})"
+        self.call = f"  in {type(block).__name__}({_inputs(block, args)})"
+        self.line = _line(error, block)
+        self.text = self.call + self.line
 
     @property
     def block(self):
@@ -28,7 +33,7 @@ class _Place:
         children = parent._children.items()
         step = next((n for n, child in children if child is self.block), self.block.name)
         self._block, self.path = weakref.ref(parent), f".{step}{self.path}"
-        self.text = f"{self.call}, net{self.path}"
+        self.text = f"{self.call}, net{self.path}{self.line}"
         return before
 
 
@@ -36,10 +41,20 @@ def locate(error: Exception, block, args: tuple) -> None:
     """Note on an error that it came out of a call of a block."""
     place = getattr(error, "_place", None)
     if place is None:
-        error._place = _Place(block, args)
+        error._place = _Place(error, block, args)
         note(error, error._place.text)
     elif place.block is not block:
         _replace(error, place.extend(block), place.text)
+
+
+def _line(error: Exception, block) -> str:
+    """The line of `hybrid_forward` from which the error came, if that was making a graph."""
+    function = getattr(getattr(type(block), "hybrid_forward", None), "__code__", None)
+    for frame, number in walk_tb(error.__traceback__):
+        if frame.f_code is function and any(v is symbol for v in frame.f_locals.values()):
+            text = getline(function.co_filename, number).strip()
+            return f"\n  at {function.co_filename}:{number}, of the graph: {text}"
+    return ""
 
 
 def _replace(error: Exception, before: str, after: str) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from .. import autograd, ndarray
@@ -13,13 +12,13 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..symbol._backend import backends
+from ..symbol._backend import chosen
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
-from ._nest import BlockError, _flatten, first_context
+from ._nest import BlockError, _flatten, first_context, warn_of_unregistered
 from ._nest import _regroup as _regroup  # programs import it from here
-from ._scope import _BlockScope, named
-from ._summary import summary
+from ._scope import _BlockScope, named, refuse
+from ._summary import indented, summary
 from ._where import locate
 from .parameter import DeferredInitializationError, Parameter, ParameterDict, ParameterError
 from .utils import HookHandle
@@ -42,7 +41,8 @@ class Block:
         Parameters of another block to share, by their names.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
+        refuse(self, unknown)
         self._prefix, self._params = named(prefix, params, self._alias())
         self._scope = _BlockScope(self._prefix, self._params, prefix == "")
         self._children: dict[str, Block] = {}
@@ -126,24 +126,13 @@ class Block:
         select : str, optional
             A regular expression that the beginning of a name must match: ``'.*weight'``.
         """
-        self._warn_of_unregistered_blocks()
+        warn_of_unregistered(self, Block)
         pattern = re.compile(select or "")
         found = ParameterDict(self._params.prefix)
         found._params = {key: p for key, p in self._params.items() if pattern.match(key)}
         for child in self._children.values():
             found.update(child.collect_params(select))
         return found
-
-    def _warn_of_unregistered_blocks(self) -> None:
-        children = {id(child) for child in self._children.values()}
-        for key, value in self.__dict__.items():
-            if isinstance(value, (list, tuple, dict)) and key not in _OWN:
-                if any(id(block) not in children for block in _blocks_in(value)):
-                    warnings.warn(
-                        f"{type(self).__name__}.{key} is an unregistered container with Blocks\n"
-                        "  expected register_child(), or a Sequential or HybridSequential",
-                        stacklevel=3,
-                    )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """All parameters by structural names: ``features.0.weight``."""
@@ -252,8 +241,14 @@ class Block:
     def to_torch(self):
         """This Block as a `torch.nn.Module` in whose memory its parameters are: no copy is made.
 
-        It is a `BlockModule`, whose docstring has the rest. Raises ParameterError when a parameter
-        has no array yet, ContextError when one is on several contexts.
+        It is called with tensors; ``help`` of it has the rest.
+
+        Raises
+        ------
+        ParameterError, DeferredInitializationError
+            A parameter is not initialized, or has no shape before a first call of the Block.
+        ContextError
+            A parameter is on several contexts.
         """
         from ._torch import BlockModule
 
@@ -300,33 +295,17 @@ class Block:
         print(summary(self, inputs, (Sequential, HybridSequential)))
 
 
-_OWN = ("_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks")
-
-
-def _blocks_in(value: Any) -> Iterator[Block]:
-    """All Blocks in nested lists, tuples and dicts."""
-    if isinstance(value, Block):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _blocks_in(item)
-
-
-def indented(block: Block) -> str:
-    """The text of a block, for a place inside that of another."""
-    return repr(block).replace("\n", "\n  ")
-
-
 class HybridBlock(Block):
-    """A block whose computation can become a graph.
+    """A block whose computation can become a graph: see `hybridize`.
 
-    A subclass defines ``hybrid_forward(self, F, x, ..., weight, bias)``: F is `nd` here, and will
-    be `sym` when the graph is made; its own parameters come as keyword arguments, by the names of
-    the attributes that hold them. All children must be HybridBlocks.
+    A subclass defines ``hybrid_forward(self, F, x, ..., weight, bias)``: F is `nd` when it computes
+    and `sym` when the graph is made; its own parameters come as keyword arguments, by the names of
+    the attributes that hold them. All children must be HybridBlocks. One that defines `forward`
+    instead is never a graph itself; its children may be.
     """
 
-    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
-        super().__init__(prefix, params)
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
+        super().__init__(prefix, params, **unknown)
         self._active = False
         self._graphs: dict[str, Graph] = {}
         self._flags: list[tuple[str, Any]] = []
@@ -359,28 +338,27 @@ class HybridBlock(Block):
         backward_bulk_size: int | None = None,
         **kwargs,
     ) -> None:
-        """Compute by a graph from now on, or, with ``active=False``, step by step again.
+        """Compute by a graph from now on, or, with ``active=False``, operator by operator again.
 
-        The settings are kept; the results are the same with all of them.
+        The next call runs `hybrid_forward` with Symbols; later calls run the graph that this gives,
+        and no Python of `hybrid_forward`. The children are hybridized too.
 
         Parameters
         ----------
         active : bool
         backend : str, optional
-            What compiles the graph: ``'inductor'``, or another one of `torch.compile`, of which
-            further keyword arguments are options. By default what the environment variable
-            ``LAYERS_HYBRIDIZE_BACKEND`` says; without one the graph is replayed.
+            What compiles the graph: ``'inductor'``, or another one of `torch.compile`, whose
+            `mode` and `options` may follow. By default what the environment variable
+            ``LAYERS_HYBRIDIZE_BACKEND`` says; without that the graph is run as it is.
         clear : bool
-            Forget graphs made before.
-        static_alloc, static_shape : bool
-            Use the same memory in every call; and take it that shapes do not change.
-        inline_limit, forward_bulk_size, backward_bulk_size : int, optional
-            Of no meaning here.
+            Forget graphs made before, so that the settings hold for all calls.
+        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            MXNet's; they make no difference here.
 
         Raises
         ------
         ArgumentError
-            A flag is unknown, or static_shape comes without static_alloc.
+            A flag or an option is unknown, or static_shape comes without static_alloc.
         """
         flags = {
             "static_alloc": static_alloc,
@@ -394,23 +372,16 @@ class HybridBlock(Block):
                 f"hybridize: unknown flag {next(iter(kwargs))!r}\n"
                 f"  expected backend, or one of {', '.join(flags)}"
             )
-        backend = backend or os.environ.get("LAYERS_HYBRIDIZE_BACKEND") or None
-        if backend is not None and backend not in backends():
-            text = f"hybridize: there is no backend {backend!r}; the graph is replayed"
-            warnings.warn(text, stacklevel=2)
-            backend, kwargs = None, {}
+        backend, kwargs = chosen("hybridize", backend, kwargs)
         if static_shape and not static_alloc:
-            raise ArgumentError(
-                "hybridize: static_shape=True\n  expected static_alloc=True with it"
-            )
+            raise ArgumentError("hybridize: static_shape=True\n  expected static_alloc=True too")
         flags = {flag: value for flag, value in flags.items() if value is not None}
         self._active, self._flags = bool(active), list(flags.items())
         self._backend, self._backend_opts = backend, dict(kwargs)
         if clear:
             self._clear_cached_op()
-        kwargs |= ({} if backend is None else {"backend": backend}) | (
-            {} if clear else {"clear": clear}
-        )
+        kwargs |= {} if backend is None else {"backend": backend}
+        kwargs |= {} if clear else {"clear": clear}
         super().hybridize(active, **flags, **kwargs)
 
     def _clear_cached_op(self) -> None:
@@ -461,9 +432,12 @@ class HybridBlock(Block):
     def infer_shape(self, *args) -> None:
         """Set the shapes of its parameters that are not known, from inputs.
 
-        A subclass may define it, for parameters whose shapes no operator tells. This one finishes
-        deferred initialization by one forward pass.
+        A subclass may define it, for parameters whose shapes no operator tells. This one asks the
+        graph; for a block that defines `forward`, one forward pass, which also initializes them.
         """
+        if type(self).forward is HybridBlock.forward:
+            trace(self, args).tell([a for a in _flatten(args, "input")[0] if a is not None])
+            return
         with autograd.pause():
             self(*args)
 
@@ -479,22 +453,48 @@ class HybridBlock(Block):
         Raises
         ------
         BlockError
-            There is no graph yet: `hybridize` and a call make it.
+            There is no graph: `hybridize` and a call make it, from `hybrid_forward`.
         """
         if not self._graphs:
-            raise BlockError(
-                f"export: {type(self).__name__} has no graph yet\n"
-                "  expected hybridize(), and one call with data, before it"
-            )
+            hybrid = type(self).forward is HybridBlock.forward
+            wanted = "hybridize(), and one call, before it" if hybrid else "hybrid_forward in it"
+            raise BlockError(f"export: {type(self).__name__} has no graph\n  expected {wanted}")
         graph = next(reversed(self._graphs.values()))
         files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         graph.symbol.save(files[0])
         ndarray.save(files[1], {n: p._reduce() for n, p in graph.named_parameters().items()})
         return files
 
-    def optimize_for(self, x, *args, backend: str | None = None, **kwargs):
-        """Not supported: MXNet's backends rewrite its own graphs."""
-        raise UnsupportedError("optimize_for: not supported\n  expected hybridize(backend=...)")
+    def optimize_for(
+        self,
+        x,
+        *args,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs,
+    ) -> None:
+        """Hybridize, and compute once for these inputs: see `hybridize`.
+
+        MXNet's own backends do not exist here: with a warning, the graph is run as it is.
+
+        Raises
+        ------
+        ArgumentError
+            There is no `backend`.
+        """
+        if backend is None:
+            raise ArgumentError("optimize_for: backend is missing\n  expected one, as 'inductor'")
+        flags = static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+        self.hybridize(True, backend, clear, *flags, **kwargs)
+        for graph in self._graphs.values():
+            graph.compile(self._backend, **self._backend_opts)
+        with autograd.pause():
+            self(x, *args)
 
 
 from ._symbol_block import SymbolBlock  # noqa: E402 - it is a HybridBlock

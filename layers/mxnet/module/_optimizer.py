@@ -26,11 +26,7 @@ def made(given, arguments: dict, names: dict[int, str], symbol, rescale: float):
         given.idx2name = given.idx2name or names
         return given
     arguments = {"rescale_grad": rescale, "sym": symbol, "param_idx2name": names} | arguments
-    new = optimizer.create(given, **arguments)
-    attrs = symbol.attr_dict()
-    for key, set_factors in (("__lr_mult__", new.set_lr_mult), ("__wd_mult__", new.set_wd_mult)):
-        set_factors({name: float(own[key]) for name, own in attrs.items() if key in own})
-    return new
+    return optimizer.create(given, **arguments)
 
 
 def store(given) -> kvstore.KVStore | None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from .. import ndarray, symbol
 from ..base import ArgumentError
 from ..io import DataBatch
+from ..model import load_params
+from ..symbol import Symbol
 from .base_module import BaseModule
 from .module import Module
 
@@ -53,12 +56,65 @@ class BucketingModule(BaseModule):
             "compression_params": compression_params,
         }
         self._monitor = None
+        self._symbols: dict[object, Symbol] = {}  # of `load`, in place of those of sym_gen
+        self._loaded: tuple[dict, dict] | None = None
         self._generated(default_bucket_key)  # errors in names: now
         self._reset_bind()
 
     def _generated(self, key) -> Module:
         symbol, data_names, label_names = self._sym_gen(key)
-        return Module(symbol, data_names, label_names, **self._options)
+        return Module(self._symbols.get(key, symbol), data_names, label_names, **self._options)
+
+    # Checkpoints
+
+    @staticmethod
+    def load(
+        prefix, epoch, sym_gen: Callable | None = None, default_bucket_key=None, **kwargs
+    ) -> BucketingModule:
+        """A module of what `save_checkpoint` wrote; the rest is as in the class."""
+        keys = ndarray.load(f"{prefix}.buckets")[0].asnumpy().astype(int).tolist()
+        symbols = {key: symbol.load(f"{prefix}-{key}-symbol.json") for key in keys}
+        params = load_params(prefix, epoch)
+        return BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
+
+    @staticmethod
+    def load_dict(
+        sym_dict: dict | None = None,
+        sym_gen: Callable | None = None,
+        default_bucket_key=None,
+        arg_params: dict | None = None,
+        aux_params: dict | None = None,
+        **kwargs,
+    ) -> BucketingModule:
+        """A module of Symbols by their keys, and of parameters, which it has once it is bound.
+
+        Raises
+        ------
+        ArgumentError
+            The Symbols, or `sym_gen`, which has the names and further keys, are missing.
+        """
+        if sym_dict is None or sym_gen is None:
+            missing = "sym_dict" if sym_dict is None else "sym_gen"
+            raise ArgumentError(f"BucketingModule: {missing} is missing\n  expected it for a load")
+        module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        module._symbols = dict(sym_dict)
+        module._loaded = arg_params or {}, aux_params or {}
+        module.params_initialized = True
+        return module
+
+    def save_checkpoint(self, prefix, epoch, remove_amp_cast: bool = False) -> None:
+        """Write ``prefix-0000.params``, and for each key so far ``prefix-key-symbol.json``.
+
+        The keys, which have to be integers, are in ``prefix.buckets``.
+        """
+        self._need("save_checkpoint", "binded", "params_initialized")
+        wrong = [key for key in self._buckets if not isinstance(key, int)]
+        if wrong:
+            raise ArgumentError(f"save_checkpoint: a key is {wrong[0]!r}\n  expected integers")
+        for key, module in self._buckets.items():
+            module.symbol.save(f"{prefix}-{key}-symbol.json")
+        ndarray.save(f"{prefix}.buckets", [ndarray.array(list(self._buckets), dtype="int32")])
+        self.save_params(f"{prefix}-{epoch:04d}.params")
 
     def _reset_bind(self) -> None:
         self.binded = False
@@ -128,6 +184,7 @@ class BucketingModule(BaseModule):
         self._buckets[self._default_bucket_key] = self._curr_module = module
         self._curr_bucket_key = self._default_bucket_key
         self.binded = True
+        self._loaded = None
         if kept is not None:
             self.set_params(*kept)
 
@@ -151,7 +208,7 @@ class BucketingModule(BaseModule):
 
     def get_params(self) -> tuple[dict, dict]:
         self._need("get_params", "params_initialized")
-        return self._default.get_params()
+        return self._default.get_params() if self._loaded is None else self._loaded
 
     def init_params(
         self,

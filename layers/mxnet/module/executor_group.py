@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from .. import ndarray
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
@@ -76,7 +78,7 @@ class DataParallelExecutorGroup:
                 f"bind: {shapes} do not suffice to tell the shapes of {self.symbol}\n"
                 f"  expected those of all of {[n for n in self._known if n not in shapes]}"
             )
-        arg_types, _, aux_types = self.symbol.infer_type(**types)
+        arg_types, _, aux_types = self.symbol._types(torch.float32, (), types)
         args, grads = {}, {}
         for name, shape, dtype in zip(self.symbol.list_arguments(), arg_shapes, arg_types):
             wanted = self.grad_req[name] != "null"
@@ -98,7 +100,8 @@ class DataParallelExecutorGroup:
         same = shared is not None and shared._symbol is self.symbol
         program = shared._program if same else None
         executor = Executor(self.symbol, ctx, args, grads, self.grad_req, aux, program)
-        executor._monitor = shared._monitor if same else None
+        if same:
+            executor._monitor, executor._watching = shared._monitor, shared._watching
         return executor
 
     # Arrays

@@ -314,7 +314,8 @@ class Module(BaseModule):
         )
         for given, arrays in parts:
             extra = [name for name in given or () if name not in arrays]
-            if extra and initializer is None and not allow_extra:
+            # As MXNet: a whole set may have more, such as that of the net a part was taken from.
+            if extra and initializer is None and allow_missing and not allow_extra:
                 raise ArgumentError(
                     f"set_params: there is no parameter {extra[0]!r}\n"
                     f"  expected of {list(arrays)}, or allow_extra=True"

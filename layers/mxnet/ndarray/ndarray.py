@@ -136,7 +136,9 @@ class NDArray(Memory, Methods):
             tensor = tensor.detach()
         if tensor.dtype is torch.bfloat16:
             return tensor.float().cpu().numpy()
-        return tensor.numpy().copy() if tensor.is_cpu else tensor.cpu().numpy()
+        if tensor.is_cpu or torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
+            return tensor.numpy().copy()
+        return tensor.cpu().numpy()
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:
         if copy is False:

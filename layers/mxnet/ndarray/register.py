@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .. import _op, autograd
-from ..base import ArgumentError, MXNetError, ShapeError, note
+from ..base import ArgumentError, MXNetError, ShapeError, note, of_shapes
 from ..context import Context, current_context
 from ._memory import apart
 from .ndarray import NDArray
@@ -218,15 +218,14 @@ def give(result: Any, out: Any) -> Any:
 
 def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: dict) -> Exception:
     """PyTorch's error as ours, with the operator and its inputs; an error of ours with a note."""
-    shown = [
-        f"{n} {describe(t)}"
-        for n, t in zip(_input_names(operator, tensors), tensors)
-        if t is not None
-    ]
+    named = zip(_input_names(operator, tensors), tensors)
+    inputs = {n: t for n, t in named if t is not None}
+    shown = [f"{n} {describe(t)}" for n, t in inputs.items()]
     shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in _op.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError):
-        first = str(error).split("\n")[0]
+        shapes = {n: tuple(t.shape) for n, t in inputs.items()}
+        first = of_shapes(str(error).split("\n")[0], shapes)
         misfit = any(word in first.lower() for word in ("size", "shape", "dimension"))
         kind = ShapeError if misfit else MXNetError
         return kind(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)

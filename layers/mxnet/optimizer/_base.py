@@ -41,8 +41,8 @@ class Optimizer:
     learning_rate : float, optional
         0.01 by default; given with a scheduler, it is the scheduler's `base_lr`.
     lr_scheduler : LRScheduler, optional
-    sym : optional
-        Ignored; a Symbol's ``__lr_mult__`` attributes are Module's.
+    sym : Symbol, optional
+        Whose attributes ``__lr_mult__`` and ``__wd_mult__`` count, by the names of arguments.
     begin_num_update : int
         Where counting of updates begins.
     multi_precision : bool
@@ -95,6 +95,7 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts[0]
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = param_dict or {}
+        self._attrs = {} if sym is None else sym.attr_dict()
         self.set_lr_mult({})
         self.set_wd_mult({})
 
@@ -186,13 +187,17 @@ class Optimizer:
 
     def set_lr_mult(self, args_lr_mult: dict) -> None:
         """Set factors of the learning rate, by index or name."""
-        self.lr_mult = dict(args_lr_mult)
+        self.lr_mult = self._attached("__lr_mult__") | args_lr_mult
 
     def set_wd_mult(self, args_wd_mult: dict) -> None:
         """Set factors of the weight decay, by index or name."""
         decayed = ("_weight", "_gamma")
         self.wd_mult = {n: 0.0 for n in self.idx2name.values() if not n.endswith(decayed)}
-        self.wd_mult.update(args_wd_mult)
+        self.wd_mult |= self._attached("__wd_mult__") | args_wd_mult
+
+    def _attached(self, key: str) -> dict[str, float]:
+        """The factors that the Symbol's variables have."""
+        return {name: float(attrs[key]) for name, attrs in self._attrs.items() if key in attrs}
 
     def _factor(self, index, attribute: str) -> float:
         if index in self.param_dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 
 from .. import _op
+from ..base import UnsupportedError
 from ..ndarray._arithmetic import ORDER, ROWS
 from .register import compose
 from .symbol import Symbol
@@ -46,6 +47,18 @@ def _binary(name: str, on_scalar: str, reflected: str):
     return function
 
 
+def _in_place(name: str):
+    """x += y, which for arrays changes the array, and would make another output here."""
+
+    def method(self, other):
+        raise UnsupportedError(
+            f"{name} in place: {self} is an output of a graph, and cannot be changed\n"
+            "  expected x = x + y, or the operator that is meant, instead of x += y"
+        )
+
+    return method
+
+
 _COMPARISONS = [name for name, row in ROWS.items() if row[3] in ORDER]
 
 
@@ -57,6 +70,8 @@ def _fill(cls: type) -> None:
         setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
         if method not in ORDER:
             setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
+            if method not in ("mod", "pow"):  # as in MXNet, these make a new one
+                setattr(cls, f"__i{method}__", _in_place(name))
     cls.__neg__ = lambda self: self * -1.0
     cls.__abs__ = lambda self: compose(_op.get("abs"), (self,), {}, "abs")
     cls.__hash__ = object.__hash__
@@ -65,5 +80,6 @@ def _fill(cls: type) -> None:
 for _name, (_, _scalar, _reflected, _) in ROWS.items():
     globals()[_name] = _binary(_name, _scalar, _reflected)
 pow = globals()["power"]
+hypot = _binary("hypot", "_hypot_scalar", "_hypot_scalar")
 _fill(Symbol)
-__all__ = [*ROWS, "pow"]
+__all__ = [*ROWS, "hypot", "pow"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +11,42 @@ import torch
 
 from .. import _gemm_pass
 from .._guards import kept
+from ..base import ArgumentError
 
 
-def backends() -> list[str]:
-    """The names of what can compile a graph."""
-    return torch.compiler.list_backends(None)
+def chosen(
+    who: str, backend: str | None, options: dict[str, Any]
+) -> tuple[str | None, dict[str, Any]]:
+    """The backend, given or from the environment, None for replay, and its options.
+
+    Raises
+    ------
+    ArgumentError
+        An option is unknown.
+    """
+    backend = backend or os.environ.get("LAYERS_HYBRIDIZE_BACKEND") or None
+    if backend is None:
+        return None, {}
+    if backend not in torch.compiler.list_backends(None):
+        text = f"{who}: there is no backend {backend!r}; the graph is replayed"
+        warnings.warn(text, stacklevel=3)
+        return None, {}
+    _check(who, backend, **options)
+    return backend, options
+
+
+def _check(who: str, backend: str, mode: str | None = None, options=None, **unknown) -> None:
+    what, known = next(iter(unknown), None), ["mode", "options"]
+    if what is None and backend == "inductor":
+        modes, names = torch._inductor.list_mode_options(), torch._inductor.list_options()
+        if mode and mode not in modes:
+            what, known = f"mode={mode}", list(modes)
+        elif wrong := [n for n in options or {} if n.replace("-", "_") not in names]:
+            what, known = f"options[{wrong[0]!r}]", ["what torch._inductor.list_options() gives"]
+    if what:
+        raise ArgumentError(
+            f"{who}: backend {backend!r} has no {what}\n  expected {', or '.join(known)}"
+        )
 
 
 def compiled(

@@ -12,7 +12,7 @@ import torch
 
 from .._custom import CUSTOM, prepared
 from .._function import Call, call
-from .._whole import first_line, quiet, refusal, renewed, undisturbed
+from .._whole import first_line, on, quiet, refusal, renewed, undisturbed
 from ..autograd import inside, state
 from ..context import Context
 from ._backend import compiled
@@ -32,13 +32,13 @@ class Compiled:
     Parameters
     ----------
     program : Program
-    backend : str
-        Of `torch.compile`.
+    backend : str or None
+        Of `torch.compile`; None to replay.
     **options
         `mode` and `options` of `torch.compile`.
     """
 
-    def __init__(self, program: Program, backend: str, **options):
+    def __init__(self, program: Program, backend: str | None, **options):
         self.program, self._backend, self._given = program, backend, options
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
@@ -63,7 +63,7 @@ class Compiled:
         if function is self._plain:
             return self.program.run(function, tensors, context, recording)
         try:
-            with inside(context, training):
+            with inside(context, training), on(context):
                 return self.program.run(function, tensors, context, recording)
         except Exception as error:
             if not type(error).__module__.startswith("torch._dynamo"):
@@ -77,7 +77,7 @@ class Compiled:
         try:
             with quiet():
                 function = self._compile(tensors, context)
-                with inside(context, state.training):
+                with inside(context, state.training), on(context):
                     results = program.run(function, tensors, context, recording)
         except Exception as error:  # of the compiler, of any kind
             for i, value in before.items():  # a part of the graph may have run
@@ -99,6 +99,8 @@ class Compiled:
         return results
 
     def _compile(self, tensors: list, context: Context) -> Callable:
+        if self._backend is None:
+            return self._plain
         functions = self._operators(tensors, context)
         whole = all(isinstance(f, partial) for f in functions.values())
         return self._compiled(self.program.bound(functions), whole)
@@ -157,7 +159,7 @@ class WithGradients(Compiled):
         The inputs whose gradients these are.
     """
 
-    def __init__(self, program: Program, wanted: list[int], backend: str, **options):
+    def __init__(self, program: Program, wanted: list[int], backend: str | None, **options):
         super().__init__(program, backend, **options)
         self._wanted = wanted
         self._plain = self._around(program.function)

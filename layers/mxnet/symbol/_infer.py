@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
+from .. import _dtype
 from .._attribute import parser
-from .._op import ask
-from ..base import MXNetError, ShapeError, note
+from .._op import Op, ask
+from ..base import DTypeError, MXNetError, ShapeError, note, of_shapes
 from ._node import Entry, Node, ordered
 
 Shape = tuple[int, ...]
 _read_shape = parser(tuple[int, ...])
+# In the places of a size that is not known; what comes of both does not hang on it.
+SIZES = 60, 120
 TYPE_NUMBERS = {
     torch.float32: 0,
     torch.float64: 1,
@@ -41,12 +46,13 @@ def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[En
     found: dict[Entry, Shape] = {}
     for node in nodes:
         if node.op is None:
-            known = given.get((node, 0))
-            shape = _declared(node) if known is None else known
-            if shape is not None:
-                found[node, 0] = tuple(shape)
+            shape, declared = given.get((node, 0)) or (), _declared(node) or ()
+            if len(shape) == len(declared):
+                shape = [a or b for a, b in zip(shape, declared)]
+            if shape or declared:
+                found[node, 0] = tuple(shape or declared)
     before = -1
-    while before != (before := sum(0 not in shape for shape in found.values())):
+    while before != (before := sum(1 + sum(map(bool, shape)) for shape in found.values())):
         for node in nodes:
             if node.op is not None:
                 _visit(node, found)
@@ -64,34 +70,68 @@ def _visit(node: Node, found: dict[Entry, Shape]) -> None:
     known = [found.get(entry) for entry in node.inputs]
     if not all(whole(shape) for shape in known):
         names = node.input_names
-        told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
-        told |= _told_back(node, known, found.get((node, 0)))
-        for name, entry, shape in zip(names, node.inputs, known):
-            if told.get(name) is not None:
-                found[entry] = _merged(node, name, shape, told[name])
+        for told in (_told(node, names, known), _told_back(node, known, found.get((node, 0)))):
+            for name, entry, shape in zip(names, node.inputs, told):
+                if shape is not None:
+                    found[entry] = _merged(node, name, found.get(entry), shape)
         known = [found.get(entry) for entry in node.inputs]
-    if (node, 0) not in found and all(whole(shape) for shape in known):
+    if not whole(found.get((node, 0))) and None not in known:
         for i, shape in enumerate(_outputs(node, known)):
             if shape is not None:
-                found[node, i] = tuple(shape)
+                found[node, i] = _merged(node, "output", found.get((node, i)), tuple(shape))
 
 
-def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> dict[str, Shape]:
-    """What the shape of the output, known from elsewhere, says of the inputs."""
-    if node.op.back_rule is None or not whole(output):
-        return {}
-    asked = node.op.defaults | node.attributes | {"inputs": known, "output": output}
-    return dict(zip(node.input_names, ask(node.op.back_rule, asked)))
+def _told(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape | None]:
+    """What the rules of the operator say of its inputs, from those that are known."""
+
+    def rule(known: list[Shape | None]) -> list[Shape | None]:
+        told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+        return [told.get(name) for name in names]
+
+    return _whatever(rule, known) if type(node.op) is Op else rule(known)
+
+
+def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> list[Shape | None]:
+    """What the shape of the output, where it is known from elsewhere, says of the inputs."""
+    if node.op.back_rule is None:
+        return []
+    asked = {"inputs": known, "output": output or ()}
+    return ask(node.op.back_rule, node.op.defaults | node.attributes | asked)
+
+
+def _outputs(node: Node, known: list[Shape]) -> list[Shape | None]:
+    if type(node.op) is Op:
+        return _whatever(lambda shapes: _computed(node, shapes), known)
+    # An operator of one's own is asked for sizes that there are; control flow asks its graphs.
+    return _computed(node, known) if all(map(whole, known)) else []
+
+
+def _whatever(tell: Callable, known: list[Shape | None]) -> list[Shape | None]:
+    """What `tell` gives for these shapes, 0 where that hangs on a size that is not known."""
+    if not any(shape is not None and 0 in shape for shape in known):
+        return tell(known)
+    try:
+        first, second = [
+            tell([shape and tuple([n or size for n in shape]) for shape in known]) for size in SIZES
+        ]
+    except Exception:  # of any kind: sizes that are made up need not fit
+        return []
+    pairs = zip(first, second)
+    return [
+        tuple([m if m == n else 0 for m, n in zip(a, b)]) if a and b and len(a) == len(b) else None
+        for a, b in pairs
+    ]
 
 
 def _spread(node: Node, found: dict[Entry, Shape]) -> None:
-    """Give the one shape of a node that is known to its other inputs, and its output."""
-    entries = [*node.inputs, (node, 0)]
-    told = next((found[e] for e in entries if whole(found.get(e))), None)
-    if told is not None:
-        for name, entry in zip([*node.input_names, "output"], entries):
-            if not whole(found.get(entry)):
-                found[entry] = _merged(node, name, found.get(entry), told)
+    """Give what is known of the one shape of a node to all its inputs, and its output."""
+    entries = dict(zip([*node.input_names, "output"], [*node.inputs, (node, 0)]))
+    shape: Shape | None = None
+    for name, entry in entries.items():
+        if entry in found:
+            shape = _merged(node, name, found[entry], shape or found[entry])
+    if shape is not None:
+        found.update(dict.fromkeys(entries.values(), shape))
 
 
 def whole(shape: Shape | None) -> bool:
@@ -100,35 +140,44 @@ def whole(shape: Shape | None) -> bool:
 
 
 def _merged(node: Node, name: str, known: Shape | None, told: Shape) -> Shape:
-    if known is None or (len(known) == len(told) and all(a in (0, b) for a, b in zip(known, told))):
+    """One shape of what two places tell of it."""
+    if known is None:
         return tuple(told)
+    if len(known) == len(told) and all(a == b or 0 in (a, b) for a, b in zip(known, told)):
+        return tuple([a or b for a, b in zip(known, told)])
     raise ShapeError(f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(told)}")
 
 
-def _outputs(node: Node, known: list[Shape]) -> list[Shape]:
+def _computed(node: Node, known: list[Shape]) -> list[Shape]:
     try:
         return node.op.output_shapes(known, node.attributes)
     except MXNetError as error:
         note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
         raise
-    except (RuntimeError, IndexError) as error:
-        shown = ", ".join(f"{n} {s}" for n, s in zip(node.input_names, known))
-        raise ShapeError(f"{node.op.name} {node.name!r} ({shown}): {error}") from error
+    except (RuntimeError, IndexError, TypeError) as error:
+        shapes = dict(zip(node.input_names, known))
+        shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
+        first = of_shapes(str(error).split("\n")[0], shapes)
+        where = f"  in {node.op.name}({shown})"
+        raise ShapeError(f"{node.op.name} {node.name!r}: {first}\n{where}") from error
 
 
-def types(entries: list[Entry], given: dict[str, torch.dtype]) -> dict[Entry, torch.dtype]:
+def types(
+    entries: list[Entry], given: dict[str, torch.dtype], default: torch.dtype | None = torch.float32
+) -> dict[Entry, torch.dtype]:
     """The dtypes of all outputs of all nodes, from those of some variables.
 
-    A variable of which nothing is known has the dtype of the first known input beside it, else
-    float32.
+    What is not told, by inputs or outputs beside it, has the default; with None it is left out.
     """
     nodes = ordered(entries)
     known = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
-    return completed_types(entries, known)
+    return completed_types(entries, known, default)
 
 
 def completed_types(
-    entries: list[Entry], given: dict[Entry, torch.dtype]
+    entries: list[Entry],
+    given: dict[Entry, torch.dtype],
+    default: torch.dtype | None = torch.float32,
 ) -> dict[Entry, torch.dtype]:
     """The same, from dtypes of the variables themselves, whose names may be equal."""
     numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
@@ -136,15 +185,39 @@ def completed_types(
     for node in nodes:
         if node.op is None and (node, 0) not in found and "__dtype__" in node.attrs:
             found[node, 0] = numbers[node.attrs["__dtype__"]]
-    for node in nodes:
-        if node.op is None:
-            continue
-        beside = next((found[e] for e in node.inputs if e in found), torch.float32)
-        for entry in node.inputs:
-            found.setdefault(entry, beside)
-        dtypes = {name: found[e] for name, e in zip(node.input_names, node.inputs)}
-        for i, dtype in enumerate(node.op.output_types(dtypes, node.attributes)):
-            found[node, i] = dtype
-    for node in nodes:
-        found.setdefault((node, 0), torch.float32)
-    return found
+    rest = iter(nodes)
+    while True:
+        before = -1
+        while before != (before := len(found)):
+            for node in nodes:
+                if node.op is not None:
+                    _visit_types(node, found)
+        open_ones = (n for n in rest if (n, 0) not in found)
+        node = next(open_ones, None) if default is not None else None
+        if node is None:
+            return found
+        found[node, 0] = default
+
+
+def _visit_types(node: Node, found: dict[Entry, torch.dtype]) -> None:
+    """Tell the dtypes around a node from those that are known."""
+    names, operator = node.input_names, node.op
+    if operator.one_type(node.attributes):
+        entries = [*zip(names, node.inputs), *[("y", (node, i)) for i in range(len(node.outputs))]]
+        # A label may be of any dtype, and has that of the data where nothing is known of it.
+        told = {n: found[e] for n, e in entries if e in found and n != "label"}
+        if operator.same and len(set(told.values())) > 1:
+            shown = ", ".join(f"{n} is {_dtype.name(dtype)}" for n, dtype in told.items())
+            raise DTypeError(f"{operator.name} {node.name!r}: {shown}\n  expected one dtype")
+        for _, entry in entries if told else ():
+            found.setdefault(entry, next(iter(told.values())))
+        return
+
+    def known() -> dict[str, torch.dtype]:
+        return {name: found[e] for name, e in zip(names, node.inputs) if e in found}
+
+    for name, dtype in operator.input_types(known(), node.attributes).items():
+        if name in names:
+            found.setdefault(node.inputs[names.index(name)], dtype)
+    for i, dtype in enumerate(operator.output_types(known(), node.attributes)):
+        found.setdefault((node, i), dtype)

@@ -9,16 +9,18 @@ from __future__ import annotations
 import linecache
 import weakref
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import count
-from traceback import extract_tb
+from traceback import walk_tb
 from typing import Any
 
 import torch
 
 from .. import autograd
-from ..base import MXNetError, note
+from ..base import MXNetError, ShapeError, note, of_shapes
 from ..context import Context
 from ..ndarray._memory import apart
+from ._infer import completed
 from ._node import Entry, Node, ordered, states
 
 _numbers = count()
@@ -43,7 +45,9 @@ class Program:
         self.variables = variables
         self.inputs = [n.name for n in variables]
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
-        self.source, self._lines, self._names = _written(nodes, entries)
+        self.source, self._lines, self._names, self._tensors = _written(nodes, entries)
+        if "sizes" in self.source:
+            self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
         linecache.cache[self._file] = (len(self.source), None, lines, self._file)
@@ -84,18 +88,36 @@ class Program:
 
     def _explained(self, error: Exception) -> Exception:
         """The error with the node it happened in; PyTorch's as ours."""
-        at = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == self._file]
-        node = self._lines.get(at[-1]) if at else None
+        node, shapes = self._failed(error)
+        shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         where = f"  in {node.op.name} {node.name!r} of the graph" if node else "  in the graph"
+        where += f" ({shown})" if shown else ""
         if type(error) in (RuntimeError, IndexError):
-            first = str(error).split("\n")[0]
+            first = of_shapes(str(error).split("\n")[0], shapes)
             name = node.op.name if node else "graph"
-            return MXNetError(f"{name}: {first}\n{where}").with_traceback(error.__traceback__)
+            kind = ShapeError if "expected sizes" in first else MXNetError
+            return kind(f"{name}: {first}\n{where}").with_traceback(error.__traceback__)
         return note(error, where)
 
+    def _failed(self, error: Exception) -> tuple[Node | None, dict[str, tuple]]:
+        """The node in which an error happened, and the shapes of its inputs, where it has them."""
+        frames = [f for f in walk_tb(error.__traceback__) if f[0].f_code.co_filename == self._file]
+        if not frames or frames[-1][1] not in self._lines:
+            return None, {}
+        frame, number = frames[-1]
+        node = self._lines[number]
+        found = {
+            name: frame.f_locals.get(self._tensors[entry])
+            for name, entry in zip(node.input_names, node.inputs)
+        }
+        tensors = {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
+        return node, {name: tuple(t.shape) for name, t in tensors.items()}
 
-def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, Node], dict]:
-    """The source of the function, the node of each line, and what the names are bound to."""
+
+def _written(
+    nodes: list[Node], entries: list[Entry]
+) -> tuple[str, dict[int, Node], dict[str, Any], dict[Entry, str]]:
+    """The source, the node of each line, what names are bound to, and those of the tensors."""
     tensors: dict[Entry, str] = {}
     numbers = count()
     for node in nodes:
@@ -104,6 +126,9 @@ def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, No
     last = {entry: node for node in nodes for entry in node.inputs}
     inputs = [tensors[n, 0] for n in nodes if n.op is None]
     lines = [f"def graph({', '.join([*inputs, '*', 'training', 'context', 'device'])}):"]
+    waiting = [n for n in nodes if _open(n)]
+    if waiting:
+        lines.append(f"    shapes = sizes(({', '.join(f'tuple({t}.shape)' for t in inputs)},))")
     names: dict[str, Any] = {}
     nodes_at: dict[int, Node] = {}
     for number, node in enumerate(n for n in nodes if n.op is not None):
@@ -111,7 +136,10 @@ def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, No
         names[f"a{number}"] = node.attributes
         args = [tensors[e] for e in node.inputs]
         args += [f"{n}={n}" for n in node.op.supplied]
-        args += [f"**a{number}"] if node.attributes else []
+        if node in waiting:  # what is read of `shape` now comes from what is around the node
+            names[f"a{number}"] = {k: v for k, v in node.attributes.items() if k != "shape"}
+            args.append(f"shape=shapes[{waiting.index(node)}]")
+        args += [f"**a{number}"] if names[f"a{number}"] else []
         results = ", ".join(tensors[node, i] for i in range(len(node.outputs)))
         lines.append(f"    {results} = f{number}({', '.join(args)})  # {node.op.name}")
         nodes_at[len(lines)] = node
@@ -119,7 +147,24 @@ def _written(nodes: list[Node], entries: list[Entry]) -> tuple[str, dict[int, No
         if done:  # what is not needed any more does not keep its memory
             lines.append(f"    del {', '.join(done)}")
     lines.append(f"    return ({', '.join(tensors[e] for e in entries)},)")
-    return "\n".join(lines) + "\n", nodes_at, names
+    return "\n".join(lines) + "\n", nodes_at, names, tensors
+
+
+def _open(node: Node) -> bool:
+    """Whether a node makes an array of sizes that are not known: zeros for whatever batch."""
+    return node.op is not None and not node.inputs and 0 in (node.attributes.get("shape") or ())
+
+
+def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> Callable:
+    """From the shapes of the variables to those of nodes that make arrays."""
+
+    @torch.compiler.assume_constant_result
+    @lru_cache(maxsize=64)
+    def sizes(shapes: tuple) -> tuple:
+        found = completed(entries, {(v, 0): shape for v, shape in zip(variables, shapes)})
+        return tuple([found[node, 0] for node in waiting])
+
+    return sizes
 
 
 def _single(node: Node) -> Callable:

@@ -159,8 +159,18 @@ class ControlFlow(_op.Op):
     def output_shapes(self, shapes: list[Places], attributes: dict) -> Shapes:
         return self.told(shapes)[1][-1]
 
+    def one_type(self, attributes: dict) -> bool:
+        return False
+
+    def input_types(self, dtypes: dict, attributes: dict) -> dict[str, torch.dtype]:
+        count = max((w for wires in self.wires for w in wires), default=-1) + 1
+        names = [f"arg{i}" for i in range(count)]
+        return dict.fromkeys(names, next(iter(dtypes.values()))) if dtypes else {}
+
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
         given = list(dtypes.values())
+        if len(given) <= max(self.wires[-1], default=-1):
+            return []
         return self.graphs[-1].types([given[w] for w in self.wires[-1]])
 
     def told(self, known: Shapes) -> tuple[Shapes, list[Shapes]]:

@@ -80,12 +80,16 @@ def _by_position(operator: _op.Op, args: tuple) -> dict[str, Any]:
     return dict(zip(operator.attribute_names, args[len(operator.inputs) :]))
 
 
+def _told(value: Any) -> str:
+    kind, shape = type(value).__name__, getattr(value, "shape", None)
+    return f"{value!r} ({kind})" if shape is None else f"of type {kind}, {tuple(shape)}"
+
+
 def _check(where: str, symbols: dict[str, Any], names: list[str]) -> None:
     for key, value in symbols.items():
         if not isinstance(value, Symbol):
             raise ArgumentError(
-                f"{where}: {key} is {value!r} ({type(value).__name__})\n"
-                "  expected a Symbol; sym.var(name) makes one"
+                f"{where}: {key} is {_told(value)}\n  expected a Symbol; sym.var(name) makes one"
             )
         if key not in names:
             raise ArgumentError(f"{where}: there is no input {key!r}\n  expected {names}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ class Symbol(Methods):
     """
 
     __slots__ = ("__weakref__", "_entries")
+    __array_ufunc__ = None  # np.sqrt(2) * x is for Symbols to compute, and np.exp(x) an error
 
     def __init__(self, entries: list[Entry]):
         self._entries = entries
@@ -72,6 +74,10 @@ class Symbol(Methods):
 
     __hash__ = object.__hash__
 
+    def __getattr__(self, name: str):
+        hint = "  expected an operator for it: a Symbol has no values, and no shape, yet"
+        raise AttributeError(f"'Symbol' object has no attribute {name!r}\n{hint}")
+
     def __copy__(self) -> Symbol:
         return Symbol(copied(self._entries, lambda _: None))
 
@@ -85,6 +91,9 @@ class Symbol(Methods):
         """A copy of the graph, with symbols in the places of variables."""
         arguments = self.list_arguments()
         given = dict(zip(arguments, args)) | kwargs
+        for key, symbol in given.items():
+            if not isinstance(symbol, Symbol):
+                raise ArgumentError(f"{self}: {key} is {symbol!r}\n  expected a Symbol")
         unknown = [key for key in given if key not in self.list_inputs()]
         if len(args) > len(arguments) or unknown:
             raise ArgumentError(
@@ -134,8 +143,8 @@ class Symbol(Methods):
     # Attributes
 
     def attr(self, key: str) -> str | None:
-        """An attribute of its node, as text."""
-        attrs = self._entries[0][0].attrs
+        """An attribute of its node, as text; a group has none."""
+        attrs = {} if self.name is None else self._entries[0][0].attrs
         return attrs.get(f"__{key}__" if key in HIDDEN else key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
@@ -185,17 +194,30 @@ class Symbol(Methods):
 
     def _shapes(self, args: tuple, kwargs: dict) -> tuple[list, list, list]:
         given = _assigned(self, args, kwargs)
+        for name, shape in given.items():
+            if not isinstance(shape, (tuple, list)):
+                raise ArgumentError(f"infer_shape: {name} is {shape!r}\n  expected a tuple")
+            given[name] = tuple([max(size, 0) for size in shape])  # MXNet also takes -1 for unknown
         return self._sorted(_infer.shapes(self._entries, given))
 
     def infer_type(self, *args, **kwargs):
-        """Dtypes of arguments, outputs and states, from some that are known; float32 by default."""
-        given = {k: _dtype.to_torch(v) for k, v in _assigned(self, args, kwargs).items()}
-        found = self._sorted(_infer.types(self._entries, given))
-        return tuple([_dtype.to_numpy(d) for d in dtypes] for dtypes in found)
+        """Dtypes of arguments, outputs and states, from some that are known.
+
+        As `infer_shape`: three times None, when they do not suffice.
+        """
+        found = self._types(None, args, kwargs)
+        if any(dtype is None for dtypes in found for dtype in dtypes):
+            return None, None, None
+        return found
 
     def infer_type_partial(self, *args, **kwargs):
-        """The same."""
-        return self.infer_type(*args, **kwargs)
+        """The same, with None for what is not known."""
+        return self._types(None, args, kwargs)
+
+    def _types(self, default, args: tuple, kwargs: dict) -> tuple[list, list, list]:
+        given = {k: _dtype.to_torch(v) for k, v in _assigned(self, args, kwargs).items()}
+        found = self._sorted(_infer.types(self._entries, given, default))
+        return tuple([d and _dtype.to_numpy(d) for d in dtypes] for dtypes in found)
 
     def _sorted(self, found: dict[Entry, Any]) -> tuple[list, list, list]:
         nodes = ordered(self._entries)
@@ -223,16 +245,25 @@ class Symbol(Methods):
         return bind(self, ctx, args, args_grad, grad_req, aux_states)
 
     def simple_bind(self, ctx, grad_req="write", type_dict=None, **kwargs):
-        """An `Executor` on new arrays of zeros; `kwargs` tell shapes of arguments."""
+        """An `Executor` on new arrays of zeros; `kwargs` tell shapes of arguments.
+
+        Those that tell MXNet how to share and place memory, such as `shared_exec`, are ignored.
+        """
         from ..executor import simple_bind
 
-        shapes = {k: v for k, v in kwargs.items() if k not in ("group2ctx", "shared_exec")}
+        shapes = {k: v for k, v in kwargs.items() if k not in _MEMORY}
         return simple_bind(self, ctx, grad_req, type_dict, **shapes)
 
     def eval(self, ctx=None, **kwargs):
         """The outputs for given values of all variables, a list of NDArrays."""
         states = {n: kwargs.pop(n) for n in self.list_auxiliary_states() if n in kwargs}
         return self.bind(ctx or current_context(), kwargs, aux_states=states).forward()
+
+    def optimize_for(self, backend: str, args=None, aux=None, ctx=None, **kwargs) -> Symbol:
+        """The graph itself: MXNet's backends, which rewrite graphs, do not exist here."""
+        text = f"optimize_for: there is no backend {backend!r}; the graph stays as it is"
+        warnings.warn(text, stacklevel=2)
+        return self
 
     # Files
 
@@ -263,11 +294,30 @@ class Symbol(Methods):
             )
         return op.reshape(self, **kwargs)
 
+    def broadcast_to(self, shape) -> Symbol:
+        """The elements repeated to another shape; see `NDArray.broadcast_to`."""
+        from . import op
+
+        return op.broadcast_to(self, shape=tuple(shape))
+
+    def split_v2(self, *args, **kwargs) -> Symbol:
+        """Parts along an axis; see `split_v2`."""
+        from ._create import split_v2
+
+        return split_v2(self, *args, **kwargs)
+
+    def as_nd_ndarray(self) -> Symbol:
+        """Itself."""
+        return self
+
     def astype(self, dtype) -> Symbol:
         """Another dtype."""
         from . import op
 
         return op.cast(self, dtype=np.dtype(dtype).name)
+
+
+_MEMORY = ("stype_dict", "group2ctx", "shared_arg_names", "shared_exec", "shared_buffer")
 
 
 def _shown(attrs: dict[str, str]) -> dict[str, str]:
@@ -316,7 +366,9 @@ def var(
     if not isinstance(name, str):
         raise TypeError(f"Variable: the name is {name!r}\n  expected text")
     attrs = kept(attribute.current().get(attr))
-    told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult, "stype": stype}
+    told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
+    if stype is not None:
+        told["storage_type"] = ("default", "row_sparse", "csr").index(stype)
     if dtype is not None:
         told["dtype"] = _infer.TYPE_NUMBERS[_dtype.to_torch(dtype)]
     if init is not None:

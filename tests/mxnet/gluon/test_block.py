@@ -441,6 +441,35 @@ def test_calls_by_threads_at_once():
             same(y, expected[i // 5])
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("known", [True, False], ids=["one graph", "each makes it"])
+def test_a_hybridized_net_by_threads_at_once(known):
+    net = row()
+    net.initialize()
+    net.hybridize()
+    x = x_of(4, 5) + 1
+    if known:
+        net(x)
+
+    def call():
+        given = x.copy()
+        given.attach_grad()
+        found = []
+        for _ in range(5):
+            with autograd.record(train_mode=False):
+                y = net(given)
+            y.backward()
+            found += [y, given.grad.copy(), net(given)]
+        return found
+
+    results = at_once(call)
+    net.hybridize(False)
+    expected = call()
+    for found in results:
+        for one, other in zip(found, expected):
+            same(one, other)
+
+
 # Calls
 
 
@@ -529,7 +558,6 @@ def test_what_a_hook_returns_is_left():
 def test_what_is_not_supported():
     net = used(Net())
     for call in (
-        lambda: net.optimize_for(x_of(2, 5)),
         lambda: net.infer_type(x_of(2, 5)),
         lambda: net.register_op_hook(print),
     ):
@@ -795,6 +823,31 @@ def test_summary_before_the_first_call_and_hybridized(capsys):  # MXNet counts a
 
 def notes(error):
     return getattr(error.value, "__notes__", None) or str(error.value).split("\n")
+
+
+@pytest.mark.engine("torch")
+def test_an_error_in_tracing_names_the_line():
+    class Inner(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x.reshape((x.shape[0], -1))
+
+    net = row(nn.Dense(3), row(nn.Dense(2), Inner()))
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(AttributeError, match="no attribute 'shape'") as caught:
+        net(x_of(2, 5))
+    said = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert "), net.1.1\n  at " in said and "test_block.py:" in said
+    assert said.endswith("of the graph: return x.reshape((x.shape[0], -1))")
+    net.hybridize(False)
+    assert net(x_of(2, 5)).shape == (2, 2)
+
+
+@pytest.mark.engine("torch")  # MXNet names HybridBlock.__init__
+@pytest.mark.parametrize("make", [lambda **k: nn.Dense(3, **k), lambda **k: Net(**k)])
+def test_an_argument_that_nobody_knows(make):
+    with pytest.raises(TypeError, match="(Dense|Net): unknown argument 'activaton'\n.*prefix"):
+        make(activaton="relu")
 
 
 @pytest.mark.engine("torch")

@@ -214,3 +214,90 @@ def test_a_hybridized_block_is_copied_and_pickled(net, x):
     y = net(x)
     for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         same(twin(x), y)
+
+
+@pytest.mark.filterwarnings("ignore:.*there is no backend")
+def test_optimize_for(mx, net, x, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    expected = net(x)
+    assert net.optimize_for(x, backend="MKLDNN") is None
+    same(net(x), expected)
+    net.export("m")
+    assert (tmp_path / "m-symbol.json").exists()
+    with pytest.raises(ValueError, match="backend"):
+        net.optimize_for(x)
+
+
+@pytest.mark.engine("torch")
+def test_optimize_for_compiles(net, x):
+    net.hybridize()
+    expected = net(x)
+    with pytest.warns(UserWarning, match="no backend 'TensorRT'"):
+        net.optimize_for(x, backend="TensorRT")
+    net.optimize_for(x, backend="eager", static_alloc=True)
+    (graph,) = net._graphs.values()
+    assert graph.run is not graph.program and len(graph.run._functions) == 1
+    same(net(x), expected)
+
+
+def test_shapes_before_the_parameters_are_made(mx, x):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(2))
+    net.infer_shape(x)
+    shapes = [p.shape for p in net.collect_params().values()]
+    assert shapes == [(4, 3), (4,), (4,), (4,), (4,), (4,), (2, 4), (2,)]
+    net.initialize()
+    assert net[2].weight.data().shape == (2, 4)
+
+
+@pytest.fixture
+def files(net, x, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    net.hybridize()
+    net(x)
+    net.export("m")
+    return "m-symbol.json", "data", "m-0000.params"
+
+
+def test_an_input_by_its_name(mx, net, x, files):
+    graph = mx.sym.load(files[0])
+    block = mx.gluon.SymbolBlock(graph.get_internals()["m_dense0_fwd_output"], mx.sym.var("data"))
+    block.load_parameters(files[2], ignore_extra=True)
+    assert block(x).shape == (4, 8)
+
+
+def test_missing_and_extra_in_a_file(mx, x, files):
+    values = mx.nd.load(files[2])
+    left_out = sorted(values)[0]
+    mx.nd.save("less.params", {n: v for n, v in values.items() if n != left_out})
+    mx.nd.save("more.params", values | {"arg:q": mx.nd.ones(1)})
+    imports = mx.gluon.SymbolBlock.imports
+    for name in ("less", "more"):
+        with pytest.raises((AssertionError, RuntimeError), match="is not present|missing|q"):
+            imports(*files[:2], f"{name}.params")
+    imports(*files[:2], "less.params", allow_missing=True)
+    assert imports(*files[:2], "more.params", ignore_extra=True)(x).shape == (4, 2)
+
+
+def test_a_symbol_block_on_another_context_and_in_another_dtype(mx, x, files):
+    block = mx.gluon.SymbolBlock.imports(*files)
+    block.reset_ctx(mx.cpu(1))
+    assert block(x.as_in_context(mx.cpu(1))).context == mx.cpu(1)
+    block.cast("float16")
+    dtypes = {p.name: np.dtype(p.dtype).name for p in block.collect_params().values()}
+    assert dtypes["m_dense0_weight"] == "float16" and dtypes["m_batchnorm0_gamma"] == "float32"
+    assert dtypes["m_batchnorm0_running_var"] == "float32"
+
+
+def test_names_in_the_file_of_a_symbol_block(mx, files):
+    mx.gluon.SymbolBlock.imports(*files).save_parameters("b.params")
+    assert "dense0_weight" in mx.nd.load("b.params")
+
+
+@pytest.mark.engine("torch")  # MXNet does not find what it wrote
+def test_the_file_of_a_symbol_block(mx, x, files):
+    block = mx.gluon.SymbolBlock.imports(*files)
+    block.save_parameters("b.params")
+    again = mx.gluon.SymbolBlock.imports(*files[:2])
+    again.load_parameters("b.params")
+    same(again(x), block(x))

@@ -8,11 +8,12 @@ from ._unroll import Sequence
 
 
 class DropoutCell(HybridRecurrentCell):
-    """In training, each element is 0 with probability `rate`, the others grow by 1 / (1 - rate).
+    """In training, each element is 0 with probability `rate`, the others times 1 / (1 - rate).
 
     Parameters
     ----------
     rate : float
+        From 0 to 1.
     axes : tuple of int
         Axes along which the same elements are dropped.
 
@@ -144,7 +145,7 @@ class ResidualCell(ModifierCell):
     ----------
     base_cell : RecurrentCell
 
-    Inputs: as for the base cell, which keeps the size of x. Outputs: as for the base cell.
+    Inputs: as for the base cell, whose output has the shape of x. Outputs: as for the base cell.
     """
 
     def hybrid_forward(self, F, inputs, states):
@@ -180,7 +181,8 @@ class BidirectionalCell(Cells, HybridRecurrentCell):
     output_prefix : str
         What names of outputs in a graph begin with.
 
-    Inputs: as for both cells. Outputs: those of both, one behind the other; the states of both.
+    Inputs of `unroll`: as for both cells. Outputs: at each step those of both, (n, l + r); the
+    states of the first, then of the second.
     """
 
     def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_"):

@@ -69,7 +69,7 @@ class RecurrentCell(Block):
         begin_state : list, optional
             By default zeros.
         layout : {'NTC', 'TNC'}
-            The axes of inputs and outputs in one array.
+            The axes of inputs and outputs in one array: sequences, steps, features.
         merge_outputs : bool, optional
             True: outputs in one array. False: as a list. By default a list, but with
             `valid_length` one array.
@@ -86,6 +86,8 @@ class RecurrentCell(Block):
         ------
         ShapeError
             The inputs have another number of steps.
+        ArgumentError
+            `layout` has no axis T.
         """
         self.reset()
         sequence = Sequence(type(self).__name__, length, inputs, layout, valid_length)

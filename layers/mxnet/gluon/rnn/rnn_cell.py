@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..block import indented
+from .._summary import indented
 from ._modifier import BidirectionalCell, DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from ._recurrent import Cells, HybridRecurrentCell, RecurrentCell
 from ._unroll import Sequence
@@ -138,7 +138,7 @@ class LSTMCell(_Cell):
     input_size : int
         The size of x; 0: the first call tells.
     activation, recurrent_activation : str, Block or callable
-        tanh and σ.
+        What stands for tanh and for σ, as for `RNNCell`.
 
     Inputs: x (n, k); a list of h and s (n, hidden_size). Outputs: h'; a list of h' and s'.
     """

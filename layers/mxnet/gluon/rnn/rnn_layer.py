@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ndarray
-from ...base import ArgumentError
+from ...base import ArgumentError, ShapeError
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
@@ -130,6 +130,11 @@ class _RNNLayer(HybridBlock):
 
     def infer_shape(self, inputs, *args) -> None:
         """Set the shapes that the size of the inputs tells."""
+        if len(inputs.shape) != 3:
+            raise ShapeError(
+                f"{type(self).__name__}: the inputs are {inputs.shape}\n"
+                f"  expected three axes, {self._layout}"
+            )
         for side in "lr"[: self._dir]:
             weight = self._reg_params[f"{side}0_i2h_weight"]
             weight.shape = (weight.shape[0], inputs.shape[2])
@@ -206,9 +211,20 @@ class RNN(_RNNLayer):
         them, and states are those after the last one.
 
     Inputs: x (t, n, k), or (n, t, k); states (num_layers, n, hidden_size), optional;
-    sequence_length (n,).
+    sequence_length (n,). Layers count twice in the states when bidirectional.
     Outputs: (t, n, hidden_size), or (n, t, hidden_size), with twice the features when
-    bidirectional; with states also a list of these after the last step.
+    bidirectional; with states also a list of these after the last step. Without states it begins
+    with zeros.
+
+    Raises
+    ------
+    ParameterError
+        `layout` or `activation` is unknown.
+    ArgumentError
+        In a call: the number of states is wrong, or `sequence_length` is given or left out against
+        `use_sequence_length`.
+    ShapeError
+        In a call: the shapes do not fit.
     """
 
     def __init__(
@@ -262,10 +278,11 @@ class LSTM(_RNNLayer):
     h2r_weight_initializer : str or Initializer, optional
         Of P.
     state_clip_min, state_clip_max, state_clip_nan
-        Not supported.
+        Not supported: with one of them, calls raise UnsupportedError.
 
-    Inputs: x as for `RNN`; a list of two states, h and s, optional; sequence_length (n,).
-    Outputs: as for `RNN`.
+    Inputs: x as for `RNN`; a list of two states, h (num_layers, n, hidden_size or projection_size)
+    and s (num_layers, n, hidden_size), optional; sequence_length (n,). Outputs and errors: as for
+    `RNN`, with the size of h.
     """
 
     def __init__(
@@ -323,7 +340,7 @@ class GRU(_RNNLayer):
     num_layers, layout, dropout, bidirectional, input_size, dtype
         As for `RNN`; so are `use_sequence_length` and the initializers.
 
-    Inputs: as for `RNN`. Outputs: as for `RNN`.
+    Inputs, outputs and errors: as for `RNN`.
     """
 
     def __init__(

@@ -62,4 +62,4 @@ class Step:
             losses = self.loss(self.net(*args[:-1]), args[-1])
         losses.backward()
         self.trainer.step(args[0].shape[0] if batch_size is None else batch_size)
-        return losses
+        return losses.detach()

@@ -17,11 +17,13 @@ from . import _gemm
 aten = torch.ops.aten
 
 
-@cache
 def rewrite() -> Any:
     """A `post_grad_custom_pre_pass` of inductor, or None where PyTorch's product is the faster."""
-    if _gemm.describe()["onednn_from_multiplications"] is None:
-        return None
+    return None if _gemm.describe()["onednn_from_multiplications"] is None else _pass()
+
+
+@cache
+def _pass() -> Any:
     from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
 
     class Rewrite(CustomGraphPass):

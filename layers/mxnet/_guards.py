@@ -8,12 +8,18 @@ and closures.
 
 from __future__ import annotations
 
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-OURS = ("layers.", "torch", "numpy", "builtins")
+LIBRARIES = ("layers", "torch", "numpy", "builtins")
 # How the compiler names globals: the modules it met, and what `Program` binds in a graph.
-LIBRARY = ("G['__import_layers_", "G['__import_torch", "G['__builtins_", "G['a")
+LIBRARY = (
+    "G['__import_layers_dot_",
+    "G['__import_torch_dot_",
+    "G['__import_torch']",
+    "G['__builtins_",
+    "G['a",
+)
 BOUND = "G['f"
 OPERATOR = ".args[0].operator."
 ARRAY = "___from_numpy("
@@ -24,7 +30,7 @@ def kept(entries: list) -> list[bool]:
     for entry in entries:
         if entry.name.startswith(ARRAY):  # a new tensor at every look: PyTorch would compare the
             entry.orig_guard.obj_weakref = None  # one of its second look with that of its first
-    stable = tuple(f"{e.name}{end}" for e in entries if _is_ours(e.value) for end in ".[")
+    stable = tuple(f"{e.name}{end}" for e in entries if _is_code(e.value) for end in ".[")
     return [not e.is_global or not _is_settled(e.name, stable) for e in entries]
 
 
@@ -33,8 +39,14 @@ def _is_settled(name: str, stable: tuple[str, ...]) -> bool:
     return bound or name.startswith((*LIBRARY, *stable))
 
 
-def _is_ours(value: Any) -> bool:
-    """Whether it is code of a library, of which nobody changes the parts."""
+def _is_code(value: Any) -> bool:
+    """Whether it is a module, function or class of a library, of which nobody changes the parts."""
     if isinstance(value, ModuleType):
-        return f"{value.__name__}.".startswith(OURS)
-    return callable(value) and f"{getattr(value, '__module__', '')}.".startswith(OURS)
+        return is_library(value.__name__)
+    code = isinstance(value, (FunctionType, BuiltinFunctionType, type))
+    return code and is_library(value.__module__ or "")
+
+
+def is_library(module: str) -> bool:
+    """Whether a module is this library's, PyTorch's, NumPy's or Python's own."""
+    return module.partition(".")[0] in LIBRARIES

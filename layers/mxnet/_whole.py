@@ -21,21 +21,24 @@ import numpy as np
 import torch
 
 from ._function import Call, call
+from ._guards import is_library
 from .autograd import inside, state
 from .context import Context
 
 # How near a traced operator has to come to the plain one, relative to the largest value.
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-OURS = ("layers.", "numpy", "torch")
 LIBRARIES = tuple(str(Path(p).parent) for p in (__file__, np.__file__, torch.__file__))
 LONGEST = 300  # characters of a reason
 
 
 def refusal(it: Call, traced: Call, tensors: list) -> str:
     """Why a call, or what is traced of it, cannot be compiled; tried on these inputs."""
-    if it.states:
-        return "it has states"
-    return _seen(it.codes) or _misfit(it, traced, tensors)
+    return forbidden(it) or _misfit(it, traced, tensors)
+
+
+def forbidden(it: Call) -> str:
+    """What of an operator's definition forbids tracing it, or nothing."""
+    return "it has states" if it.states else _seen(it.codes)
 
 
 # What is seen in its code
@@ -58,12 +61,31 @@ def _reasons(function: Any, seen: set[CodeType]) -> Iterator[str]:
         seen.add(inner)
         where = f"{function.__qualname__}, line {inner.co_firstlineno}"
         yield from (f"{what} in {where}" for what in _forbidden(inner))
-        for name in inner.co_names:
-            value = function.__globals__.get(name)
+        for name, value in _named(function, inner):
             if _draws(value) or name == "random":
                 yield f"random numbers ({name}) in {where}"
-            elif isinstance(value, FunctionType) and not value.__module__.startswith(OURS):
+            elif name in ("environ", "getenv"):
+                yield f"the environment ({name}) in {where}"
+            elif isinstance(value, FunctionType) and not is_library(value.__module__ or ""):
                 yield from _reasons(value, seen)
+
+
+def _named(function: Any, code: CodeType) -> Iterator[tuple[str, Any]]:
+    """The names in a code, with what they are as globals, in closures and in a user's modules."""
+    cells = function.__closure__ or ()
+    known = dict(zip(function.__code__.co_freevars, [_held(cell) for cell in cells]))
+    for name in (*code.co_names, *code.co_freevars):
+        value = known.get(name, function.__globals__.get(name))
+        yield name, value
+        if isinstance(value, ModuleType) and not is_library(value.__name__):
+            yield from ((n, vars(value)[n]) for n in code.co_names if n in vars(value))
+
+
+def _held(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # it is empty yet
+        return None
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -101,8 +123,12 @@ def _draws(value: Any) -> bool:
 def _misfit(it: Call, traced: Call, tensors: list) -> str:
     """Why the traced call is not the plain one, or nothing."""
     recording = state.recording
-    with undisturbed():
-        expected = _trial(lambda *inputs: call(it, inputs), tensors)
+    device = it.context.device
+    try:
+        with undisturbed(device):
+            expected = _trial(lambda *inputs: call(it, inputs), tensors)
+    except Exception as error:  # such as a backward that is not there
+        return first_line(error)
     alone = torch.compile(
         renewed(lambda *inputs: call(traced, inputs)),
         fullgraph=True,
@@ -110,7 +136,7 @@ def _misfit(it: Call, traced: Call, tensors: list) -> str:
         backend="aot_eager",
     )
     with (
-        undisturbed(),
+        undisturbed(device),
         quiet(),
         inside(it.context, it.training),
         on(it.context),
@@ -127,7 +153,7 @@ def _misfit(it: Call, traced: Call, tensors: list) -> str:
             reason = str(error).partition("\n    - ")[2].partition("\n")[0]
             return f"a call changes what the next one reads: {reason}"[:LONGEST]
     for a, b in zip(expected, found):
-        if (a is None) is not (b is None) or a is not None and not _near(a, b):
+        if (a is None) is not (b is None) or a is not None and not near(a, b):
             return "traced, it gives other values"
     return ""
 
@@ -155,7 +181,8 @@ def _trial(function: Callable, tensors: list) -> list:
     return [*outputs, *torch.autograd.grad(heads, asking, dys, allow_unused=True)]
 
 
-def _near(a: torch.Tensor, b: torch.Tensor) -> bool:
+def near(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether b is what a is, but for rounding."""
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return False
     tolerance = TOLERANCES.get(a.dtype, 0)
@@ -196,10 +223,10 @@ def _is_library(path: str) -> bool:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """What is drawn inside is drawn again after it."""
+def undisturbed(device: torch.device) -> Iterator[None]:
+    """What is drawn inside is drawn again after it; by other threads too, in the meantime."""
     numpy, python = np.random.get_state(), random.getstate()
-    with torch.random.fork_rng():
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
         try:
             yield
         finally:

@@ -8,9 +8,9 @@ from ..ndarray import NDArray
 from ..symbol._backend import chosen
 from ..symbol._compiled import WithGradients
 from ._graph import Graph, trace
-from ._nest import BlockError
+from ._nest import BlockError, _flatten
 from ._parameter import Parameter
-from .block import HybridBlock
+from .block import Block, HybridBlock
 from .trainer import Trainer
 
 __all__ = ["Step"]
@@ -32,35 +32,43 @@ class Step:
         self.trainer = trainer
         self._block = _Losses(net, loss)
         self._backend, self._options = chosen("compiled_step", backend, options)
-        self._graphs: dict[int, Graph] = {}
-        self._runs: dict[tuple[int, ...], WithGradients] = {}
+        self._blocks = _structure(self._block)
+        self._graphs: dict[str, Graph] = {}
+        self._runs: dict[tuple[str, tuple[int, ...]], WithGradients] = {}
 
     def __call__(self, *args: NDArray, batch_size: float | None = None) -> NDArray:
         """The losses before the update, one for each sample."""
-        if len(args) < 2 or not all(isinstance(a, NDArray) for a in args):
-            shown = ", ".join(type(a).__name__ for a in args) or "nothing"
-            raise ArgumentError(f"step: given {shown}\n  expected NDArrays: inputs, and a label")
-        context = args[0]._context
-        graph = self._graphs.get(len(args)) or self._trace(args)
-        tensors = graph.tensors(context, list(args))
+        if len(args) < 2:
+            raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and a label")
+        flat, nesting = _flatten(args, "input")
+        if self._blocks != (blocks := _structure(self._block)):  # one was added, or replaced
+            self._blocks, self._graphs, self._runs = blocks, {}, {}
+        context = flat[0]._context
+        key = str(nesting)
+        graph = self._graphs.get(key) or self._trace(key, args)
+        tensors = graph.tensors(context, flat)
         wanted = tuple([i for i, p in enumerate(graph.sources) if _is_trained(p)])
-        run = self._runs.get((len(args), *wanted)) or self._prepare(graph, wanted)
+        run = self._runs.get((key, wanted)) or self._prepare(key, graph, wanted)
         with autograd.record():
             results = run(tensors, context)
         count = len(results) - len(wanted)
         for i, gradient in zip(wanted, results[count:]):
             graph.sources[i].data(context)._leaf.take(gradient)
-        self.trainer.step(args[0].shape[0] if batch_size is None else batch_size)
+        self.trainer.step(flat[0].shape[0] if batch_size is None else batch_size)
         return graph.regrouped(results[:count], context)
 
-    def _trace(self, args: tuple) -> Graph:
-        graph = self._graphs[len(args)] = trace(self._block, args)
+    def _trace(self, key: str, args: tuple) -> Graph:
+        graph = self._graphs[key] = trace(self._block, args)
         return graph
 
-    def _prepare(self, graph: Graph, wanted: tuple[int, ...]) -> WithGradients:
+    def _prepare(self, key: str, graph: Graph, wanted: tuple[int, ...]) -> WithGradients:
         run = WithGradients(graph.program, list(wanted), self._backend, **self._options)
-        self._runs[(len(graph.inputs), *wanted)] = run
+        self._runs[key, wanted] = run
         return run
+
+
+def _structure(block: Block) -> list:
+    return [id(block), *[_structure(child) for child in block._children.values()]]
 
 
 def _is_trained(source: int | Parameter) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import cache, partial
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache, partial
 from threading import RLock
 from typing import Any
 
@@ -20,6 +21,8 @@ from ._node import Node
 from ._program import Program
 
 log = logging.getLogger("layers.mxnet.hybridize")
+# Compiling sets what holds for the whole process, and tries operators: one graph after the other.
+_one_by_one = RLock()
 KINDS = 16  # of calls that a graph is compiled for; each may take many seconds
 
 
@@ -43,7 +46,6 @@ class Compiled:
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
         self._refused: dict[tuple, str] = {}
-        self._lock = RLock()
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
@@ -52,11 +54,11 @@ class Compiled:
             recording,
             training,
             context,
-            *[(t.shape, t.dtype, t.requires_grad) for t in tensors],
+            *[(t.shape, t.stride(), t.dtype, t.requires_grad) for t in tensors],
         )
         function = self._functions.get(key)
         if function is None:
-            with self._lock:
+            with _one_by_one:
                 if key not in self._functions and len(self._functions) < KINDS:
                     return self._first(key, tensors, context)
                 function = self._functions.get(key) or self._many()
@@ -68,14 +70,14 @@ class Compiled:
         except Exception as error:
             if not type(error).__module__.startswith("torch._dynamo"):
                 raise
-            return self._replay(key, error, tensors, context)  # attributes that change ever again
+            return self._again(key, error, tensors, context)
 
     def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
         """The outputs of the first call of a kind."""
         recording, program = state.recording, self.program
         before = {i: tensors[i].clone() for i in program.states}
         try:
-            with quiet():
+            with quiet(), self._settings():
                 function = self._compile(tensors, context)
                 with inside(context, state.training), on(context):
                     results = program.run(function, tensors, context, recording)
@@ -89,6 +91,17 @@ class Compiled:
     def _many(self) -> Callable:
         _warn(f"a graph is compiled for {KINDS} shapes, dtypes and modes, and replayed for others")
         return self._plain
+
+    def _settings(self) -> AbstractContextManager:
+        """What has to be set where PyTorch traces."""
+        return nullcontext()
+
+    def _again(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
+        """The outputs when PyTorch could not trace again: attributes change in every call."""
+        return self._replay(key, error, tensors, context)
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_functions": {}, "_refused": {}}  # a copy compiles for itself
 
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""
@@ -126,7 +139,7 @@ class Compiled:
         if not own:
             return functions
         copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
-        with undisturbed():
+        with undisturbed(context.device):
             function = self.program.bound({n: watched(n) for n in own})
             self.program.run(function, copies, context, state.recording)
             return functions | {n: self._function(n, inputs[n], context) for n in own}
@@ -183,9 +196,16 @@ class WithGradients(Compiled):
 
         return renewed(step)
 
-    def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
-        with torch._dynamo.config.patch(trace_autograd_ops=True):
-            return super()._first(key, tensors, context)
+    def _settings(self) -> AbstractContextManager:
+        return torch._dynamo.config.patch(trace_autograd_ops=True)
+
+    def _again(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
+        """The outputs when something has changed: where the settings hold it can be traced."""
+        try:
+            with _one_by_one, quiet(), self._settings(), inside(context, state.training):
+                return self.program.run(self._functions[key], tensors, context, True)
+        except Exception as again:
+            return self._replay(key, again, tensors, context)
 
     def _compiled(self, graph: Callable, whole: bool) -> Callable:
         if whole:
@@ -193,7 +213,7 @@ class WithGradients(Compiled):
         return self._around(super()._compiled(graph, whole))
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _warn(text: str) -> None:
     """Say it once, however many graphs and shapes it holds for."""
     log.warning(text)

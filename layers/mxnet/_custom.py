@@ -21,8 +21,10 @@ __all__ = ["CUSTOM", "prepared"]
 class _Custom(_op.Op):
     """Beside the table. Every attribute but `op_type` is the operator's, and reaches it as text."""
 
+    any_size = False
+
     def __init__(self):
-        super().__init__(_run, "Custom")
+        super().__init__(_run, "Custom", traceable=False)
         self.variadic, self.inputs, self.attribute_names = False, (), []
 
     def owns(self, attribute: str) -> bool:

@@ -67,9 +67,15 @@ class Op:
         Inputs that the operator updates in place when training.
     same : bool
         Inputs and output have one shape, so that one of them tells the others.
+    traceable : bool
+        PyTorch's compiler may look inside; else it runs as it is, between compiled parts.
+    any_size : bool
+        Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
     """
+
+    any_size = True
 
     def __init__(
         self,
@@ -80,11 +86,13 @@ class Op:
         view=False,
         states=(),
         same=False,
+        traceable=True,
         inits=None,
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
+        self.traceable = traceable
         self.inits: dict[str, str] = inits or {}
         self.infer_rules: list[Callable] = []
         self.back_rule: Callable | None = None

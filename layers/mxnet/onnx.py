@@ -13,6 +13,7 @@ import torch
 
 from . import _dtype, ndarray, operator, symbol
 from ._custom import CUSTOM
+from ._whole import first_line, near
 from .base import ArgumentError, MXNetError
 from .context import cpu
 from .gluon import SymbolBlock
@@ -196,9 +197,8 @@ def _compare(program, module, args: tuple) -> None:
     found, expected = program.module()(*args), module(*args)
     if not isinstance(found, (list, tuple)):
         found, expected = [found], [expected]
-    for y, right in zip(found, expected):
-        if not torch.allclose(y, right, rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise MXNetError("export_model: traced, the graph gives other values")
+    if not all(map(near, expected, found)):
+        raise MXNetError("export_model: traced, the graph gives other values")
 
 
 def _write(program, path, **options) -> None:
@@ -207,12 +207,8 @@ def _write(program, path, **options) -> None:
         try:
             torch.onnx.export(program, f=path, **options)
         except torch.onnx.OnnxExporterError as error:
-            first = error
-            while first.__cause__ is not None:
-                first = first.__cause__
-            raise MXNetError(
-                f"export_model: the graph has no form in ONNX: {_first_line(first)}"
-            ) from error
+            reason = first_line(error.__cause__ or error)  # the error itself is a heading
+            raise MXNetError(f"export_model: the graph has no form in ONNX: {reason}") from error
 
 
 def _explained(error: Exception, graph: Symbol, own: list[Node], given: dict) -> Exception:
@@ -228,11 +224,7 @@ def _explained(error: Exception, graph: Symbol, own: list[Node], given: dict) ->
         except Exception as reason:  # as above
             op_type = node.attributes["op_type"]
             return MXNetError(
-                f"export_model: operator {op_type!r} cannot be traced: {_first_line(reason)}\n"
+                f"export_model: operator {op_type!r} cannot be traced: {first_line(reason)}\n"
                 f"  in {node.name!r} of the graph"
             )
-    return MXNetError(f"export_model: the graph cannot be traced: {_first_line(error)}")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    return MXNetError(f"export_model: the graph cannot be traced: {first_line(error)}")

@@ -11,7 +11,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from .._op import REQUIRED, Tensor, op
 from ..base import ArgumentError, ShapeError, UnsupportedError
 
-_KERNELS = {  # and the number of gates
+KERNELS = {  # and the number of gates
     "rnn_relu": (torch.rnn_relu, 1),
     "rnn_tanh": (torch.rnn_tanh, 1),
     "lstm": (torch.lstm, 4),
@@ -19,7 +19,8 @@ _KERNELS = {  # and the number of gates
 }
 
 
-@op
+# Its kernel is one call; compiled, it would be a copy of the code per step.
+@op(traceable=False)
 def RNN(
     data: Tensor,
     parameters: Tensor,
@@ -81,7 +82,7 @@ def RNN(
 
 def _run(mode, data, states, lengths, weights, arguments):
     """What the kernel gives: y and the states."""
-    kernel, _ = _KERNELS[mode]
+    kernel, _ = KERNELS[mode]
     states = [s for s in states if s is not None]
     if lengths is None and states[0].shape == states[-1].shape:
         return kernel(data, states if mode == "lstm" else states[0], weights, *arguments, False)
@@ -109,7 +110,7 @@ def _lengths(data, given):
 
 def layout(columns, state_size, num_layers, bidirectional, mode, projection_size):
     """The shapes of the parts of `parameters`: the matrices of all layers, then the biases."""
-    directions, rows = 1 + bidirectional, _KERNELS[mode][1] * state_size
+    directions, rows = 1 + bidirectional, KERNELS[mode][1] * state_size
     size = projection_size or state_size
     matrices = []
     for layer in range(num_layers):
@@ -210,7 +211,6 @@ def _(mode, state_outputs):
 
 
 RNN.infer(_shapes)
-RNN.traceable = False  # the kernel is one call; compiled, it would be a copy of the code per step
 
 
 @op

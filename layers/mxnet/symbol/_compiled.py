@@ -133,7 +133,7 @@ class Compiled:
             return run
 
         nodes = self.program.nodes
-        held = [n for n in nodes if not getattr(n.op, "traceable", True)]  # control flow by values
+        held = [n for n in nodes if not n.op.traceable]  # one's own too, until tried
         functions = {n: _as_it_is(n, state.recording) for n in held}
         own = [n for n in nodes if n.op is CUSTOM]
         if not own:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .. import attribute
@@ -95,8 +95,7 @@ def while_loop(
         raise ArgumentError(
             f"{name}: loop_vars is {loop_vars!r}\n  expected a Symbol, or a list of at least one"
         )
-    start = next(serials)
-    inside = _variables(variables)
+    start, inside = next(serials), _variables(variables)
     test = _one(name, "cond", cond(*inside))
     outputs, new = _pair(name, "func", func(*inside))
     outputs, outputs_format = _flat(name, "an output of func", outputs)
@@ -105,26 +104,20 @@ def while_loop(
         raise ArgumentError(
             f"{name}: func gives loop_vars {_shown(new_format)}\n  expected {_shown(format)}"
         )
-    test_entries, test_origins = _cut(_heads(name, [test], start), start)
-    entries, origins = _cut(_heads(name, [*outputs, *new], start, inside), start)
-    # The inputs: those of cond, then those of func; they share the loop_vars and nothing else.
+    heads = [_heads(name, [test], start), _heads(name, [*outputs, *new], start, inside)]
+    graphs, origins = zip(*[_cut(entries, start) for entries in heads])
     own = [symbol._entries[0] for symbol in inside]
-    slots: dict[Any, int] = {}
-    wires = [
-        [slots.setdefault(e if e in own else (part, e), len(slots)) for e in used]
-        for part, used in enumerate((test_origins, origins))
-    ]
-    outside = dict(zip(own, variables))
+    inputs, wires = _wired(origins, dict(zip(own, [s._entries[0] for s in variables])))
     results = _node(
         WhileLoop,
-        [test_entries, entries],
-        [outside[key]._entries[0] if key in outside else key[1] for key in slots],
-        num_outputs=len(entries),
+        graphs,
+        inputs,
+        num_outputs=len(heads[1]),
         num_out_data=len(outputs),
         max_iterations=limit,
         cond_input_locs=wires[0],
         func_input_locs=wires[1],
-        func_var_locs=[origins.index(e) for e in own],
+        func_var_locs=[origins[1].index(e) for e in own],
     )
     return _nested(outputs_format, results), _nested(format, results)
 
@@ -272,8 +265,23 @@ def _cut(heads: list[Entry], start: int) -> tuple[list[Entry], list[Entry]]:
     return entries, [stands_for[node] for node in ordered(entries) if node.op is None]
 
 
+def _wired(
+    origins: Sequence[list[Entry]], outside: dict[Entry, Entry]
+) -> tuple[list[Entry], list[list[int]]]:
+    """The inputs of a loop, and which of them the variables of each of its graphs are.
+
+    The graphs share the loop_vars, which are `outside` what they are inside, and nothing else.
+    """
+    slots: dict[Any, int] = {}
+    wires = [
+        [slots.setdefault(e if e in outside else (part, e), len(slots)) for e in used]
+        for part, used in enumerate(origins)
+    ]
+    return [outside[key] if key in outside else key[1] for key in slots], wires
+
+
 def _node(
-    kind: type[ControlFlow], graphs: list[list[Entry]], inputs: list[Entry], **attributes
+    kind: type[ControlFlow], graphs: Sequence[list[Entry]], inputs: list[Entry], **attributes
 ) -> Iterator[Symbol]:
     """The outputs of a node with graphs inside."""
     operator = kind(graphs, attributes, len(inputs))

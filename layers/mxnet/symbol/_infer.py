@@ -8,7 +8,7 @@ import torch
 
 from .. import _dtype
 from .._attribute import parser
-from .._op import Op, ask
+from .._op import ask
 from ..base import DTypeError, MXNetError, ShapeError, note, of_shapes
 from ._node import Entry, Node, ordered
 
@@ -88,7 +88,7 @@ def _told(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape
         told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
         return [told.get(name) for name in names]
 
-    return _whatever(rule, known) if type(node.op) is Op else rule(known)
+    return _whatever(rule, known) if node.op.any_size else rule(known)
 
 
 def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> list[Shape | None]:
@@ -100,7 +100,7 @@ def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> l
 
 
 def _outputs(node: Node, known: list[Shape]) -> list[Shape | None]:
-    if type(node.op) is Op:
+    if node.op.any_size:
         return _whatever(lambda shapes: _computed(node, shapes), known)
     # An operator of one's own is asked for sizes that there are; control flow asks its graphs.
     return _computed(node, known) if all(map(whole, known)) else []

@@ -6,13 +6,12 @@ input of the node; which one, MXNet's attributes tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 
 from .. import _op
-from .._custom import CUSTOM
 from .._op import REQUIRED
 from ..base import ArgumentError, ShapeError, UnsupportedError
 from . import _infer
@@ -64,8 +63,7 @@ class Subgraph:
 
     def traceable(self) -> bool:
         """Whether PyTorch's compiler may look inside."""
-        operators = [node.op for node in ordered(self.entries) if node.op is not None]
-        return all(getattr(op, "traceable", op is not CUSTOM) for op in operators)
+        return all(node.op.traceable for node in ordered(self.entries) if node.op is not None)
 
 
 class ControlFlow(_op.Op):
@@ -73,7 +71,7 @@ class ControlFlow(_op.Op):
 
     Parameters
     ----------
-    graphs : list of list of (Node, int)
+    graphs : sequence of list of (Node, int)
     given : dict of str to value
         The node's attributes, maybe of a file.
     count : int
@@ -86,8 +84,7 @@ class ControlFlow(_op.Op):
     carried : dict of int to int
         Which input is which output of the last graph in the next step.
     traceable : bool
-        PyTorch's compiler may trace it; else it runs as it is, for its steps hang on values, or
-        an operator of one's own is inside.
+        Not where its steps hang on values, or an operator inside is not.
 
     Raises
     ------
@@ -98,10 +95,11 @@ class ControlFlow(_op.Op):
     kind: str
     parts: tuple[str, ...]  # what its graphs are
     by_value = True
+    any_size = False
 
-    def __init__(self, graphs: list[list[Entry]], given: dict[str, Any], count: int):
-        super().__init__(self.compute, self.kind)
-        self.run, self.outputs_rule = self._run, _number
+    def __init__(self, graphs: Sequence[list[Entry]], given: dict[str, Any], count: int):
+        super().__init__(self.wired, self.kind)
+        self.run, self.supplied, self.outputs_rule = self._run, _op.SUPPLIED, _number
         self.graphs = [Subgraph(entries) for entries in graphs]
         self.traceable = not self.by_value and all(graph.traceable() for graph in self.graphs)
         self._known: dict[tuple, tuple[Shapes, list[Shapes]]] = {}
@@ -119,22 +117,29 @@ class ControlFlow(_op.Op):
             )
         self.carried: dict[int, int] = self.kept(**attributes)
 
-    def wired(self, **attributes) -> list[Places]:
-        """For each graph, the inputs that its variables are."""
+    def wired(self, *data: Tensor, **attributes) -> list[Places]:
+        """For each graph, the inputs that its variables are; its signature is the operator's."""
         raise NotImplementedError
 
     def kept(self, **attributes) -> dict[int, int]:
         """Which input is which output of the last graph in the next step."""
         return {}
 
-    def compute(self, *data: Tensor) -> tuple[Tensor, ...]:
-        """The outputs."""
+    def compute(self, run_graph: Callable, data: tuple, device, **attributes) -> tuple:
+        """The outputs; ``run_graph(number, values)`` gives those of a graph for such inputs."""
         raise NotImplementedError
 
-    def _run(self, *data: Tensor, **given) -> Tensor | tuple[Tensor, ...]:
+    def _run(
+        self, *data: Tensor, training: bool = False, context=None, device=None, **attributes
+    ) -> Tensor | tuple[Tensor, ...]:
         if not self.traceable and torch.compiler.is_compiling():
             raise UnsupportedError(f"{self.kind}: its steps are not for the compiler")
-        y = self.compute(*data, **given)
+
+        def run_graph(number: int, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
+            given = [values[w] for w in self.wires[number]]
+            return self.graphs[number](given, training=training, context=context, device=device)
+
+        y = self.compute(run_graph, data, device, **attributes)
         return y if len(y) > 1 else y[0]
 
     def _demand(self, fits: bool, found: str, expected: str) -> None:
@@ -235,7 +240,15 @@ class Foreach(ControlFlow):
 
     kind, parts, by_value = "_foreach", ("the body",), False
 
-    def wired(self, num_outputs, num_out_data, in_data_locs, in_state_locs, remain_locs):
+    def wired(
+        self,
+        *data: Tensor,
+        num_outputs: int = REQUIRED,
+        num_out_data: int = REQUIRED,
+        in_data_locs: Places = REQUIRED,
+        in_state_locs: Places = REQUIRED,
+        remain_locs: Places = REQUIRED,
+    ) -> list[Places]:
         order = [*in_data_locs, *in_state_locs, *remain_locs]  # the variable of each input
         count = len(self.graphs[0].variables)
         self._demand(
@@ -255,28 +268,15 @@ class Foreach(ControlFlow):
     def kept(self, num_out_data, in_state_locs, **_):
         return {self.count + k: num_out_data + k for k in range(len(in_state_locs))}
 
-    def compute(
-        self,
-        *data: Tensor,
-        num_outputs: int = REQUIRED,
-        num_out_data: int = REQUIRED,
-        in_data_locs: Places = REQUIRED,
-        in_state_locs: Places = REQUIRED,
-        remain_locs: Places = REQUIRED,
-        training: bool = False,
-        context=None,
-        device=None,
-    ) -> tuple[Tensor, ...]:
+    def compute(self, run_graph, data, device, num_out_data, **_):
         """The outputs of all steps, stacked, and the last states."""
-        (body,), (wires,), count = self.graphs, self.wires, self.count
+        count = self.count
         length = self._length([t.shape for t in data[:count]])
         slices = [t.unbind() if t.ndim > 1 else t.split(1) for t in data[:count]]
         values, steps = list(data), []
         for i in range(length):
             values[:count] = [parts[i] for parts in slices]
-            results = body(
-                [values[w] for w in wires], training=training, context=context, device=device
-            )
+            results = run_graph(0, values)
             steps.append(results[:num_out_data])
             for w, number in self.carried.items():
                 values[w] = results[number]
@@ -319,13 +319,14 @@ class WhileLoop(ControlFlow):
 
     def wired(
         self,
-        num_outputs,
-        num_out_data,
-        max_iterations,
-        cond_input_locs,
-        func_input_locs,
-        func_var_locs,
-    ):
+        *data: Tensor,
+        num_outputs: int = REQUIRED,
+        num_out_data: int = REQUIRED,
+        max_iterations: int = REQUIRED,
+        cond_input_locs: Places = REQUIRED,
+        func_input_locs: Places = REQUIRED,
+        func_var_locs: Places = REQUIRED,
+    ) -> list[Places]:
         self._demand(max_iterations > 0, f"max_iterations is {max_iterations}", "at least 1")
         self._demand(
             0 <= num_out_data == num_outputs - len(func_var_locs),
@@ -344,27 +345,13 @@ class WhileLoop(ControlFlow):
     def kept(self, num_out_data, func_input_locs, func_var_locs, **_):
         return {func_input_locs[v]: num_out_data + k for k, v in enumerate(func_var_locs)}
 
-    def compute(
-        self,
-        *data: Tensor,
-        num_outputs: int = REQUIRED,
-        num_out_data: int = REQUIRED,
-        max_iterations: int = REQUIRED,
-        cond_input_locs: Places = REQUIRED,
-        func_input_locs: Places = REQUIRED,
-        func_var_locs: Places = REQUIRED,
-        training: bool = False,
-        context=None,
-        device=None,
-    ) -> tuple[Tensor, ...]:
+    def compute(self, run_graph, data, device, num_out_data, max_iterations, **_):
         """The outputs of all steps, stacked, zeros for those that were not; the last loop_vars."""
-        cond, func = self.graphs
-        supplied = {"training": training, "context": context, "device": device}
         values, steps = list(data), []
         while len(steps) < max_iterations:
-            if not _true(self.kind, cond([values[w] for w in self.wires[0]], **supplied)[0]):
+            if not _true(self.kind, run_graph(0, values)[0]):
                 break
-            results = func([values[w] for w in self.wires[1]], **supplied)
+            results = run_graph(1, values)
             steps.append(results[:num_out_data])
             for w, number in self.carried.items():
                 values[w] = results[number]
@@ -395,29 +382,21 @@ class Cond(ControlFlow):
 
     kind, parts = "_cond", ("pred", "then", "else")
 
-    def wired(self, num_outputs, cond_input_locs, then_input_locs, else_input_locs):
-        self._demand(num_outputs > 0, f"num_outputs is {num_outputs}", "at least 1")
-        self._demand_outputs(1, num_outputs, num_outputs)
-        return [cond_input_locs, then_input_locs, else_input_locs]
-
-    def compute(
+    def wired(
         self,
         *data: Tensor,
         num_outputs: int = REQUIRED,
         cond_input_locs: Places = REQUIRED,
         then_input_locs: Places = REQUIRED,
         else_input_locs: Places = REQUIRED,
-        training: bool = False,
-        context=None,
-        device=None,
-    ) -> tuple[Tensor, ...]:
+    ) -> list[Places]:
+        self._demand(num_outputs > 0, f"num_outputs is {num_outputs}", "at least 1")
+        self._demand_outputs(1, num_outputs, num_outputs)
+        return [cond_input_locs, then_input_locs, else_input_locs]
+
+    def compute(self, run_graph, data, device, **_):
         """The outputs of one of its graphs; the other is not computed."""
-
-        def run(number: int) -> tuple[Tensor, ...]:
-            given = [data[w] for w in self.wires[number]]
-            return self.graphs[number](given, training=training, context=context, device=device)
-
-        return run(1) if _true(self.kind, run(0)[0]) else run(2)
+        return run_graph(1 if _true(self.kind, run_graph(0, data)[0]) else 2, data)
 
     def output_shapes(self, shapes, attributes):
         """Those that both branches have; a size in which they differ is not known."""

@@ -10,7 +10,7 @@ import torch
 from .. import operator
 from .._custom import CUSTOM, prepared
 from .._function import Call
-from .._whole import _seen
+from .._whole import forbidden
 from ..autograd import state
 from ..base import MXNetError, UnsupportedError
 from ..context import Context
@@ -111,6 +111,5 @@ class _Own:
         return self.made[key]
 
     def _refuse(self, it: Call) -> None:
-        reason = "it has states" if it.states else _seen(it.codes)
-        if reason:
+        if reason := forbidden(it):
             raise UnsupportedError(f"{it.what} cannot be exported: {reason}")

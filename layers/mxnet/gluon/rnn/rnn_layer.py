@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import ndarray
+from ..._table import rnn
 from ...base import ArgumentError, ShapeError
 from ...ndarray import NDArray
 from ...symbol import Symbol
@@ -13,7 +14,7 @@ from ..parameter import ParameterError
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
-_GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
 class _RNNLayer(HybridBlock):
@@ -32,7 +33,7 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        initializers: dict[str, Any],
+        initializers: tuple,
         dtype,
         projection_size: int | None = None,
         clips: tuple = (None, None, False),
@@ -43,7 +44,7 @@ class _RNNLayer(HybridBlock):
         name = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise ParameterError(f"{name}: layout is {layout!r}\n  expected 'TNC' or 'NTC'")
-        if mode not in _GATES:
+        if mode not in rnn.KERNELS:
             raise ParameterError(f"{name}: activation is {mode[4:]!r}\n  expected 'relu' or 'tanh'")
         self._layout, self._dtype = layout, dtype
         self._dir = 2 if bidirectional else 1
@@ -61,26 +62,33 @@ class _RNNLayer(HybridBlock):
             "use_sequence_length": use_sequence_length,
         }
         self._state_size = hidden_size if projection_size is None else projection_size
-        rows = _GATES[mode] * hidden_size
-        shapes = {
-            "h2h_weight": (rows, self._state_size),
-            "i2h_bias": (rows,),
-            "h2h_bias": (rows,),
-        }
-        if projection_size is not None:
-            shapes["h2r_weight"] = (projection_size, hidden_size)
-        for layer in range(num_layers):
-            columns = self._dir * self._state_size if layer else input_size
-            for side in "lr"[: self._dir]:
-                for part, shape in ({"i2h_weight": (rows, columns)} | shapes).items():
-                    parameter = self.params.get(
-                        f"{side}{layer}_{part}",
-                        shape=shape,
-                        init=initializers.get(part),
-                        dtype=dtype,
-                        allow_deferred_init=True,
-                    )
-                    setattr(self, f"{side}{layer}_{part}", parameter)
+        self._make(input_size, dict(zip(_PARTS, initializers)))
+
+    def _make(self, input_size: int, initializers: dict[str, Any]) -> None:
+        """Make the parameters, layer by layer."""
+        mode, size, count, projection_size = (
+            self._kwargs[n] for n in ("mode", "state_size", "num_layers", "projection_size")
+        )
+        parts = _PARTS[:4] if projection_size is None else _PARTS
+        layers = [f"{side}{i}" for i in range(count) for side in "lr"[: self._dir]]
+        names = [  # as the operator has them
+            f"{layer}_{part}"
+            for kind in ("weight", "bias")
+            for layer in layers
+            for part in parts
+            if part.endswith(kind)
+        ]
+        sizes = size, count, self._dir == 2, mode, projection_size
+        shapes = dict(zip(names, rnn.layout(input_size, *sizes)))
+        for name in (f"{layer}_{part}" for layer in layers for part in parts):
+            parameter = self.params.get(
+                name,
+                shape=shapes[name],
+                init=initializers.get(name.partition("_")[2]),
+                dtype=self._dtype,
+                allow_deferred_init=True,
+            )
+            setattr(self, name, parameter)
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict:
         prefix += "." if prefix else ""
@@ -243,6 +251,8 @@ class RNN(_RNNLayer):
         dtype="float32",
         **kwargs,
     ):
+        weights = i2h_weight_initializer, h2h_weight_initializer
+        biases = i2h_bias_initializer, h2h_bias_initializer
         super().__init__(
             f"rnn_{activation}",
             hidden_size,
@@ -251,12 +261,7 @@ class RNN(_RNNLayer):
             dropout,
             bidirectional,
             input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-            },
+            (*weights, *biases),
             dtype,
             **kwargs,
         )
@@ -305,6 +310,8 @@ class LSTM(_RNNLayer):
         dtype="float32",
         **kwargs,
     ):
+        weights = i2h_weight_initializer, h2h_weight_initializer
+        biases = i2h_bias_initializer, h2h_bias_initializer
         super().__init__(
             "lstm",
             hidden_size,
@@ -313,13 +320,7 @@ class LSTM(_RNNLayer):
             dropout,
             bidirectional,
             input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-                "h2r_weight": h2r_weight_initializer,
-            },
+            (*weights, *biases, h2r_weight_initializer),
             dtype,
             projection_size,
             (state_clip_min, state_clip_max, state_clip_nan),
@@ -358,6 +359,8 @@ class GRU(_RNNLayer):
         dtype="float32",
         **kwargs,
     ):
+        weights = i2h_weight_initializer, h2h_weight_initializer
+        biases = i2h_bias_initializer, h2h_bias_initializer
         super().__init__(
             "gru",
             hidden_size,
@@ -366,12 +369,7 @@ class GRU(_RNNLayer):
             dropout,
             bidirectional,
             input_size,
-            {
-                "i2h_weight": i2h_weight_initializer,
-                "h2h_weight": h2h_weight_initializer,
-                "i2h_bias": i2h_bias_initializer,
-                "h2h_bias": h2h_bias_initializer,
-            },
+            (*weights, *biases),
             dtype,
             **kwargs,
         )

@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
+from . import _dtype
 from ._custom import CUSTOM
 from ._function import Call, borrow, call, lent, owned
 from .autograd import state
 from .base import DTypeError, MXNetError, RecordingError, ShapeError
-from .context import Context
+from .context import Context, current_context
 from .ndarray._memory import VIEWED
 from .ndarray.ndarray import NDArray
 from .ndarray.register import Pending, describe
@@ -51,7 +52,8 @@ class Adapter:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        return self.signature(inputs[0]._context, attributes), tensors
+        context = inputs[0]._context if inputs else current_context()
+        return self.signature(context, attributes), tensors
 
     def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
         """What is called with arrays of a context."""
@@ -102,6 +104,7 @@ class Signature(Call):
         self.operator, self.context, self.training = operator, context, training
         self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
         self.attributes = operator.attributes | dict(attributes)
+        self.opaque = operator.opaque
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
         self.seen: dict[tuple, list] = {}
@@ -175,13 +178,17 @@ class Signature(Call):
                 f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
                 f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
             )
+        declared = self._types(tensors)
         for name, value in zip(operator.outputs, values):
             if not isinstance(value, NDArray):
                 raise DTypeError(
                     f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
                     "  expected an NDArray"
                 )
-            self._check_kind(name, value._tensor, value._context, tensors[0])
+            if name in declared:
+                self._check_type(name, value, declared[name])
+            elif tensors:
+                self._check_kind(name, value._tensor, value._context, tensors[0])
         if operator.shapes is None:
             return
         shapes = {
@@ -196,6 +203,22 @@ class Signature(Call):
                     f"  expected {tuple(shape)}, which its `shapes` gives\n"
                     f"  in forward of {self.what} ({self.shown(tensors)})"
                 )
+
+    def _types(self, tensors) -> dict[str, Any]:
+        """The dtypes that the operator declares, by output."""
+        if self.operator.types is None:
+            return {}
+        names = zip(self.operator.inputs, tensors)
+        given = {n: None if t is None else _dtype.name(t.dtype) for n, t in names}
+        return self.operator.ask(self.operator.types, given | self.attributes)
+
+    def _check_type(self, name: str, value: NDArray, declared: Any) -> None:
+        dtype = _dtype.name(_dtype.to_torch(declared))
+        if _dtype.name(value._tensor.dtype) != dtype or value._context != self.context:
+            raise DTypeError(
+                f"operator {self.operator.name!r}: output {name} is {describe(value._tensor)} on "
+                f"{value._context}\n  expected {dtype} on {self.context}, which its `types` gives"
+            )
 
     def _check_kind(self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor) -> None:
         """An output has the dtype of the first input, among the floating ones, and its context."""

@@ -35,6 +35,8 @@ class Call:
         Whether its gradients can be differentiated again.
     traced : bool
         Whether it is part of a compiled graph.
+    opaque : str
+        Why a compiler cannot look into it, if so.
     codes : list of callable
         What its author wrote.
     states : list
@@ -46,6 +48,7 @@ class Call:
     training: bool
     twice = False
     traced = False
+    opaque = ""
     codes: list[Callable]
     states: list
 

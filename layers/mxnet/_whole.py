@@ -38,7 +38,7 @@ def refusal(it: Call, traced: Call, tensors: list) -> str:
 
 def forbidden(it: Call) -> str:
     """What of an operator's definition forbids tracing it, or nothing."""
-    return "it has states" if it.states else _seen(it.codes)
+    return "it has states" if it.states else it.opaque or _seen(it.codes)
 
 
 # What is seen in its code

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from ..engine import mx
 from .operator import Operator
 
@@ -54,10 +56,17 @@ class _Prop(mx.operator.CustomOpProp):
         )
 
     def infer_type(self, in_type):
-        first = in_type[0]
+        operator = self.operator
+        first = in_type[0] if in_type else np.float32
+        in_type = [first if t is None else t for t in in_type]
+        declared = {}
+        if operator.types is not None:
+            names = dict.fromkeys(operator.inputs) | dict(zip(self.list_arguments(), in_type))
+            known = {n: t and str(np.dtype(t)) for n, t in names.items()}
+            declared = operator.ask(operator.types, known | operator.attributes | self.attributes)
         return (
-            [first if t is None else t for t in in_type],
-            [first] * len(self.operator.outputs),
+            in_type,
+            [np.dtype(declared[n]).type if n in declared else first for n in operator.outputs],
             [first] * len(self.list_auxiliary_states()),
         )
 

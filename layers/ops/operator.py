@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from operator import index
 from typing import Any, overload
@@ -32,84 +32,87 @@ __all__ = ["Operator", "operator"]
 class Operator:
     """A differentiable function of arrays, called with NDArrays or Symbols.
 
-    Attributes
+    `operator` makes one of a class; the other ways of writing an operator say the same here.
+
+    Parameters
     ----------
     name : str
-        The `op_type` it is registered under: ``package.name``, or the bare name in a script.
-    inputs, outputs, states : tuple of str
-        `states` are inputs that `forward` updates in place and that have no gradient. An input
-        with the default None is optional.
+        The `op_type` it is registered under.
+    forward : callable
+        ``forward(*inputs, **attributes)`` gives the output, or a tuple of them, as NDArrays.
+    inputs, outputs, states : sequence of str
+        `states` are inputs that `forward` updates in place and that have no gradient.
+    optional : sequence of str
+        Inputs that may be left out; they are None then.
     attributes : dict of str to value
-        Keyword-only parameters of `forward`, with their defaults.
+        With their defaults.
     gradients : dict of str to callable
-        By input; `backward`, when there is one, gives all at once as a dict instead.
-    shapes : callable or None
+        By input: what gives its gradient.
+    backward : callable, optional
+        In the place of `gradients`: gives all, as a dict by input.
+    needs : dict of str to sequence of str, optional
+        By input, what its gradient is given by name: inputs, outputs (``y``), their gradients
+        (``dy``), attributes. By default what the signature names.
+    shapes : callable, optional
         ``shapes(shapes of inputs, attributes) -> {name: shape}``, of inputs not yet known and of
         outputs. An unknown shape is None, an unknown size 0.
+    types : callable, optional
+        ``types(dtypes of inputs, attributes) -> {name: dtype}``, of outputs that have another dtype
+        than the first input. Dtypes are text, such as 'float32'.
+    loss : callable, optional
+        What the gradients are those of, if not of the outputs' sum: what the checker compares with.
+    opaque : str
+        Why a compiler cannot look into its code, if so.
     """
 
-    def __init__(self, definition: type, name: str):
-        self.__doc__ = definition.__doc__
-        self.__name__, self.name = definition.__name__, name
-        if not isinstance(definition, type) or not hasattr(definition, "forward"):
-            raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
-        self.forward = definition.forward
-        parameters = inspect.signature(self.forward).parameters.values()
-        arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        self.inputs = tuple(p.name for p in arrays)
-        self.optional = tuple(p.name for p in arrays if p.default is None)
-        self.attributes = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-        self.outputs = tuple(getattr(definition, "outputs", ("y",)))
-        self.states = tuple(getattr(definition, "states", ()))
-        self.shapes = getattr(definition, "shapes", None)
-        self.backward = getattr(definition, "backward", None)
-        self.gradients = {
-            n: getattr(definition, f"d{n}") for n in self.inputs if hasattr(definition, f"d{n}")
-        }
-        self._validate(definition)
+    def __init__(
+        self,
+        name: str,
+        forward: Callable,
+        *,
+        inputs: Sequence[str],
+        outputs: Sequence[str] = ("y",),
+        states: Sequence[str] = (),
+        optional: Sequence[str] = (),
+        attributes: dict[str, Any] | None = None,
+        gradients: dict[str, Callable] | None = None,
+        backward: Callable | None = None,
+        needs: dict[str, Sequence[str]] | None = None,
+        shapes: Callable | None = None,
+        types: Callable | None = None,
+        loss: Callable | None = None,
+        opaque: str = "",
+    ):
+        self.name, self.forward = name, forward
+        self.__name__ = self.__qualname__ = name.rpartition(".")[2]
+        self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
+        self.optional, self.attributes = tuple(optional), attributes or {}
+        self.gradients, self.backward = gradients or {}, backward
+        self.shapes, self.types, self.loss, self.opaque = shapes, types, loss, opaque
+        self.needs = self._needs() if needs is None else {n: tuple(w) for n, w in needs.items()}
+        self._validate()
 
-    def _validate(self, definition: type) -> None:
-        for what in ("outputs", "states"):
-            if isinstance(getattr(definition, what, ()), str):
-                raise TypeError(
-                    f"operator {self.name!r}: {what} is {getattr(definition, what)!r}\n"
-                    "  expected a tuple of names"
-                )
-        problems = {
-            "forward has the input 'self', and is called without": "self" in self.inputs,
-            "there are a backward and single gradients": self.backward and self.gradients,
-            "a state is no input of forward": set(self.states) - set(self.inputs),
-            "a keyword of forward has no default": inspect.Parameter.empty
-            in self.attributes.values(),
-        }
-        for problem, there in problems.items():
-            if there:
-                signature = inspect.signature(self.forward)
-                raise TypeError(f"operator {self.name!r}: {problem}\n  in forward{signature}")
-        known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
+    def _needs(self) -> dict[str, tuple[str, ...]]:
+        if self.backward is not None:
+            names = _named(self.backward)
+            return {n: names for n in self.inputs if n not in self.states}
+        return {n: _named(g) for n, g in self.gradients.items()}
+
+    def _validate(self) -> None:
+        if stray := set(self.states) - set(self.inputs):
+            raise TypeError(
+                f"operator {self.name!r}: the state {stray.pop()!r} is no input of forward\n"
+                f"  expected of {', '.join(self.inputs)}"
+            )
         if clash := set(self.inputs) & set(self.outputs):
             raise TypeError(f"operator {self.name!r}: {clash.pop()!r} is an input and an output")
+        known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
         for place, names in self.needs.items():
             if unknown := [n for n in names if n not in known]:
                 raise TypeError(
                     f"operator {self.name!r}: the gradient of {place} needs {unknown[0]!r}\n"
                     f"  expected of {', '.join(sorted(known))}"
                 )
-        functions = {"forward", "backward", "shapes", *(f"d{n}" for n in self.inputs)}
-        for name, value in vars(definition).items():
-            if inspect.isfunction(value) and name not in functions:
-                raise TypeError(
-                    f"operator {self.name!r}: {name!r} is no gradient: there is no input "
-                    f"{name.removeprefix('d')!r}\n  expected of {', '.join(sorted(functions))}"
-                )
-
-    @cached_property
-    def needs(self) -> dict[str, tuple[str, ...]]:
-        """By input, what its gradient names."""
-        if self.backward is not None:
-            names = tuple(inspect.signature(self.backward).parameters)
-            return {n: names for n in self.inputs if n not in self.states}
-        return {n: tuple(inspect.signature(g).parameters) for n, g in self.gradients.items()}
 
     @cached_property
     def is_loss(self) -> bool:
@@ -173,7 +176,13 @@ class Operator:
 
     @property
     def _expected(self) -> str:
-        return f"expected {self.__name__}{inspect.signature(self.forward)}"
+        return f"expected {self.__name__}({self._parameters})"
+
+    @property
+    def _parameters(self) -> str:
+        arrays = [f"{n}=None" if n in self.optional else n for n in self.inputs]
+        attributes = [f"{n}={v!r}" for n, v in self.attributes.items()]
+        return ", ".join([*arrays, *(["*"] if attributes else []), *attributes])
 
     def parse(self, name: str, value: Any) -> Any:
         """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
@@ -197,7 +206,10 @@ class Operator:
         return rule(**{n: known[n] for n in _named(rule)})
 
     def __repr__(self) -> str:
-        return f"<operator {self.name} {inspect.signature(self.forward)}>"
+        return f"<operator {self.name}({self._parameters})>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled as a function is: by its place
 
 
 @cache
@@ -240,10 +252,59 @@ def operator(definition: type | None = None, *, name: str | None = None) -> Any:
     if definition is None:
         return lambda cls: operator(cls, name=name)
     package, dot, _ = definition.__module__.partition(".")
-    made = Operator(
+    made = _read(
         definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__)
     )
     from .custom import register
 
     register(made)
     return made
+
+
+def _read(definition: type, name: str) -> Operator:
+    """The operator that a class describes."""
+    if not isinstance(definition, type) or not hasattr(definition, "forward"):
+        raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
+    parts = {n: getattr(definition, n, None) for n in ("backward", "shapes", "types", "loss")}
+    signature = inspect.signature(definition.forward)
+    parameters = signature.parameters.values()
+    arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    inputs = [p.name for p in arrays]
+    attributes = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
+    problems = {
+        "forward has the input 'self', and is called without": "self" in inputs,
+        "there are a backward and single gradients": parts["backward"] and gradients,
+        "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
+    }
+    for problem, there in problems.items():
+        if there:
+            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
+    functions = {"forward", *parts, *(f"d{n}" for n in inputs)}
+    for part, value in vars(definition).items():
+        if inspect.isfunction(value) and part not in functions:
+            raise TypeError(
+                f"operator {name!r}: {part!r} is no gradient: there is no input "
+                f"{part.removeprefix('d')!r}\n  expected of {', '.join(sorted(functions))}"
+            )
+    made = Operator(
+        name,
+        definition.forward,
+        inputs=inputs,
+        outputs=_names(definition, name, "outputs", ("y",)),
+        states=_names(definition, name, "states", ()),
+        optional=[p.name for p in arrays if p.default is None],
+        attributes=attributes,
+        gradients=gradients,
+        **parts,
+    )
+    for part in ("__doc__", "__module__", "__name__", "__qualname__"):
+        setattr(made, part, getattr(definition, part))
+    return made
+
+
+def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
+    names = getattr(definition, what, default)
+    if isinstance(names, str):
+        raise TypeError(f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names")
+    return tuple(names)

@@ -1,5 +1,7 @@
 """`@operator`: what a definition means, and what is told when it is wrong."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -129,7 +131,7 @@ def test_mistakes_in_a_definition():
         ({}, "expected a class with forward"),
         ({"forward": lambda self, x: x}, "forward has the input 'self'"),
         ({"forward": lambda x: x, "states": "mean"}, "states is 'mean'"),
-        ({"forward": lambda x: x, "states": ("mean",)}, "a state is no input of forward"),
+        ({"forward": lambda x: x, "states": ("mean",)}, "the state 'mean' is no input of forward"),
         (
             {"forward": lambda x: x, "dx": lambda dy: dy, "backward": lambda dy: {"x": dy}},
             "there are a backward and single gradients",
@@ -372,3 +374,59 @@ def test_types_and_shapes_are_checked_on_every_call():
 
     with pytest.raises(TypeError, match="output y is .* float32"):
         single(nd.ones((2,), dtype="float64"))
+
+
+@operator
+class largest:
+    """The place of the largest element of each row: of another dtype than the input."""
+
+    def forward(x):
+        return nd.argmax(x, axis=1).astype("int32")
+
+    def shapes(x):
+        return {"y": x[:1]}
+
+    def types(x):
+        return {"y": "int32"}
+
+
+@operator
+class three:
+    """A constant: no inputs."""
+
+    def forward(*, size: int = 3):
+        return nd.full((size,), 3.0)
+
+    def shapes(size):
+        return {"y": (size,)}
+
+
+def test_an_output_of_another_dtype():
+    x = nd.array([[1.0, 3.0, 2.0], [4.0, 0.0, 1.0]])
+    for y in (largest(x), nd.Custom(x, op_type=largest.name)):
+        assert y.dtype == np.int32 and y.asnumpy().tolist() == [1, 0]
+
+
+@pytest.mark.engine("torch")
+def test_a_lie_about_the_dtype():
+    @operator
+    class lying:
+        def forward(x):
+            return x * 1
+
+        def types(x):
+            return {"y": "int64"}
+
+    with pytest.raises(TypeError, match="output y is .*float32.*\n  expected int64.*`types`"):
+        lying(nd.ones((2,)))
+
+
+def test_no_inputs():
+    assert three().asnumpy().tolist() == [3, 3, 3]
+    assert nd.Custom(op_type=three.name, size=2).asnumpy().tolist() == [3, 3]
+
+
+def test_an_operator_is_pickled_by_its_place():
+    from layers.ops import dense
+
+    assert pickle.loads(pickle.dumps(dense)) is dense

@@ -51,7 +51,7 @@ pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,exchange,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,kernels,exchange,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)
@@ -61,13 +61,13 @@ $(TORCH): setup.cfg constraints/torch.txt
 $(MXNET): setup.cfg constraints/mxnet.txt
 	$(call venv,$(or $(MXNET_PYTHON),$(error $(NO_MXNET))))
 	$(pip_install) -c constraints/mxnet.txt \
-	    mxnet gluoncv scikit-learn matplotlib tqdm pytest hypothesis
+	    mxnet gluoncv numba scikit-learn matplotlib tqdm pytest hypothesis
 	$(pip_install) --no-deps -e .
 	touch $@
 
 .venv-bench/%: setup.cfg constraints/mxnet.txt
 	$(call venv,$(MXNET_PYTHON))
-	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train]'
+	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,kernels]'
 	touch $@
 
 # JAX needs a newer NumPy than MXNet, so it has an environment of its own.

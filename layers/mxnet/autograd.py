@@ -134,11 +134,11 @@ class inside:
         _set_grad_enabled(enabled)
 
 
-def leave(tensor: torch.Tensor) -> None:
+def leave(tensor: torch.Tensor, way: str = "asnumpy()") -> None:
     """Values leave the record, for NumPy: wrong in a gradient that is to be differentiated."""
     if state.differentiating:
         raise RecordingError(
-            "a second derivative through asnumpy(), which autograd cannot see through\n"
+            f"a second derivative through {way}, which autograd cannot see through\n"
             "  expected a gradient written in nd"
         )
 

@@ -158,6 +158,8 @@ class NDArray(Memory, Methods):
         return self._tensor
 
     def __dlpack__(self, **kwargs):
+        if self._tensor.requires_grad:
+            autograd.leave(self._tensor, "__dlpack__()")
         self._share()
         return self._tensor.detach().__dlpack__(**kwargs)
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .activation import ReLUBlock, SigmoidBlock
     from .dense import DenseBlock
     from .loss import SoftmaxLoss
+    from .operator_block import OperatorBlock
     from .ops import Operator, operator
     from .step import compiled_step
 
@@ -14,6 +15,7 @@ __version__ = "0.1.0"
 __all__ = [
     "DenseBlock",
     "Operator",
+    "OperatorBlock",
     "ReLUBlock",
     "SigmoidBlock",
     "SoftmaxLoss",
@@ -24,6 +26,7 @@ __all__ = [
 _HOMES = {
     "DenseBlock": "dense",
     "Operator": "ops",
+    "OperatorBlock": "operator_block",
     "ReLUBlock": "activation",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",

@@ -1,0 +1,146 @@
+"""`OperatorBlock`: any operator as a layer that owns some of its inputs."""
+
+import numpy as np
+import pytest
+
+from layers import OperatorBlock, operator
+from layers.engine import autograd, gluon, mx, nd
+from layers.ops import dense, sigmoid
+
+X = np.arange(12).reshape(4, 3) / 10
+
+
+@operator
+class swish:
+    """y = x / (1 + e⁻ᵇˣ)      x : any shape      b : (1,)"""
+
+    def forward(x, b):
+        return x * nd.sigmoid(b * x)
+
+    def dx(dy, x, y, b):
+        return dy * (b * y + nd.sigmoid(b * x) * (1 - b * y))
+
+    def db(dy, x, y):
+        return nd.sum(dy * y * (x - y)).reshape((1,))
+
+    def shapes(x):
+        return {"b": (1,), "y": x}
+
+
+@operator
+class running_sum:
+    """y = x, and the sum of all x in a state."""
+
+    states = ("total",)
+
+    def forward(x, total, *, factor: float = 1.0):
+        total[:] = total + factor * nd.sum(x)
+        return x * 1
+
+    def dx(dy):
+        return dy
+
+    def shapes(x):
+        return {"y": x, "total": (1,)}
+
+
+class Scale(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+        self.assign(in_grad[1], req[1], (out_grad[0] * in_data[0]).sum(axis=0))
+
+
+@mx.operator.register("operator_block_scale")
+class ScaleProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "gamma"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], in_shape[0][1:]], [in_shape[0]]
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Scale()
+
+
+def made(block, hybridize=False):
+    mx.random.seed(2)
+    block.initialize(mx.init.Uniform(1))
+    if hybridize:
+        block.hybridize()
+    return block
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_shapes_are_found_at_the_first_call(hybridize):
+    block = made(OperatorBlock(swish, params={"b": {"init": "ones"}}), hybridize)
+    x = nd.array(X)
+    with autograd.record():
+        y = block(x)
+    y.backward()
+    np.testing.assert_allclose(y.asnumpy(), X / (1 + np.exp(-X)), rtol=1e-5)
+    assert block.b.shape == (1,) and block.b.grad().asnumpy() != 0
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_parameter_between_the_inputs(hybridize):
+    block = made(
+        OperatorBlock(dense, params={"w": {"shape": (5, 0)}, "b": {}}, bias=0.5), hybridize
+    )
+    y = block(nd.array(X))
+    expected = X @ block.w.data().asnumpy().T + block.b.data().asnumpy() + 0.5
+    assert block.w.shape == (5, 3) and block.b.shape == (5,)
+    np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_registered_name(hybridize):
+    block = made(OperatorBlock("operator_block_scale", params=["gamma"]), hybridize)
+    x = nd.array(X)
+    with autograd.record():
+        y = block(x)
+    y.backward()
+    assert block.gamma.shape == (3,)
+    np.testing.assert_allclose(y.asnumpy(), X * block.gamma.data().asnumpy(), rtol=1e-5)
+    np.testing.assert_allclose(block.gamma.grad().asnumpy(), X.sum(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_states_are_owned(hybridize):
+    block = made(OperatorBlock(running_sum, factor=2.0), hybridize)
+    for _ in range(3):
+        block(nd.array(X)).wait_to_read()
+    np.testing.assert_allclose(block.total.data().asnumpy(), 3 * 2 * X.sum(), rtol=1e-5)
+    assert block.total.grad_req == "null"
+
+
+def test_it_trains_in_a_net_and_its_file_is_read():
+    net = gluon.nn.HybridSequential()
+    net.add(OperatorBlock(sigmoid), gluon.nn.Dense(2), OperatorBlock(swish, ["b"]))
+    made(net)
+    net[2].b.lr_mult = 2
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    with autograd.record():
+        y = net(nd.array(X)).square().sum()
+    y.backward()
+    before = net[2].b.data().asnumpy().copy()
+    trainer.step(4)
+    assert (net[2].b.data().asnumpy() != before).all()
+    assert repr(net[2]) == "OperatorBlock(swish, b (1,))"
+
+
+def test_mistakes():
+    with pytest.raises(TypeError, match="'sigmoid' has no input 'w'\n  expected of x"):
+        OperatorBlock(sigmoid, ["w"])
+
+    @operator
+    class named:
+        def forward(x, prefix):
+            return x * prefix
+
+    with pytest.raises(
+        TypeError, match="'named' has the input 'prefix', which is the name of an attribute"
+    ):
+        OperatorBlock(named, ["prefix"])

@@ -736,7 +736,7 @@ def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
             np.testing.assert_allclose(net(nd.ones(n)).asnumpy(), np.full(n, np.tanh(1)), 1e-6)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
     (message,) = told()
-    assert message.startswith("a graph is compiled for 2 shapes")
+    assert message.startswith(f"the graph of {net.name} is compiled for 2 shapes")
 
 
 def test_a_second_derivative_is_refused():
@@ -772,7 +772,7 @@ for _ in range(2):
     )
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
-    assert line.startswith("a graph is not compiled, and is replayed: ")
+    assert line.startswith("the graph of hybridlambda0 is not compiled, and is replayed: ")
     assert "ompiler" in line
 
 

@@ -31,6 +31,8 @@ class Graph:
     outputs : Symbol, or nested lists of them
     parameters : iterable of Parameter
         Those of the other variables' names, and maybe more.
+    what : str
+        What messages name it.
 
     Attributes
     ----------
@@ -41,8 +43,14 @@ class Graph:
         Where each tensor of the program comes from: the number of an input, or a parameter.
     """
 
-    def __init__(self, inputs: list[Symbol], outputs: Any, parameters: Iterable[Parameter]):
-        self.inputs = inputs
+    def __init__(
+        self,
+        inputs: list[Symbol],
+        outputs: Any,
+        parameters: Iterable[Parameter],
+        what: str = "a graph",
+    ):
+        self.inputs, self.what = inputs, what
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
         self.program = self.run = Program(self.symbol._entries)
@@ -84,7 +92,8 @@ class Graph:
 
     def compile(self, backend: str | None, **options) -> None:
         """Run it compiled from now on, or, without a backend, the program as it is."""
-        self.run = Compiled(self.program, backend, **options) if backend else self.program
+        run = Compiled(self.program, backend, self.what, **options) if backend else self.program
+        self.run = run
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]
@@ -122,8 +131,9 @@ def trace(block, args: tuple) -> Graph:
     variables = [None if a is None else symbol.var(next(names)) for a in flat]
     outputs = traced(block, *_regroup(variables, format))
     inputs = [v for v in variables if v is not None]
-    graph = Graph(inputs, outputs, block.collect_params().values())
-    log.debug("%s is traced:\n%s", block.name or type(block).__name__, graph.program.source)
+    name = block.name or type(block).__name__
+    graph = Graph(inputs, outputs, block.collect_params().values(), f"the graph of {name}")
+    log.debug("%s is traced:\n%s", name, graph.program.source)
     return graph
 
 

@@ -62,7 +62,8 @@ class Step:
         return graph
 
     def _prepare(self, key: str, graph: Graph, wanted: tuple[int, ...]) -> WithGradients:
-        run = WithGradients(graph.program, list(wanted), self._backend, **self._options)
+        what = f"the step of {self._block.net.name or type(self._block.net).__name__}"
+        run = WithGradients(graph.program, list(wanted), self._backend, what=what, **self._options)
         self._runs[key, wanted] = run
         return run
 

@@ -37,12 +37,15 @@ class Compiled:
     program : Program
     backend : str or None
         Of `torch.compile`; None to replay.
+    what : str
+        The graph, as messages name it.
     **options
         `mode` and `options` of `torch.compile`.
     """
 
-    def __init__(self, program: Program, backend: str | None, **options):
+    def __init__(self, program: Program, backend: str | None, what: str = "a graph", **options):
         self.program, self._backend, self._given = program, backend, options
+        self.what = what
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
         self._refused: dict[tuple, str] = {}
@@ -89,7 +92,9 @@ class Compiled:
         return results
 
     def _many(self) -> Callable:
-        _warn(f"a graph is compiled for {KINDS} shapes, dtypes and modes, and replayed for others")
+        _warn(
+            f"{self.what} is compiled for {KINDS} shapes, dtypes and modes, and replayed for others"
+        )
         return self._plain
 
     def _settings(self) -> AbstractContextManager:
@@ -107,7 +112,7 @@ class Compiled:
         """The outputs when compiling has failed: from now on by the program as it is."""
         # If this fails too, it is the caller's error.
         results = self.program.run(self._plain, tensors, context, state.recording)
-        _warn(f"a graph is not compiled, and is replayed: {first_line(error)}")
+        _warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
         self._functions[key] = self._plain
         return results
 

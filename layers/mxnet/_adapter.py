@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
 import torch
 
 from . import _dtype
@@ -52,12 +53,18 @@ class Adapter:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        context = inputs[0]._context if inputs else current_context()
+        there = next((a for a in inputs if a is not None), None)
+        context = current_context() if there is None else there._context
         return self.signature(context, attributes), tensors
+
+    @staticmethod
+    def adopt(values: np.ndarray, context: Context) -> NDArray:
+        """An array in the memory of `values`, which nobody else has."""
+        return NDArray(torch.from_numpy(values).to(context.device), context)
 
     def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
         """What is called with arrays of a context."""
-        return self._signature(context, state.training, *attributes.items())
+        return self._signature(context, state.training, tuple(attributes), *attributes.values())
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
@@ -80,30 +87,31 @@ class Adapter:
                     "  expected an NDArray; nd.array(...) makes one"
                 )
         pending = {n for n, a in zip(operator.inputs, inputs) if isinstance(a, Pending)}
-        if pending and operator.shapes is None:
-            raise ShapeError(
-                f"operator {operator.name!r}: the shape of {pending.pop()} is not known\n"
-                "  expected `def shapes(...)` in the operator, or the shape where it is made"
-            )
         shapes = {
             n: (a.known or None) if n in pending else getattr(a, "shape", None)
             for n, a in zip(operator.inputs, inputs)
         }
         found = (
             operator.ask(operator.shapes, shapes | operator.attributes | attributes)
-            if pending
+            if pending and operator.shapes is not None
             else {}
         )
+        if unknown := sorted(pending - found.keys()):
+            raise ShapeError(
+                f"operator {operator.name!r}: the shape of {unknown[0]} is not known\n"
+                "  expected `def shapes(...)` in the operator, or the shape where it is made"
+            )
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
 class Signature(Call):
     """An operator with its attributes, on one context, for training or not."""
 
-    def __init__(self, operator, context: Context, training: bool, *attributes: tuple[str, Any]):
+    def __init__(self, operator, context: Context, training: bool, names: tuple = (), *values):
         self.operator, self.context, self.training = operator, context, training
         self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
-        self.attributes = operator.attributes | dict(attributes)
+        self.inputs, self.outputs = operator.inputs, operator.outputs
+        self.attributes = operator.attributes | dict(zip(names, values))
         self.opaque = operator.opaque
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
@@ -136,7 +144,7 @@ class Signature(Call):
             name = plan.missing[0]
             raise RecordingError(
                 f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
-                f"  expected def d{name}(...), or {name}.detach() where it is passed"
+                f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
         known = dict(zip(plan.known, kept + dys))
         found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
@@ -200,7 +208,7 @@ class Signature(Call):
             if real[name] is not None and tuple(shape) != real[name]:
                 raise ShapeError(
                     f"operator {operator.name!r}: {name} is {real[name]}\n"
-                    f"  expected {tuple(shape)}, which its `shapes` gives\n"
+                    f"  expected {tuple(shape)}, which its `{operator.shapes.__name__}` gives\n"
                     f"  in forward of {self.what} ({self.shown(tensors)})"
                 )
 

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
 
-from . import _dtype, _op, operator
+from . import _op, operator
+from ._declared import Declared
 from ._function import call
-from ._operator import asked, prepare
+from ._operator import declared, prepare
 from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
 
-__all__ = ["CUSTOM", "prepared"]
+__all__ = ["CUSTOM", "lasting", "prepared"]
 
 
 class _Custom(_op.Op):
     """Beside the table. Every attribute but `op_type` is the operator's, and reaches it as text."""
 
-    any_size = False
+    any_size, own = False, True
 
     def __init__(self):
         super().__init__(_run, "Custom", traceable=False)
@@ -39,24 +40,21 @@ class _Custom(_op.Op):
         return self.input_names(attributes)
 
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
-        prop = _prop(attributes)
-        return [*prop.list_arguments(), *prop.list_auxiliary_states()]
+        return list(_declared(attributes).inputs)
 
     def output_names(self, attributes: dict) -> list[str]:
-        return list(_prop(attributes).list_outputs())
+        return list(_declared(attributes).outputs)
 
     def state_names(self, attributes: dict) -> tuple[str, ...]:
-        return tuple(_prop(attributes).list_auxiliary_states())
+        return tuple(_declared(attributes).states)
 
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
-        prop = _prop(attributes)
-        names = prop.list_arguments()
+        told = _declared(attributes)
+        names = told.arguments
         if not names or not shapes.get(names[0]):  # the first is the data, which tells the rest
             return {}
-        told = _shapes(attributes, [list(shapes.get(n) or ()) for n in names])
-        found = dict(zip(names, told[0]))
-        found |= dict(zip(prop.list_auxiliary_states(), told[2] if len(told) > 2 else ()))
-        return {n: tuple(s) for n, s in found.items() if len(s)}
+        inputs, _, states = told.shapes([list(shapes.get(n) or ()) for n in names])
+        return {n: s for n, s in zip(told.inputs, [*inputs, *states]) if s}
 
     def one_type(self, attributes: dict) -> bool:
         return False
@@ -66,52 +64,60 @@ class _Custom(_op.Op):
         return dict.fromkeys(names, next(iter(dtypes.values()))) if dtypes else {}
 
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
-        prop = _prop(attributes)
-        if not dtypes.keys() >= set(prop.list_arguments()):
-            return []
-        given = [_dtype.to_numpy(dtypes[n]) for n in prop.list_arguments()]
-        return [_dtype.to_torch(d) for d in prop.infer_type(given)[1]]
+        told = _declared(attributes)
+        known = dtypes.keys() >= {*told.arguments}
+        return told.types([dtypes[n] for n in told.arguments])[1] if known else []
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
-        prop = _prop(attributes)
-        count = len(prop.list_arguments())
-        return [tuple(s) for s in _shapes(attributes, [list(s) for s in shapes[:count]])[1]]
+        told = _declared(attributes)
+        return told.shapes([list(s) for s in shapes[: len(told.arguments)]])[1]
 
 
-def _shapes(attributes: dict[str, str], shapes: list) -> Any:
-    what = f"Custom {attributes['op_type']!r}"
-    return asked("infer_shape", what, str(shapes), _prop(attributes).infer_shape, shapes)
+def _declared(attributes: dict[str, str]) -> Declared:
+    op_type = attributes["op_type"]
+    return declared(op_type, operator.find(op_type), _rest(attributes))
 
 
-def _prop(attributes: dict[str, str]) -> operator.CustomOpProp:
-    rest = tuple((k, v) for k, v in attributes.items() if k != "op_type")
-    return _made(operator.find(attributes["op_type"]), rest)
+def _rest(attributes: dict[str, str]) -> tuple:
+    return tuple([item for item in attributes.items() if item[0] != "op_type"])
 
 
-@lru_cache(maxsize=1024)
-def _made(prop_class: type, attributes: tuple) -> operator.CustomOpProp:
-    return asked("__init__", f"Custom of {prop_class.__name__}", "", prop_class, **dict(attributes))
+def lasting(nodes: list) -> dict:
+    """By node, a function that makes an operator once, and keeps it with what it stores."""
+    return {n: partial(_keep, {}) for n in nodes if n.op is CUSTOM}
 
 
 def _run(*data: torch.Tensor, context: Context, **attributes: str):
     """Call the operator on tensors; its states, the last of them, are written in place."""
-    results = call(*prepared(data, attributes, context))
+    return _keep(None, *data, context=context, **attributes)
+
+
+def _keep(made: dict | None, *data: torch.Tensor, context: Context, **attributes: str):
+    results = call(*prepared(data, attributes, context, made))
     return results if len(results) > 1 else results[0]
 
 
-def prepared(data: Sequence[torch.Tensor], attributes: dict[str, str], context: Context):
-    """The call of a node, and the tensors of its inputs, None for one that is left out."""
+def prepared(
+    data: Sequence[torch.Tensor],
+    attributes: dict[str, str],
+    context: Context,
+    made: dict | None = None,
+):
+    """The call of a node, and the tensors of its inputs, None for one that is left out.
+
+    In `made` a `CustomOp` is kept for the next call; else each call has one of its own.
+    """
     op_type = attributes["op_type"]
     prop_class = operator.find(op_type)
-    rest = tuple([item for item in attributes.items() if item[0] != "op_type"])
+    rest = _rest(attributes)
     if hasattr(prop_class, "_layers_operator"):
         written, places, given = _bound(prop_class, rest, len(data))
         tensors = [None if i is None else data[i] for i in places]
         return written._adapter.signature(context, given), tensors
     arrays = [NDArray(t, context) for t in data]
-    for array in arrays[len(_made(prop_class, rest).list_arguments()) :]:
+    for array in arrays[len(declared(op_type, prop_class, rest).arguments) :]:
         array._held = VIEWED
-    return prepare(op_type, prop_class, rest, arrays)
+    return prepare(op_type, prop_class, rest, arrays, context, made)
 
 
 @lru_cache(maxsize=1024)

@@ -6,20 +6,30 @@ is, on the context of the inputs. An exception keeps its type and gets a note.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any
 
 import torch
 
 from .autograd import _set_grad_enabled, inside, state
-from .base import ArgumentError, MXNetError, RecordingError, ShapeError, note
+from .base import (
+    ArgumentError,
+    MXNetError,
+    NotFiniteError,
+    RecordingError,
+    ShapeError,
+    note,
+)
 from .context import Context
 from .ndarray._memory import BORROWED, LENT
 from .ndarray.ndarray import NDArray
 from .ndarray.register import describe
 
 Tensor = torch.Tensor
+# Whether to look for NaN and infinity in what operators give.
+CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
 
 class Call:
@@ -29,6 +39,8 @@ class Call:
     ----------
     what : str
         The operator, as messages name it.
+    inputs, outputs : sequence of str
+        Their names, where they have some.
     context : Context
     training : bool
     twice : bool
@@ -44,6 +56,8 @@ class Call:
     """
 
     what: str
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
     context: Context
     training: bool
     twice = False
@@ -67,7 +81,7 @@ class Call:
         """
         raise NotImplementedError
 
-    def run(self, phase: str, tensors: Iterable, function: Callable, *args, **kwargs) -> Any:
+    def run(self, phase: str, tensors: Iterable, function: Callable, /, *args, **kwargs) -> Any:
         """Run the operator's own code; what fails in it is told with `tensors`."""
         if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
@@ -93,6 +107,8 @@ class Call:
 
 def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past when recording is on and there is one."""
+    if CHECK_NAN and not it.traced:
+        it = Finite(it)
     if it.traced:
         asked = torch.is_grad_enabled()
         return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
@@ -127,6 +143,43 @@ class Differentiable(torch.autograd.Function):
 
 # Without the part of `apply` that is for functorch's transforms: they do not come here.
 _apply = super(torch.autograd.Function, Differentiable).apply
+
+
+class Finite(Call):
+    """A call that raises where it makes NaN or infinity of what is finite."""
+
+    def __init__(self, it: Call):
+        self.it, self.what, self.twice, self.kept = it, it.what, it.twice, it.kept
+
+    def forward(self, tensors):
+        results = self.it.forward(tensors)
+        names = self.it.outputs or range(len(results))
+        self._look("forward", tensors, {f"output {n}": t for n, t in zip(names, results)})
+        return results
+
+    def backward(self, kept, dys, kinds, asked):
+        gradients = self.it.backward(kept, dys, kinds, asked)
+        names = self.it.inputs or range(len(gradients))
+        found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
+        self._look("backward", (*kept, *dys), found)
+        return gradients
+
+    def _look(self, phase: str, given: Iterable, found: dict[str, Tensor | None]) -> None:
+        for name, tensor in found.items():
+            if _is_finite(tensor) or not all(map(_is_finite, given)):
+                continue
+            wrong = (~tensor.isfinite()).nonzero()
+            first = tuple(wrong[0].tolist())
+            raise NotFiniteError(
+                f"{self.what}: {name} is {tensor[first].item()} at {first}, and not finite at "
+                f"{len(wrong)} of {tensor.numel()} places\n"
+                f"  expected finite values, as all that it was given are\n"
+                f"  in {phase} of {self.what} ({self.it.shown(given)})"
+            )
+
+
+def _is_finite(tensor: Tensor | None) -> bool:
+    return tensor is None or bool(tensor.isfinite().all())
 
 
 def borrow(tensor: Tensor, context: Context) -> NDArray:

@@ -73,9 +73,12 @@ class Op:
         Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
+    own : bool
+        Its rules and its function are a user's.
     """
 
     any_size = True
+    own = False
 
     def __init__(
         self,

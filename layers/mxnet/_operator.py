@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from operator import is_
 
 import torch
 
 from . import _dtype, operator
-from ._function import Call, apart, borrow, call, lent
+from ._declared import Declared
+from ._function import Call, apart, borrow, call, lent, owned
 from .autograd import state
-from .base import ArgumentError, ShapeError, note
+from .base import ArgumentError, DTypeError, ShapeError
 from .context import Context
 from .ndarray._memory import LENT, VIEWED
 from .ndarray.ndarray import NDArray
-from .ndarray.register import Pending, give
+from .ndarray.register import Pending, _context, give
 
 
 class Buffer(NDArray):
@@ -55,122 +57,71 @@ class Signature:
     """One operator at one set of attributes, shapes, dtypes and a context: asked once."""
 
     def __init__(self, op_type, prop_class, attributes, shapes, dtypes, context):
-        self.what, self.context = f"Custom {op_type!r}", context
-        self.prop = asked("__init__", self.what, "", prop_class, **dict(attributes))
-        self.arguments = self.prop.list_arguments()
-        self.outputs = self.prop.list_outputs()
-        self.states = self.prop.list_auxiliary_states()
-        self.where = ", ".join(
-            f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(self.arguments, shapes, dtypes)
-        )
-        count = len(self.arguments)
-        if len(shapes) != count + len(self.states):
+        self.declared = declared = Declared(op_type, prop_class, attributes)
+        self.what, self.context = declared.what, context
+        self.key = op_type, prop_class, attributes, shapes, dtypes, context
+        self.count, names = len(declared.arguments), declared.inputs
+        if len(shapes) != len(names):
             raise ArgumentError(
-                f"{self.what}: {len(shapes)} inputs\n"
-                f"  expected {', '.join((*self.arguments, *self.states)) or 'none'}"
+                f"{self.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
             )
-        self.in_shapes = [list(s) for s in shapes[:count]]
-        self.in_types = [_dtype.to_numpy(d) for d in dtypes[:count]]
-        self.out_shapes = self._infer_shapes(shapes)
-        self.out_types = self._infer_types()
-        self.kept = self._dependencies()
-
-    def _infer_shapes(self, shapes) -> list[tuple]:
-        given = asked(
-            "infer_shape",
-            self.what,
-            self.where,
-            self.prop.infer_shape,
-            [list(s) for s in self.in_shapes],
+        self.where = ", ".join(
+            f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes)
         )
-        inputs, outputs = self._lists("infer_shape", given)[:2]
-        for name, real, told in zip(self.arguments, shapes, inputs):
-            if tuple(told) != tuple(real):
+        inputs = [list(s) for s in shapes[: self.count]]
+        told, self.out_shapes, states = declared.shapes(inputs, self.where)
+        self._agree(ShapeError, "infer_shape", shapes, [*told, *states], str)
+        for name, shape in zip(declared.outputs, self.out_shapes):
+            if not shape:
                 raise ShapeError(
-                    f"{self.what}: {name} is {tuple(real)}\n"
-                    f"  expected {tuple(told)}, which infer_shape gives\n  in {self.where}"
+                    f"{self.what}: infer_shape gave () for {name}\n"
+                    f"  expected an axis at least: a number is of shape (1,)\n  in {self.where}"
                 )
-        return [tuple(int(n) for n in shape) for shape in outputs]
+        told, self.out_types, states = declared.types(list(dtypes[: self.count]), self.where)
+        self._agree(DTypeError, "infer_type", dtypes, [*told, *states], _dtype.name)
+        self.kept = declared.dependencies()
 
-    def _infer_types(self) -> list[torch.dtype]:
-        given = asked(
-            "infer_type",
-            self.what,
-            self.where,
-            self.prop.infer_type,
-            self.in_types,
-        )
-        return [_dtype.to_torch(t) for t in self._lists("infer_type", given)[1]]
-
-    def _lists(self, phase: str, given: Any) -> tuple[list, list]:
-        lists = [list(part) for part in given]
-        if len(lists) not in (2, 3):
-            raise ShapeError(
-                f"{self.what}: {phase} gave {len(lists)} lists\n"
-                "  expected two or three: of inputs, outputs, states"
-            )
-        for part, names in zip(lists, (self.arguments, self.outputs, self.states)):
-            if len(part) != len(names):
-                raise ShapeError(
-                    f"{self.what}: {phase} gave {len(part)} entries for {names}\n"
-                    f"  expected {len(names)}"
+    def _agree(self, kind: type, phase: str, real: tuple, told: list, shown: Callable) -> None:
+        """Refuse inputs and states that are not what the operator says they are."""
+        for name, found, expected in zip(self.declared.inputs, real, told):
+            if found != expected:
+                raise kind(
+                    f"{self.what}: {name} is {shown(found)}\n"
+                    f"  expected {shown(expected)}, which {phase} gives\n  in {self.where}"
                 )
-        return lists[0], lists[1]
-
-    def _dependencies(self) -> tuple[set, set, set]:
-        """Which output gradients, inputs and outputs `backward` wants."""
-        outs, ins = len(self.outputs), len(self.arguments)
-        asked = set(
-            self.prop.declare_backward_dependency(
-                list(range(outs)),
-                list(range(outs, outs + ins)),
-                list(range(outs + ins, 2 * outs + ins)),
-            )
-        )
-        return (
-            {i for i in range(outs) if i in asked},
-            {i for i in range(ins) if outs + i in asked},
-            {i for i in range(outs) if outs + ins + i in asked},
-        )
 
     def buffers(self) -> list[Buffer]:
         return [Buffer(s, t, self.context) for s, t in zip(self.out_shapes, self.out_types)]
 
     def create(self) -> operator.CustomOp:
-        return asked(
-            "create_operator",
-            self.what,
-            self.where,
-            self.prop.create_operator,
-            self.context,
-            self.in_shapes,
-            self.in_types,
-        )
+        shapes, dtypes = self.key[3][: self.count], self.key[4][: self.count]
+        types = [_dtype.to_numpy(t) for t in dtypes]
+        return self.declared.create(self.context, [list(s) for s in shapes], types, self.where)
 
 
-def asked(phase: str, what: str, where: str, function, *args, **kwargs):
-    """Call the user's code; an exception gets a note of where it came from."""
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        note(error, f"  in {phase} of {what}" + (f" ({where})" if where else ""))
-        raise
-
-
+declared = lru_cache(maxsize=1024)(Declared)
 _signature = lru_cache(maxsize=1024)(Signature)
 
 
 class CustomCall(Call):
-    """One call of a custom operator: the operator object lives from forward to backward."""
+    """One call of a custom operator.
 
-    def __init__(self, signature: Signature, states: list[NDArray]):
+    The operator object lives from forward to backward, or as long as the one who gives `made`,
+    where objects are kept by signature.
+    """
+
+    def __init__(self, signature: Signature, states: list[NDArray], made: dict | None = None):
         self.signature, self.states = signature, states
         self.what, self.context = signature.what, signature.context
+        self.inputs, self.outputs = signature.declared.arguments, signature.declared.outputs
         self.training = state.training
-        self.operator = signature.create()
+        self.operator = signature.create() if made is None else made.get(signature.key)
+        if self.operator is None:
+            self.operator = made[signature.key] = signature.create()
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
         outputs = self.signature.buffers()
+        given = [*outputs]
         self.run(
             "forward",
             tensors,
@@ -178,10 +129,11 @@ class CustomCall(Call):
             is_train=self.training,
             req=["write"] * len(outputs),
             in_data=[borrow(t, self.context) for t in tensors],
-            out_data=outputs,
-            aux=self.states,
+            out_data=given,
+            aux=[*self.states],
         )
-        return apart([o._tensor for o in outputs])
+        self._expect_written("out_data", given, outputs)
+        return apart([owned(o) for o in outputs])
 
     def kept(self, inputs, outputs, asked) -> list:
         _, ins, outs = self.signature.kept
@@ -190,20 +142,32 @@ class CustomCall(Call):
         ]
 
     def backward(self, kept, dys, kinds, asked) -> tuple:
-        count = len(kinds)
+        count, (tops, _, _) = len(kinds), self.signature.kept
         gradients = [Buffer(tuple(s), t, self.context) for s, t in kinds]
+        given = [*gradients]
         self.run(
             "backward",
             (),
             self.operator.backward,
             req=["write" if a else "null" for a in asked],
-            out_grad=[self._shown(t) for t in dys],
+            out_grad=[self._shown(t if i in tops else None) for i, t in enumerate(dys)],
             in_data=[self._shown(t) for t in kept[:count]],
             out_data=[self._shown(t) for t in kept[count:]],
-            in_grad=gradients,
-            aux=self.states,
+            in_grad=given,
+            aux=[*self.states],
         )
-        return tuple([g._tensor if a else None for g, a in zip(gradients, asked)])
+        self._expect_written("in_grad", given, gradients)
+        return tuple([owned(g) if a else None for g, a in zip(gradients, asked)])
+
+    def _expect_written(self, what: str, found: list, arrays: list) -> None:
+        """Refuse a list with other arrays in it than those that were to be written."""
+        if len(found) == len(arrays) and all(map(is_, found, arrays)):
+            return
+        raise ArgumentError(
+            f"{self.what}: {what} has other arrays in it than it was given with\n"
+            f"  expected self.assign({what}[i], req[i], value), or {what}[i][:] = value\n"
+            f"  in {self.signature.where}"
+        )
 
     @property
     def codes(self) -> list:
@@ -252,24 +216,32 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
         result = prop_class._layers_operator.by_name(args, kwargs)
         return result if out is None else give(result, out)
     named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
-    attributes = tuple((k, str(v)) for k, v in kwargs.items() if k not in named)
+    attributes = tuple([(k, str(v)) for k, v in kwargs.items() if k not in named])
     arrays = list(args)
     if named or any(isinstance(a, Pending) for a in arrays):
-        arrays = _bound(op_type, prop_class, attributes, arrays, named)
-    it, tensors = prepare(op_type, prop_class, attributes, arrays)
+        arrays = _bound(declared(op_type, prop_class, attributes), arrays, named)
+    for i, a in enumerate(arrays):
+        if not isinstance(a, NDArray):
+            raise ArgumentError(
+                f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n"
+                "  expected an NDArray; nd.array(...) makes one"
+            )
+    context = arrays[0]._context if arrays else _context(kwargs.get("ctx"))
+    it, tensors = prepare(op_type, prop_class, attributes, arrays, context)
     outputs = [lent(t, it.context) for t in call(it, tensors)]
     result = outputs if len(outputs) > 1 else outputs[0]
     return result if out is None else give(result, out)
 
 
-def prepare(op_type: str, prop_class: type, attributes: tuple, arrays: list):
+def prepare(
+    op_type: str,
+    prop_class: type,
+    attributes: tuple,
+    arrays: list,
+    context: Context,
+    made: dict | None = None,
+):
     """The call of an operator with these inputs and states, and the tensors of its inputs."""
-    for i, a in enumerate(arrays):
-        if not isinstance(a, NDArray):
-            raise ArgumentError(
-                f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n"
-                "  expected an NDArray"
-            )
     tensors = [a._tensor for a in arrays]
     signature = _signature(
         op_type,
@@ -277,44 +249,28 @@ def prepare(op_type: str, prop_class: type, attributes: tuple, arrays: list):
         attributes,
         tuple([tuple(t.shape) for t in tensors]),
         tuple([t.dtype for t in tensors]),
-        arrays[0]._context if arrays else _named_context(dict(attributes).get("ctx")),
+        context,
     )
-    count = len(signature.arguments)
-    return CustomCall(signature, arrays[count:]), tensors[:count]
+    count = signature.count
+    return CustomCall(signature, arrays[count:], made), tensors[:count]
 
 
-def _named_context(text: str | None) -> Context:
-    from .ndarray.register import _context
-
-    return _context(text)
-
-
-def _bound(op_type, prop_class, attributes, arrays: list, named: dict) -> list:
+def _bound(told: Declared, arrays: list, named: dict) -> list:
     """Inputs and states in their order, those of unknown shape made."""
-    prop = asked("__init__", f"Custom {op_type!r}", "", prop_class, **dict(attributes))
-    names = [*prop.list_arguments(), *prop.list_auxiliary_states()]
+    names = told.inputs
+    expected = f"expected {', '.join(names)}"
     given = dict(zip(names, arrays))
     for name, value in named.items():
         if name not in names or name in given:
             problem = "given twice" if name in given else "unknown"
-            raise ArgumentError(
-                f"Custom {op_type!r}: input {name!r} is {problem}\n  expected {', '.join(names)}"
-            )
+            raise ArgumentError(f"{told.what}: input {name!r} is {problem}\n  {expected}")
         given[name] = value
-    missing = [n for n in names if n not in given]
-    if missing:
-        raise ArgumentError(
-            f"Custom {op_type!r}: {missing[0]} is missing\n  expected {', '.join(names)}"
-        )
+    if missing := [n for n in names if n not in given]:
+        raise ArgumentError(f"{told.what}: {missing[0]} is missing\n  {expected}")
     pending = [n for n in names if isinstance(given[n], Pending)]
     if pending:
-        shapes = [
-            list(given[n].known if n in pending else given[n].shape) for n in prop.list_arguments()
-        ]
-        told = asked("infer_shape", f"Custom {op_type!r}", "", prop.infer_shape, shapes)
-        found = dict(zip(prop.list_arguments(), told[0]))
-        if len(told) > 2:
-            found |= dict(zip(prop.list_auxiliary_states(), told[2]))
-        for name in pending:
-            given[name] = given[name].resolve(tuple(found[name]))
+        known = {n: given[n].known if n in pending else given[n].shape for n in told.arguments}
+        inputs, _, states = told.shapes([list(s) for s in known.values()])
+        found = dict(zip(names, [*inputs, *states]))
+        given |= {n: given[n].resolve(found[n]) for n in pending}
     return [given[n] for n in names]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from . import _function
 from ._function import Call, call
 from ._guards import is_library
 from .autograd import inside, state
@@ -38,6 +39,8 @@ def refusal(it: Call, traced: Call, tensors: list) -> str:
 
 def forbidden(it: Call) -> str:
     """What of an operator's definition forbids tracing it, or nothing."""
+    if _function.CHECK_NAN:
+        return "its values are looked at, as LAYERS_CHECK_NAN says"
     return "it has states" if it.states else it.opaque or _seen(it.codes)
 
 

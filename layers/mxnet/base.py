@@ -11,6 +11,7 @@ __all__ = [
     "ContextError",
     "DTypeError",
     "MXNetError",
+    "NotFiniteError",
     "NotSupportedForSparseNDArray",
     "RecordingError",
     "ShapeError",
@@ -44,6 +45,10 @@ class ContextError(MXNetError, ValueError):
 
 class RecordingError(MXNetError):
     """Something that a recorded computation does not allow."""
+
+
+class NotFiniteError(MXNetError, FloatingPointError):
+    """An operator made NaN or infinity of finite values; looked for with LAYERS_CHECK_NAN=1."""
 
 
 class UnsupportedError(MXNetError, NotImplementedError):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from . import autograd
+from ._custom import lasting
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
@@ -43,8 +44,11 @@ class Executor:
         self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
         self._grad_req = grad_req
         self._program = program or Program(symbol._entries)
+        self._own = lasting(self._program.nodes)
+        self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
-        self._watching: Program | None = None  # the graph with all its nodes' outputs
+        # The graph with all its nodes' outputs, and its function.
+        self._watching: tuple[Program, Callable] | None = None
         self._leaves: dict[str, torch.Tensor] = {}
         self._outputs: list[NDArray] | None = None
 
@@ -94,7 +98,10 @@ class Executor:
         self._leaves = {}
         tensors = [self._tensor(name, is_train) for name in self._program.inputs]
         with autograd._Scope(is_train, is_train):
-            results = self._watched(tensors) if self._monitor else self._program(tensors, self._ctx)
+            if self._monitor:
+                results = self._watched(tensors)
+            else:
+                results = self._program.run(self._function, tensors, self._ctx, is_train)
         self._outputs = [NDArray(y.detach(), self._ctx) for y in results]
         self._recorded = results
         return self._outputs
@@ -121,7 +128,7 @@ class Executor:
             `forward(is_train=True)` was not called before.
         """
         if not self._leaves:
-            if all(grad is None for grad in self.grad_dict.values()):
+            if all(req == "null" for req in self._grad_req.values()):
                 return
             raise RecordingError("backward: nothing is recorded\n  expected forward(is_train=True)")
         heads = [NDArray(y, self._ctx) for y in self._recorded]
@@ -219,14 +226,20 @@ class Executor:
         """
         self._monitor = callback, monitor_all
 
+    def _bound(self, program: Program) -> Callable:
+        return program.bound(self._own) if self._own else program.function
+
     def _watched(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Run the graph with the outputs of all nodes; show them, and give those of the graph."""
         callback, everything = self._monitor
         entries = self._symbol.get_internals()._entries
         if self._watching is None:
-            self._watching = Program(entries)
+            program = Program(entries)
+            self._watching = program, self._bound(program)
+        program, function = self._watching
         by_name = dict(zip(self._program.inputs, tensors))
-        values = self._watching([by_name[n] for n in self._watching.inputs], self._ctx)
+        given = [by_name[n] for n in program.inputs]
+        values = program.run(function, given, self._ctx, autograd.is_recording())
         found = dict(zip(entries, values))
 
         def show(name: str, entry: Entry) -> None:

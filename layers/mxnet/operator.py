@@ -6,13 +6,15 @@ import difflib
 import warnings
 from collections.abc import Callable
 
+import numpy as np
+
 from .base import ArgumentError, MXNetError
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
 
 
 class CustomOp:
-    """What an operator computes; made anew for each call."""
+    """What an operator computes; made anew for each call, and by an Executor once."""
 
     def forward(self, is_train, req, in_data, out_data, aux):
         """Compute the outputs.
@@ -89,9 +91,9 @@ class CustomOpProp:
 
     def infer_type(self, in_type):
         """Dtypes of inputs, outputs and states, from those of the inputs."""
-        first = in_type[0]
+        first = in_type[0] if in_type else np.float32
         return (
-            [first] * len(in_type),
+            in_type,
             [first] * len(self.list_outputs()),
             [first] * len(self.list_auxiliary_states()),
         )

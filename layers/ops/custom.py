@@ -5,13 +5,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from ..engine import mx
 from .operator import Operator
 
-__all__ = ["Adapter", "register"]
+__all__ = ["Adapter", "ensure", "register"]
+
+_registered: WeakSet[Operator] = WeakSet()
 
 
 def register(operator: Operator) -> None:
@@ -24,6 +27,13 @@ def register(operator: Operator) -> None:
     Prop._layers_operator = operator
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
+    _registered.add(operator)
+
+
+def ensure(operator: Operator) -> None:
+    """Register an operator, unless it is."""
+    if operator not in _registered:
+        register(operator)
 
 
 class _Prop(mx.operator.CustomOpProp):
@@ -59,6 +69,7 @@ class _Prop(mx.operator.CustomOpProp):
         operator = self.operator
         first = in_type[0] if in_type else np.float32
         in_type = [first if t is None else t for t in in_type]
+        floating = next((t for t in in_type if np.dtype(t).kind == "f"), first)
         declared = {}
         if operator.types is not None:
             names = dict.fromkeys(operator.inputs) | dict(zip(self.list_arguments(), in_type))
@@ -66,7 +77,7 @@ class _Prop(mx.operator.CustomOpProp):
             declared = operator.ask(operator.types, known | operator.attributes | self.attributes)
         return (
             in_type,
-            [np.dtype(declared[n]).type if n in declared else first for n in operator.outputs],
+            [np.dtype(declared[n]).type if n in declared else floating for n in operator.outputs],
             [first] * len(self.list_auxiliary_states()),
         )
 
@@ -119,12 +130,12 @@ class _Op(mx.operator.CustomOp):
         for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
             if how == "null":
                 continue
-            if together:
-                value = together[name]
-            elif name in self.operator.gradients:
-                value = self.operator.gradient(name, known)
-            else:
+            if name not in self.operator.needs:
                 value = mx.nd.zeros_like(dst)
+            elif together:
+                value = together[name]
+            else:
+                value = self.operator.gradient(name, known)
             self._give(f"the gradient of {name}", dst, how, value)
 
 
@@ -146,19 +157,40 @@ def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[s
         return thread.submit(_on_zeros, operator, known, attributes).result()
 
 
+@np.errstate(all="ignore")  # log(0) and the like
 def _on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    zeros = {name: mx.nd.zeros(shape) for name, shape in known}
-    inputs = dict.fromkeys(operator.inputs) | zeros
-    y = operator.forward(*inputs.values(), **(operator.attributes | dict(attributes)))
+    attributes = operator.attributes | dict(attributes)
+    first = None
+    # Indices in NumPy, such as labels, have to be integers.
+    for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
+        try:
+            y = operator.forward(*_zeros(operator, known, *dtypes), **attributes)
+            break
+        except (IndexError, TypeError) as error:
+            first = first or error
+    else:
+        raise first
     outputs = y if isinstance(y, (list, tuple)) else [y]
     return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
+
+
+def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
+    """Zeros of the shapes, of a dtype the first and of another the others."""
+    zeros = {n: mx.nd.zeros(s, dtype=others if i else first) for i, (n, s) in enumerate(known)}
+    return list((dict.fromkeys(operator.inputs) | zeros).values())
 
 
 class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
+        ensure(operator)  # of which some are not known by name before they are called
         self.operator = operator
+
+    @staticmethod
+    def adopt(values: np.ndarray, context):
+        """An array in the memory of `values`, which nobody else has."""
+        return mx.nd.from_numpy(values).as_in_context(context)
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator

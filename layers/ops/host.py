@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import engine
 from ..engine import nd
 
 __all__ = ["adopt", "array", "values", "view"]
@@ -30,11 +31,11 @@ def view(x) -> np.ndarray:
 
 def array(y: Any, context):
     """An NDArray of what NumPy's code gave, an array or a number, of its dtype; a copy."""
-    y = np.atleast_1d(np.asarray(y))
-    return nd.array(y, ctx=context, dtype=y.dtype)
+    # A compiler sees through `from_numpy`; not through `y.dtype`, which `nd.array` would need.
+    made = nd.from_numpy(np.atleast_1d(np.asarray(y)), zero_copy=False)
+    return made.as_in_context(context)
 
 
 def adopt(y: np.ndarray, context):
     """An NDArray on an array that nobody else has; on the CPU without a copy."""
-    found = nd.from_numpy(y) if y.ndim and y.size else array(y, context)
-    return found.as_in_context(context)
+    return engine.adapter().adopt(y, context) if y.ndim and y.size else array(y, context)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from operator import index
 from typing import Any, overload
 
@@ -200,10 +200,21 @@ class Operator:
         """The gradient of one input, from what it names of `known`."""
         return self.gradients[name](**{n: known[n] for n in self.needs[name]})
 
-    @staticmethod
-    def ask(rule: Callable, known: dict[str, Any]) -> Any:
+    def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
         """Call `shapes` or `backward` with what it names of `known`."""
-        return rule(**{n: known[n] for n in _named(rule)})
+        names = self._asked.get(rule)
+        if names is None:
+            names = self._asked[rule] = _named(rule)
+        return rule(**{n: known[n] for n in names})
+
+    @cached_property
+    def _asked(self) -> dict[Callable, tuple[str, ...]]:
+        """What rules ask for: `inspect.signature` costs as much as several operators."""
+        return {}
+
+    def gradient_form(self, name: str) -> str:
+        """How the gradient of an input is written, for the message that there is none."""
+        return f"def d{name}(...)"
 
     def __repr__(self) -> str:
         return f"<operator {self.name}({self._parameters})>"
@@ -212,9 +223,8 @@ class Operator:
         return self.__qualname__  # pickled as a function is: by its place
 
 
-@cache
 def _named(rule: Callable) -> tuple[str, ...]:
-    """What a rule asks for; `inspect.signature` costs as much as several operators."""
+    """What a rule asks for."""
     return tuple(inspect.signature(rule).parameters)
 
 

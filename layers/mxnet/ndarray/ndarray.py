@@ -374,6 +374,9 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
+    if torch.compiler.is_compiling():  # its dtype is not seen there, and all memory is apart
+        tensor = torch.as_tensor(ndarray).clone()
+        return NDArray(tensor, from_device(tensor.device))
     if not zero_copy:
         dtype = _dtype.to_torch(ndarray.dtype)
         return NDArray(as_tensor("from_numpy", ndarray, dtype), cpu())

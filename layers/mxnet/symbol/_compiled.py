@@ -226,7 +226,12 @@ def _warn(text: str) -> None:
 
 def _traced(it: Call, given: tuple[bool, ...], *tensors: torch.Tensor, **_) -> Any:
     """A call inside a compiled graph; inputs that were left out are not among the tensors."""
-    rest = iter(tensors)
+    # One tensor in two places is refused by PyTorch's compiler; a view of it is another tensor.
+    apart = [
+        t.view_as(t) if any(t is before for before in tensors[:i]) else t
+        for i, t in enumerate(tensors)
+    ]
+    rest = iter(apart)
     results = call(it, [next(rest) if there else None for there in given])
     return results if len(results) > 1 else results[0]
 

@@ -155,6 +155,8 @@ def _computed(node: Node, known: list[Shape]) -> list[Shape]:
         note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
         raise
     except (RuntimeError, IndexError, TypeError) as error:
+        if node.op.own:
+            raise
         shapes = dict(zip(node.input_names, known))
         shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
         first = of_shapes(str(error).split("\n")[0], shapes)

@@ -92,7 +92,8 @@ class Program:
         shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         where = f"  in {node.op.name} {node.name!r} of the graph" if node else "  in the graph"
         where += f" ({shown})" if shown else ""
-        if type(error) in (RuntimeError, IndexError):
+        own = node is not None and node.op.own  # its author's errors stay what they are
+        if type(error) in (RuntimeError, IndexError) and not own:
             first = of_shapes(str(error).split("\n")[0], shapes)
             name = node.op.name if node else "graph"
             kind = ShapeError if "expected sizes" in first else MXNetError

@@ -1,0 +1,456 @@
+"""Operators in a compiled library: a function of C, called with NumPy's arrays.
+
+The function has one interface, whatever it computes::
+
+    extern "C" int f(int nparam, void** params, int* ndims, int64_t** shapes,
+                     const char** dtypes, void* stream, void* extra);
+
+``params`` are the inputs, the outputs, which are zeros, and the workspaces. It returns 0 when all
+is well, writes to outputs and workspaces only, and may be called by several threads at once.
+``include/custom_aot_extra.h`` says what `extra` is, and which functions may stand beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .toolchain import INCLUDE, SOURCES, LibraryError, build
+
+__all__ = ["Library", "LibraryError"]
+
+KEPT = 256  # kernels of a library, each for some shapes, dtypes and attributes
+LONGEST = 64  # sizes of a shape that is inferred
+
+
+class Library:
+    """A function in a compiled library, or in a source that is compiled once and kept.
+
+    Parameters
+    ----------
+    text : str
+        ``"path:function"``. The path is that of a library (.so), or of a source in C (.c), C++
+        (.cc, .cpp, .cxx) or CUDA (.cu), which is built by ``$CC``, ``$CXX`` or ``$NVCC`` with
+        ``$CFLAGS``, ``$CXXFLAGS`` or ``$NVCCFLAGS``, or else by the usual compilers, and kept in
+        ``$LAYERS_CACHE`` (``~/.cache/layers``) until it, its headers or the flags change.
+
+    Attributes
+    ----------
+    path, function : str
+        The two halves of `text`; the path is absolute.
+    device : str or None
+        Where its arrays lie: 'cpu', or 'gpu' for CUDA; of what is built already it is not known.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file.
+    LibraryError
+        It cannot be built or loaded, or has no such function.
+    """
+
+    def __init__(self, text: str):
+        path, self.function = _split(text)
+        self.path = os.path.abspath(os.path.expanduser(path))
+        if not os.path.isfile(self.path):
+            raise FileNotFoundError(
+                f"{self}: there is no such file\n  expected a library or source"
+            )
+        source = SOURCES.get(Path(self.path).suffix)
+        self.device = source and source.device
+        with self._named():
+            self._symbols = _load(build(self.path) if source else self.path)
+        function, init = self._symbol(self.function), self._symbol(f"{self.function}Init")
+        if function is None:
+            raise LibraryError(
+                f"{self}: it has no function {self.function!r}\n"
+                f'  expected extern "C" int {self.function}(int nparam, void** params, ...)'
+            )
+        bridge = self._bridge()
+        self._message = bridge and bridge.layers_aot_message
+        self._call = partial(bridge.layers_aot_call, _pointer(function)) if bridge else function
+        self._init = init and partial(bridge.layers_aot_init, _pointer(init)) if bridge else init
+        self._kernels: dict[tuple, _Kernel] = {}
+        self._lock = threading.Lock()
+        _locked.add(self)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except LibraryError as error:
+            raise LibraryError(f"{self}: {error}") from error.__cause__
+
+    def _symbol(self, name: str) -> Any:
+        try:
+            return self._symbols[name]
+        except AttributeError:
+            return None
+
+    def _bridge(self) -> Any:
+        """What it is called through, if it is written in C++, which may throw."""
+        if self._symbol("__cxa_throw") is None:
+            return None
+        try:
+            return _bridge()
+        except LibraryError as error:
+            says = f"{self}: an exception in it would end the process, for {error}"
+            warnings.warn(says, RuntimeWarning, stacklevel=3)
+            return None
+
+    def run(
+        self,
+        inputs: Sequence[np.ndarray],
+        shapes: Sequence[tuple[int, ...]],
+        dtypes: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+    ) -> list[np.ndarray]:
+        """Call the function on arrays of NumPy.
+
+        An input is copied where it is not contiguous, not aligned or of another byte order. Nothing
+        keeps the function from writing to the others.
+
+        Parameters
+        ----------
+        shapes, dtypes
+            Of each output.
+        attributes : dict
+            Of bool, int, float, str, and lists of int or float, or of such lists; None is left out.
+
+        Returns
+        -------
+        list of arrays
+            The outputs, in memory of their own.
+
+        Raises
+        ------
+        LibraryError
+            The function did not return 0, or it threw an exception.
+        """
+        if self.device == "gpu":
+            raise LibraryError(
+                f"{self}: CUDA was given arrays of the CPU\n  expected a GPU context"
+            )
+        arrays = [_contiguous(a) for a in inputs]
+        outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
+        arrays += outputs
+        kernel = self._kernel([a.shape for a in arrays], [a.dtype for a in arrays], attributes)
+        self._launch(kernel, [a.ctypes.data for a in arrays], None, _memory)
+        return outputs
+
+    def run_device(
+        self,
+        pointers: Sequence[int],
+        shapes: Sequence[tuple[int, ...]],
+        dtypes: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        stream: int | None = None,
+        allocate: Callable[[int], tuple[int, Any]] | None = None,
+    ) -> None:
+        """Call the function on memory of the caller's, such as a GPU's.
+
+        Parameters
+        ----------
+        pointers, shapes, dtypes
+            Of each input, then of each output.
+        stream : int, optional
+            The handle of a CUDA stream.
+        allocate : callable, optional
+            Of a number of bytes it gives the pointer, and the owner of that memory: for workspaces.
+
+        Raises
+        ------
+        LibraryError
+            As `run`; or it has workspaces, and there is no `allocate`.
+        """
+        if not len(pointers) == len(shapes) == len(dtypes):
+            raise ValueError(
+                f"{self}: {len(pointers)} pointers, {len(shapes)} shapes, {len(dtypes)} dtypes\n"
+                "  expected one of each for every input and output"
+            )
+        types = [np.dtype(t) for t in dtypes]
+        kernel = self._kernel([tuple(s) for s in shapes], types, attributes)
+        if kernel.workspaces and allocate is None:
+            raise LibraryError(
+                f"{self}: it has workspaces of {kernel.workspaces} bytes\n  expected `allocate`"
+            )
+        self._launch(kernel, pointers, ctypes.c_void_p(stream), allocate)
+
+    def infer_shape(
+        self,
+        shapes: Sequence[tuple[int, ...]],
+        dtypes: Sequence[Any] = (),
+        attributes: dict[str, Any] | None = None,
+    ) -> tuple[int, ...] | None:
+        """The output's shape by those of inputs; None if there is no ``<function>InferShape``."""
+        rule = self._symbol(f"{self.function}InferShape")
+        if rule is None:
+            return None
+        with self._named():
+            bridge = _bridge()
+        extra = _extra(self, _plain(attributes))
+        found, count = (ctypes.c_int64 * LONGEST)(), ctypes.c_int64()
+        layout = _layout(shapes, ())[:2]
+        code = bridge.layers_aot_infer_shape(
+            _pointer(rule), *layout, ctypes.byref(extra), found, LONGEST, ctypes.byref(count)
+        )
+        extra.free()
+        where = f"for {', '.join(map(str, shapes))}"
+        if code:
+            message = bridge.layers_aot_message
+            raise self._failure(f"{self.function}InferShape", code, where, message)
+        shape = tuple(found[: count.value])
+        if count.value > LONGEST or any(n < 0 for n in shape):
+            raise LibraryError(
+                f"{self}: {self.function}InferShape gave {count.value} sizes, {shape}\n"
+                f"  expected at most {LONGEST}, none of them negative\n  {where}"
+            )
+        return shape
+
+    def _kernel(self, shapes: Sequence, dtypes: Sequence, attributes: dict | None) -> _Kernel:
+        """What was prepared for these shapes, dtypes and attributes; once, also among threads."""
+        plain = _plain(attributes)
+        key = (*shapes, *dtypes, repr(plain))  # 1, 1.0 and True are equal, but not in writing
+        if (kernel := self._kernels.get(key)) is None:
+            with self._lock:
+                if (kernel := self._kernels.get(key)) is None:
+                    kernel = _Kernel(self, shapes, dtypes, plain)
+                    if len(self._kernels) >= KEPT:
+                        del self._kernels[next(iter(self._kernels))]
+                    self._kernels[key] = kernel
+        return kernel
+
+    def _launch(self, kernel: _Kernel, pointers: Sequence[int], stream: Any, allocate: Any) -> None:
+        workspaces = [allocate(n) for n in kernel.workspaces]
+        arrays = kernel.pointers(*pointers, *(pointer for pointer, _ in workspaces))
+        with kernel._lock:
+            code = self._call(len(arrays), arrays, *kernel.layout, stream, kernel.extra)
+        if code:
+            raise self._failure(self.function, code, f"for {kernel}", self._message)
+
+    def _failure(self, function: str, code: int, where: str, message: Any) -> LibraryError:
+        if thrown := message and message().decode(errors="replace"):
+            return LibraryError(f"{self}: {function} threw an exception: {thrown}\n  {where}")
+        return LibraryError(f"{self}: {function} returned {code}\n  expected 0\n  {where}")
+
+    def __str__(self) -> str:
+        return f"library '{self.path}:{self.function}'"
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def __reduce__(self) -> tuple:
+        return Library, (f"{self.path}:{self.function}",)
+
+
+class _Kernel:
+    """What a function is called with beside its arrays, for some shapes, dtypes and attributes."""
+
+    def __init__(self, library: Library, shapes: Sequence, dtypes: Sequence, attributes: dict):
+        names = [_name(library, t) for t in dtypes]
+        arrays = [f"{name} {tuple(shape)}" for name, shape in zip(names, shapes)]
+        self.text = ", ".join(arrays) or "no arrays"
+        extra = _extra(library, attributes)
+        self.extra = ctypes.byref(extra)
+        if library._init:
+            code = library._init(*_layout(shapes, names), self.extra)
+            weakref.finalize(self, extra.free).atexit = False
+            if code:
+                init = f"{library.function}Init"
+                raise library._failure(init, code, f"for {self}", library._message)
+        self.workspaces = [extra.workspaces[i] for i in range(extra.workspace_count)]
+        shapes = [*shapes, *((n,) for n in self.workspaces)]
+        self.layout = _layout(shapes, [*names, *("uint8" for _ in self.workspaces)])
+        self.pointers = ctypes.c_void_p * len(shapes)
+        self._lock: Any = nullcontext()
+        if extra.data:  # each call may write to it
+            self._lock = threading.Lock()
+            _locked.add(self)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+# What the header declares
+
+
+class _Attribute(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("kind", ctypes.c_int32),
+        ("depth", ctypes.c_int32),
+        ("rows", ctypes.c_int64),
+        ("lengths", ctypes.c_void_p),
+        ("values", ctypes.c_void_p),
+    )
+
+
+class _Extra(ctypes.Structure):
+    _fields_ = (
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_size_t),
+        ("workspaces", ctypes.POINTER(ctypes.c_size_t)),
+        ("workspace_count", ctypes.c_size_t),
+        ("data", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+    )
+
+    def free(self) -> None:
+        """Free what the library has put in."""
+        if self.release:
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.release)(ctypes.addressof(self))
+
+
+def _extra(library: Library, attributes: dict[str, Any]) -> _Extra:
+    made = [_attribute(library, n, v) for n, v in attributes.items()]
+    extra = _Extra((_Attribute * len(made))(*(a for a, _ in made)), len(made))
+    extra.memory = made
+    return extra
+
+
+def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any]:
+    """An attribute, and the memory that it points to."""
+    depth, rows = _rows(value)
+    lengths = [len(row) for row in rows] or [0]
+    flat = list(chain.from_iterable(rows))
+    if isinstance(value, str):
+        kind, values = "s", ctypes.create_string_buffer(value.encode())
+        lengths = [len(values) - 1]
+    else:
+        kind = _kind(flat)
+        if kind is None or (kind == "b" and depth) or (kind == "i" and not _fits(flat)):
+            raise TypeError(
+                f"{library}: the attribute {name} is {value!r}\n  expected bool, int of 64 bits, "
+                "float, str, or a list of int or float, or of such lists"
+            )
+        values = ((ctypes.c_double if kind == "f" else ctypes.c_int64) * len(flat))(*flat)
+    sizes = (ctypes.c_int64 * len(lengths))(*lengths)
+    memory = ctypes.addressof(sizes), ctypes.addressof(values)
+    return _Attribute(name.encode(), ord(kind), depth, len(rows), *memory), (sizes, values)
+
+
+def _rows(value: Any) -> tuple[int, list[list]]:
+    """How deep a value's lists go, and its rows."""
+    if not isinstance(value, list):
+        return 0, [[value]]
+    if value and all(isinstance(row, list) for row in value):
+        return 2, value
+    return 1, [value] if value else []
+
+
+def _kind(values: list) -> str | None:
+    kinds = {next((k for k, t in _KINDS.items() if isinstance(v, t)), None) for v in values}
+    if kinds == {"i", "f"}:
+        return "f"
+    return kinds.pop() if len(kinds) == 1 else None if kinds else " "
+
+
+_KINDS = {"b": bool, "i": int, "f": float}
+
+
+def _fits(values: list[int]) -> bool:
+    return all(-(2**63) <= v < 2**63 for v in values)
+
+
+def _plain(attributes: dict[str, Any] | None) -> dict[str, Any]:
+    """Attributes as Python's numbers, text and lists."""
+    return {n: _listed(v) for n, v in (attributes or {}).items() if v is not None}
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return [_listed(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
+    """The arguments ndims, shapes and dtypes."""
+    sizes = [(ctypes.c_int64 * max(len(s), 1))(*s) for s in shapes]
+    return (
+        (ctypes.c_int * len(shapes))(*(len(s) for s in shapes)),
+        (ctypes.POINTER(ctypes.c_int64) * len(shapes))(*sizes),
+        (ctypes.c_char_p * len(names))(*(n.encode() for n in names)),
+    )
+
+
+def _name(library: Library, dtype: np.dtype) -> str:
+    if dtype.kind not in "biufc" and dtype.name != "bfloat16":
+        raise TypeError(f"{library}: an array is {dtype.name}\n  expected numbers or bool")
+    return dtype.name
+
+
+# Arrays and memory
+
+
+def _contiguous(a: Any) -> np.ndarray:
+    a = np.asarray(a)
+    if a.flags.c_contiguous and a.flags.aligned and a.dtype.isnative:
+        return a
+    return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")
+
+
+def _memory(size: int) -> tuple[int, Any]:
+    memory = np.empty(size, np.uint8)
+    return memory.ctypes.data, memory
+
+
+# Libraries
+
+
+def _split(text: str) -> tuple[str, str]:
+    if not isinstance(text, str):
+        raise TypeError(f"library {text!r}: it is no text\n  expected 'path:function'")
+    path, _, function = text.partition(":")
+    if not path or not function or ":" in function:
+        raise ValueError(
+            f"library {text!r}: it is no path and function\n  expected 'path:function'"
+        )
+    return path, function
+
+
+def _load(path: str | Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise LibraryError(
+            f"it cannot be loaded: {error}\n"
+            f"  expected a shared library for {platform.system()} on {platform.machine()}, "
+            f"or a source ({', '.join(SOURCES)})"
+        ) from error
+
+
+@cache
+def _bridge() -> ctypes.CDLL:
+    """What calls functions in C++, and returns what was thrown as a message; built when needed."""
+    bridge = _load(build(INCLUDE / "aot_bridge.cc"))
+    bridge.layers_aot_message.restype = ctypes.c_char_p
+    return bridge
+
+
+def _pointer(function: Any) -> ctypes.c_void_p:
+    return ctypes.cast(function, ctypes.c_void_p)
+
+
+_locked: weakref.WeakSet = weakref.WeakSet()
+
+
+def _unlock() -> None:
+    """A child of fork has not the threads that may hold a lock."""
+    for owner in _locked:
+        owner._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)

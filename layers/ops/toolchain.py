@@ -1,0 +1,146 @@
+"""Sources in C, C++ and CUDA, each compiled once into a library and kept.
+
+What is built lies in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
+``~/.cache/layers``, under the hash of all that it is made of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["SOURCES", "LibraryError", "Toolchain", "build"]
+
+INCLUDE = Path(__file__).with_name("include")
+SHOWN = 4000  # characters of what a compiler says: its first complaint is what matters
+
+
+class LibraryError(RuntimeError):
+    """A library cannot be built or loaded, or its function has failed."""
+
+
+class Toolchain(NamedTuple):
+    """How sources of a language become a library, and where its functions have their arrays."""
+
+    language: str
+    compiler: str  # the variable that names it
+    usual: tuple[str, ...]  # compilers that are looked for without
+    flags: str  # the variable with more options
+    options: tuple[str, ...]
+    device: str
+
+
+_shared = ("-O3", "-shared", "-fPIC")
+_c = Toolchain("C", "CC", ("cc", "gcc", "clang"), "CFLAGS", _shared, "cpu")
+_cxx = Toolchain(
+    "C++", "CXX", ("c++", "g++", "clang++"), "CXXFLAGS", (*_shared, "-std=c++17"), "cpu"
+)
+_cuda = Toolchain(
+    "CUDA",
+    "NVCC",
+    ("nvcc", "$CUDA_HOME/bin/nvcc", "/usr/local/cuda/bin/nvcc"),
+    "NVCCFLAGS",
+    ("-O3", "-shared", "-Xcompiler=-fPIC", "-std=c++17"),
+    "gpu",
+)
+SOURCES = {".c": _c, ".cc": _cxx, ".cpp": _cxx, ".cxx": _cxx, ".cu": _cuda}
+
+
+def build(source: str | Path) -> Path:
+    """The library that a source makes; compiled if it is not there yet.
+
+    Raises
+    ------
+    LibraryError
+        There is no compiler, it fails, or the folder cannot be written.
+    """
+    source = Path(source).absolute()
+    tools = SOURCES[source.suffix]
+    command = [*_compiler(tools), *tools.options]
+    flags = shlex.split(os.environ.get(tools.flags, ""))
+    folder = _folder()
+    library = folder / f"{source.stem}-{_key(source, [*command, *flags])}.so"
+    if not library.exists():
+        # Flags after the source: they may name libraries to link with.
+        command += ["-I", str(INCLUDE), str(source), *flags, "-lm"]
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # Others may build the same at the same time: whoever is last replaces the whole file.
+            with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+                made = Path(unfinished, library.name)
+                _compile([*command, "-o", str(made)])
+                os.replace(made, library)
+        except OSError as error:
+            raise LibraryError(
+                f"it cannot be built in {folder}: {error}\n"
+                "  expected a folder that can be written: set LAYERS_CACHE"
+            ) from error
+    return library
+
+
+def _folder() -> Path:
+    if named := os.environ.get("LAYERS_CACHE"):
+        return Path(named).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "layers")
+
+
+def _compiler(tools: Toolchain) -> list[str]:
+    """The command of the compiler, with its full path."""
+    if named := shlex.split(os.environ.get(tools.compiler, "")):
+        if path := shutil.which(named[0]):
+            return [path, *named[1:]]
+        raise LibraryError(
+            f"no compiler for {tools.language}: {tools.compiler} is {named[0]!r}\n"
+            f"  expected a program that is there, or {tools.compiler} not set"
+        )
+    for usual in tools.usual:
+        if path := shutil.which(os.path.expandvars(usual)):
+            return [path]
+    raise LibraryError(
+        f"no compiler for {tools.language}: none of {', '.join(tools.usual)} is found\n"
+        f"  expected one of them installed, or {tools.compiler} set to another"
+    )
+
+
+def _key(source: Path, command: list[str]) -> str:
+    """The hash of a source, what it includes, and how it is compiled."""
+    found = hashlib.sha256(repr((command, platform.system(), platform.machine())).encode())
+    for file in _included(source, {}):
+        text = file.read_bytes()
+        found.update(b"%d\n" % len(text) + text)
+    return found.hexdigest()[:24]
+
+
+def _included(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
+    """A source and the headers found beside it, or here; those of the system change rarely."""
+    if file not in seen:
+        seen[file] = None
+        for name in re.findall(
+            rb'^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)', file.read_bytes(), re.M
+        ):
+            for folder in (file.parent, INCLUDE):
+                header = Path(os.path.normpath(folder / os.fsdecode(name)))
+                if header.is_file():
+                    _included(header, seen)
+                    break
+    return seen
+
+
+def _compile(command: list[str]) -> None:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
+    if done.returncode:
+        said = (done.stderr + done.stdout).strip()
+        raise LibraryError(
+            f"it cannot be built: the compiler failed with {done.returncode}\n"
+            f"  {shlex.join(command)}\n{said[:SHOWN]}"
+        )

@@ -1,0 +1,1 @@
+#define REPEAT 1

@@ -1,0 +1,164 @@
+"""The checker of operators and layers: a report with a line per check.
+
+``check_operator(dense, (4, 3), (5, 3))`` runs an operator of one's own in every way that a program
+may, and compares its gradients with numeric ones; ``python -m layers.check package.module:dense
+--input 4x3 --input 5x3`` does it from the command line.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..engine import gluon, mx, nd
+from ..ops.operator import Operator
+from .checker import Checker
+from .report import Check, CheckFailed, Report, WrongArguments, told
+from .subject import CustomSubject, FunctionSubject, LayerSubject, OperatorSubject, Subject
+
+__all__ = ["Check", "CheckFailed", "Report", "check_layer", "check_operator"]
+
+
+def check_operator(
+    op: Any,
+    /,
+    *inputs: Any,
+    loss: Callable | None = None,
+    wrt: Sequence[str] | None = None,
+    compiled: bool = True,
+    seeded: bool = False,
+    **attributes: Any,
+) -> Report:
+    """Check an operator: what it declares, its gradients, what it does to arrays, where it runs.
+
+    Parameters
+    ----------
+    op : Operator, type, str or callable
+        An operator, written in any way; a CustomOpProp, or the name of a registered one; a function
+        of NDArrays.
+    *inputs : NDArray, numpy.ndarray, tuple of int or None
+        In the operator's order, states with them. A tuple is a shape, which is filled with seeded
+        random values between 0.2 and 1, of both signs. Floats are made float64; what holds
+        integers, such as a label, is not differentiated. None leaves an optional input out.
+    loss : callable, optional
+        ``loss(y, label)``, by the names of outputs, inputs and attributes: what the gradients are
+        those of, if not of the outputs. By default the operator's own `loss`.
+    wrt : sequence of str, optional
+        The inputs to differentiate; by default all that have a gradient.
+    compiled : bool
+        Whether to compile it too, which takes seconds.
+    seeded : bool
+        Seed `mx.random` and `numpy.random` before each call: for operators that draw on purpose.
+    **attributes
+        Of the operator.
+
+    Returns
+    -------
+    Report
+        No exception of the operator leaves the checker: it is the failure of a line.
+
+    Raises
+    ------
+    TypeError
+        `op` is no operator, or the inputs are not as many as it takes.
+    """
+    if isinstance(op, gluon.Block):
+        if attributes:
+            raise WrongArguments(
+                f"check {op.name}: {', '.join(attributes)}\n  expected no attributes"
+            )
+        return check_layer(op, *inputs, loss=loss, wrt=wrt, compiled=compiled, seeded=seeded)
+    arrays = [value(x, i) for i, x in enumerate(inputs)]
+    make = partial(_subject, op, arrays, attributes)
+    return _checked(f"operator {_name(op)}", make, loss, wrt, compiled, seeded)
+
+
+def check_layer(
+    block: Any,
+    /,
+    *inputs: Any,
+    loss: Callable | None = None,
+    wrt: Sequence[str] | None = None,
+    compiled: bool = True,
+    seeded: bool = False,
+) -> Report:
+    """Check a layer, its parameters among its inputs; a copy is checked, the layer is untouched.
+
+    Parameters
+    ----------
+    block : gluon.Block
+        Initialized or not.
+    *inputs, loss, wrt, compiled, seeded
+        As of `check_operator`.
+
+    Returns
+    -------
+    Report
+    """
+    if not isinstance(block, gluon.Block):
+        raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")
+    arrays = [value(x, i) for i, x in enumerate(inputs)]
+    make = partial(LayerSubject, copy.deepcopy(block), arrays)
+    return _checked(f"layer {type(block).__name__}", make, loss, wrt, compiled, seeded)
+
+
+def _checked(title: str, make: Callable, loss, wrt, compiled: bool, seeded: bool) -> Report:
+    try:
+        subject = make()
+    except WrongArguments:
+        raise
+    except Exception as error:  # the operator's, where it tells what it is
+        return Report(title, [Check("runs", "failed", told(error))])
+    if loss is not None:
+        subject.loss, subject.is_loss = loss, True
+    subject.ask_gradients(wrt)
+    return Checker(subject, compiled, seeded).run()
+
+
+def _name(op: Any) -> str:
+    return op if isinstance(op, str) else getattr(op, "__name__", type(op).__name__)
+
+
+def _subject(op: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
+    if isinstance(op, Operator):
+        return OperatorSubject(op, inputs, attributes)
+    written = _operator(op)
+    if written is not None and len(inputs) <= len(written.inputs):
+        return OperatorSubject(written, inputs, attributes, op)
+    if isinstance(op, str) or isinstance(op, type) and issubclass(op, mx.operator.CustomOpProp):
+        return CustomSubject(op, inputs, attributes)
+    if callable(op) and not isinstance(op, type):
+        return FunctionSubject(op, inputs, attributes)
+    raise WrongArguments(
+        f"check_operator: {op!r} ({type(op).__name__})\n"
+        "  expected an Operator, a CustomOpProp, a registered name, or a function of NDArrays"
+    )
+
+
+def _operator(op: Any) -> Operator | None:
+    """The `Operator` that a customop, a MindSpore-like Custom or a Prop of ours stands for."""
+    try:
+        written = getattr(op, "operator", None)
+    except TypeError:  # it may take any number of inputs
+        return None
+    written = getattr(op, "_layers_operator", written)
+    return written if isinstance(written, Operator) else None
+
+
+def value(x: Any, i: int) -> np.ndarray | None:
+    """The values of an input: of an array, or seeded random ones for a shape."""
+    if x is None:
+        return None
+    if isinstance(x, tuple):
+        random = np.random.RandomState(i)
+        return random.uniform(0.2, 1, x) * random.choice([-1.0, 1.0], x)
+    x = x.asnumpy() if isinstance(x, nd.NDArray) else np.asarray(x)
+    if x.dtype.kind not in "fiub":
+        raise WrongArguments(
+            f"input {i} is {x!r}\n  expected an array of numbers, or a shape (4, 3)"
+        )
+    return np.atleast_1d(x.astype("float64") if x.dtype.kind == "f" else x)

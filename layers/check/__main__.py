@@ -1,0 +1,159 @@
+"""``python -m layers.check module:name --input 4x3 --input 5x3``: check an operator or a layer.
+
+The name is that of an operator, a CustomOpProp, a function of NDArrays or a Block; a class of
+Blocks is called with the attributes. Exits with 0 if no check failed, 1 if one did, 2 for wrong
+arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check what the arguments name, print the report, return the exit status."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    sys.path.insert(0, str(Path.cwd()))
+    from ..engine import EngineError, gluon
+    from . import check_layer, check_operator
+
+    attributes = dict(given.attribute)
+    options = {"compiled": given.compiled, "seeded": given.seeded, "wrt": given.wrt}
+    try:
+        it = _named(given.name)
+        options["loss"] = given.loss and _named(given.loss)
+        if isinstance(it, type) and issubclass(it, gluon.Block):
+            it, attributes = it(**{n: _literal(v) for n, v in attributes.items()}), {}
+        if isinstance(it, gluon.Block):
+            report = check_layer(it, *given.inputs, **options)
+        else:
+            report = check_operator(it, *given.inputs, **options, **attributes)
+    except (TypeError, ValueError, LookupError, ImportError, EngineError) as error:
+        parser.error(str(error))
+    print(report)
+    return 0 if report.passed else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m layers.check",
+        description="Check an operator or a layer: a line per check.",
+        epilog="Exit status: 0 if no check failed, 1 if one did, 2 for wrong arguments.",
+    )
+    add = parser.add_argument
+    add("name", help="what to check, as package.module:name")
+    add(
+        "--input",
+        action="append",
+        dest="inputs",
+        type=_input,
+        default=[],
+        metavar="SHAPE[:DTYPE]",
+        help="an input, such as 4x3 or 4x3:int32, in the operator's order; filled at random",
+    )
+    add(
+        "--label",
+        action="append",
+        dest="inputs",
+        type=_label,
+        metavar="SHAPE:CLASSES",
+        help="an input of class numbers, such as 4:10",
+    )
+    add(
+        "--attribute",
+        action="append",
+        type=_attribute,
+        default=[],
+        metavar="NAME=VALUE",
+        help="an attribute of the operator",
+    )
+    add("--loss", metavar="MODULE:NAME", help="what its gradients are those of: loss(y, label)")
+    add(
+        "--wrt",
+        type=lambda text: [n for n in text.split(",") if n],
+        metavar="NAME,...",
+        help="the inputs to differentiate; all by default",
+    )
+    add("--no-compile", action="store_false", dest="compiled", help="do not compile it")
+    add("--seeded", action="store_true", help="draw the same random numbers in each call")
+    return parser
+
+
+def _named(place: str) -> Any:
+    """What ``package.module:name`` names; a registered operator, where there is no such name."""
+    module, colon, name = place.partition(":")
+    if not colon:
+        raise ValueError(f"{place!r}\n  expected package.module:name")
+    found: Any = import_module(module)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            if _is_registered(name):
+                return name
+            raise LookupError(f"there is no {part!r} in {module}\n  expected package.module:name")
+        found = getattr(found, part)
+    return found
+
+
+def _is_registered(name: str) -> bool:
+    from .subject import find
+
+    try:
+        return find(name) is not None
+    except RuntimeError:  # MXNetError: it is not
+        return False
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    try:
+        shape = tuple(int(n) for n in text.split("x"))
+    except ValueError:
+        shape = (0,)
+    if min(shape) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape such as 4x3")
+    return shape
+
+
+def _input(text: str) -> Any:
+    shape, _, dtype = text.partition(":")
+    if not dtype or dtype.startswith("float"):
+        return _shape(shape)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise argparse.ArgumentTypeError(f"{dtype!r}: expected a dtype such as int32") from None
+    return np.random.RandomState(0).randint(0, 2, _shape(shape)).astype(kind)
+
+
+def _label(text: str) -> np.ndarray:
+    shape, _, classes = text.rpartition(":")
+    if not classes.isdigit() or int(classes) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape and a number, such as 4:10")
+    return np.random.RandomState(0).randint(0, int(classes), _shape(shape))
+
+
+def _attribute(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected name=value")
+    return name, value
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""``python -m layers.check``: what it prints, and its exit status."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from layers.check.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+QUICK = ["--no-compile"]
+
+
+@pytest.fixture(autouse=True)
+def _path(monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def test_all_passed(capsys):
+    status = main(["layers.ops:dense", "--input", "4x3", "--input", "5x3", *QUICK])
+    out = capsys.readouterr().out
+    assert status == 0 and "gradient of w" in out
+    assert out.startswith("operator layers.dense: x (4, 3), w (5, 3)")
+    assert out.splitlines()[-1].endswith("0 failed, 1 not checked")
+
+
+def test_one_failed(capsys):
+    status = main(["wrong:drops_its_head_gradient", "--input", "4x5", "--label", "4:5", *QUICK])
+    out = capsys.readouterr().out
+    assert status == 1 and "failed       gradient of x" in out
+
+
+def test_attributes_and_a_loss(capsys):
+    given = ["--input", "4x3", "--input", "5x3", "--attribute", "bias=0.5"]
+    assert main(["layers.ops:dense", *given, *QUICK]) == 0
+    assert "bias=0.5" in capsys.readouterr().out
+    given = ["--input", "4x5", "--label", "4:5", "--loss", "wrong:cross_entropy"]
+    assert main(["wrong:TutorialSoftmaxProp", *given, *QUICK]) == 0
+
+
+def test_a_layer(capsys):
+    given = ["--attribute", "in_channels=3", "--attribute", "channels=2", "--input", "4x3"]
+    assert main(["layers:DenseBlock", *given, *QUICK]) == 0
+    assert "gradient of weight" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments, told",
+    [
+        ([], "required: name"),
+        (["layers.ops"], "expected package.module:name"),
+        (["layers.ops:dens"], "there is no 'dens' in layers.ops"),
+        (["layers.opsx:dense"], "No module named 'layers.opsx'"),
+        (["layers.ops:dense", "--input", "4y"], "'4y': expected a shape such as 4x3"),
+        (["layers.ops:dense", "--input", "4x3:int99"], "'int99': expected a dtype"),
+        (["layers.ops:softmax", "--label", "4:x"], "expected a shape and a number"),
+        (["layers.ops:dense", "--attribute", "bias"], "expected name=value"),
+        (["layers.ops:dense", "--input", "4x3"], "1 inputs\n  expected 2 to 3: x, w, b"),
+        (["layers.ops:relu", "--input", "4x3", "--attribute", "k=3"], "no attribute 'k'"),
+    ],
+)
+def test_wrong_arguments(arguments, told, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_as_a_command():
+    command = [sys.executable, "-m", "layers.check", "layers.ops:relu", "--input", "4x3", *QUICK]
+    result = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("operator layers.relu: x (4, 3)")

@@ -1,0 +1,295 @@
+"""The checker finds what is wrong, and says it with the numbers; what is right passes."""
+
+import re
+
+import numpy as np
+import pytest
+import wrong
+
+from layers.check import CheckFailed, check_layer, check_operator
+from layers.engine import autograd, gluon, mx, nd
+from layers.ops import operator
+from layers.ops.function import customop
+
+LABEL = np.array([0, 2, 1, 3])
+
+
+def failures(report):
+    return {c.name: c.text for c in report.failed}
+
+
+def checked(op, *inputs, **options):
+    check = check_layer if isinstance(op, gluon.Block) else check_operator
+    return check(op, *inputs, **{"compiled": False} | options)
+
+
+def found(op, *inputs, **options):
+    return failures(checked(op, *inputs, **options))
+
+
+def test_a_right_custom_op_passes_all():
+    report = checked(wrong.prop(wrong.Custom), (4, 3))
+    assert report.passed, str(report)
+    left = {c.name for c in report.not_checked}
+    assert left == {"compiled = eager"}
+    assert report["gradient of data"].text.startswith("max difference")
+
+
+@pytest.mark.parametrize(
+    "op, name, text",
+    [
+        (wrong.IgnoresAdd, "req add", "'add' overwrites the gradient of data"),
+        (wrong.IgnoresAdd, "req null", "'null' writes the gradient of data"),
+        (wrong.WritesIntoItsInput, "inputs unchanged", "forward writes into data"),
+        (wrong.WritesIntoItsHeadGradient, "inputs unchanged", "backward writes into the gradient"),
+        (wrong.KeepsItsOutput, "outputs its own", "output is kept in self.y"),
+        (wrong.CountsOnSelf, "states", r"self.calls changes with each call \(1, then 2\)"),
+        (wrong.PutsItsOutputInTheList, "runs", r"another array in the place of out_data\[0\]"),
+        (wrong.WritesHalf, "req write", "forward does not write 6 of 12 elements of output"),
+        (wrong.FailsInForward, "runs", r"KeyError: 'missing' \(wrong.py, line \d+\)"),
+        (wrong.FailsInBackward, "gradient of data", r"KeyError: 'missing' \(wrong.py, line"),
+    ],
+)
+def test_a_custom_op(op, name, text):
+    problems = found(wrong.prop(op), (4, 3))
+    if op is wrong.WritesHalf and "deterministic" in problems:
+        return  # on MXNet the other half is what the memory held before
+    assert name in problems, problems
+    assert re.search(text, problems[name])
+
+
+def test_what_a_prop_declares():
+    shape = found(wrong.prop(wrong.Custom, shape=lambda s: s[:1]), (4, 3))
+    assert shape["shapes"] == "output is declared (4,) and given (4, 3)"
+    dtype = found(wrong.prop(wrong.Custom, dtype=lambda t: np.int32), (4, 3))
+    assert dtype["types"].startswith("output is declared int32 and given float64 values such as")
+    assert "ValueError: no such operator" in found(wrong.FailsInInit, (4, 3))["runs"]
+
+
+def test_the_tutorials_dense():
+    """With as many rows as columns of the result, the wrong gradient has the right shape."""
+    report = checked(wrong.TutorialDenseProp, (4, 3), (4, 3), bias=0.1)
+    problems = failures(report)
+    assert set(problems) == {"gradient of data", "gradient of weight"}
+    assert "12 of 12 elements are wrong" in problems["gradient of data"]
+    assert problems["gradient of weight"].startswith("0 at ")
+    assert "rounds to float32" in report["float64"].text
+
+    problems = found(wrong.TutorialDenseProp, (4, 3), (5, 3), bias=0.1)
+    assert "(5, 3)" in problems["gradient of data"]
+
+
+def test_the_tutorials_softmax_is_that_of_the_cross_entropy():
+    assert set(found(wrong.TutorialSoftmaxProp, (4, 5), LABEL)) == {"gradient of data"}
+    report = checked(wrong.TutorialSoftmaxProp, (4, 5), LABEL, loss=wrong.cross_entropy)
+    assert report.passed and report["head gradient"].status == "passed"
+    assert report["gradient of label"].status == "not checked"
+
+
+def test_a_softmax_that_drops_its_head_gradient():
+    problems = found(wrong.drops_its_head_gradient, (4, 5), LABEL)
+    assert set(problems) == {"gradient of x"}
+
+
+def test_a_customop_that_drops_its_head_gradient():
+    @customop("numpy")
+    def my_softmax(x, y):
+        probs = np.exp(x - np.max(x, axis=1, keepdims=True))
+        probs /= np.sum(probs, axis=1, keepdims=True)
+        return -np.sum(np.log(probs[np.arange(len(x)), y])) / len(x)
+
+    def difference(x, y):
+        probs = np.exp(x - np.max(x, axis=1, keepdims=True))
+        probs /= np.sum(probs, axis=1, keepdims=True)
+        probs[np.arange(len(x)), y] -= 1
+        return probs / len(x)
+
+    my_softmax.def_grad(lambda ans, x, y: lambda g: difference(x, y))
+    assert set(found(my_softmax, (4, 5), LABEL)) == {"gradient of x"}
+    my_softmax.def_grad(lambda ans, x, y: lambda g: g * difference(x, y))
+    assert checked(my_softmax, (4, 5), LABEL).passed
+
+
+@pytest.mark.parametrize(
+    "op, name, text",
+    [
+        ("lies_about_its_shape", "shapes", "y is (4,), declared (4, 3)"),
+        ("lies_about_its_type", "types", "y is float64, declared int32"),
+        ("draws", "deterministic", "y differs by 0."),
+        ("draws_in_backward", "deterministic", "the gradient of x differs by"),
+        ("a_loss_that_draws", "deterministic", "the gradient of x differs by"),
+        ("returns_its_input", "outputs its own", "y is the memory of x: return a copy"),
+        ("returns_one_buffer", "outputs its own", "y of one call changes in the next"),
+        ("writes_into_its_input", "inputs unchanged", "forward writes into x"),
+        ("divides_by_four", "another batch size", "x (5, 3): the gradient of x is 0."),
+        ("runs_with_four_only", "another batch size", "x (5, 3): "),
+        ("not_a_number_at_zero", "finite", "at 0, the outputs are finite"),
+    ],
+)
+def test_an_operator(op, name, text):
+    problems = found(getattr(wrong, op), (4, 3))
+    assert set(problems) == {name}
+    assert problems[name].startswith(text)
+
+
+@pytest.mark.engine("torch")  # MXNet refuses every second derivative of custom operators
+def test_a_second_derivative_that_is_zero_in_silence():
+    problems = found(wrong.zero_second_derivative, (4, 3))
+    assert set(problems) == {"second order"}
+    assert problems["second order"].startswith("in x it is 0 in silence, numeric")
+
+
+def test_a_layer_that_is_another_in_a_graph():
+    problems = found(wrong.WrongReplayed(), (4, 3))
+    assert set(problems) == {"replayed = eager"}
+    problems = found(wrong.WrongWithFive(), (4, 3))
+    assert problems["replayed = eager"].startswith("x (5, 3): y is")
+
+
+@pytest.mark.engine("torch")  # MXNet compiles nothing
+def test_a_layer_that_is_wrong_compiled_only():
+    assert set(found(wrong.WrongCompiled(), (4, 3), compiled=True)) == {"compiled = eager"}
+
+
+@pytest.mark.engine("mxnet")  # PyTorch does
+def test_an_engine_that_does_not_compile():
+    report = checked(wrong.WrongCompiled(), (4, 3), compiled=True)
+    assert report["compiled = eager"].text == "this engine replays only"
+
+
+@pytest.mark.engine("torch")  # which tells what it does not compile
+def test_what_is_not_compiled_is_told():
+    report = checked(wrong.counts, (4, 3), np.zeros(1), compiled=True)
+    assert report.passed and report["states"].text == "count updated"
+    assert report["compiled = eager"].text.endswith("runs as it is: it has states")
+
+
+def test_random_on_purpose():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(3), gluon.nn.Dropout(0.5))
+    assert set(found(net, (4, 3))) == {"deterministic"}
+    report = checked(net, (4, 3), seeded=True)
+    assert report.passed and report["gradient of 0.weight"].status == "passed", str(report)
+
+
+def test_states_of_a_layer():
+    net = gluon.nn.BatchNorm()
+    report = checked(net, (4, 3))
+    assert report.passed and report["states"].text == "running_mean, running_var updated"
+    with pytest.raises(Exception, match="not.*initialized"):
+        net.gamma.data()  # a copy was checked
+
+
+def test_states_of_a_custom_op():
+    class Largest(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            aux[0][:] = nd.maximum(aux[0], in_data[0].max())
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+    @mx.operator.register("check_largest")
+    class LargestProp(mx.operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["largest"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0]], [(1,)]
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Largest()
+
+    for op in (LargestProp, "check_largest"):
+        report = checked(op, (4, 3), np.zeros(1))
+        assert report.passed and report["states"].text == "largest updated", str(report)
+
+
+def test_functions():
+    report = checked(lambda a, b: nd.broadcast_mul(a, b), (4, 3), (4, 1))
+    assert report.passed and report["gradient of b"].status == "passed"
+    assert report["replayed = eager"].status == "not checked"
+    assert "gradient of a" in found(lambda a: a * a.detach(), (4, 3))
+
+
+def test_only_float32():
+    @operator
+    class sine:
+        def forward(x):
+            return nd.array(np.sin(x.asnumpy()))
+
+        def dx(dy, x):
+            return nd.array(dy.asnumpy() * np.cos(x.asnumpy()))
+
+    report = checked(sine, (4, 3))
+    assert report.passed and report["float64"].status == "not checked"
+    assert "float32" in report["runs"].text and "0.002" in report["float64"].text
+
+
+def test_outside_the_domain():
+    report = checked(nd.log, (4, 3))
+    assert "are not finite: give inputs inside its domain" in report["gradient of data"].text
+    assert checked(nd.log, np.linspace(1, 2, 12).reshape(4, 3)).passed
+
+
+def test_large_inputs_are_sampled():
+    @operator
+    class doubled:
+        def forward(x):
+            return x * 2
+
+        def dx(dy, x):  # wrong in one element of many
+            return dy * 2 + (nd.arange(x.size, dtype=x.dtype).reshape(x.shape) == 1)
+
+    text = found(doubled, (100, 3))["gradient of x"]
+    assert "along a random direction" in text
+    right = checked(nd.relu, (100, 3))["gradient of data"]
+    assert right.status == "passed" and "32 of 300 elements" in right.text
+
+
+def test_without_gradients():
+    report = checked(wrong.largest, (4, 3))
+    assert report.passed and report["gradient of x"].text == "the operator declares none"
+    report = checked(wrong.draws_in_backward, (4, 3), wrt=())
+    assert report.passed and report["gradient of x"].text == "not asked for"
+
+
+def test_the_report():
+    report = checked(wrong.divides_by_four, (4, 3))
+    assert [c.name for c in report][:2] == ["runs", "shapes"] and len(report) > 10
+    assert not report.passed and [c.name for c in report.failed] == ["another batch size"]
+    lines = str(report).splitlines()
+    assert lines[0] == "operator wrong.divides_by_four: x (4, 3)" or "divides_by_four" in lines[0]
+    assert lines[-1].endswith("1 failed, 2 not checked")
+    starts = {line.index("as declared") for line in lines if "as declared" in line}
+    assert len(starts) == 1
+    with pytest.raises(CheckFailed, match="failed +another batch size +x .5, 3.: the gradient"):
+        report.raise_on_failure()
+    with pytest.raises(KeyError, match="expected of 'runs', 'shapes'"):
+        report["gradient of z"]
+
+
+def test_the_call_leaves_no_trace():
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    before = net.weight.data().asnumpy()
+    checked(net, (4, 3)).raise_on_failure()
+    assert (net.weight.data().asnumpy() == before).all()
+    assert net.weight.data().dtype == np.float32 and net.weight.grad_req == "write"
+    assert not autograd.is_recording() and not autograd.is_training()
+
+
+@pytest.mark.parametrize(
+    "call, told",
+    [
+        (lambda: check_operator(wrong.draws), "check operator .*draws: 0 inputs\n  expected 1: x"),
+        (lambda: check_operator(wrong.draws, (4, 3), k=3), "no attribute 'k'\n  expected of none"),
+        (lambda: check_operator(wrong.draws, (4, 3), wrt=["z"]), "wrt names 'z'\n  expected of x"),
+        (lambda: check_operator(3, (4, 3)), "check_operator: 3 .int.\n  expected an Operator"),
+        (lambda: check_operator(wrong.draws, "ab"), "input 0 is .*\n  expected an array"),
+        (lambda: check_layer(wrong.draws, (4, 3)), "check_layer: .*\n  expected a Block"),
+    ],
+)
+def test_wrong_arguments(call, told):
+    with pytest.raises(TypeError, match=told):
+        call()

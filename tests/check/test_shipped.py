@@ -1,0 +1,63 @@
+"""Every operator and layer of this library passes its own checker."""
+
+import numpy as np
+import pytest
+
+import layers
+from layers import ops
+from layers.check import check_layer, check_operator
+from layers.engine import gluon
+from layers.ops import Operator
+
+LABEL = np.array([0, 2, 1, 2])
+
+OPERATORS = {
+    "dense": [((4, 3), (5, 3), (5,)), ((4, 3), (5, 3)), ((2, 1, 4, 3), (5, 3), (5,))],
+    "relu": [((4, 3),), ((2, 1, 3, 2),)],
+    "sigmoid": [((4, 3),)],
+    "softmax": [((4, 5), LABEL), ((1, 3), LABEL[:1])],
+    "softmax_cross_entropy": [((4, 5), LABEL)],
+}
+LAYERS = {
+    "DenseBlock": [(lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3))],
+    "OperatorBlock": [(lambda: layers.OperatorBlock(ops.dense, params=["b"]), (4, 3), (5, 3))],
+    "ReLUBlock": [(layers.ReLUBlock, (4, 3))],
+    "SigmoidBlock": [(layers.SigmoidBlock, (4, 3))],
+    "SoftmaxLoss": [(lambda: layers.SoftmaxLoss(weight=0.5), (4, 5), LABEL)],
+}
+
+
+def cases(table):
+    return [
+        pytest.param(name, row, id=f"{name}, {i}" if i else name)
+        for name, rows in table.items()
+        for i, row in enumerate(rows)
+    ]
+
+
+@pytest.mark.parametrize("name, inputs", cases(OPERATORS))
+def test_operator(name, inputs):
+    report = check_operator(getattr(ops, name), *inputs, compiled=False).raise_on_failure()
+    gradients = [c for c in report if c.name.startswith("gradient of") and c.status == "passed"]
+    assert len(gradients) == sum(isinstance(x, tuple) for x in inputs)
+
+
+@pytest.mark.parametrize("name, case", cases(LAYERS))
+def test_layer(name, case):
+    make, *inputs = case
+    report = check_layer(make(), *inputs, compiled=False).raise_on_failure()
+    assert any(c.name.startswith("gradient of") and c.status == "passed" for c in report)
+
+
+@pytest.mark.engine("torch")  # MXNet compiles nothing
+def test_compiled():
+    report = check_operator(ops.dense, *OPERATORS["dense"][0]).raise_on_failure()
+    assert report["compiled = eager"].text.endswith("at both batch sizes")
+
+
+def test_each_has_a_case():
+    operators = {n for n in ops.__all__ if isinstance(getattr(ops, n), Operator)}
+    assert operators == set(OPERATORS)
+    public = {n: getattr(layers, n) for n in layers.__all__}
+    blocks = {n for n, it in public.items() if isinstance(it, type) and issubclass(it, gluon.Block)}
+    assert blocks == set(LAYERS)

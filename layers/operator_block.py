@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from .engine import expect, gluon
-from .ops import Operator
 
 __all__ = ["OperatorBlock"]
 
@@ -96,9 +95,8 @@ def _inputs(op: Any) -> tuple[str, ...]:
     """The names of an operator's inputs; none where only its name is known."""
     if isinstance(op, str):
         return ()
-    if isinstance(op, Operator):
-        return op.inputs
+    if hasattr(op, "inputs"):
+        return tuple(op.inputs)
     parameters = signature(op).parameters.values()
-    return tuple(
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    )
+    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    return tuple(p.name for p in parameters if p.kind in kinds)

@@ -1,0 +1,358 @@
+"""NumPy's names over `nd`: a listed set of them, on NDArrays, which record and have gradients.
+
+As in NumPy but for this: what would have no axes has the shape (1,), comparisons give numbers (0
+and 1) and not bools, and arrays that are made of lists of floats are float32. Functions that give
+fractions take integers as float32. Two arrays are of one dtype.
+"""
+
+from __future__ import annotations
+
+import operator as python
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..engine import mx, nd
+from ..ops import host
+
+e, inf, nan, newaxis, pi = np.e, np.inf, np.nan, None, np.pi
+float16, float32, float64 = np.float16, np.float32, np.float64
+int8, int32, int64, uint8 = np.int8, np.int32, np.int64, np.uint8
+
+_CONSTANTS = ["e", "inf", "nan", "newaxis", "pi", "float16", "float32", "float64"]
+_CONSTANTS += ["int8", "int32", "int64", "uint8"]
+_TABLE: dict[str, Callable] = {}
+
+
+def _row(function: Callable, name: str | None = None) -> Callable:
+    """Put a function into the table."""
+    name = function.__name__ = function.__qualname__ = name or function.__name__
+    function.__doc__ = function.__doc__ or f"`numpy.{name}` on NDArrays."
+    _TABLE[name] = function
+    return function
+
+
+@_row
+def array(object, dtype=None):
+    """An NDArray with a copy of the values, in their dtype; of lists of floats in float32."""
+    if isinstance(object, nd.NDArray):
+        return object.copy() if dtype is None else object.astype(dtype)
+    made = np.asarray(object)
+    if dtype is None and made.dtype.kind == "f" and not isinstance(object, np.ndarray):
+        dtype = float32
+    return host.array(made if dtype is None else made.astype(dtype), mx.current_context())
+
+
+@_row
+def asarray(a, dtype=None):
+    """An NDArray of the values: the same where it is one."""
+    return a if isinstance(a, nd.NDArray) and dtype is None else array(a, dtype)
+
+
+# Rows: a family, and the names in it.
+
+_SHAPED = ["zeros", "ones"]
+_LIKE = ["zeros_like", "ones_like"]
+# One argument; of fractions the first, of any number the second.
+_SMOOTH = [
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "cbrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "degrees",
+    "radians",
+]
+_STEPS = ["abs", "sign", "square", "floor", "ceil", "trunc"]
+_BINARY = {
+    "add": python.add,
+    "subtract": python.sub,
+    "multiply": python.mul,
+    "power": python.pow,
+    "equal": python.eq,
+    "not_equal": python.ne,
+    "less": python.lt,
+    "less_equal": python.le,
+    "greater": python.gt,
+    "greater_equal": python.ge,
+}
+_CHOSEN = ["maximum", "minimum"]
+_REDUCED = {"sum": False, "prod": False, "max": False, "min": False, "mean": True}
+_PLACED = ["argmax", "argmin"]
+_ALIASES = {
+    "absolute": "abs",
+    "amax": "max",
+    "amin": "min",
+    "fix": "trunc",
+    "fabs": "abs",
+    "true_divide": "divide",
+    "deg2rad": "radians",
+    "rad2deg": "degrees",
+}
+
+
+def _fractions(x):
+    """Integers as float32; any other array as it is."""
+    x = asarray(x)
+    return x.astype(float32) if np.dtype(x.dtype).kind in "iub" else x
+
+
+def _number(x) -> bool:
+    return isinstance(x, (bool, int, float, np.number))
+
+
+def _shaped(name: str) -> Callable:
+    def function(shape, dtype=float32):
+        return getattr(nd, name)(shape, dtype=dtype)
+
+    return function
+
+
+def _like(name: str) -> Callable:
+    return lambda a: getattr(nd, name)(asarray(a))
+
+
+def _smooth(name: str) -> Callable:
+    return lambda x: getattr(nd, name)(_fractions(x))
+
+
+def _step(name: str) -> Callable:
+    return lambda x: getattr(nd, name)(asarray(x))
+
+
+def _pair(x1, x2) -> tuple:
+    """Two arrays, or an array and a number; integers with a fraction as float32."""
+    if _number(x1) and _number(x2):
+        x1 = array(x1)
+    pair = [x if _number(x) else asarray(x) for x in (x1, x2)]
+    if any(isinstance(x, (float, np.floating)) for x in pair):
+        pair = [x if _number(x) else _fractions(x) for x in pair]
+    return tuple(pair)
+
+
+def _binary(name: str) -> Callable:
+    act = _BINARY[name]
+    return lambda x1, x2: act(*_pair(x1, x2))
+
+
+def _chosen(name: str) -> Callable:
+    return lambda x1, x2: getattr(nd, name)(*_pair(x1, x2))
+
+
+def _reduced(name: str) -> Callable:
+    def function(a, axis=None, keepdims=False):
+        a = _fractions(a) if _REDUCED[name] else asarray(a)
+        return getattr(nd, name)(a, keepdims=keepdims, **({} if axis is None else {"axis": axis}))
+
+    return function
+
+
+def _placed(name: str) -> Callable:
+    def function(a, axis=None):
+        a = asarray(a)
+        a, axis = (a.reshape((-1,)), 0) if axis is None else (a, axis)
+        return getattr(nd, name)(a, axis=axis).astype(int64)
+
+    return function
+
+
+# Those that are of no family
+
+
+@_row
+def full(shape, fill_value, dtype=float32):
+    return nd.full(shape, fill_value, dtype=dtype)
+
+
+@_row
+def arange(start, stop=None, step=1, dtype=None):
+    return array(np.arange(start, stop, step).tolist(), dtype)
+
+
+@_row
+def linspace(start, stop, num=50):
+    return array(np.linspace(start, stop, num).tolist())
+
+
+@_row
+def eye(N, M=None, k=0):
+    return array(np.eye(N, M, k).tolist())
+
+
+@_row
+def divide(x1, x2):
+    first, second = _pair(x1, x2)
+    return _fractions(first) / second if not _number(first) else first / _fractions(second)
+
+
+@_row
+def negative(x):
+    return -asarray(x)
+
+
+@_row
+def clip(a, a_min, a_max):
+    return nd.clip(asarray(a), a_min, a_max)
+
+
+@_row
+def var(a, axis=None, keepdims=False):
+    a = _fractions(a)
+    mean = _reduced("mean")
+    centre = mean(a, axis, keepdims=True) if a.ndim > 1 else mean(a)
+    return mean(nd.square(a - centre), axis, keepdims)
+
+
+@_row
+def std(a, axis=None, keepdims=False):
+    return nd.sqrt(var(a, axis, keepdims))
+
+
+@_row
+def dot(a, b):
+    a, b = asarray(a), asarray(b)
+    if a.ndim > 2 or b.ndim > 2:
+        raise NotImplementedError(
+            f"dot: arrays {a.shape} and {b.shape}\n  expected one or two axes each"
+        )
+    return nd.dot(a, b)
+
+
+@_row
+def reshape(a, newshape):
+    sizes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
+    if any(n == 0 or n < -1 for n in sizes):  # they mean other things in `nd`
+        raise ValueError(f"reshape: {newshape!r}\n  expected sizes above 0, or one -1")
+    return asarray(a).reshape(sizes)
+
+
+@_row
+def ravel(a):
+    return asarray(a).reshape((-1,))
+
+
+@_row
+def transpose(a, axes=None):
+    return nd.transpose(asarray(a), **({} if axes is None else {"axes": axes}))
+
+
+@_row
+def swapaxes(a, axis1, axis2):
+    return nd.swapaxes(asarray(a), dim1=axis1, dim2=axis2)
+
+
+@_row
+def expand_dims(a, axis):
+    return nd.expand_dims(asarray(a), axis=axis)
+
+
+@_row
+def squeeze(a, axis=None):
+    return nd.squeeze(asarray(a), **({} if axis is None else {"axis": axis}))
+
+
+@_row
+def broadcast_to(array, shape):
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    array = asarray(array)
+    return nd.broadcast_to(
+        array.reshape((1,) * (len(shape) - array.ndim) + array.shape), shape=shape
+    )
+
+
+@_row
+def concatenate(arrays, axis=0):
+    return nd.concat(*map(asarray, arrays), dim=axis)
+
+
+@_row
+def stack(arrays, axis=0):
+    return nd.stack(*map(asarray, arrays), axis=axis)
+
+
+@_row
+def tile(A, reps):
+    return nd.tile(asarray(A), reps=(reps,) if isinstance(reps, int) else reps)
+
+
+@_row
+def repeat(a, repeats, axis=None):
+    return nd.repeat(asarray(a), repeats=repeats, **({} if axis is None else {"axis": axis}))
+
+
+@_row
+def flip(m, axis):
+    return nd.flip(asarray(m), axis=axis)
+
+
+@_row
+def where(condition, x, y):
+    pair = _pair(x, y)
+    dtype = next(v.dtype for v in pair if not _number(v))
+    arrays = [asarray(condition).astype(dtype)]
+    arrays += [nd.full((1,), v, dtype=dtype) if _number(v) else v for v in pair]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return nd.where(*(broadcast_to(a, shape) for a in arrays))
+
+
+@_row
+def sort(a, axis=-1):
+    return nd.sort(asarray(a), axis=axis)
+
+
+@_row
+def argsort(a, axis=-1):
+    return nd.argsort(asarray(a), axis=axis).astype(int64)
+
+
+@_row
+def take(a, indices, axis=None):
+    a, axis = (ravel(a), 0) if axis is None else (asarray(a), axis)
+    return nd.take(a, asarray(indices), axis=axis)
+
+
+_FAMILIES = {
+    _shaped: _SHAPED,
+    _like: _LIKE,
+    _smooth: _SMOOTH,
+    _step: _STEPS,
+    _binary: _BINARY,
+    _chosen: _CHOSEN,
+    _reduced: _REDUCED,
+    _placed: _PLACED,
+}
+for _make, _names in _FAMILIES.items():
+    for _name in _names:
+        _row(_make(_name), _name)
+_TABLE |= {name: _TABLE[of] for name, of in _ALIASES.items()}
+globals().update(_TABLE)
+
+__all__ = sorted([*_CONSTANTS, *_TABLE])
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(
+        f"layers.minpy.numpy has no {name!r}\n"
+        f"  expected of {', '.join(__all__)}; inside @customop('numpy') all of NumPy is there"
+    )
+
+
+def __dir__() -> list[str]:
+    return __all__

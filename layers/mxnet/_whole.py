@@ -1,28 +1,26 @@
 """Whether an operator of one's own can be compiled: whole, or not at all.
 
-PyTorch's compiler splits what it cannot trace, draws other random numbers than NumPy does, and
-steps past `except` clauses. So an operator is read first, then traced alone, forward and backward,
-and what comes out is compared with what the plain one gives. One that fails runs as it is, between
-compiled parts.
+PyTorch's compiler splits what it cannot trace. So an operator is read first (`_effects.py`), then
+traced alone, forward and backward, and what comes out is compared with what the plain one gives.
+One that fails runs as it is, between compiled parts.
 """
 
 from __future__ import annotations
 
-import dis
 import random
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 import torch
 
 from . import _function
+from ._effects import effect
 from ._function import Call, call
-from ._guards import is_library
 from .autograd import inside, state
 from .context import Context
 
@@ -41,86 +39,7 @@ def forbidden(it: Call) -> str:
     """What of an operator's definition forbids tracing it, or nothing."""
     if _function.CHECK_NAN:
         return "its values are looked at, as LAYERS_CHECK_NAN says"
-    return "it has states" if it.states else it.opaque or _seen(it.codes)
-
-
-# What is seen in its code
-
-
-def _seen(codes: list[Callable]) -> str:
-    """What in the code forbids compiling, or nothing."""
-    seen: set[CodeType] = set()
-    for function in codes:
-        if reason := next(_reasons(getattr(function, "__func__", function), seen), ""):
-            return reason
-    return ""
-
-
-def _reasons(function: Any, seen: set[CodeType]) -> Iterator[str]:
-    code = getattr(function, "__code__", None)
-    if code is None or code in seen:
-        return
-    for inner in _codes(code):
-        seen.add(inner)
-        where = f"{function.__qualname__}, line {inner.co_firstlineno}"
-        yield from (f"{what} in {where}" for what in _forbidden(inner))
-        for name, value in _named(function, inner):
-            if _draws(value) or name == "random":
-                yield f"random numbers ({name}) in {where}"
-            elif name in ("environ", "getenv"):
-                yield f"the environment ({name}) in {where}"
-            elif isinstance(value, FunctionType) and not is_library(value.__module__ or ""):
-                yield from _reasons(value, seen)
-
-
-def _named(function: Any, code: CodeType) -> Iterator[tuple[str, Any]]:
-    """The names in a code, with what they are as globals, in closures and in a user's modules."""
-    cells = function.__closure__ or ()
-    known = dict(zip(function.__code__.co_freevars, [_held(cell) for cell in cells]))
-    for name in (*code.co_names, *code.co_freevars):
-        value = known.get(name, function.__globals__.get(name))
-        yield name, value
-        if isinstance(value, ModuleType) and not is_library(value.__name__):
-            yield from ((n, vars(value)[n]) for n in code.co_names if n in vars(value))
-
-
-def _held(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # it is empty yet
-        return None
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code and those of functions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-def _forbidden(code: CodeType) -> Iterator[str]:
-    instructions = list(dis.get_instructions(code))
-    for this, after in zip(instructions, [*instructions[1:], None]):
-        # A `with` statement handles exceptions too, and is no matter.
-        handler = this.opname == "PUSH_EXC_INFO" and after.opname != "WITH_EXCEPT_START"
-        if handler or this.opname == "SETUP_FINALLY":
-            yield "try"
-        elif this.opname in ("STORE_ATTR", "DELETE_ATTR"):
-            yield f"a store of .{this.argval}"
-        elif this.opname in ("STORE_GLOBAL", "DELETE_GLOBAL"):
-            yield f"a store of the global {this.argval}"
-
-
-def _draws(value: Any) -> bool:
-    """Whether a global is a source of random numbers, or a function of one."""
-    if isinstance(value, ModuleType):
-        return value in (random, np.random)
-    source = value.__self__ if isinstance(value, BuiltinMethodType) else value
-    return isinstance(source, (random.Random, np.random.RandomState, np.random.Generator))
-
-
-# What it does when it is traced
+    return "it has states" if it.states else it.opaque or effect(it.codes)
 
 
 def _misfit(it: Call, traced: Call, tensors: list) -> str:

@@ -726,6 +726,58 @@ def assert_dense_is_eager():
         np.testing.assert_allclose(graph, eager, rtol=1e-4, atol=1e-5)
 
 
+STATE = {
+    "a dict": ({"n": 0}, "STATE['n'] += 1; n = STATE['n']"),
+    "a list": ([], "STATE.append(1); n = len(STATE)"),
+    "an array": (np.zeros(1), "STATE[:] = STATE + 1; n = STATE[0]"),
+    "an iterator": (iter(range(1, 9)), "n = next(STATE)"),
+    "random numbers": (np.random.RandomState(0), "n = STATE.normal()"),
+    "an attribute of an object": (type("Own", (), {"n": 0})(), "STATE.n += 1; n = STATE.n"),
+    "by setattr": (type("Own", (), {"n": 0})(), "setattr(STATE, 'n', STATE.n + 1); n = STATE.n"),
+}
+
+
+@pytest.mark.parametrize("kind", STATE)
+def test_what_outlives_a_call_is_changed_once_in_each(kind, tmp_path, monkeypatch, told):
+    start, code = STATE[kind]
+    lines = "\n".join(f"    {line}" for line in code.split("; "))
+    name = f"changes_{kind.replace(' ', '_')}"
+    (tmp_path / f"{name}.py").write_text(f"def times(x):\n{lines}\n    return x * n\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module(name)
+
+    class Stateful(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], nd.array(module.times(in_data[0].asnumpy())))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0])
+
+    block = Calls(registered(Stateful, name))
+    found = []
+    for options in ({}, {"backend": FAST}):
+        module.STATE = copy.deepcopy(start)
+        block.hybridize(**options)
+        found.append([values_and_gradients(block, np.ones(2, "float32"))[0] for _ in range(4)])
+    np.testing.assert_allclose(*found, rtol=1e-6)
+    (line,) = told()
+    assert "not compiled, and runs as it is" in line
+
+
+def test_signs_of_nan(told):
+    class Sign(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], nd.array(np.sign(in_data[0].asnumpy())))
+
+    block = gluon.nn.HybridLambda(lambda F, x: F.Custom(x, op_type=op_type))
+    op_type = registered(Sign)
+    block.hybridize(backend=FAST)
+    for x in (1.0, 2.0, np.nan):
+        y = block(nd.array([x])).asnumpy()
+    assert np.isnan(y)
+    assert "np.sign, which compiled is 0 for NaN" in told()[0]
+
+
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
     monkeypatch.setattr("layers.mxnet.symbol._compiled.KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))

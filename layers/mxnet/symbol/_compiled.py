@@ -27,10 +27,12 @@ KINDS = 16  # of calls that a graph is compiled for; each may take many seconds
 
 
 class Compiled:
-    """A program that PyTorch compiles at the first call of each kind.
+    """A program that PyTorch compiles, once for each kind of call.
 
-    Operators of one's own are compiled with it, those that cannot be run as they are. A graph that
-    cannot be compiled is replayed. What is not compiled is logged, with the reason.
+    Operators of one's own are compiled with it, those that cannot be run as they are. Where there
+    are some, the first call of a kind is run as it is, and they are tried with what they were given
+    in it; the second is compiled. A graph that cannot be compiled is replayed. What is not compiled
+    is logged, with the reason.
 
     Parameters
     ----------
@@ -48,6 +50,7 @@ class Compiled:
         self.what = what
         self._plain = program.function
         self._functions: dict[tuple, Callable] = {}
+        self._tried: dict[tuple, dict[Node, Callable]] = {}  # of kinds that were called once
         self._refused: dict[tuple, str] = {}
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
@@ -62,9 +65,9 @@ class Compiled:
         function = self._functions.get(key)
         if function is None:
             with _one_by_one:
-                if key not in self._functions and len(self._functions) < KINDS:
+                if key not in self._functions:
                     return self._first(key, tensors, context)
-                function = self._functions.get(key) or self._many()
+                function = self._functions[key]
         if function is self._plain:
             return self.program.run(function, tensors, context, recording)
         try:
@@ -76,12 +79,51 @@ class Compiled:
             return self._again(key, error, tensors, context)
 
     def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
-        """The outputs of the first call of a kind."""
+        """The outputs of a call of a kind that is not compiled yet."""
+        nodes = self.program.nodes
+        own = [n for n in nodes if n.op is CUSTOM]
+        if key in self._tried:
+            return self._begin(key, self._tried.pop(key), tensors, context)
+        if len(self._functions) + len(self._tried) >= KINDS:
+            _warn(
+                f"{self.what} is compiled for {KINDS} shapes, dtypes and modes, and replayed for "
+                "others"
+            )
+            return self.program.run(self._plain, tensors, context, state.recording)
+        functions = {n: _as_it_is(n, state.recording) for n in nodes if not n.op.traceable}
+        if not own or self._backend is None:
+            return self._begin(key, functions, tensors, context)
+        results, inputs = self._watched(own, tensors, context)
+        try:
+            with undisturbed(context.device):
+                functions |= {n: self._function(n, inputs[n], context) for n in own}
+        except Exception as error:  # of the operator's author or the compiler, of any kind
+            self._give_up(key, error)
+        else:
+            self._tried[key] = functions
+        return results
+
+    def _watched(self, own: list[Node], tensors: list, context: Context) -> tuple[list, dict]:
+        """The outputs of the program as it is, and what some nodes were given."""
+        inputs: dict[Node, list] = {}
+
+        def watched(node: Node) -> Callable:
+            def run(*tensors, **supplied):
+                inputs[node] = list(tensors)
+                return node.op.run(*tensors, **supplied)
+
+            return run
+
+        function = self._eager(self.program.bound({n: watched(n) for n in own}))
+        return self.program.run(function, tensors, context, state.recording), inputs
+
+    def _begin(self, key: tuple, functions: dict, tensors: list, context: Context) -> list:
+        """The outputs of the first call that is compiled."""
         recording, program = state.recording, self.program
         before = {i: tensors[i].clone() for i in program.states}
         try:
             with quiet(), self._settings():
-                function = self._compile(tensors, context)
+                function = self._compile(functions)
                 with inside(context, state.training), on(context):
                     results = program.run(function, tensors, context, recording)
         except Exception as error:  # of the compiler, of any kind
@@ -90,12 +132,6 @@ class Compiled:
             return self._replay(key, error, tensors, context)
         self._functions[key] = function
         return results
-
-    def _many(self) -> Callable:
-        _warn(
-            f"{self.what} is compiled for {KINDS} shapes, dtypes and modes, and replayed for others"
-        )
-        return self._plain
 
     def _settings(self) -> AbstractContextManager:
         """What has to be set where PyTorch traces."""
@@ -106,48 +142,32 @@ class Compiled:
         return self._replay(key, error, tensors, context)
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_functions": {}, "_refused": {}}  # a copy compiles for itself
+        fresh = {"_functions": {}, "_tried": {}, "_refused": {}}
+        return self.__dict__ | fresh  # a copy compiles for itself
 
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""
         # If this fails too, it is the caller's error.
         results = self.program.run(self._plain, tensors, context, state.recording)
-        _warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
-        self._functions[key] = self._plain
+        self._give_up(key, error)
         return results
 
-    def _compile(self, tensors: list, context: Context) -> Callable:
+    def _give_up(self, key: tuple, error: Exception) -> None:
+        _warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
+        self._functions[key] = self._plain
+
+    def _compile(self, functions: dict[Node, Callable]) -> Callable:
         if self._backend is None:
             return self._plain
-        functions = self._operators(tensors, context)
         whole = all(isinstance(f, partial) for f in functions.values())
         return self._compiled(self.program.bound(functions), whole)
 
     def _compiled(self, graph: Callable, whole: bool) -> Callable:
         return compiled(graph, self._backend, whole, **self._given)
 
-    def _operators(self, tensors: list, context: Context) -> dict[Node, Callable]:
-        """The functions of the nodes that are operators of one's own."""
-        inputs: dict[Node, list] = {}
-
-        def watched(node: Node) -> Callable:
-            def run(*tensors, **supplied):
-                inputs[node] = list(tensors)
-                return node.op.run(*tensors, **supplied)
-
-            return run
-
-        nodes = self.program.nodes
-        held = [n for n in nodes if not n.op.traceable]  # one's own too, until tried
-        functions = {n: _as_it_is(n, state.recording) for n in held}
-        own = [n for n in nodes if n.op is CUSTOM]
-        if not own:
-            return functions
-        copies = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
-        with undisturbed(context.device):
-            function = self.program.bound({n: watched(n) for n in own})
-            self.program.run(function, copies, context, state.recording)
-            return functions | {n: self._function(n, inputs[n], context) for n in own}
+    def _eager(self, graph: Callable) -> Callable:
+        """What a graph's function is called through."""
+        return graph
 
     def _function(self, node: Node, tensors: list, context: Context) -> Callable:
         it, places = prepared(tensors, node.attributes, context)
@@ -180,9 +200,9 @@ class WithGradients(Compiled):
     def __init__(self, program: Program, wanted: list[int], backend: str | None, **options):
         super().__init__(program, backend, **options)
         self._wanted = wanted
-        self._plain = self._around(program.function)
+        self._plain = self._eager(program.function)
 
-    def _around(self, graph: Callable) -> Callable:
+    def _eager(self, graph: Callable) -> Callable:
         wanted = self._wanted
 
         def step(*tensors, **supplied):
@@ -214,8 +234,8 @@ class WithGradients(Compiled):
 
     def _compiled(self, graph: Callable, whole: bool) -> Callable:
         if whole:
-            return super()._compiled(self._around(graph), whole)
-        return self._around(super()._compiled(graph, whole))
+            return super()._compiled(self._eager(graph), whole)
+        return self._eager(super()._compiled(graph, whole))
 
 
 @lru_cache(maxsize=1024)

@@ -81,6 +81,7 @@ def __getattr__(attribute: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
+@cache
 def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
     module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]

@@ -58,6 +58,16 @@ class Adapter:
         return self.signature(context, attributes), tensors
 
     @staticmethod
+    def view(array: NDArray) -> np.ndarray:
+        """The values, not to be written."""
+        tensor = array._tensor
+        if not tensor.is_cpu or tensor.requires_grad or tensor.dtype is torch.bfloat16:
+            return array.asnumpy()
+        values = tensor.numpy()
+        values.flags.writeable = False
+        return values
+
+    @staticmethod
     def adopt(values: np.ndarray, context: Context) -> NDArray:
         """An array in the memory of `values`, which nobody else has."""
         return NDArray(torch.from_numpy(values).to(context.device), context)
@@ -92,7 +102,7 @@ class Adapter:
             for n, a in zip(operator.inputs, inputs)
         }
         found = (
-            operator.ask(operator.shapes, shapes | operator.attributes | attributes)
+            operator.ask_shapes(shapes | operator.attributes | attributes)
             if pending and operator.shapes is not None
             else {}
         )
@@ -202,7 +212,7 @@ class Signature(Call):
         shapes = {
             n: None if t is None else tuple(t.shape) for n, t in zip(operator.inputs, tensors)
         }
-        declared = operator.ask(operator.shapes, shapes | self.attributes)
+        declared = operator.ask_shapes(shapes | self.attributes)
         real = shapes | {n: v.shape for n, v in zip(operator.outputs, values)}
         for name, shape in declared.items():
             if real[name] is not None and tuple(shape) != real[name]:

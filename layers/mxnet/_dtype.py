@@ -24,6 +24,7 @@ _rows = {
 _numpy = {tensor: array for array, tensor in _rows.values()}
 _names = {tensor: name for name, (_, tensor) in _rows.items()}
 _torch = {name: tensor for name, (_, tensor) in _rows.items()}
+_torch |= {np.dtype(array): tensor for array, tensor in _rows.values()}
 _torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 

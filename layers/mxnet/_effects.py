@@ -115,7 +115,7 @@ def _written(function: Any) -> Iterator[str]:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):  # there is none, or a part of a statement
         return
-    own = {*function.__code__.co_varnames, *function.__code__.co_cellvars}
+    own = {n for c in _codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
             changed = node.value

@@ -143,7 +143,7 @@ def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str,
     """Shapes by name: by the rule; else those of the outputs, as one run on zeros has them."""
     if operator.shapes is not None:
         shapes = dict.fromkeys(operator.inputs) | known
-        return operator.ask(operator.shapes, shapes | operator.attributes | attributes)
+        return operator.ask_shapes(shapes | operator.attributes | attributes)
     if any(shape is None or 0 in shape for shape in known.values()):
         return {}
     return _run_on_zeros(operator, tuple(known.items()), tuple(attributes.items()))
@@ -186,6 +186,11 @@ class Adapter:
     def __init__(self, operator: Operator):
         ensure(operator)  # of which some are not known by name before they are called
         self.operator = operator
+
+    @staticmethod
+    def view(array) -> np.ndarray:
+        """The values, not to be written."""
+        return array.asnumpy()
 
     @staticmethod
     def adopt(values: np.ndarray, context):

@@ -106,6 +106,12 @@ class Operator:
             )
         if clash := set(self.inputs) & set(self.outputs):
             raise TypeError(f"operator {self.name!r}: {clash.pop()!r} is an input and an output")
+        for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
+            if len({*names}) < len(names):
+                raise TypeError(
+                    f"operator {self.name!r}: {what} are {', '.join(names)}\n"
+                    "  expected different names"
+                )
         known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
         for place, names in self.needs.items():
             if unknown := [n for n in names if n not in known]:
@@ -207,6 +213,17 @@ class Operator:
             names = self._asked[rule] = _named(rule)
         return rule(**{n: known[n] for n in names})
 
+    def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+        """What `shapes` tells, when it is shapes of inputs and outputs."""
+        told = self.ask(self.shapes, known)
+        names = (*self.inputs, *self.outputs)
+        if not isinstance(told, dict) or told.keys() - set(names):
+            raise TypeError(
+                f"operator {self.name!r}: `{self.shapes.__name__}` gave {told!r}\n"
+                f"  expected a dict of shapes by name, of {', '.join(names)}"
+            )
+        return told
+
     @cached_property
     def _asked(self) -> dict[Callable, tuple[str, ...]]:
         """What rules ask for: `inspect.signature` costs as much as several operators."""
@@ -290,13 +307,7 @@ def _read(definition: type, name: str) -> Operator:
     for problem, there in problems.items():
         if there:
             raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
-    functions = {"forward", *parts, *(f"d{n}" for n in inputs)}
-    for part, value in vars(definition).items():
-        if inspect.isfunction(value) and part not in functions:
-            raise TypeError(
-                f"operator {name!r}: {part!r} is no gradient: there is no input "
-                f"{part.removeprefix('d')!r}\n  expected of {', '.join(sorted(functions))}"
-            )
+    _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
     made = Operator(
         name,
         definition.forward,
@@ -311,6 +322,21 @@ def _read(definition: type, name: str) -> Operator:
     for part in ("__doc__", "__module__", "__name__", "__qualname__"):
         setattr(made, part, getattr(definition, part))
     return made
+
+
+def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
+    """Refuse what a class has and no operator: a name that is misspelt would do nothing."""
+    for part, value in vars(definition).items():
+        if inspect.isfunction(value):
+            kind, known = "gradient", functions
+            reason = f": there is no input {part.removeprefix('d')!r}"
+        else:
+            kind, known, reason = "part of an operator", {*functions, "outputs", "states"}, ""
+        if part not in known and (reason or not part.startswith("_")):
+            raise TypeError(
+                f"operator {name!r}: {part!r} is no {kind}{reason}\n"
+                f"  expected of {', '.join(sorted(known))}"
+            )
 
 
 def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:

@@ -1,0 +1,176 @@
+"""`grad` and `value_and_grad`: functions of Tensors, differentiated on the engine's autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..engine import autograd, nd
+from ._tensor import Parameter, Tensor
+
+__all__ = ["grad", "value_and_grad"]
+
+
+def grad(
+    fn: Callable,
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+) -> Callable:
+    """The function that gives the gradient of the sum of all outputs of `fn`.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of Tensors, or a Cell.
+    grad_position : int or tuple of int, optional
+        With respect to which inputs: a gradient for an int, a tuple of them for a tuple.
+    weights : Parameter, or list or tuple of them, optional
+        With respect to which Parameters; gradients are then a pair, of inputs and of weights, or
+        those of weights alone where `grad_position` is None.
+    has_aux : bool
+        Whether only the first output is differentiated, and the others are returned after the
+        gradients, in a tuple.
+
+    Raises
+    ------
+    TypeError, ValueError
+        There is nothing to differentiate with respect to, or it is no floating Tensor.
+    IndexError
+        At a call: there is no such input.
+    """
+    differentiate = _differentiated("grad", fn, grad_position, weights, has_aux)
+
+    def gradient(*args):
+        value, gradients = differentiate(args)
+        return (gradients, tuple(value[1:])) if has_aux else gradients
+
+    return gradient
+
+
+def value_and_grad(
+    fn: Callable,
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Any = None,
+    has_aux: bool = False,
+) -> Callable:
+    """The function that gives what `fn` gives, and its gradients, as `grad` does."""
+    differentiate = _differentiated("value_and_grad", fn, grad_position, weights, has_aux)
+    return lambda *args: differentiate(args)
+
+
+def _differentiated(who: str, fn, grad_position, weights, has_aux) -> Callable:
+    if not callable(fn):
+        raise TypeError(f"{who}: fn is {fn!r} ({type(fn).__name__})\n  expected a function")
+    positions = _positions(who, grad_position)
+    parameters = _parameters(who, weights)
+    if grad_position is None and weights is None:
+        raise ValueError(f"{who}: grad_position and weights are None\n  expected one of them")
+
+    def differentiate(args: Sequence) -> tuple[Any, Any]:
+        value, found = _gradients(who, fn, args, positions, parameters, has_aux)
+        inputs, of_weights = found[: len(positions)], found[len(positions) :]
+        parts = []
+        if grad_position is not None:
+            parts.append(inputs if isinstance(grad_position, tuple) else inputs[0])
+        if weights is not None:
+            parts.append(of_weights[0] if isinstance(weights, Parameter) else of_weights)
+        return value, parts[0] if len(parts) == 1 else tuple(parts)
+
+    return differentiate
+
+
+def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tuple]:
+    nested, training = autograd.is_recording(), autograd.is_training()
+    inputs, variables = list(args), []
+    for i in positions:
+        array = _input(who, args, i).array
+        # Zeros that are added to it: its own past, if it has one, is not cut off by this.
+        # Negative ones, for with these -0 stays -0.
+        zeros = nd.full(array.shape, -0.0, ctx=array.context, dtype=array.dtype)
+        zeros.attach_grad()
+        variables.append(zeros)
+    with autograd.record(train_mode=training):
+        for i, zeros in zip(positions, variables):
+            inputs[i] = Tensor(nd.elemwise_add(args[i].array, zeros))
+        variables += [p.array for p in parameters]
+        value = fn(*inputs)
+        heads = _outputs(who, value, has_aux)
+        if not nested:
+            heads = _tied(heads, variables)
+    found = autograd.grad(heads, variables, create_graph=nested, train_mode=training)
+    return value if nested else _detached(value), tuple(map(Tensor, found))
+
+
+def _outputs(who: str, value: Any, has_aux: bool) -> list:
+    """The NDArrays of the floating outputs."""
+    if has_aux and not isinstance(value, (tuple, list)):
+        raise TypeError(
+            f"{who}: fn gave {type(value).__name__}\n"
+            "  expected a tuple, of which the first is differentiated, for has_aux=True"
+        )
+    outputs = _tensors(value[0] if has_aux else value)
+    if not outputs:
+        raise TypeError(f"{who}: fn gave {type(value).__name__}\n  expected a Tensor")
+    return [t.array for t in outputs if _is_floating(t)]
+
+
+def _tied(heads: list, variables: list) -> list:
+    """The heads, made to depend on all variables, by nothing: what they do not use has zeros.
+
+    MXNet differentiates this only once.
+    """
+    nothing = sum(nd.where(z, v, z).sum().astype("float32") for z, v in _zeros(variables))
+    return [a + nothing.astype(a.dtype) for a in heads] or [nothing]
+
+
+def _zeros(variables: list) -> list[tuple]:
+    return [(nd.zeros(v.shape, ctx=v.context, dtype=v.dtype), v) for v in variables]
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, (tuple, list)):
+        return [t for one in value for t in _tensors(one)]
+    return [value] if isinstance(value, Tensor) else []
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_detached, value))
+    return Tensor(value.array.detach()) if isinstance(value, Tensor) else value
+
+
+def _is_floating(tensor: Tensor) -> bool:
+    return tensor.dtype.kind in "fV"  # V is bfloat16
+
+
+def _input(who: str, args: Sequence, i: int) -> Tensor:
+    if i >= len(args):
+        raise IndexError(
+            f"{who}: grad_position {i}, and {len(args)} inputs\n  expected one below {len(args)}"
+        )
+    if not isinstance(args[i], Tensor) or not _is_floating(args[i]):
+        shown = getattr(args[i], "dtype", type(args[i]).__name__)
+        raise TypeError(f"{who}: input {i} is of {shown}\n  expected a floating Tensor")
+    return args[i]
+
+
+def _positions(who: str, grad_position: Any) -> tuple[int, ...]:
+    if grad_position is None:
+        return ()
+    positions = grad_position if isinstance(grad_position, tuple) else (grad_position,)
+    if not positions or any(isinstance(i, bool) or not isinstance(i, int) for i in positions):
+        raise TypeError(f"{who}: grad_position is {grad_position!r}\n  expected ints, or None")
+    if min(positions) < 0:
+        raise ValueError(f"{who}: grad_position is {grad_position!r}\n  expected ints from 0")
+    return positions
+
+
+def _parameters(who: str, weights: Any) -> list[Parameter]:
+    if weights is None:
+        return []
+    found = [weights] if isinstance(weights, Parameter) else weights
+    listed = isinstance(found, (list, tuple)) and found
+    if not listed or not all(isinstance(p, Parameter) and _is_floating(p) for p in found):
+        raise TypeError(f"{who}: weights is {weights!r}\n  expected floating Parameters")
+    return list(found)

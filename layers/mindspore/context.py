@@ -1,0 +1,71 @@
+"""Where Tensors are made: `set_context`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine import mx
+
+__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "get_context", "set_context"]
+
+GRAPH_MODE, PYNATIVE_MODE = 0, 1
+
+_settings: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "device_id": 0}
+
+
+def set_context(**kwargs: Any) -> None:
+    """Set how and where is computed from now on.
+
+    Parameters
+    ----------
+    mode : {GRAPH_MODE, PYNATIVE_MODE}
+        Both run the code as it is.
+    device_target : {'CPU', 'GPU'}
+        Where Tensors are made.
+    device_id : int
+        The number of the GPU.
+
+    Raises
+    ------
+    ValueError
+        There is no such setting or mode.
+    RuntimeError
+        There is no such device here.
+    """
+    asked = _settings | kwargs
+    if unknown := kwargs.keys() - _settings.keys():
+        raise ValueError(
+            f"set_context: unknown setting {unknown.pop()!r}\n  expected of {', '.join(_settings)}"
+        )
+    if asked["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
+        raise ValueError(
+            f"set_context: mode is {asked['mode']!r}\n  expected GRAPH_MODE or PYNATIVE_MODE"
+        )
+    target, number = asked["device_target"], asked["device_id"]
+    found = {"CPU": 1, "GPU": mx.context.num_gpus() if target == "GPU" else 0}
+    if not found.get(target):
+        raise RuntimeError(
+            f"set_context: device_target is {target!r}, and there is none here\n"
+            "  expected 'CPU', or 'GPU' where there is one"
+        )
+    if isinstance(number, bool) or not isinstance(number, int) or number < 0:
+        raise ValueError(f"set_context: device_id is {number!r}\n  expected an int from 0")
+    if target == "GPU" and number >= found["GPU"]:
+        raise RuntimeError(
+            f"set_context: device_id is {number}\n  expected one below {found['GPU']}, of the GPUs"
+        )
+    _settings.update(kwargs)
+
+
+def get_context(attr_key: str) -> Any:
+    """A setting of `set_context`. Raises ValueError when there is none of that name."""
+    if attr_key not in _settings:
+        raise ValueError(f"get_context: {attr_key!r}\n  expected of {', '.join(_settings)}")
+    return _settings[attr_key]
+
+
+def device():
+    """The engine's context for the settings."""
+    if _settings["device_target"] == "GPU":
+        return mx.gpu(_settings["device_id"])
+    return mx.cpu()

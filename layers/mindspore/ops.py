@@ -1,0 +1,247 @@
+"""Operators on Tensors: those of your own, and a listed set of plain ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+from ..engine import nd
+from ..ops.kernel import kernel
+from ..ops.primitive import Border
+from ..ops.primitive import Custom as _Custom
+from ..ops.registration import CustomRegOp, DataType, custom_info_register
+from ._absent import absent
+from ._tensor import BINARY, Tensor, common, read, show
+
+__all__ = ["Custom", "CustomRegOp", "DataType", "custom_info_register", "kernel"]
+
+TENSORS = Border("tensor", show, read)
+
+
+class Custom(_Custom):
+    """`layers.ops.Custom`, called with Tensors: its `bprop` is given Tensors too, and gives them.
+
+    Called with NDArrays or Symbols, it is that operator itself.
+    """
+
+    def __call__(self, *inputs):
+        """The output, or a tuple of outputs."""
+        if not any(isinstance(a, Tensor) for a in inputs):
+            return super().__call__(*inputs)
+        found = self.call([read(a) for a in inputs], TENSORS)
+        return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
+
+
+def _public(function: Callable) -> Callable:
+    """Make a function of NDArrays one of Tensors, and list it."""
+
+    @wraps(function)
+    def called(*args, **kwargs):
+        args = [_read(a) for a in args]
+        return Tensor(function(*args, **{n: _read(a) for n, a in kwargs.items()}))
+
+    __all__.append(function.__name__)
+    globals()[function.__name__] = called
+    return called
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_read, value))
+    return read(value)
+
+
+# By MindSpore's name, what it is in `nd` and in a formula.
+_UNARY = {
+    "abs": ("abs", "\\|x\\|"),
+    "acos": ("arccos", "arccos x"),
+    "asin": ("arcsin", "arcsin x"),
+    "atan": ("arctan", "arctan x"),
+    "ceil": ("ceil", "the smallest integer not below x"),
+    "cos": ("cos", "cos x"),
+    "cosh": ("cosh", "cosh x"),
+    "erf": ("erf", "erf x"),
+    "exp": ("exp", "eˣ"),
+    "expm1": ("expm1", "eˣ - 1"),
+    "floor": ("floor", "the largest integer not above x"),
+    "log": ("log", "ln x"),
+    "log1p": ("log1p", "ln(1 + x)"),
+    "neg": ("negative", "-x"),
+    "ones_like": ("ones_like", "1"),
+    "reciprocal": ("reciprocal", "1 / x"),
+    "relu": ("relu", "max(x, 0)"),
+    "rsqrt": ("rsqrt", "1 / √x"),
+    "sigmoid": ("sigmoid", "1 / (1 + e⁻ˣ)"),
+    "sign": ("sign", "-1, 0 or 1, as x is"),
+    "sin": ("sin", "sin x"),
+    "sinh": ("sinh", "sinh x"),
+    "sqrt": ("sqrt", "√x"),
+    "square": ("square", "x²"),
+    "stop_gradient": ("BlockGrad", "x, without its gradient"),
+    "tan": ("tan", "tan x"),
+    "tanh": ("tanh", "tanh x"),
+    "zeros_like": ("zeros_like", "0"),
+}
+
+
+def _unary(name: str, inner: str, formula: str) -> None:
+    def function(x):
+        return getattr(nd, inner)(x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"y = {formula}, element by element; x: any shape."
+    _public(function)
+
+
+for _name, (_inner, _formula) in _UNARY.items():
+    _unary(_name, _inner, _formula)
+
+
+_BINARY = {
+    "add": ("add", "x + y"),
+    "div": ("truediv", "x / y"),
+    "equal": ("eq", "x = y, of bool"),
+    "floor_div": ("floordiv", "⌊x / y⌋"),
+    "floor_mod": ("mod", "x - y⌊x / y⌋"),
+    "greater": ("gt", "x > y, of bool"),
+    "greater_equal": ("ge", "x ≥ y, of bool"),
+    "less": ("lt", "x < y, of bool"),
+    "less_equal": ("le", "x ≤ y, of bool"),
+    "mul": ("mul", "x y"),
+    "not_equal": ("ne", "x ≠ y, of bool"),
+    "pow": ("pow", "xʸ"),
+    "sub": ("sub", "x - y"),
+}
+
+
+def _binary(name: str, operator: str, formula: str) -> None:
+    def function(x, y):
+        return BINARY[operator](x, y)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{formula}; x and y: Tensors or numbers, of shapes that broadcast."
+    _public(function)
+
+
+for _name, (_operator, _formula) in _BINARY.items():
+    _binary(_name, _operator, _formula)
+
+
+def _reduction(name: str, what: str) -> None:
+    def function(x, axis=None, keep_dims: bool = False):
+        axis = None if axis in (None, (), []) else axis
+        return getattr(nd, name)(x, axis=axis, keepdims=keep_dims)
+
+    function.__name__ = function.__qualname__ = f"reduce_{name}"
+    function.__doc__ = f"The {what} over axes, all of them by default: then of shape (1,)."
+    _public(function)
+
+
+for _name, _what in (
+    ("max", "maximum"),
+    ("mean", "mean"),
+    ("min", "minimum"),
+    ("prod", "product"),
+    ("sum", "sum"),
+):
+    _reduction(_name, _what)
+
+
+@_public
+def cast(x, dtype):
+    """x, in another dtype; any shape."""
+    return Tensor(x).astype(dtype).array
+
+
+@_public
+def concat(tensors: Sequence, axis: int = 0):
+    """Tensors one after the other along an axis; their other sizes are equal."""
+    return nd.concat(*tensors, dim=axis)
+
+
+@_public
+def expand_dims(x, axis: int):
+    """x with an axis of size 1 put in at `axis`."""
+    return nd.expand_dims(x, axis=axis)
+
+
+@_public
+def log_softmax(x, axis: int = -1):
+    """ln softmax(x) along an axis; any shape."""
+    return nd.log_softmax(x, axis=axis)
+
+
+@_public
+def matmul(x, y):
+    """The matrix product; (m, k) and (k, n), (k,) in the place of either, or stacks of matrices."""
+    if x.ndim > 2 or y.ndim > 2:
+        if x.shape[:-2] != y.shape[:-2]:
+            raise ValueError(
+                f"matmul: {x.shape} and {y.shape}\n  expected equal sizes before the last two"
+            )
+        z = nd.batch_dot(x.reshape((-1, *x.shape[-2:])), y.reshape((-1, *y.shape[-2:])))
+        return z.reshape((*x.shape[:-1], y.shape[-1]))
+    if x.ndim == 1 and y.ndim == 2:
+        return nd.dot(x.reshape((1, -1)), y).reshape((-1,))
+    return nd.dot(x, y)
+
+
+@_public
+def maximum(x, y):
+    """The larger of x and y, element by element; Tensors or numbers, of shapes that broadcast."""
+    return nd.maximum(*common(x, y))
+
+
+@_public
+def minimum(x, y):
+    """The smaller of x and y, element by element; Tensors or numbers, of shapes that broadcast."""
+    return nd.minimum(*common(x, y))
+
+
+@_public
+def reshape(x, shape: Sequence[int]):
+    """x in another shape of as many elements; a size may be -1."""
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
+        raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, of which one may be -1")
+    if 0 in sizes and x.size:  # a 0 is a size here, where `nd` takes the input's
+        raise ValueError(f"reshape: {x.shape} to {tuple(sizes)}\n  expected as many elements")
+    return x.reshape(tuple(sizes))
+
+
+@_public
+def select(condition, x, y):
+    """x where the condition holds, y elsewhere; all of one shape."""
+    return nd.where(condition.astype("float32"), x, y)  # MXNet's takes no bool
+
+
+@_public
+def softmax(x, axis: int = -1):
+    """eˣ / Σ eˣ along an axis; any shape."""
+    return nd.softmax(x, axis=axis)
+
+
+@_public
+def squeeze(x, axis=None):
+    """x without an axis of size 1, or without all of them; at least one axis stays."""
+    return nd.squeeze(x, axis=axis)
+
+
+@_public
+def stack(tensors: Sequence, axis: int = 0):
+    """Tensors of one shape, along a new axis."""
+    return nd.stack(*tensors, axis=axis)
+
+
+@_public
+def transpose(x, axes: Sequence[int] | None = None):
+    """x with its axes in another order, by default reversed."""
+    return nd.transpose(x, axes=axes or ())
+
+
+__all__.sort()
+
+
+def __getattr__(name: str):
+    raise absent(__name__, name, __all__)

@@ -1,0 +1,206 @@
+"""What is declared of an operator's outputs: how many they are, of which shapes and dtypes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from operator import index
+from typing import Any, NamedTuple
+
+import numpy as np
+
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MXNet names it
+
+
+def dtype_name(dtype: Any) -> str:
+    """``'float32'`` and so on, of a dtype in any form.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    if isinstance(dtype, str) and dtype == "bfloat16" or _is_bfloat16(dtype):
+        return "bfloat16"
+    if isinstance(dtype, (str, np.dtype)) or (
+        isinstance(dtype, type) and issubclass(dtype, (np.generic, bool, int, float))
+    ):
+        return np.dtype(dtype).name
+    raise TypeError(f"{dtype!r} is no dtype")
+
+
+def as_dtype(name: str) -> np.dtype:
+    """NumPy's dtype of a name."""
+    return BFLOAT16 if name == "bfloat16" else np.dtype(name)
+
+
+def _is_bfloat16(dtype: Any) -> bool:
+    return isinstance(dtype, np.dtype) and dtype == BFLOAT16
+
+
+def noted(error: BaseException, text: str) -> None:
+    """Add a line to an exception without changing what it is."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    elif error.args and isinstance(error.args[0], str):  # Python 3.10
+        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
+
+
+def signature_of(names: Iterable[str]) -> inspect.Signature:
+    """The signature of a rule that asks for these by name."""
+    return inspect.Signature([inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in names])
+
+
+class Rules(NamedTuple):
+    """`shapes` and `types` of an `Operator`."""
+
+    shapes: Callable
+    types: Callable
+
+
+class Declared:
+    """`out_shape` and `out_dtype`, functions of those of the inputs, values, or left to the code.
+
+    Parameters
+    ----------
+    who : str
+        The operator, as messages name it.
+    code : object
+        ``code.infer(shapes, dtypes, numbers)`` gives shapes and dtypes that are not declared.
+
+    Raises
+    ------
+    TypeError, ValueError
+        They are no such values.
+    """
+
+    def __init__(self, who: str, out_shape: Any, out_dtype: Any, code: Any):
+        self.who, self.code = who, code
+        self.out_shape, self.out_dtype = out_shape, out_dtype
+        self._seen: tuple[tuple, tuple] = ((), ())  # shapes and dtypes of the last inputs
+        for what, value in (("out_shape", out_shape), ("out_dtype", out_dtype)):
+            if value is None and what not in code.inferred:
+                raise TypeError(
+                    f"{who}: {what} is None\n  expected it to be declared; it is not inferred here"
+                )
+        if out_dtype is not None and not _is_rule(out_dtype):
+            self._types(out_dtype)
+        if out_shape is not None and not _is_rule(out_shape):
+            self._check_value(out_shape)
+
+    def _check_value(self, shape: Any) -> None:
+        if not isinstance(shape, (tuple, list)):
+            raise TypeError(
+                f"{self.who}: out_shape is {shape!r} ({type(shape).__name__})\n"
+                "  expected a tuple of ints, a tuple of such tuples, or a function"
+            )
+        for one in shape if _is_many(shape) else [shape]:
+            self._shape(one)
+        if self.out_dtype is not None and not _is_rule(self.out_dtype):
+            many = isinstance(self.out_dtype, (tuple, list))
+            self._shapes(shape, len(self.out_dtype) if many else 1, many)
+
+    def outputs(self, dtypes: Sequence[str]) -> tuple[int, bool]:
+        """How many outputs there are, and whether they come as a tuple."""
+        if self.out_dtype is None:
+            return self.code.outputs, self.code.outputs > 1
+        found = self._told("out_dtype", self.out_dtype, [as_dtype(t) for t in dtypes])
+        many = isinstance(found, (tuple, list))
+        return len(self._types(found)), many
+
+    def rules(self, kinds: dict[str, str | None], names: Sequence[str], many: bool) -> Rules:
+        """Rules for an operator, whose inputs are arrays, or numbers where there is a dtype."""
+
+        def out_shape(**known):
+            shapes = [() if kind else known[n] for n, kind in kinds.items()]
+            if any(s is None or 0 in s for s in shapes):
+                return {}
+            shapes = tuple([tuple(s) for s in shapes])
+            dtypes = self._seen[1] or tuple([kind or "float32" for kind in kinds.values()])
+            numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
+            self._seen = shapes, self._seen[1]
+            return dict(zip(names, self.shapes(shapes, dtypes, numbers, len(names), many)))
+
+        def out_dtype(**known):
+            dtypes = tuple([kind or known[n] for n, kind in kinds.items()])
+            if None in dtypes:
+                return {}
+            self._seen = self._seen[0], dtypes
+            numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
+            return dict(zip(names, self.types(dtypes, numbers)))
+
+        out_shape.__signature__ = out_dtype.__signature__ = signature_of(kinds)
+        return Rules(out_shape, out_dtype)
+
+    def shapes(self, shapes, dtypes, numbers, count: int, many: bool) -> list[tuple[int, ...]]:
+        """The shapes of the outputs."""
+        if self.out_shape is None:
+            return [s or (1,) for s in self.code.infer(shapes, dtypes, numbers)[0]]
+        found = self._told("out_shape", self.out_shape, shapes)
+        return self._shapes(found, count, many)
+
+    def types(self, dtypes: tuple[str, ...], numbers: tuple = ()) -> list[str]:
+        """The dtypes of the outputs; none when they cannot be told before shapes are known."""
+        if self.out_dtype is not None:
+            return self._types(self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
+        shapes = self._seen[0]
+        return list(self.code.infer(shapes, dtypes, numbers)[1]) if shapes else []
+
+    def see(self, shapes: tuple, dtypes: tuple) -> None:
+        """What the inputs are like now, for what can only be inferred from both."""
+        self._seen = shapes, dtypes
+
+    def _told(self, what: str, declared: Any, given: Sequence) -> Any:
+        if not _is_rule(declared):
+            return declared
+        try:
+            return declared(*given)
+        except Exception as error:
+            noted(error, f"  in {what} of {self.who} ({', '.join(map(str, given))})")
+            raise
+
+    def _types(self, found: Any) -> list[str]:
+        several = isinstance(found, (tuple, list))
+        try:
+            names = [dtype_name(t) for t in (found if several else [found])]
+        except TypeError as error:
+            raise TypeError(
+                f"{self.who}: out_dtype is {found!r}: {error}\n"
+                "  expected a dtype or its name, a tuple of them, or a function"
+            ) from None
+        if not names:
+            raise ValueError(f"{self.who}: out_dtype is {found!r}\n  expected at least one output")
+        return names
+
+    def _shapes(self, found: Any, count: int, many: bool) -> list[tuple[int, ...]]:
+        if not many:
+            return [self._shape(found)]
+        if not isinstance(found, (tuple, list)) or len(found) != count:
+            raise ValueError(
+                f"{self.who}: out_shape is {found!r}\n"
+                f"  expected a tuple of {count} shapes, for as many dtypes in out_dtype"
+            )
+        return [self._shape(shape) for shape in found]
+
+    def _shape(self, found: Any) -> tuple[int, ...]:
+        """A shape; that of a number is (1,) here."""
+        if isinstance(found, (tuple, list)):
+            try:
+                shape = tuple(index(n) for n in found)
+            except TypeError:
+                shape = (-1,)
+            if all(n >= 0 for n in shape):
+                return shape or (1,)
+        raise TypeError(
+            f"{self.who}: out_shape is {found!r} ({type(found).__name__})\n"
+            "  expected a tuple of ints, one for each axis, for a single dtype in out_dtype"
+        )
+
+
+def _is_rule(declared: Any) -> bool:
+    """Whether it is a function; NumPy's dtypes, such as np.float32, can be called too."""
+    return callable(declared) and not isinstance(declared, type)
+
+
+def _is_many(shape: Sequence) -> bool:
+    return any(isinstance(n, (tuple, list)) for n in shape)

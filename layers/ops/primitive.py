@@ -1,0 +1,444 @@
+"""Operators in MindSpore's way: a forward in NumPy, in loops or in a library, and a `bprop`.
+
+    op = Custom(square, lambda x: x, lambda x: x, bprop=square_bprop, func_type="pyfunc")
+
+`Custom` only reads this form. What it becomes is an `Operator`, made at the first call: only that
+tells how many inputs there are, and which of them are numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from itertools import count
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..engine import mx, nd, sym
+from ._primitive.code import Compiled, Loop, Numpy
+from ._primitive.declared import Declared, signature_of
+from .custom import ensure
+from .kernel import Kernel
+from .operator import Operator
+from .registration import Registration
+from .registration import register as register_info
+
+__all__ = ["Custom"]
+
+CODES = {"hybrid": Loop, "akg": Loop, "pyfunc": Numpy, "aot": Compiled}
+REFUSED = {
+    "tbe": "Ascend's tensor compiler, and a device of that kind",
+    "aicpu": "Ascend's AI CPU, a device of its own",
+    "julia": "the Julia language, which is not called from here",
+}
+SCALARS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
+ZEROS = {"bool": False, "int64": 0, "float32": 0.0}
+
+
+class Border(NamedTuple):
+    """What stands between an operator's NDArrays and the arrays that `bprop` works on."""
+
+    name: str
+    show: Callable  # an NDArray, as bprop sees it
+    read: Callable  # what bprop gave, as an NDArray; as it is, if it is no such array
+
+
+PLAIN = Border("", lambda array: array, lambda value: value)
+
+
+class Custom:
+    """An operator of a function on NumPy's arrays, a loop kernel, or a compiled library.
+
+    It is called with NDArrays or Symbols, and numbers in between, by position.
+
+    Parameters
+    ----------
+    func : callable or str
+        What computes the outputs, one or a tuple of them; for 'aot' ``"file:function"``.
+    out_shape, out_dtype : callable or value, optional
+        ``out_shape(*shapes of inputs)`` gives the output's shape, a tuple of ints, or a tuple of
+        them for a tuple of outputs; likewise `out_dtype`, in dtypes or their names. Loop kernels
+        need none, libraries no shape if they have an ``InferShape``.
+    func_type : {'hybrid', 'akg', 'pyfunc', 'aot'}
+        A loop kernel (the first two), a function in NumPy, a library.
+    bprop : callable, optional
+        ``bprop(*inputs, out, dout)`` gives the gradients of the inputs, a tuple of arrays of their
+        shapes and dtypes, or None for zeros. With several outputs `out` and `dout` are tuples.
+        Without it there is no gradient.
+    reg_info : dict, str, CustomRegOp, or list of them, optional
+        Registration information, one for each target; before that of `custom_info_register`.
+
+    Attributes
+    ----------
+    name : str
+        What it is registered under, when it is used in a graph; no other operator has it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An argument is not what it should be; at a call, an output or a gradient is not what was
+        declared.
+    NotImplementedError
+        `func_type` is one that needs other hardware or another language.
+    """
+
+    def __init__(
+        self,
+        func: Callable | str,
+        out_shape: Any = None,
+        out_dtype: Any = None,
+        func_type: str = "hybrid",
+        bprop: Callable | None = None,
+        reg_info: Any = None,
+    ):
+        self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info
+        who = f"Custom {_title(func)!r}"
+        if func_type in REFUSED:
+            raise NotImplementedError(
+                f"{who}: func_type {func_type!r} needs {REFUSED[func_type]}\n"
+                f"  expected one of {', '.join(CODES)}"
+            )
+        if func_type not in CODES:
+            raise ValueError(
+                f"{who}: func_type {func_type!r}\n  expected one of {', '.join(CODES)}"
+            )
+        if not (bprop is None or callable(bprop)):
+            raise TypeError(
+                f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function"
+            )
+        self.__name__ = _title(func)
+        self.name = _unique(self.__name__, self._made_of)
+        self.bprop, self._who = bprop, f"operator {self.name!r}"
+        info = getattr(func, "reg_info", None) if reg_info is None else reg_info
+        self.registered = register_info(who, func, info, func_type)
+        told = next(iter(self.registered.values()), None)
+        self._code = _code(func_type, func)(who, func, told.names if told else ())
+        if told:
+            self._code.attributes = told.attributes
+            _values(who, told, optional=func_type == "aot")
+        self._expected = self._places(told)
+        self._declared = Declared(self._who, out_shape, out_dtype, self._code)
+        self._made: dict[tuple, Operator] = {}
+        self._of_arrays: dict[int, Operator] = {}
+
+    def _places(self, told: Registration | None) -> tuple[int, int | None]:
+        """How many inputs it takes: from so many, to so many."""
+        names, least = self._code.parameters, self._code.least
+        if told and told.inputs:
+            count = len(told.inputs)
+            if names is not None and not least <= count <= len(names):
+                raise ValueError(
+                    f"{self._who}: {count} inputs in reg_info ({', '.join(told.inputs)})\n"
+                    f"  expected {', '.join(names)}, as {self.__name__} takes"
+                )
+            return count, count
+        return least, None if names is None else len(names)
+
+    def __call__(self, *inputs):
+        """The output, or a tuple of outputs."""
+        made = self._of_arrays.get(len(inputs))
+        if made is None or not {type(a) for a in inputs} <= {nd.NDArray}:
+            return self.call(inputs, PLAIN)
+        return _as_declared(made, made(*inputs))
+
+    def call(self, inputs: Sequence, border: Border) -> Any:
+        """Call it on NDArrays or Symbols; `bprop` works on what `border` makes of them."""
+        inputs = [a.item() if isinstance(a, np.generic) else a for a in inputs]
+        kinds = tuple([SCALARS.get(type(a)) for a in inputs])
+        key = kinds, border.name
+        made = self._made.get(key) or self._made.setdefault(key, self._make(kinds, border, inputs))
+        arrays = [a for a, kind in zip(inputs, kinds) if kind is None]
+        numbers = {n: a for n, a, kind in zip(made.places, inputs, kinds) if kind is not None}
+        if any(isinstance(a, sym.Symbol) for a in arrays):
+            ensure(made)
+        elif not numbers and border is PLAIN:
+            self._of_arrays[len(inputs)] = made  # the usual call, which finds it sooner
+        return _as_declared(made, made(*arrays, **numbers))
+
+    @property
+    def operator(self) -> Operator:
+        """The operator on arrays, registered: for ``nd.Custom(x, op_type=op.name)``."""
+        least, most = self._expected
+        if least != most:
+            raise TypeError(
+                f"{self._who}: it takes {least} inputs or more\n"
+                "  expected a function of so many inputs, or reg_info that names them"
+            )
+        key = (None,) * least, ""
+        made = self._made.get(key) or self._made.setdefault(key, self._make(key[0], PLAIN, ()))
+        ensure(made)
+        return made
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        if self._code.parameters is None:
+            return inspect.signature(Custom.__call__)
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        names = self._code.parameters[: self._expected[1]]
+        return inspect.Signature([inspect.Parameter(n, kind) for n in names])
+
+    def __reduce__(self) -> tuple:
+        return type(self), self._made_of
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    def _make(self, kinds: tuple, border: Border, inputs: Sequence) -> Operator:
+        """The operator for so many inputs, numbers where `kinds` has a dtype."""
+        places = self._names(len(kinds))
+        arrays = tuple(n for n, kind in zip(places, kinds) if kind is None)
+        numbers = {n: ZEROS[kind] for n, kind in zip(places, kinds) if kind is not None}
+        given = [kind or _probed(a) for kind, a in zip(kinds, inputs or kinds)]
+        how_many, many = self._declared.outputs(given)
+        names = ("y",) if how_many == 1 else tuple(f"y{i}" for i in range(how_many))
+        while {*names, *(f"d{n}" for n in names)} & set(places):
+            names = tuple(f"{n}_" for n in names)
+        rules = self._declared.rules(dict(zip(places, kinds)), names, many)
+        known = (*arrays, *numbers, *names, *(f"d{n}" for n in names))
+        backward = self._backward(places, arrays, names, many, border)
+        backward.__signature__ = signature_of(known)
+        made = Operator(
+            "_".join([self.name, *filter(None, [border.name, *_suffix(kinds, self._expected)])]),
+            self._forward(places, how_many, many),
+            inputs=arrays,
+            outputs=names,
+            attributes=numbers,
+            backward=backward,
+            needs=dict.fromkeys(arrays, known if self.bprop else tuple(f"d{n}" for n in names)),
+            shapes=rules.shapes,
+            types=rules.types,
+            opaque=self._code.opaque or _opaque(self.bprop),
+        )
+        made.places, made.many, made.__name__ = places, many, self.__name__
+        return made
+
+    def _names(self, given: int) -> tuple[str, ...]:
+        least, most = self._expected
+        if given < least or (most is not None and given > most):
+            shown = str(self.__signature__) if most is not None else f"({least} inputs or more)"
+            raise TypeError(f"{self._who}: {given} inputs\n  expected {self.__name__}{shown}")
+        names = self._code.parameters
+        return tuple(f"x{i}" for i in range(given)) if names is None else names[:given]
+
+    def _forward(self, places: tuple, how_many: int, many: bool) -> Callable:
+        func = self._code.function(self._declared)  # a name here, for who reads code of forward
+        take, give, who, plan, plans = self._code.take, self._code.give, self._who, self._plan, {}
+
+        def forward(*arrays, **numbers):
+            context = arrays[0].context if arrays else mx.context.current_context()
+            dtypes = tuple([_dtype(a) for a in arrays])
+            key = context.device_type, dtypes
+            planned = plans.get(key) or plan(plans, key, arrays, places, numbers)
+            values = [take(a) for a in arrays]
+            if planned.casts:
+                values = [v.astype(t) for v, t in zip(values, planned.inputs)]
+            if numbers:
+                given = iter(values)
+                values = [numbers[n] if n in numbers else next(given) for n in places]
+            found = func(*values, **planned.attributes)
+            results = found if many and isinstance(found, (tuple, list)) else (found,)
+            if len(results) != how_many:
+                raise ValueError(
+                    f"{who}: it gave {len(results)} outputs\n"
+                    f"  expected a tuple of {how_many}, as declared"
+                )
+            outputs = []
+            for i, dtype in enumerate(planned.outputs):
+                array = give(_array(who, i, results[i], dtype), context)
+                _expect(who, i, array, dtype)
+                outputs.append(array.astype(planned.final[i]) if planned.casts else array)
+            return outputs if how_many > 1 else outputs[0]
+
+        return forward
+
+    def _plan(self, plans: dict, key: tuple, arrays, places: tuple, numbers: dict) -> Plan:
+        """On which dtypes it runs for inputs of these: on others where that is registered."""
+        (device, dtypes), registered, attributes = key, None, {}
+        if self.registered:
+            target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)
+            registered = self.registered.get(target)
+            if registered is None:
+                raise ValueError(
+                    f"{self._who}: called on {target}\n"
+                    f"  expected {' or '.join(self.registered)}, which it is registered for"
+                )
+            attributes = registered.attributes
+        given, shapes = iter(dtypes), iter([a.shape for a in arrays])
+        full = tuple([SCALARS[type(numbers[n])] if n in numbers else next(given) for n in places])
+        shapes = tuple([() if n in numbers else next(shapes) for n in places])
+        run = registered.row(self._who, full) if registered else full
+        run = tuple(map(_in_numpy, run))
+        self._declared.see(shapes, run)
+        values = tuple([numbers.get(n) for n in places])
+        final = self._declared.types(full, values)
+        outputs = [_in_numpy(t) for t in self._declared.types(run, values)]
+        inputs = [t for n, t in zip(places, run) if n not in numbers]
+        plans[key] = Plan(inputs, outputs, final, (run, outputs) != (full, final), attributes)
+        return plans[key]
+
+    def _backward(self, places, arrays, names, many: bool, border: Border) -> Callable:
+        bprop, who, (_, show, read) = self.bprop, self._who, border
+        if bprop is None:
+
+            def backward(**_):
+                raise NotImplementedError(
+                    f"{who}: its gradient is asked for, and it has no bprop\n"
+                    "  expected Custom(..., bprop=...), or inputs without gradients"
+                )
+
+            return backward
+
+        def backward(**known):
+            inputs = [known[n] for n in places]
+            shown = [show(x) if n in arrays else x for n, x in zip(places, inputs)]
+            out = tuple([show(known[n]) for n in names])
+            dout = tuple([show(known[f"d{n}"]) for n in names])
+            found = bprop(*shown, out, dout) if many else bprop(*shown, out[0], dout[0])
+            given = list(found) if isinstance(found, (tuple, list)) else [found]
+            if len(given) != len(places):
+                raise ValueError(
+                    f"{who}: bprop gave {len(given)} gradients\n"
+                    f"  expected {len(places)}, of {', '.join(places)}"
+                )
+            rows = zip(places, inputs, given)
+            return {n: _gradient(who, n, x, read(g)) for n, x, g in rows if n in arrays}
+
+        return backward
+
+
+def _as_declared(made: Operator, found: Any) -> Any:
+    """An output, or a tuple of outputs."""
+    if not made.many:
+        return found
+    return tuple(found) if len(made.outputs) > 1 else (found,)
+
+
+def _code(func_type: str, func: Any) -> type:
+    """What reads `func`: a kernel is one in any Python form."""
+    return Loop if func_type == "pyfunc" and isinstance(func, Kernel) else CODES[func_type]
+
+
+class Plan(NamedTuple):
+    """How it runs for inputs of certain dtypes.
+
+    `inputs` are the dtypes of the arrays that it runs on, `outputs` those that it gives for them,
+    and `final` those that the outputs are cast to.
+    """
+
+    inputs: list[str]
+    outputs: list[str]
+    final: list[str]
+    casts: bool
+    attributes: dict[str, Any]
+
+
+def _dtype(array) -> str:
+    """The name of an NDArray's dtype; a compiler sees through this, not through NumPy's."""
+    return getattr(array.dtype, "__name__", "bfloat16")
+
+
+def _in_numpy(dtype: str) -> str:
+    """What an array of a dtype has in NumPy, which knows no bfloat16."""
+    return "float32" if dtype == "bfloat16" else dtype
+
+
+def _array(who: str, i: int, y: Any, dtype: str) -> Any:
+    """An output as NumPy has it; a number has the dtype that is declared, if that can hold it."""
+    if isinstance(y, np.ndarray):
+        return y
+    if isinstance(y, (bool, int, float)) and _holds(dtype, y):
+        return np.asarray(y, dtype)
+    if not isinstance(y, np.generic):
+        raise TypeError(
+            f"{who}: output {i} is {type(y).__name__}\n  expected an array of NumPy, {dtype}"
+        )
+    return y
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Whether a number of Python's is one of a dtype."""
+    kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
+    return np.dtype(dtype).kind in kinds
+
+
+def _expect(who: str, i: int, array, dtype: str) -> None:
+    if _dtype(array) != dtype:
+        raise TypeError(
+            f"{who}: output {i} is {array.shape} {_dtype(array)}\n"
+            f"  expected {dtype}, which out_dtype gives"
+        )
+
+
+def _gradient(who: str, name: str, x, given: Any):
+    """What bprop gave for an input, when it fits; zeros where that is None or of no matter."""
+    if given is None or not _dtype(x).startswith(("float", "bfloat")):
+        return nd.zeros_like(x)
+    if not isinstance(given, nd.NDArray):
+        raise TypeError(
+            f"{who}: bprop gave {type(given).__name__} for {name}\n  expected an array, or None"
+        )
+    if given.shape != x.shape or _dtype(given) != _dtype(x):
+        raise ValueError(
+            f"{who}: bprop gave {given.shape} {_dtype(given)} for {name}\n"
+            f"  expected {x.shape} {_dtype(x)}, as {name} is"
+        )
+    return given
+
+
+def _probed(a: Any) -> str:
+    """The dtype of an input; of what has none yet, a usual one."""
+    return _dtype(a) if isinstance(a, nd.NDArray) else "float32"
+
+
+def _opaque(bprop: Any) -> str:
+    plain = bprop is None or isinstance(bprop, FunctionType)
+    return "" if plain else "its bprop is no plain function"
+
+
+def _suffix(kinds: tuple, expected: tuple) -> list[str]:
+    """What tells operators of one `Custom` apart: how many inputs they have, and which numbers."""
+    several = [str(len(kinds))] if expected[0] != expected[1] else []
+    return several + ["_".join(kind or "array" for kind in kinds)] * any(kinds)
+
+
+def _title(func: Any) -> str:
+    if isinstance(func, str):
+        return func.rpartition(":")[2]
+    name = getattr(func, "__name__", None) or getattr(func, "name", None) or type(func).__name__
+    return name.strip("<>")
+
+
+def _values(who: str, told: Registration, optional: bool) -> None:
+    """Refuse attributes without a value, where they are parameters of a function."""
+    if missing := [n for n in told.names if n not in told.attributes and not optional]:
+        raise ValueError(
+            f"{who}: attribute {missing[0]!r} in reg_info has no value\n"
+            "  expected attr(..., value=...) or a default_value"
+        )
+
+
+_names: dict[str, count] = {}
+
+
+def _unique(title: str, made_of: tuple) -> str:
+    """A name of its own, the same in each process that makes the same operators in the same order.
+
+    Two functions of one name, or one function with two rules, have different ones.
+    """
+    text = "\n".join(map(_source, made_of))
+    name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    number = next(_names.setdefault(name, count()))
+    return f"{name}_{number}" if number else name
+
+
+def _source(part: Any) -> str:
+    if not callable(part):
+        return repr(part)
+    try:
+        return inspect.getsource(getattr(part, "__wrapped__", part))
+    except (OSError, TypeError):  # typed into an interpreter, or not written in Python
+        code = getattr(part, "__code__", None)
+        return repr((code.co_code, code.co_consts)) if code else type(part).__name__

@@ -1,0 +1,455 @@
+"""What an operator says of itself, by target: inputs, outputs, attributes, rows of dtypes.
+
+MindSpore's registration information: a dict, which `CustomRegOp` makes in a chain of calls. An
+operator runs on the dtypes of its rows: on exactly those, or cast up to the nearest row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+__all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]
+
+TARGETS = ("CPU", "GPU", "Ascend")
+PARAM_TYPES = ("required", "dynamic", "optional")
+VALUE_TYPES = ("int", "str", "bool", "float", "listInt", "listStr", "listBool", "listFloat")
+PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # how arrays lie in memory here
+
+_PREFIXES = {
+    "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16",
+    "I32": "int32", "U32": "uint32", "I64": "int64", "U64": "uint64",
+    "F16": "float16", "F32": "float32", "F64": "float64", "BF16": "bfloat16",
+}  # fmt: skip
+DTYPES = (*_PREFIXES.values(), "complex64", "complex128")
+
+_FORMATS = {
+    "None": ("",), "Default": ("DefaultFormat",), "5HD": ("NC1HWC0",), "FracZ": ("FRACTAL_Z",),
+    "FracNZ": ("FRACTAL_NZ",), "C1HWNCoC0": ("C1HWNCoC0",), "NCHW": ("NCHW",), "NHWC": ("NHWC",),
+    "HWCN": ("HWCN",), "NDHWC": ("NDHWC",), "ChannelLast": ("ChannelLast",),
+    "Default_Tuple": ("DefaultFormat", "tuple"), "Default_List": ("DefaultFormat", "list"),
+}  # fmt: skip
+_FLOAT_FORMATS = {
+    "NCDHW": ("NCDHW",), "DHWCN": ("DHWCN",), "NDC1HWC0": ("NDC1HWC0",),
+    "FRACTAL_Z_3D": ("FRACTAL_Z_3D",), "FracZNLSTM": ("FRACTAL_ZN_LSTM",),
+    "FracZNRNN": ("FRACTAL_ZN_RNN",), "ND_RNNBIAS": ("ND_RNN_BIAS",),
+}  # fmt: skip
+_MORE_FORMATS = {
+    **dict.fromkeys(("I8", "U8"), {n: (n,) for n in ("NCDHW", "NDC1HWC0", "NC1HWC0")}),
+    "I32": {n: (n,) for n in ("NCDHW", "NDC1HWC0")},
+    **dict.fromkeys(("F16", "F32", "BF16"), _FLOAT_FORMATS),
+}
+
+
+class RegistrationError(ValueError):
+    """Registration information that contradicts itself, the operator, or what is registered."""
+
+
+class DataType:
+    """Pairs of a dtype and a format, such as ``F32_Default = ("float32", "DefaultFormat")``."""
+
+
+def _constants() -> dict[str, tuple[str, ...]]:
+    found = {"None_None": ("", ""), "None_Default": ("", "DefaultFormat")}
+    for prefix, dtype in _PREFIXES.items():
+        formats = _FORMATS | _MORE_FORMATS.get(prefix, {})
+        found |= {f"{prefix}_{name}": (dtype, *format) for name, format in formats.items()}
+    for prefix, dtype in (("C64", "complex64"), ("C128", "complex128")):
+        for name in ("Default", "Default_Tuple"):
+            found[f"{prefix}_{name}"] = (dtype, *_FORMATS[name])
+    return found
+
+
+for _name, _value in _constants().items():
+    setattr(DataType, _name, _value)
+
+
+class CustomRegOp:
+    """Registration information, in a chain of calls that ends in `get_op_info`.
+
+    Parameters
+    ----------
+    op_name : str
+
+    Raises
+    ------
+    TypeError
+        An argument, here or in the chain, is of another type than it should be.
+    RegistrationError
+        It is none of the values that there are.
+
+    Examples
+    --------
+    >>> CustomRegOp("Add").input(0, "a").input(1, "b").output(0, "y").dtype_format(
+    ...     DataType.F32_Default, DataType.F32_Default, DataType.F32_Default
+    ... ).target("CPU").get_op_info()
+    """
+
+    def __init__(self, op_name: str = "Custom"):
+        if not isinstance(op_name, str) or not op_name.strip():
+            raise RegistrationError(
+                f"CustomRegOp: op_name is {op_name!r}\n  expected text that is not empty"
+            )
+        self._name = op_name
+        self._inputs: list[dict] = []
+        self._outputs: list[dict] = []
+        self._attributes: list[dict] = []
+        self._rows: list[tuple] = []
+        self._fusion, self._target = "", "UnKnown"
+
+    def input(
+        self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
+    ) -> CustomRegOp:
+        """Add an input: its number, its name, and 'required', 'dynamic' or 'optional'."""
+        return self._place("input", self._inputs, index, name, param_type, kwargs)
+
+    def output(
+        self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
+    ) -> CustomRegOp:
+        """Add an output, as `input` does an input."""
+        return self._place("output", self._outputs, index, name, param_type, kwargs)
+
+    def _place(self, what, places, index, name, param_type, more) -> CustomRegOp:
+        if index is not None:
+            if isinstance(index, bool) or not isinstance(index, int):
+                raise TypeError(self._wrong(f"{what} index", index, "an int"))
+            if index < 0 or any(place.get("index") == index for place in places):
+                raise RegistrationError(
+                    self._wrong(f"{what} index", index, "a number from 0 that no other one has")
+                )
+        self._text(f"{what} name", name)
+        self._one_of(f"{what} param_type", param_type, PARAM_TYPES)
+        places.append(_given(index=index, name=name, paramType=param_type) | more)
+        return self
+
+    def attr(
+        self,
+        name: str | None = None,
+        param_type: str | None = None,
+        value_type: str | None = None,
+        default_value: str | None = None,
+        **kwargs,
+    ) -> CustomRegOp:
+        """Add an attribute.
+
+        Parameters
+        ----------
+        name : str
+        param_type : {'required', 'optional'}
+        value_type : {'int', 'str', 'bool', 'float', 'listInt', 'listStr', 'listBool', 'listFloat'}
+        default_value : str
+            As text: ``"1.0"``, ``"1,2,3"``.
+        value : optional
+            What it is.
+        """
+        self._text("attr name", name)
+        self._one_of("attr param_type", param_type, ("required", "optional"))
+        self._one_of("attr value_type", value_type, VALUE_TYPES)
+        self._text("attr default_value", default_value)
+        told = _given(name=name, paramType=param_type, type=value_type, defaultValue=default_value)
+        self._attributes.append(told | kwargs)
+        return self
+
+    def dtype_format(self, *args: tuple[str, ...]) -> CustomRegOp:
+        """Add a row: the dtype and format of each input, then of each output; see `DataType`."""
+        count = len(self._inputs) + len(self._outputs)
+        if len(args) != count:
+            raise RegistrationError(
+                f"CustomRegOp {self._name!r}: a row of {len(args)} dtypes and formats\n"
+                f"  expected {count}: {len(self._inputs)} inputs, {len(self._outputs)} outputs"
+            )
+        for pair in args:
+            _check_pair(f"CustomRegOp {self._name!r}", pair)
+        self._rows.append(args)
+        return self
+
+    def fusion_type(self, fusion_type: str) -> CustomRegOp:
+        """Set the fusion type, which makes no difference here."""
+        self._text("fusion_type", fusion_type, optional=False)
+        self._fusion = fusion_type
+        return self
+
+    def target(self, target: str | None = None) -> CustomRegOp:
+        """Set the target: 'CPU', 'GPU' or 'Ascend'."""
+        self._one_of("target", target, TARGETS)
+        self._target = self._target if target is None else target
+        return self
+
+    def get_op_info(self) -> dict[str, Any]:
+        """The information, as a dict of its own."""
+        return {
+            "op_name": self._name,
+            "inputs": [dict(place) for place in self._inputs],
+            "outputs": [dict(place) for place in self._outputs],
+            "attr": [dict(attribute) for attribute in self._attributes],
+            "fusion_type": self._fusion,
+            "dtype_format": list(self._rows),
+            "target": self._target,
+        }
+
+    def _text(self, what: str, value: Any, optional: bool = True) -> None:
+        if not (isinstance(value, str) or optional and value is None):
+            raise TypeError(self._wrong(what, value, "text"))
+
+    def _one_of(self, what: str, value: Any, known: Sequence[str]) -> None:
+        self._text(what, value)
+        if value is not None and value not in known:
+            raise RegistrationError(self._wrong(what, value, f"one of {', '.join(known)}"))
+
+    def _wrong(self, what: str, value: Any, expected: str) -> str:
+        return f"CustomRegOp {self._name!r}: {what} is {value!r}\n  expected {expected}"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _check_pair(who: str, pair: Any) -> None:
+    """Refuse what is no (dtype, format) or (dtype, format, container) of a row."""
+    if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):
+        raise RegistrationError(
+            f"{who}: {pair!r} in a row of dtypes and formats\n"
+            "  expected a dtype and a format, such as DataType.F32_Default"
+        )
+    if not all(isinstance(part, str) for part in pair):
+        raise TypeError(f"{who}: {pair!r} in a row of dtypes and formats\n  expected text")
+    if pair[0] not in ("", *DTYPES):
+        raise RegistrationError(f"{who}: dtype {pair[0]!r}\n  expected one of {', '.join(DTYPES)}")
+
+
+def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
+    """Bind registration information to a function; decorator.
+
+    What is given to `Custom` itself comes before it.
+
+    Parameters
+    ----------
+    *reg_info : dict, str or CustomRegOp
+        One for each target; text is JSON.
+
+    Raises
+    ------
+    TypeError
+        It is no registration information.
+    """
+    found = dicts("custom_info_register", reg_info)
+
+    def bind(function: Callable) -> Callable:
+        function.reg_info = tuple(found)
+        return function
+
+    return bind
+
+
+def dicts(who: str, reg_info: Any) -> list[dict]:
+    """Registration information in any of its forms, as a list of dicts, one for each target."""
+    if reg_info is None:
+        return []
+    if isinstance(reg_info, CustomRegOp):
+        return [reg_info.get_op_info()]
+    if isinstance(reg_info, dict):
+        return [reg_info]
+    if isinstance(reg_info, (list, tuple)):
+        return [found for one in reg_info for found in dicts(who, one)]
+    if isinstance(reg_info, str):
+        try:
+            return dicts(who, json.loads(reg_info))
+        except json.JSONDecodeError as error:
+            raise RegistrationError(
+                f"{who}: reg_info is {reg_info!r}: {error}\n  expected JSON"
+            ) from None
+    raise TypeError(
+        f"{who}: reg_info is {reg_info!r} ({type(reg_info).__name__})\n"
+        "  expected a dict, JSON, a CustomRegOp, or a list of them"
+    )
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What is registered of an operator for one target.
+
+    Attributes
+    ----------
+    target : str
+    inputs, outputs : tuple of str
+        Their names; none where they are not told.
+    attributes : dict
+        By name; one that has no value is not in it.
+    names : tuple of str
+        Of all attributes.
+    rows : tuple of (tuple of str, tuple of str)
+        The dtypes of inputs and outputs that there is code for; none where there is for all. ``''``
+        is any dtype.
+    """
+
+    target: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: dict[str, Any]
+    names: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+
+    def row(self, who: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+        """The dtypes to run on: those given, or the nearest ones that they can be cast up to.
+
+        Raises
+        ------
+        TypeError
+            There are none.
+        """
+        if not self.rows:
+            return dtypes
+        rows = [tuple(t or g for t, g in zip(row, dtypes)) for row, _ in self.rows]
+        if dtypes in rows:
+            return dtypes
+        if wider := [row for row in rows if all(map(_is_up, dtypes, row))]:
+            return min(wider, key=lambda row: sum(map(_bits, row)))
+        there = "; ".join(", ".join(t or "any" for t in row) for row, _ in self.rows)
+        raise TypeError(
+            f"{who}: inputs of {', '.join(dtypes)}\n"
+            f"  expected, for {self.target}, what can be cast up to one of: {there}"
+        )
+
+
+def _kind(dtype: str) -> str:
+    return "f" if dtype == "bfloat16" else np.dtype(dtype).kind
+
+
+def _bits(dtype: str) -> int:
+    return 16 if dtype == "bfloat16" else 8 * np.dtype(dtype).itemsize
+
+
+def _is_up(given: str, row: str) -> bool:
+    """Whether all values of a dtype are values of another one of its kind."""
+    return given == row or (_kind(given) == _kind(row) and _bits(given) < _bits(row))
+
+
+def read(who: str, info: dict[str, Any], func_type: str) -> Registration:
+    """What a dict of registration information says.
+
+    Raises
+    ------
+    RegistrationError
+        It contradicts itself, or there is no such target.
+    """
+    inputs, outputs = _names(who, info, "inputs"), _names(who, info, "outputs")
+    target = _target(who, info, func_type)
+    rows = []
+    for row in info.get("dtype_format") or ():
+        if len(row) != len(inputs) + len(outputs):
+            raise RegistrationError(
+                f"{who}: a row of {len(row)} dtypes and formats in reg_info\n"
+                f"  expected {len(inputs) + len(outputs)}, for its inputs and outputs"
+            )
+        for pair in row:
+            _check_pair(who, pair)
+            if target != "Ascend" and pair[1] not in PLAIN_FORMATS:
+                raise RegistrationError(
+                    f"{who}: format {pair[1]!r} for {target}\n"
+                    f"  expected one of {', '.join(map(repr, PLAIN_FORMATS))}; there are no others"
+                )
+        types = tuple(pair[0] for pair in row)
+        rows.append((types[: len(inputs)], types[len(inputs) :]))
+    told = info.get("attr") or ()
+    values = {a["name"]: _value(who, a) for a in told if "value" in a or "defaultValue" in a}
+    names = tuple(a.get("name", "") for a in told)
+    return Registration(target, inputs, outputs, values, names, tuple(rows))
+
+
+def _names(who: str, info: dict, part: str) -> tuple[str, ...]:
+    """The names of the inputs or outputs, in the order of their indices."""
+    places = info.get(part) or ()
+    if dynamic := [p for p in places if p.get("paramType") == "dynamic"]:
+        raise RegistrationError(
+            f"{who}: {dynamic[0].get('name')!r} of the {part} is dynamic, a list of arrays\n"
+            "  expected one array for each"
+        )
+    numbered = sorted(enumerate(places), key=lambda pair: pair[1].get("index", pair[0]))
+    return tuple(place.get("name") or f"{part[:-1]}{i}" for i, place in numbered)
+
+
+_BY_PROCESSOR = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
+
+
+def _target(who: str, info: dict, func_type: str) -> str:
+    target = info.get("target")
+    if target in TARGETS:
+        return target
+    if target in (None, "UnKnown"):
+        if found := _BY_PROCESSOR.get(info.get("processor")):
+            return found
+        if func_type == "pyfunc":
+            return "CPU"
+    raise RegistrationError(
+        f"{who}: the target in reg_info is {target!r}\n  expected one of {', '.join(TARGETS)}"
+    )
+
+
+def _value(who: str, attribute: dict) -> Any:
+    """An attribute's value; its default is text."""
+    if "value" in attribute:
+        return attribute["value"]
+    text, kind = attribute["defaultValue"], attribute.get("type", "str")
+    try:
+        if kind.startswith("list"):
+            one = _READERS[kind.removeprefix("list").lower()]
+            return [one(part.strip()) for part in text.split(",")] if text.strip() else []
+        return _READERS[kind](text)
+    except (ValueError, KeyError, AttributeError):
+        raise RegistrationError(
+            f"{who}: the default of attribute {attribute.get('name')!r} is {text!r}\n"
+            f"  expected the text of {kind}"
+        ) from None
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "str": str,
+    "bool": lambda text: {"true": True, "false": False, "1": True, "0": False}[text.lower()],
+}
+
+# What is registered, by function, or by what else computes, and by target.
+_by_function: WeakKeyDictionary = WeakKeyDictionary()
+_by_other: dict[Any, dict[str, Registration]] = {}
+
+
+def register(who: str, function: Any, reg_info: Any, func_type: str) -> dict[str, Registration]:
+    """What is registered of a function, by target, with `reg_info` added.
+
+    Raises
+    ------
+    RegistrationError
+        Something else is registered for the same target, or other attributes.
+    """
+    given = [read(who, info, func_type) for info in dicts(who, reg_info)]
+    known = _by_function if isinstance(function, FunctionType) else _by_other
+    there = known.get(function, {})
+    for one in given:
+        before = there.get(one.target, one)
+        if before != one:
+            raise RegistrationError(
+                f"{who}: reg_info for {one.target} is not what was registered before: "
+                f"{_difference(before, one)}\n"
+                "  expected the same content again, or another function"
+            )
+        if other := [r for r in there.values() if set(r.names) != set(one.names)]:
+            raise RegistrationError(
+                f"{who}: attributes ({', '.join(one.names)}) for {one.target}\n"
+                f"  expected ({', '.join(other[0].names)}), as for {other[0].target}"
+            )
+        there = there | {one.target: one}
+    if given:
+        known[function] = there
+    return {one.target: there[one.target] for one in given}
+
+
+def _difference(a: Registration, b: Registration) -> str:
+    name = next(n for n in vars(a) if getattr(a, n) != getattr(b, n))
+    return f"{name} were {getattr(a, name)!r} and are {getattr(b, name)!r}"

@@ -10,8 +10,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# A file that a program needs beside it: a block whose first line has its name.
+FILE = re.compile(r"^```\w+ (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What shows that a program needs a package which may not be there.
-PACKAGES = {"onnx.": "onnxscript", ".safetensors": "safetensors"}
+PACKAGES = {"onnx.": "onnxscript", ".safetensors": "safetensors", "import kernel": "numba"}
 
 
 def missing(text):
@@ -20,6 +22,10 @@ def missing(text):
 
 def programs(path):
     return PROGRAM.findall(path.read_text("utf-8"))
+
+
+def files(path):
+    return FILE.findall(path.read_text("utf-8"))
 
 
 def continued(path):
@@ -31,13 +37,16 @@ README = [
     pytest.param(text, id=f"README-{i}") for i, text in enumerate(programs(ROOT / "README.md"))
 ]
 PAGES = [
-    pytest.param(continued(path), id=path.stem) for path in sorted((ROOT / "docs").glob("*.md"))
+    pytest.param(continued(path), files(path), id=path.stem)
+    for path in sorted((ROOT / "docs").glob("*.md"))
 ]
 
 
-def run(text, folder):
+def run(text, folder, files=()):
     if packages := missing(text):
         pytest.skip(f"{packages[0]} is not installed")
+    for name, content in files:
+        (folder / name).write_text(content, "utf-8")
     program = folder / "program.py"
     program.write_text(text, "utf-8")
     done = subprocess.run(
@@ -48,16 +57,32 @@ def run(text, folder):
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize("text", README + PAGES)
+@pytest.mark.parametrize("text", README)
 def test_program(text, tmp_path):
     run(text, tmp_path)
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("text, files", PAGES)
+def test_page(text, files, tmp_path):
+    run(text, tmp_path, files)
+
+
+def on_both(parameters):
+    return [p for p in parameters if "import layers.mxnet" not in p.values[0]]
+
+
 @pytest.mark.engine("mxnet")
-@pytest.mark.parametrize("text", [p for p in README if "layers.mxnet" not in p.values[0]])
+@pytest.mark.parametrize("text", on_both(README))
 def test_program_on_mxnet(text, tmp_path):
     run(text, tmp_path)
 
 
+@pytest.mark.engine("mxnet")
+@pytest.mark.parametrize("text, files", on_both(PAGES))
+def test_page_on_mxnet(text, files, tmp_path):
+    run(text, tmp_path, files)
+
+
 def test_there_are_programs():
-    assert len(README) >= 3 and PAGES
+    assert len(README) >= 3 and PAGES and on_both(PAGES)

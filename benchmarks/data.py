@@ -22,6 +22,11 @@ def factors(n: int, k: int, m: int) -> list[np.ndarray]:
     return [random.uniform(-1, 1, size).astype("float32") for size in ((n, k), (m, k), (n, m))]
 
 
+def elements(shape: tuple[int, ...]) -> np.ndarray:
+    """Numbers between -2 and 2."""
+    return np.random.RandomState(0).uniform(-2, 2, shape).astype("float32")
+
+
 def images(size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
     """Images (batch, 3, size, size), and labels (batch,) as floats, of 1000 classes."""
     random = np.random.RandomState(0)

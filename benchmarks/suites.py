@@ -112,6 +112,11 @@ OPERATORS = Suite(
         Contestant("torch.autograd.Function", OURS, "pytorch", "nd"),
         Contestant("the same in NumPy", OURS, "pytorch", "numpy"),
         Contestant("layers, @operator", OURS, "gluon", "operator"),
+        Contestant("layers, customop in nd", OURS, "gluon", "function mxnet"),
+        Contestant("layers, customop in NumPy", OURS, "gluon", "function numpy"),
+        Contestant("layers, Custom in NumPy", OURS, "gluon", "pyfunc"),
+        Contestant("layers, Custom, loop kernel", OURS, "gluon", "kernel"),
+        Contestant("layers, Custom, library", OURS, "gluon", "library"),
         Contestant("layers.mxnet, CustomOp in nd", OURS, "gluon", "nd"),
         Contestant("layers.mxnet, CustomOp in NumPy", OURS, "gluon", "numpy"),
         Contestant("MXNet, CustomOp in nd", MXNET, "gluon", "nd"),
@@ -125,6 +130,49 @@ OPERATORS = Suite(
         Case("sigmoid, forward and backward", {"body": "sigmoid", "backward": True}),
     ],
     1e-5,
+)
+
+MILLION = 1_000_000
+
+KERNELS = Suite(
+    "kernels",
+    "kernels",
+    "A loop over elements",
+    [
+        Contestant("Numba, the loop itself", OURS, "plain", "numba"),
+        Contestant("NumPy", OURS, "plain", "numpy"),
+        Contestant("layers, Kernel.run", OURS, "gluon", "run"),
+        Contestant("layers, Custom", OURS, "gluon", "operator"),
+    ],
+    [
+        Case(
+            f"{body}, {shape[0]}" + (f" x {shape[1]}" if shape[1:] else ""),
+            {"body": body, "shape": shape},
+        )
+        for body, shape in (
+            ("polynomial", (MILLION,)),
+            ("gelu", (MILLION,)),
+            ("rows", (1000, 1000)),
+            ("polynomial", (4,)),
+        )
+    ],
+    1e-4,
+)
+
+LIBRARIES = Suite(
+    "libraries",
+    "libraries",
+    "A function in a compiled library",
+    [
+        Contestant("ctypes", OURS, "plain", "ctypes"),
+        Contestant("layers, Library.run", OURS, "gluon", "run"),
+        Contestant("layers, Custom", OURS, "gluon", "operator"),
+    ],
+    [
+        Case(f"{body}, {n} x {n}", {"body": body, "shape": (n, n)})
+        for body, n in (("double", 2), ("double", 1000), ("sigmoid", 1000))
+    ],
+    1e-4,
 )
 
 PRODUCTS = Suite(
@@ -241,7 +289,18 @@ BFLOAT16 = Suite(
     compiles=True,
 )
 
-SUITES = (CALLS, OPERATORS, PRODUCTS, STEPS, COMPILED, INFERENCE, TRAINING, BFLOAT16)
+SUITES = (
+    CALLS,
+    OPERATORS,
+    KERNELS,
+    LIBRARIES,
+    PRODUCTS,
+    STEPS,
+    COMPILED,
+    INFERENCE,
+    TRAINING,
+    BFLOAT16,
+)
 
 FORTH_AND_BACK = [case.name for case in OPERATORS.cases if case.arguments["backward"]]
 SMALL_STEPS, LARGE_STEPS = (
@@ -249,11 +308,24 @@ SMALL_STEPS, LARGE_STEPS = (
 )
 BLOCKS = "layers, blocks of @operator"
 
+WAYS = [c.name for c in OPERATORS.contestants if c.name.lower().startswith("layers, custom")]
+
 TARGETS = [
     *(
         Target("operators", case, "layers, @operator", against, limit)
         for case in FORTH_AND_BACK
         for against, limit in (("torch.autograd.Function", 2), ("MXNet, CustomOp in nd", 1 / 8))
+    ),
+    *(
+        Target("operators", case, way, against, limit)
+        for case in FORTH_AND_BACK
+        for way in WAYS
+        for against, limit in (("torch.autograd.Function", 2.5), ("MXNet, CustomOp in nd", 1))
+    ),
+    *(
+        Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)
+        for case in KERNELS.cases
+        if "000" in case.name
     ),
     *(
         Target("steps", case, BLOCKS, against, limit)

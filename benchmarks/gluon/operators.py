@@ -1,14 +1,17 @@
-"""One call of an operator of one's own: the short form, and CustomOps in nd and in NumPy."""
+"""One call of an operator of one's own, written in every way."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import numpy as np
 
 from layers import operator
 from layers.engine import autograd, mx, nd
+from layers.ops import Custom, customop
 
 from ..worker import Entry
-from . import place
+from . import loops, place
 
 
 @operator
@@ -75,6 +78,38 @@ class SigmoidNumPy(mx.operator.CustomOp):
 
 
 SHORT = {"double": double, "sigmoid": sigmoid}
+
+
+def function(border: str, body: str):
+    """By `customop` and `def_grad`."""
+    exp = nd.exp if border == "mxnet" else np.exp
+    forward, maker = {
+        "double": (lambda x: x * 2, lambda ans, x: lambda g: g * 2),
+        "sigmoid": (lambda x: 1 / (1 + exp(-x)), lambda ans, x: lambda g: g * ans * (1 - ans)),
+    }[body]
+    return customop(border, outputs=1)(forward).def_grad(maker)
+
+
+def custom(kind: str, body: str):
+    """By `Custom` and `bprop`: the code in NumPy, as a loop kernel, or in C."""
+    kind_of = {"pyfunc": "pyfunc", "kernel": "hybrid", "library": "aot"}[kind]
+    forward, backward = loops.SOURCES[kind][body]
+
+    def same(*shapes):
+        return shapes[0]
+
+    back = Custom(backward, same, same, func_type=kind_of)
+    return Custom(forward, same, same, func_type=kind_of, bprop=lambda x, y, dy: (back(x, y, dy),))
+
+
+WAYS = {
+    "operator": SHORT.__getitem__,
+    "function numpy": partial(function, "numpy"),
+    "function mxnet": partial(function, "mxnet"),
+    "pyfunc": partial(custom, "pyfunc"),
+    "kernel": partial(custom, "kernel"),
+    "library": partial(custom, "library"),
+}
 CUSTOM = {
     "double_nd": Double,
     "double_numpy": DoubleNumPy,
@@ -99,8 +134,8 @@ for _name, _op in CUSTOM.items():
 def build(variant: str, device: str, body: str, backward: bool) -> Entry:
     x = nd.array(np.linspace(-2, 2, 16, dtype="float32").reshape(4, 4), ctx=place(device))
     head = nd.full(x.shape, 0.5, ctx=x.context)
-    if variant == "operator":
-        call = SHORT[body]
+    if variant in WAYS:
+        call = WAYS[variant](body)
     else:
         op_type = f"{body}_{variant}"
 

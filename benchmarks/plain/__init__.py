@@ -1,0 +1,1 @@
+"""The contestants in plain NumPy, Numba and ctypes."""

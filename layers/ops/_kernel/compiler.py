@@ -1,0 +1,241 @@
+"""Compiles kernels with Numba, once for each of the types that they are called with."""
+
+from __future__ import annotations
+
+import ast
+import os
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import threads
+from .bounds import Plan, survey
+from .expansion import expand, is_element
+from .intrinsics import DTYPES
+from .program import KernelError, Program
+from .spreading import is_spreadable, uniform
+from .types import Emitter, native
+
+__all__ = ["COMPILING", "Compiled", "kept"]
+
+VARIANTS = 4  # of a kernel for given types, by what is checked in it; then all is checked
+PLANS = 256  # that are kept, one for the inputs' shapes
+# Additions in a loop that is worth being spread: some 0.5 ms, where a piece costs some 20 us.
+WORTH = 1 << 22
+
+# Numba compiles one function at a time, and a child forked meanwhile would wait for ever.
+COMPILING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=COMPILING.acquire,
+        after_in_parent=COMPILING.release,
+        after_in_child=COMPILING.release,
+    )
+
+
+class Compiled:
+    """A kernel for inputs of given types: of a tensor (dtype, rank), of a number its kind."""
+
+    def __init__(self, program: Program, types: dict[str, Any]):
+        self.program = program
+        self.tensors = [n for n in types if n in program.tensors]
+        self.numbers = [n for n in types if n in program.numbers]
+        self.kinds = {n: types[n] for n in self.numbers}
+        self.integers = [k for k, n in enumerate(self.numbers) if types[n] == "int"]
+        self.ranks = {n: types[n][1] for n in self.tensors}
+        self.dtypes = {n: types[n][0] for n in self.tensors}
+        for name, buffer in program.buffers.items():
+            self.dtypes[name] = _dtype(buffer.dtype, self.dtypes)
+        self.body = expand(program, self.ranks)
+        emitter = Emitter(program, self.kinds, self.dtypes, ())
+        emitter.infer(self.body)
+        self.scalars = emitter.kinds
+        self.kept = [kept(self.dtypes[n]) for n in program.buffers]
+        self.outputs = [[*program.buffers].index(n) for n in program.returns]
+        self.prologue = uniform(program, self.body)
+        self.parts = _parts(program, self.body)
+        self.plan = lru_cache(PLANS)(self._plan)
+        self._variants: dict[frozenset, Variant] = {}
+
+    def _plan(self, shapes: tuple, integers: tuple) -> tuple[Plan, Variant]:
+        known = dict(zip(self.tensors, shapes))
+        names = [self.numbers[k] for k in self.integers]
+        plan = survey(self.program, self.body, known, dict(zip(names, integers)))
+        variant = self._variant(frozenset(plan.unproven))
+        plan.parts = variant.spread(plan)
+        return plan, variant
+
+    def _variant(self, unproven: frozenset) -> Variant:
+        """Code that checks these accesses; there are only so many, the last checks all."""
+        with COMPILING:
+            if unproven not in self._variants and len(self._variants) >= VARIANTS:
+                unproven = frozenset(n.site for n in _accesses(self.body))
+            return self._variants.setdefault(unproven, Variant(self, unproven))
+
+    def __call__(self, tensors: list[np.ndarray], numbers: list[Any]) -> Any:
+        shapes = tuple([x.shape for x in tensors])
+        plan, variant = self.plan(shapes, tuple([numbers[k] for k in self.integers]))
+        buffers = [np.zeros(shape, dtype) for shape, dtype in zip(plan.shapes, self.kept)]
+        try:
+            variant.run(plan, (*tensors, *numbers, *buffers))
+        except IndexError as error:
+            raise self._out_of_range(error, [*shapes, *plan.shapes]) from None
+        except (ArithmeticError, ValueError) as error:
+            raise type(error)(f"operator {self.program.source.name!r}: {error}") from None
+        outputs = tuple([buffers[k] for k in self.outputs])
+        if "float16" in self.dtypes.values():
+            outputs = self._rounded(outputs)
+        return outputs if self.program.returns_tuple else outputs[0]
+
+    def _rounded(self, outputs: tuple) -> tuple:
+        """Numba has no float16: such tensors are computed in float32."""
+        with np.errstate(all="ignore"):
+            return tuple(
+                y.astype("float16") if self.dtypes[n] == "float16" else y
+                for n, y in zip(self.program.returns, outputs)
+            )
+
+    def _out_of_range(self, error: IndexError, shapes: list[tuple]) -> IndexError:
+        site, axis, index = error.args
+        node = next(n for n in _accesses(self.body) if n.site == site)
+        name = node.value.id
+        shape = dict(zip([*self.tensors, *self.program.buffers], shapes))[name]
+        told = self.program.source.error(
+            node,
+            f"index {index} is out of range for axis {axis} of {name!r}, {shape}",
+            f"{-shape[axis]} to {shape[axis] - 1}" if shape[axis] else "no access",
+        )
+        return IndexError(str(told))
+
+
+class Variant:
+    """The functions of a kernel in which the same accesses are checked; compiled when needed."""
+
+    def __init__(self, kernel: Compiled, unproven: frozenset):
+        self.kernel, self.unproven = kernel, unproven
+        self._functions: dict[int | None, Callable] = {}
+
+    def spread(self, plan: Plan) -> list[tuple[int, range | None]]:
+        """The parts to run one after the other, with the ranges of loops to spread.
+
+        Empty when the kernel runs as a whole.
+        """
+        kernel = self.kernel
+        if kernel.prologue is None or threads.count() == 1:
+            return []
+        parts: list[tuple[int, range | None]] = []
+        for k, part in enumerate(kernel.parts):
+            iterations = plan.ranges[part[0]]
+            worth = iterations and len(iterations) > 1 and plan.work[part[0]] >= WORTH
+            parts.append((k, iterations if worth and self._may_spread(part) else None))
+        return parts if any(iterations for _, iterations in parts) else []
+
+    def _may_spread(self, part: list[int]) -> bool:
+        """Whether it is a loop to be spread, and all indices of what it writes are in range.
+
+        An index that wraps around may be another iteration's.
+        """
+        loop, kernel = self.kernel.body[part[0]], self.kernel
+        return is_spreadable(kernel.program, loop) and not any(
+            n.site in self.unproven and n.value.id in kernel.program.buffers
+            for n in _accesses([loop])
+        )
+
+    def run(self, plan: Plan, values: tuple) -> None:
+        if not plan.parts:
+            self._function(None, False)(*values)
+        for k, iterations in plan.parts:
+            function = self._function(k, iterations is not None)
+            if iterations is None:
+                function(*values)
+            else:
+                threads.spread(lambda r, run=function: run(*values, r.start, r.stop), iterations)
+
+    def _function(self, part: int | None, in_pieces: bool) -> Callable:
+        key = (part, in_pieces)
+        if key not in self._functions:
+            with COMPILING:
+                if key not in self._functions:
+                    self._functions[key] = self._compile(part, in_pieces)
+        return self._functions[key]
+
+    def _compile(self, part: int | None, in_pieces: bool) -> Callable:
+        name = self.kernel.program.source.name
+        try:
+            from .native import NAMES, build
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("numba", "llvmlite"):
+                raise
+            raise ModuleNotFoundError(
+                f"operator {name!r}: compiling a kernel needs Numba, which is not installed\n"
+                "  expected pip install layers[kernels]",
+                name=error.name,
+            ) from None
+        scope = dict(NAMES)
+        text = self.text(part, in_pieces)
+        exec(compile(text, f"<kernel {name}>", "exec"), scope)
+        kernel = self.kernel
+        types = [(kept(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.tensors]
+        types += [native(frozenset([kernel.kinds[n]])) for n in kernel.numbers]
+        types += [(kept(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.program.buffers]
+        types += ["int64", "int64"] * in_pieces
+        try:
+            return build(scope["kernel"], types)
+        except Exception as error:  # Numba's, of many kinds
+            told = ", ".join(f"{n} {d}" for n, d in kernel.dtypes.items())
+            raise KernelError(
+                f"operator {name!r}: Numba cannot compile it for {told}\n"
+                f"  it says: {str(error).strip()}"
+            ) from error
+
+    def text(self, part: int | None, in_pieces: bool) -> str:
+        """The code of a part, or of the whole."""
+        kernel = self.kernel
+        emitter = Emitter(kernel.program, {}, kernel.dtypes, self.unproven)
+        emitter.kinds = dict(kernel.scalars)
+        names = [f"u_{n}" for n in (*kernel.tensors, *kernel.numbers, *kernel.program.buffers)]
+        nodes = kernel.body if part is None else [kernel.body[n] for n in kernel.parts[part]]
+        if in_pieces:
+            emitter.piece = nodes[0]
+            names += ["start", "stop"]
+        lines = [] if part is None else emitter.write(kernel.prologue)
+        lines = [*lines, *emitter.write(nodes)]
+        return "\n".join([f"def kernel({', '.join(names)}):", *lines, "    return", ""])
+
+
+def _parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:
+    """The statements by number: each loop that may be spread alone, and what is between together.
+
+    Without scalars and tensors, which every part has.
+    """
+    parts: list[list[int]] = []
+    alone = True
+    for k, node in enumerate(body):
+        if isinstance(node, ast.Assign) and not is_element(node.targets[0]):
+            continue
+        spreadable = is_spreadable(program, node)
+        if alone or spreadable:
+            parts.append([])
+        parts[-1].append(k)
+        alone = spreadable
+    return parts
+
+
+def _accesses(body: list[ast.stmt]) -> list[ast.Subscript]:
+    return [n for s in body for n in ast.walk(s) if is_element(n)]
+
+
+def kept(kind: str) -> str:
+    """The dtype that a tensor has in compiled code."""
+    return {"float16": "float32", "bool_": "bool"}.get(kind, kind)
+
+
+def _dtype(node: ast.expr, known: dict[str, str]) -> str:
+    """The kind of a buffer, from how it is made: x.dtype, a name or text."""
+    if isinstance(node, ast.Attribute):
+        return known[node.value.id]
+    kind = node.id if isinstance(node, ast.Name) else node.value
+    return kind if kind in DTYPES else "bool_"

@@ -1,0 +1,77 @@
+"""Which loops may be spread over threads: those whose iterations have nothing to do with another.
+
+A loop over i is spread when all it writes are elements whose first index is i, or i and a constant
+offset, the same wherever that tensor is used in the loop, and when no scalar outlives an iteration.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .expansion import is_element
+from .program import Program, called
+
+__all__ = ["is_spreadable", "uniform"]
+
+
+def uniform(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
+    """The scalars outside all loops, if each can be computed again wherever it is needed.
+
+    They are assigned once, of sizes, parameters, inputs and one another. None if others are there,
+    such as one that a loop goes on with.
+    """
+    scalars = [n for n, loop in program.scopes.items() if not loop and program.stores[n]]
+    found = [
+        node
+        for node in body
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) in scalars
+    ]
+    read = {n.value.id for node in found for n in ast.walk(node.value) if is_element(n)}
+    assigned = sum(program.stores[n] for n in scalars)
+    return found if assigned == len(scalars) == len(found) and read <= program.tensors else None
+
+
+def is_spreadable(program: Program, loop: ast.stmt) -> bool:
+    """Whether each iteration can be computed alone, where indices are in range.
+
+    A scalar that it goes on with from one to the next is found by `uniform`.
+    """
+    if not isinstance(loop, ast.For) or called(loop.iter) in ("serial", "reduce"):
+        return False
+    stores = [target for node in ast.walk(loop) for target in _targets(node)]
+    written = {t.value.id for t in stores if is_element(t)}
+    firsts: dict[str, set[str]] = {name: set() for name in written}
+    for node in ast.walk(loop):
+        if is_element(node) and node.value.id in written:
+            first = node.slice.elts[:1]
+            if not first or not _follows(program, first[0], loop.target.id):
+                return False
+            firsts[node.value.id].add(ast.dump(first[0]))
+    return all(len(found) == 1 for found in firsts.values())
+
+
+def _targets(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Assign):
+        yield from node.targets
+    elif isinstance(node, ast.AugAssign):
+        yield node.target
+
+
+def _follows(program: Program, index: ast.expr, variable: str) -> bool:
+    """Whether an index is the loop's variable plus or minus, or taken from, what is constant."""
+    if isinstance(index, ast.Name):
+        return index.id == variable
+    if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
+        return False
+    left, right = index.left, index.right
+    return (_follows(program, left, variable) and _is_constant(program, right)) or (
+        _follows(program, right, variable) and _is_constant(program, left)
+    )
+
+
+def _is_constant(program: Program, node: ast.expr) -> bool:
+    """Whether it is one number in all iterations."""
+    outside = {*program.tensors, *program.buffers, *program.numbers}
+    names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    return all(name in outside or program.scopes.get(name) == 0 for name in names)

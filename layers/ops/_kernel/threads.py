@@ -1,0 +1,73 @@
+"""Plain threads that the iterations of a loop are spread over."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+
+__all__ = ["count", "spread"]
+
+# For each thread: the last of several to end is rarely waited for long. More pieces cost more.
+PIECES = 4
+
+_pool: ThreadPoolExecutor | None = None
+_lock = threading.Lock()
+
+
+@cache
+def count() -> int:
+    """How many threads compute at once: the processors of this process, or OMP_NUM_THREADS."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return max(1, min(usable or 1, int(asked)) if asked.isdigit() else usable or 1)
+
+
+def spread(run: Callable[[range], None], iterations: range) -> None:
+    """Call `run` with pieces of a range, each on one of the threads; the first error is raised."""
+    if count() == 1:
+        run(iterations)
+        return
+    pieces = min(len(iterations), PIECES * count())
+    edges = [len(iterations) * k // pieces for k in range(pieces + 1)]
+    work = deque(enumerate(iterations[a:b] for a, b in zip(edges, edges[1:])))
+    errors: dict[int, Exception] = {}
+
+    def compute() -> None:
+        while not errors:
+            try:
+                k, piece = work.popleft()
+            except IndexError:  # another thread had the last
+                return
+            try:
+                run(piece)
+            except Exception as error:
+                errors[k] = error
+
+    others = [_threads().submit(compute) for _ in range(count() - 1)]
+    compute()  # this thread is one of them, and all of them when the others are busy
+    wait([other for other in others if not other.cancel()])
+    if errors:
+        raise errors[min(errors)]  # as in a loop: a piece before it was begun before it
+
+
+def _threads() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max(1, count() - 1), "layers-kernel")
+        return _pool
+
+
+def _forget() -> None:
+    """A forked child has none of its parent's threads."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+    count.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,236 @@
+"""Loop kernels: operators written element by element, run as Python or compiled.
+
+::
+
+    @kernel
+    def outer(a, b):
+        c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                c[i, j] = a[i] * b[j]
+        return c
+
+    outer(a, b)       # plain Python: what it means
+    outer.run(a, b)   # compiled, over the processor's cores: the same, fast
+
+A kernel is a small language inside Python, and is checked when it is made. Parameters are tensors
+(``x[i, j]``, ``x.shape[0]``, ``x.dtype``, ``len(x)``) or numbers. ``output_tensor(shape, dtype)``
+and ``allocate(shape, dtype)`` make tensors of zeros. Loops run over ``range``, or ``serial``,
+``vectorize``, ``parallel``, ``reduce``, which mean the same, and ``grid(shape)``, all indices of a
+shape. Values are numbers and scalars, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``,
+``a if c else b``, and the intrinsics: abs, atan, atan2, ceil, ceil_div, cos, erf, exp, expm1,
+floor, isfinite, isinf, isnan, log, max, min, power, round, rsqrt, sign, sin, sqrt, tanh, trunc, and
+the dtypes as conversions, such as ``float32(k[i])``. What is outside is not seen.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, overload
+
+import numpy as np
+
+from ._kernel.compiler import COMPILING, Compiled, kept
+from ._kernel.expansion import expand
+from ._kernel.intrinsics import DTYPES, NAMESPACE
+from ._kernel.language import read
+from ._kernel.program import KernelError
+from ._kernel.types import WEAK, named
+
+__all__ = ["Kernel", "KernelError", "kernel"]
+
+
+class Kernel:
+    """A loop kernel; see the module's documentation for its language.
+
+    Called with NumPy arrays and numbers, it runs as plain Python, by NumPy's rules: the reference.
+    `run` is the same compiled. Both give fresh arrays: one, or a tuple if it returns several.
+
+    Parameters
+    ----------
+    function : callable
+        Written in a file, in the language of loop kernels.
+    reg_info : optional
+        Registration information, kept as it is; by default what the function carries.
+    compile_attrs : dict, optional
+        Hints for other compilers; kept.
+
+    Attributes
+    ----------
+    name : str
+    parameters : tuple of str
+    outputs : int
+        How many arrays it returns.
+
+    Raises
+    ------
+    KernelError
+        It is not in the language: a TypeError and ValueError that shows the place.
+    """
+
+    def __init__(
+        self, function: Callable, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
+    ):
+        plain = inspect.unwrap(function)
+        functools.update_wrapper(self, plain)
+        self._program = read(plain)
+        self.name = self._program.source.name
+        self.parameters = self._program.parameters
+        places = range(len(self.parameters))
+        self._tensors = [k for k in places if self.parameters[k] in self._program.tensors]
+        self._numbers = [k for k in places if self.parameters[k] in self._program.numbers]
+        self.outputs = len(self._program.returns)
+        self.reg_info = getattr(function, "reg_info", None) if reg_info is None else reg_info
+        self.compile_attrs = _checked_attrs(self.name, compile_attrs)
+        self._reference = FunctionType(
+            plain.__code__, NAMESPACE, plain.__name__, None, plain.__closure__
+        )
+        self._checked: set[tuple] = set()
+        self._compiled: dict[tuple, Compiled] = {}
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run as plain Python, with NumPy's numbers; overflow and division by zero are silent."""
+        values, types = self._bind(inputs)
+        self._check(types)
+        with np.errstate(all="ignore"):
+            return self._reference(*values)
+
+    def run(self, *inputs: Any) -> Any:
+        """Run compiled: by Numba, once for each combination of dtypes and ranks.
+
+        Loops whose iterations are independent are spread over threads; the result is the same.
+
+        Raises
+        ------
+        IndexError
+            An index is out of range.
+        ModuleNotFoundError
+            Numba is not installed.
+        """
+        values, types = self._bind(inputs)
+        compiled = self._compiled.get(types) or self._compile(types)
+        tensors = [values[k] if _is_plain(values[k]) else _plain(values[k]) for k in self._tensors]
+        numbers = [values[k] for k in self._numbers]
+        return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
+
+    def _bind(self, inputs: tuple) -> tuple[list, tuple]:
+        """The arrays and numbers, and of what types they are."""
+        if len(inputs) != len(self.parameters):
+            raise KernelError(
+                f"operator {self.name!r}: {len(inputs)} inputs\n"
+                f"  expected {self.name}({', '.join(self.parameters)})"
+            )
+        values, types = list(inputs), [None] * len(inputs)
+        for k in self._tensors:
+            value = values[k]
+            if not isinstance(value, np.ndarray):
+                self._refuse(
+                    k, value, f"a NumPy array: it has {self.parameters[k]}[...] or a shape"
+                )
+            if not value.dtype.isnative:
+                value = values[k] = value.astype(value.dtype.newbyteorder("="))
+            types[k] = (value.dtype, value.ndim)
+        for k in self._numbers:
+            value = values[k]
+            if isinstance(value, np.ndarray) and not value.ndim:
+                value = values[k] = value[()]
+            if isinstance(value, np.generic):
+                types[k] = value.dtype
+            elif isinstance(value, (bool, int, float)):
+                types[k] = _weak(value)
+            else:
+                self._refuse(k, value, "a number: the kernel uses it as one")
+        return values, tuple(types)
+
+    def _refuse(self, k: int, value: Any, expected: str):
+        told = type(value).__name__
+        if isinstance(value, np.ndarray):
+            told = f"{value.shape} {value.dtype}"
+        elif isinstance(value, (bool, int, float, np.generic)):
+            told = f"the number {value}"
+        raise KernelError(
+            f"operator {self.name!r}: {self.parameters[k]} is {told}\n  expected {expected}"
+        )
+
+    def _check(self, types: tuple) -> dict[str, Any]:
+        """What the compiler is told of the inputs, whose dtypes and ranks have to fit."""
+        told: dict[str, Any] = {}
+        for name, kind in zip(self.parameters, types):
+            dtype = kind[0] if isinstance(kind, tuple) else kind
+            known = named(dtype) if isinstance(dtype, np.dtype) else dtype
+            if known is not None and known not in (*DTYPES, *WEAK):
+                raise KernelError(
+                    f"operator {self.name!r}: {name} is {dtype}\n"
+                    f"  expected one of {', '.join(DTYPES)}"
+                )
+            told[name] = (known, kind[1]) if isinstance(kind, tuple) else known
+        if types not in self._checked:
+            expand(self._program, {n: told[n][1] for n in told if n in self._program.tensors})
+            self._checked.add(types)
+        return told
+
+    def _compile(self, types: tuple) -> Compiled:
+        told = self._check(types)
+        with COMPILING:
+            if types not in self._compiled:
+                self._compiled[types] = Compiled(self._program, told)
+            return self._compiled[types]
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}({', '.join(self.parameters)})>"
+
+    def __reduce__(self):
+        place: Any = sys.modules.get(self.__module__)
+        for part in self.__qualname__.split("."):
+            place = getattr(place, part, None)
+        if place is self:
+            return self.__qualname__  # as a function is: by its place
+        return Kernel, (self.__wrapped__, self.reg_info, self.compile_attrs)
+
+
+def _weak(number: Any) -> str:
+    return next(kind.__name__ for kind in (bool, int, float) if isinstance(number, kind))
+
+
+def _is_plain(x: np.ndarray) -> bool:
+    """Whether compiled code can read it as it is."""
+    flags = x.flags
+    return flags.c_contiguous and flags.aligned and x.dtype.char != "e"
+
+
+def _plain(x: np.ndarray) -> np.ndarray:
+    return np.require(x, kept(named(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
+
+
+def _checked_attrs(name: str, attrs: Any) -> dict[str, Any]:
+    attrs = {} if attrs is None else attrs
+    if not isinstance(attrs, dict) or not all(isinstance(key, str) for key in attrs):
+        raise TypeError(f"kernel {name!r}: compile_attrs is {attrs!r}\n  expected a dict by str")
+    return attrs
+
+
+@overload
+def kernel(
+    fn: Callable, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
+) -> Kernel: ...
+@overload
+def kernel(
+    fn: None = None, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
+) -> Callable[[Callable], Kernel]: ...
+def kernel(fn=None, reg_info=None, compile_attrs=None):
+    """Make a `Kernel` of a function; decorator, with or without arguments.
+
+    Parameters
+    ----------
+    reg_info : dict, str, tuple or CustomRegOp, optional
+        Registration information for the operator that is made of it.
+    compile_attrs : dict, optional
+        Hints for other compilers; kept.
+    """
+    if fn is None:
+        return lambda function: Kernel(function, reg_info, compile_attrs)
+    return Kernel(fn, reg_info, compile_attrs)

@@ -14,6 +14,7 @@ import numpy as np
 from . import threads
 from .bounds import Plan, survey
 from .expansion import expand, is_element
+from .filling import is_filled
 from .intrinsics import DTYPES
 from .program import KernelError, Program
 from .spreading import is_spreadable, uniform
@@ -54,6 +55,10 @@ class Compiled:
         emitter.infer(self.body)
         self.scalars = emitter.kinds
         self.kept = [kept(self.dtypes[n]) for n in program.buffers]
+        self.makers = [
+            np.empty if is_filled(program, self.body, n, self.ranks[n]) else np.zeros
+            for n in program.buffers
+        ]
         self.outputs = [[*program.buffers].index(n) for n in program.returns]
         self.prologue = uniform(program, self.body)
         self.parts = _parts(program, self.body)
@@ -78,7 +83,9 @@ class Compiled:
     def __call__(self, tensors: list[np.ndarray], numbers: list[Any]) -> Any:
         shapes = tuple([x.shape for x in tensors])
         plan, variant = self.plan(shapes, tuple([numbers[k] for k in self.integers]))
-        buffers = [np.zeros(shape, dtype) for shape, dtype in zip(plan.shapes, self.kept)]
+        buffers = [
+            make(shape, dtype) for make, shape, dtype in zip(self.makers, plan.shapes, self.kept)
+        ]
         try:
             variant.run(plan, (*tensors, *numbers, *buffers))
         except IndexError as error:

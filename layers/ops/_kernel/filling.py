@@ -1,0 +1,53 @@
+"""Which tensors need no zeros: those of which a loop writes every element before one is read."""
+
+from __future__ import annotations
+
+import ast
+
+from .expansion import is_element
+from .program import Program, called, is_shape
+
+__all__ = ["is_filled"]
+
+
+def is_filled(program: Program, body: list[ast.stmt], name: str, rank: int) -> bool:
+    """Whether the first access to a tensor stands in loops over all of it, and writes.
+
+    ``for i in range(x.shape[0]): for j in range(x.shape[1]): y[i, j] = ...``, of x's shape.
+    """
+    variables: list[str] = []
+    sizes = _sizes(program.buffers[name].shape, rank)
+    for axis in range(rank):
+        loop = _first(body, name)
+        if not isinstance(loop, ast.For) or called(loop.iter) == "grid":
+            return False
+        over = [ast.unparse(n) for n in loop.iter.args]
+        if over not in ([sizes[axis]], [f"{name}.shape[{axis}]"]):
+            return False
+        variables.append(loop.target.id)
+        body = loop.body
+    written = _first(body, name)
+    return (
+        isinstance(written, ast.Assign)
+        and is_element(target := written.targets[0])
+        and target.value.id == name
+        and [ast.unparse(n) for n in target.slice.elts] == variables
+        and not _accesses(written.value, name)
+    )
+
+
+def _sizes(shape: ast.expr, rank: int) -> list[str | None]:
+    """The sizes as text; None for those that may have changed since."""
+    if is_shape(shape):
+        return [f"{shape.value.id}.shape[{axis}]" for axis in range(rank)]
+    sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+    lasting = [isinstance(n, ast.Constant) or is_shape(getattr(n, "value", n)) for n in sizes]
+    return [ast.unparse(n) if lasts else None for n, lasts in zip(sizes, lasting)]
+
+
+def _first(body: list[ast.stmt], name: str) -> ast.stmt | None:
+    return next((node for node in body if _accesses(node, name)), None)
+
+
+def _accesses(node: ast.AST, name: str) -> bool:
+    return any(is_element(n) and n.value.id == name for n in ast.walk(node))

@@ -19,9 +19,9 @@ def compiled_step(net, loss, trainer, **options):
         losses.backward()
         trainer.step(x.shape[0])
 
-    does. On PyTorch forward and backward are compiled as one graph, by the first call for each
-    combination of shapes and dtypes; the Trainer keeps its states and its learning rate. On the
-    MXNet engine nothing is compiled: the blocks are hybridized.
+    does. On PyTorch forward, loss and backward are one compiled graph, made by the first call for
+    each combination of shapes and dtypes, after which the Trainer updates, with its states and its
+    learning rate. On the MXNet engine nothing is compiled: the blocks are hybridized.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ def compiled_step(net, loss, trainer, **options):
     ------
     BlockError
         On PyTorch: `net` or `loss` is no HybridBlock.
+    ArgumentError
+        On PyTorch: the Trainer has none of their parameters.
     ContextError
         On PyTorch: the parameters are on several contexts.
     """

@@ -177,6 +177,10 @@ def test_what_cannot_be_stepped_is_refused(mx):
     with pytest.raises(mx.base.MXNetError, match="expected NDArrays"):
         step(np.ones((2, 5)), mx.nd.zeros(2))
     assert step(mx.nd.ones((2, 5)), mx.nd.zeros(2)).shape == (2,)
+    with mx.autograd.record(), pytest.raises(mx.MXNetError, match=r"inside autograd\.record\(\)"):
+        step(mx.nd.ones((2, 5)), mx.nd.zeros(2))
+    with pytest.raises(ValueError, match="the Trainer has 'net_.*, and no parameter of other"):
+        compiled_step(mx.gluon.nn.Dense(2, prefix="other_"), loss, trainer)
     net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1)])
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
     with pytest.raises(mx.base.MXNetError, match="expected one context"):

@@ -64,7 +64,8 @@ hybridize:
   none      every operator by itself, as the program comes to it
   replay    the net as one graph, made by the first call and replayed
   compile   that graph compiled, the net's own operators included (--engine torch)
-  step      forward, backward and update compiled into one (--engine torch, one context)
+  step      forward, loss and backward as one compiled graph, after which the Trainer updates
+            (--engine torch, one context)
 
 """,
     "train.module": "",

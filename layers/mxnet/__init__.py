@@ -5,6 +5,7 @@ that says so, unchanged.
 """
 
 from . import (
+    _absent,
     attribute,
     autograd,
     base,
@@ -90,3 +91,5 @@ __all__ = [
     "visualization",
     "viz",
 ]
+__getattr__ = _absent.attribute(__name__)
+_absent.watch()

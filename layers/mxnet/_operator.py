@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from operator import is_
+from typing import Any
 
 import torch
 
@@ -122,7 +123,7 @@ class CustomCall(Call):
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
         outputs = self.signature.buffers()
         given = [*outputs]
-        self.run(
+        result = self.run(
             "forward",
             tensors,
             self.operator.forward,
@@ -132,7 +133,7 @@ class CustomCall(Call):
             out_data=given,
             aux=[*self.states],
         )
-        self._expect_written("out_data", given, outputs)
+        self._expect_written("out_data", given, outputs, result)
         return apart([owned(o) for o in outputs])
 
     def kept(self, inputs, outputs, asked) -> list:
@@ -145,7 +146,7 @@ class CustomCall(Call):
         count, (tops, _, _) = len(kinds), self.signature.kept
         gradients = [Buffer(tuple(s), t, self.context) for s, t in kinds]
         given = [*gradients]
-        self.run(
+        result = self.run(
             "backward",
             (),
             self.operator.backward,
@@ -156,15 +157,20 @@ class CustomCall(Call):
             in_grad=given,
             aux=[*self.states],
         )
-        self._expect_written("in_grad", given, gradients)
+        self._expect_written("in_grad", given, gradients, result)
         return tuple([owned(g) if a else None for g, a in zip(gradients, asked)])
 
-    def _expect_written(self, what: str, found: list, arrays: list) -> None:
-        """Refuse a list with other arrays in it than those that were to be written."""
-        if len(found) == len(arrays) and all(map(is_, found, arrays)):
+    def _expect_written(self, what: str, found: list, arrays: list, result: Any) -> None:
+        """Refuse other arrays in the list, or a result, in the place of what was to be written."""
+        if len(found) != len(arrays) or not all(map(is_, found, arrays)):
+            wrong = f"{what} has other arrays in it than it was given with"
+        elif result is not None and all(a._value is None for a in arrays):
+            phase = "forward" if what == "out_data" else "backward"
+            wrong = f"{phase} returned {type(result).__name__}, and wrote nothing into {what}"
+        else:
             return
         raise ArgumentError(
-            f"{self.what}: {what} has other arrays in it than it was given with\n"
+            f"{self.what}: {wrong}\n"
             f"  expected self.assign({what}[i], req[i], value), or {what}[i][:] = value\n"
             f"  in {self.signature.where}"
         )

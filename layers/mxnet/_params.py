@@ -39,6 +39,8 @@ from .base import DTypeError, MXNetError
 __all__ = ["ParamsFileError", "read", "reads", "write", "writes"]
 
 MAGIC = 0x112
+# What other files begin with.
+OTHERS = {b"\x80": "a pickle, as MXNet writes an optimizer's states", b"{": "JSON, as of a graph"}
 VERSIONS = {0xF993FAC8: 1, 0xF993FAC9: 2, 0xF993FACA: 3}
 WORDS = {version: word for word, version in VERSIONS.items()}
 DENSE, ROW_SPARSE, CSR = 0, 1, 2
@@ -226,6 +228,9 @@ class _Reader:
 
 
 def _file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
+    if told := OTHERS.get(r.stream.read(1)):
+        raise r.error(f"this is {told}", "a .params file: arrays, and nothing that runs code")
+    r.stream.seek(0)
     if (magic := r.number("Q", "magic")) != MAGIC:
         raise r.error(f"magic is {magic:#x}", f"{MAGIC:#x}, with which every .params file begins")
     r.number("Q", "reserved word")

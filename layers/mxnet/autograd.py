@@ -300,6 +300,11 @@ def _heads(name: str, heads, head_grads) -> tuple[list, list]:
         for array in (head, gradient):
             if array is not None and not hasattr(array, "_tensor"):
                 raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
+        if not head._tensor.is_floating_point():
+            raise RecordingError(
+                f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
+                "  expected a dtype of floating-point numbers"
+            )
         if not head._tensor.requires_grad:
             raise RecordingError(
                 f"{name}: the head {head.shape} was not recorded, or used no array with a "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -59,19 +60,42 @@ class NotSupportedForSparseNDArray(UnsupportedError):
     """A function that has no form for sparse storage."""
 
 
-_MISFITS = (
-    "The size of tensor a",
-    "The expanded size of the tensor",
-    "Attempting to broadcast a dimension",
-)
+_BROADCAST = "sizes that are equal or 1"
+# How PyTorch's sentences begin, and what was expected.
+_SHAPES = {
+    "The size of tensor a": _BROADCAST,
+    "The expanded size of the tensor": _BROADCAST,
+    "Attempting to broadcast a dimension": _BROADCAST,
+    "Sizes of tensors must match": "sizes that are equal on all axes but that of dim",
+    "stack expects each tensor": "equal shapes",
+    "Calculated padded input size": "a kernel that fits into the padded data",
+    "mat1 and mat2 shapes": "as many columns of the one as rows of the other",
+}
+# What they have in them where dtypes do not fit each other.
+_DTYPES = "same dtype", "same datatype", "be the same", "scalar type", "mixed dtype", "Found dtype"
 
 
-def of_shapes(sentence: str, shapes: dict[str, tuple[int, ...]]) -> str:
-    """What PyTorch says of shapes that do not broadcast, with the shapes; else what it says."""
-    if not sentence.startswith(_MISFITS):
-        return sentence
-    found = ", ".join(f"{name} is {shape}" for name, shape in shapes.items())
-    return f"{found}\n  expected sizes that are equal or 1"
+def explained(
+    error: Exception, shapes: dict[str, tuple[int, ...]], dtypes: Iterable = ()
+) -> tuple[type[MXNetError], str]:
+    """Of what kind an error of PyTorch is, and what it says, with the inputs where that is known.
+
+    `shapes` and `dtypes` are those of the inputs.
+    """
+    sentence = str(error).split("\n")[0]
+    kinds = {n: str(d).removeprefix("torch.") for n, d in zip(shapes, dtypes)}
+    if len({*kinds.values()}) > 1 and any(part in sentence for part in _DTYPES):
+        found = ", ".join(f"{name} is {dtype}" for name, dtype in kinds.items())
+        return DTypeError, f"{found}\n  expected one dtype; astype changes it"
+    if kinds and "not implemented for '" in sentence:
+        found = ", ".join(f"{name} is {dtype}" for name, dtype in kinds.items())
+        return DTypeError, f"{found}\n  expected another dtype; astype changes it"
+    for start, expected in _SHAPES.items():
+        if sentence.startswith(start):
+            found = ", ".join(f"{name} is {shape}" for name, shape in shapes.items())
+            return ShapeError, f"{found}\n  expected {expected}"
+    misfit = any(word in sentence.lower() for word in ("size", "shape", "dimension"))
+    return ShapeError if misfit else MXNetError, sentence
 
 
 def note(error: BaseException, text: str) -> BaseException:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike
 from typing import Any
@@ -20,7 +22,7 @@ from .gluon import SymbolBlock
 from .gluon._load import read, unmarked
 from .ndarray import NDArray
 from .symbol import Symbol
-from .symbol._infer import shapes
+from .symbol._infer import shapes, whole
 from .symbol._node import Node, ordered
 
 __all__ = ["export_model"]
@@ -88,7 +90,7 @@ def export_model(
             f"  expected pip install {' '.join(missing)}"
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
-    in_shapes = [tuple(shape) for shape in in_shapes or input_shape or ()]
+    in_shapes = _shapes(in_shapes or input_shape or ())
     names, values = _inputs(graph, _values(params), in_shapes)
     dtypes = in_types if input_type is None else input_type
     dtypes = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes] * len(names)
@@ -103,19 +105,30 @@ def export_model(
         try:
             program = torch.export.export(module, args, dynamic_shapes=open_sizes, strict=bool(own))
         except Exception as error:  # of the tracer, of any kind
-            raise _explained(error, graph, own, dict(zip(names, in_shapes))) from error
+            raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
         if own:
             _compare(program, module, args)
-        _write(
-            program,
-            onnx_file_path,
-            input_names=names,
-            output_names=graph.list_outputs(),
-            dynamic_shapes=open_sizes,
-            external_data=_bytes(values) > LARGEST,
-            verbose=verbose,
-        )
+        try:
+            _write(
+                program,
+                onnx_file_path,
+                input_names=names,
+                output_names=graph.list_outputs(),
+                dynamic_shapes=open_sizes,
+                external_data=_bytes(values) > LARGEST,
+                verbose=verbose,
+            )
+        except _Formless as error:
+            raise _formless(error, graph, dict(zip(names, in_shapes))) from error.__cause__
     return onnx_file_path
+
+
+def _shapes(given: Sequence) -> list[tuple]:
+    if not all(isinstance(shape, (list, tuple)) for shape in given):
+        raise ArgumentError(
+            f"export_model: in_shapes is {given!r}\n  expected a list of tuples, one for each input"
+        )
+    return [tuple(shape) for shape in given]
 
 
 def _values(params) -> dict[str, NDArray]:
@@ -202,29 +215,84 @@ def _compare(program, module, args: tuple) -> None:
 
 
 def _write(program, path, **options) -> None:
-    with warnings.catch_warnings():  # PyTorch's about itself
-        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+    with _without_asides():
         try:
             torch.onnx.export(program, f=path, **options)
         except torch.onnx.OnnxExporterError as error:
-            reason = first_line(error.__cause__ or error)  # the error itself is a heading
-            raise MXNetError(f"export_model: the graph has no form in ONNX: {reason}") from error
+            raise _Formless(first_line(error.__cause__ or error)) from error  # itself a heading
 
 
-def _explained(error: Exception, graph: Symbol, own: list[Node], given: dict) -> Exception:
-    """The error with the operator that cannot be traced, found by tracing each of them alone."""
+class _Formless(Exception):
+    """A traced graph has no form in ONNX."""
+
+
+@contextmanager
+def _without_asides() -> Iterator[None]:
+    """Without what PyTorch tells about itself: what it deprecates, and packages that it misses."""
+    log = logging.getLogger("torch.onnx._internal.exporter._registration")
+    log.addFilter(_is_no_aside)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
+            yield
+    finally:
+        log.removeFilter(_is_no_aside)
+
+
+def _is_no_aside(record: logging.LogRecord) -> bool:
+    return "torchvision is not installed" not in record.getMessage()
+
+
+def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
+    """The error with the operator that cannot be traced, where it is one alone."""
+    suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
     found = shapes(graph._entries, given)
-    for node in own:
+    node, reason = _culprit(suspects, found, _traced, Exception) or (None, error)
+    if node is None:
+        return MXNetError(f"export_model: the graph cannot be traced: {first_line(error)}")
+    return MXNetError(
+        f"export_model: operator {_name(node)!r} cannot be traced: {first_line(reason)}\n"
+        f"  in {node.name!r} of the graph"
+    )
+
+
+def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:
+    """The error with the operator that has no form in ONNX, where it is one alone."""
+    suspects = {_name(n): n for n in ordered(graph._entries) if n.op is not None}.values()
+
+    def written(*given) -> None:
+        _write(_traced(*given), None, verbose=False)
+
+    found = shapes(graph._entries, given)
+    node, reason = _culprit(suspects, found, written, _Formless) or (None, error)
+    what = "the graph" if node is None else f"operator {_name(node)!r}"
+    where = "" if node is None else f"\n  in {node.name!r} of the graph"
+    return MXNetError(f"export_model: {what} has no form in ONNX: {reason}{where}")
+
+
+def _traced(module: torch.nn.Module, args: tuple, own: bool) -> torch.export.ExportedProgram:
+    return torch.export.export(module, args, strict=own)
+
+
+def _name(node: Node) -> str:
+    return node.attributes["op_type"] if node.op is CUSTOM else node.op.name
+
+
+def _culprit(
+    suspects: Iterable[Node], found: dict, attempt: Callable, kind: type[Exception]
+) -> tuple[Node, Exception] | None:
+    """The first of some nodes of which ``attempt(module, inputs, whether own)`` raises `kind`."""
+    for node in suspects:
+        if not all(whole(found.get(entry)) for entry in node.inputs):
+            continue
         variables = [symbol.var(f"input{i}") for i in range(len(node.inputs))]
         alone = Node(node.op, node.name, [v._entries[0] for v in variables], node.attributes)
         block = SymbolBlock(Symbol([(alone, 0)]), variables)
         args = tuple([torch.rand(found[entry]) for entry in node.inputs])
         try:
-            torch.export.export(block.to_torch().eval(), args, strict=True)
-        except Exception as reason:  # as above
-            op_type = node.attributes["op_type"]
-            return MXNetError(
-                f"export_model: operator {op_type!r} cannot be traced: {first_line(reason)}\n"
-                f"  in {node.name!r} of the graph"
-            )
-    return MXNetError(f"export_model: the graph cannot be traced: {first_line(error)}")
+            attempt(block.to_torch().eval(), args, node.op is CUSTOM)
+        except kind as reason:
+            return node, reason
+        except Exception:  # of any kind: alone, on values that are made up, it may fail otherwise
+            continue
+    return None

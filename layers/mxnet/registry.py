@@ -3,12 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable
+from inspect import signature
 
-from .base import ArgumentError
+from .base import ArgumentError, note
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
+
+
+def built(klass: type, *args, **kwargs):
+    """An object of a class; an argument that it does not know is told with those that it knows."""
+    try:
+        return klass(*args, **kwargs)
+    except TypeError as error:
+        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if unknown and unknown[1] in kwargs:
+            note(error, f"  expected of {', '.join(_arguments(klass))}")
+        raise
+
+
+def _arguments(klass: type) -> list[str]:
+    """What its `__init__` takes by name, and those of its bases that are handed the rest."""
+    found: dict[str, None] = {}
+    for base in klass.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        parameters = list(signature(base.__init__).parameters.values())[1:]
+        named = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        found |= dict.fromkeys(named)
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return list(found)
+
 
 _registries: dict[type, dict[str, type]] = {}
 
@@ -90,7 +118,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable:
                 f"{nickname} {name!r} is not registered\n"
                 f"  expected one of {', '.join(sorted(registry))}"
             )
-        return registry[name.lower()](*args, **kwargs)
+        return built(registry[name.lower()], *args, **kwargs)
 
     create.__doc__ = f"Make a {nickname} from a registered name, or from JSON."
     return create

@@ -30,6 +30,38 @@ MISTAKES = {
             "in broadcast_add(lhs (3, 4) float32, rhs (3,) float32)",
         ],
     ),
+    "the dtypes of a layer": (
+        lambda nd, a: nd.FullyConnected(
+            a.astype("int32"), nd.ones((2, 4)), nd.ones(2), num_hidden=2
+        ),
+        TypeError,
+        ["FullyConnected: data is int32, weight is float32", "expected one dtype; astype changes"],
+    ),
+    "a dtype that an operator has not": (
+        lambda nd, a: nd.softmax(a.astype("int32")),
+        TypeError,
+        ["softmax: data is int32\n  expected another dtype; astype changes it"],
+    ),
+    "a kernel larger than the data": (
+        lambda nd, a: nd.Convolution(
+            nd.ones((1, 2, 2, 2)), nd.ones((4, 2, 3, 3)), kernel=(3, 3), num_filter=4, no_bias=True
+        ),
+        ValueError,
+        [
+            "Convolution: data is (1, 2, 2, 2), weight is (4, 2, 3, 3)\n"
+            "  expected a kernel that fits into the padded data"
+        ],
+    ),
+    "sizes that do not line up": (
+        lambda nd, a: nd.concat(a, nd.ones((3, 5)), dim=0),
+        ValueError,
+        ["Concat: data0 is (3, 4), data1 is (3, 5)\n  expected sizes that are equal on all axes"],
+    ),
+    "shapes to be stacked": (
+        lambda nd, a: nd.stack(a, nd.ones((3, 5))),
+        ValueError,
+        ["stack: data0 is (3, 4), data1 is (3, 5)\n  expected equal shapes"],
+    ),
     "a NumPy operand": (
         lambda nd, a: a + np.ones((3, 4)),
         TypeError,
@@ -181,3 +213,12 @@ def test_shapes_that_do_not_broadcast_in_a_graph(mx):
         y.infer_shape(a=(2, 3), b=(4,))
     with pytest.raises(ValueError, match=told + r"\n  in broadcast_add 's' of the graph"):
         y.eval(a=mx.nd.ones((2, 3)), b=mx.nd.ones(4))
+
+
+@pytest.mark.engine("torch")
+def test_dtypes_in_a_graph(mx):
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(TypeError, match="data is int32, weight is float32, bias is float32"):
+        net(mx.nd.ones((2, 3), dtype="int32"))

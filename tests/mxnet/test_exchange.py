@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import logging
 import pickle
 import warnings
 
@@ -614,12 +615,39 @@ def test_onnx_errors_name_the_operator(onnx_run, tmp_path, op_type, told, proble
     assert path.read_bytes() == b"before"
 
 
+def test_onnx_errors_name_an_operator_of_the_table(onnx_run):
+    data = mx.sym.var("data")
+    lacks = mx.sym.gammaln(mx.sym.tanh(data), name="here")
+    with pytest.raises(MXNetError, match=r"'gammaln' has no form in ONNX: .*lgamma.*\n  in 'here'"):
+        mx.onnx.export_model(lacks, {}, [(2, 3)])
+    branches = mx.sym.contrib.cond(
+        mx.sym.max(data) > 1, lambda: data / 2, lambda: data, name="here"
+    )
+    with pytest.raises(
+        MXNetError, match=r"'_cond' cannot be traced: .*hang on values(.|\n)* in '_cond"
+    ):
+        mx.onnx.export_model(branches, {}, [(2, 3)])
+
+
+def test_onnx_is_silent_about_other_packages(onnx_run, tmp_path):
+    log, told = logging.getLogger("torch.onnx._internal.exporter._registration"), []
+    handler = logging.Handler()
+    handler.emit = told.append
+    log.addHandler(handler)
+    try:
+        path = tmp_path / "model.onnx"
+        mx.onnx.export_model(mx.sym.tanh(mx.sym.var("data")), {}, [(2, 3)], onnx_file_path=path)
+    finally:
+        log.removeHandler(handler)
+    assert told == [] and not log.filters
+
+
 def test_onnx_errors_of_what_is_given(onnx_run, monkeypatch):
     graph = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
     with pytest.raises(ArgumentError, match=r"1 in_shapes, but 3 .*\n.*data, fc_weight, fc_bias"):
         mx.onnx.export_model(graph, {}, [(2, 3)])
-    with pytest.raises(MXNetError, match=r"no form in ONNX: .*lgamma"):
-        mx.onnx.export_model(mx.sym.gammaln(mx.sym.var("data")), {}, [(2, 3)])
+    with pytest.raises(ArgumentError, match=r"in_shapes is \(2, 3\)\n  expected a list of tuples"):
+        mx.onnx.export_model(graph, {}, (2, 3))
     monkeypatch.setattr(mx.onnx, "find_spec", lambda name: None)
     with pytest.raises(MXNetError, match="expected pip install onnx onnxscript"):
         mx.onnx.export_model(graph, {}, [(2, 3)])

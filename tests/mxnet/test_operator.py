@@ -25,10 +25,10 @@ def define(mx):
 
         class Op(mx.operator.CustomOp):
             def forward(self, is_train, req, in_data, out_data, aux):
-                forward(self, is_train, req, in_data, out_data, aux)
+                return forward(self, is_train, req, in_data, out_data, aux)
 
             def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-                backward(self, req, out_grad, in_data, out_data, in_grad, aux)
+                return backward(self, req, out_grad, in_data, out_data, in_grad, aux)
 
         class Prop(mx.operator.CustomOpProp):
             def __init__(self, **text):
@@ -544,3 +544,57 @@ def test_an_exception_in_a_function(mx, nd, phase):
         y.backward()
     told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
     assert f"in {phase} of Function 'Fails' ((2, 3) float32)" in told
+
+
+def returning(self, is_train, req, in_data, out_data, aux):
+    return in_data[0] * 2
+
+
+def returned(self, req, out_grad, in_data, out_data, in_grad, aux):
+    return out_grad[0] * 2
+
+
+@pytest.mark.engine("torch")  # MXNet gives zeros, in silence
+def test_what_is_returned_instead_of_written(mx, nd, define):
+    x = nd.ones((2,))
+    x.attach_grad()
+    name = define(returning)
+    told = r"forward returned NDArray, and wrote nothing into out_data\n  expected self\.assign"
+    with pytest.raises(TypeError, match=told):
+        nd.Custom(x, op_type=name)
+    name = define(square, returned)
+    with mx.autograd.record():
+        y = nd.Custom(x, op_type=name)
+    with pytest.raises(TypeError, match="backward returned NDArray, and wrote nothing into in_gra"):
+        y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_a_head_of_integers_has_no_gradient(mx, nd):
+    x = nd.ones((2,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x.astype("int32")
+    with pytest.raises(mx.MXNetError, match=r"the head \(2,\) is int32, which has no gradient"):
+        y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_a_symbol_refuses_shapes_that_the_operator_refuses(mx, define):
+    def infer_shape(self, shapes):
+        return [shapes[0], shapes[0]], [shapes[0]], []
+
+    name = define(square, arguments=("a", "b"), infer_shape=infer_shape)
+    y = mx.sym.Custom(mx.sym.var("a"), mx.sym.var("b"), op_type=name, name="both")
+    assert y.infer_shape(a=(2, 3))[0] == [(2, 3), (2, 3)]
+    with pytest.raises(ValueError, match=r"'both': b is \(5,\)\n  expected \(2, 3\)"):
+        y.infer_shape(a=(2, 3), b=(5,))
+
+
+@pytest.mark.engine("torch")
+def test_a_symbol_of_too_many_inputs(mx, define):
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    with pytest.raises(TypeError, match="2 arguments by position\n  expected data"):
+        mx.sym.Custom(a, b, op_type=define(square))
+    with pytest.raises(TypeError, match="by position"):
+        mx.sym.relu(a, b)

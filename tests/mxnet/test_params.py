@@ -383,7 +383,12 @@ def test_every_length_replaced_by_0(tmp_path):
 # What is damaged, what the message must say, and at which byte; of arrays, at which field.
 DAMAGED_FILES = {
     "zip": (b"PK\3\4" + bytes(30), "header: magic is 0x4034b50", 0),
-    "pickle": (b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00", "header: magic is", 0),
+    "pickle": (
+        b"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00",
+        "header: this is a pickle, as MX",
+        0,
+    ),
+    "json": (b'{"nodes": []}', "header: this is JSON, as of a graph", 0),
     "empty": (b"", "header: magic has 8 bytes, but 0 remain", 0),
     "magic": (pack([("magic", "Q", 0x113), *container(ONE_TWO)[1:]]), "magic is 0x113", 0),
     "count": (

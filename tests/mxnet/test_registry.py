@@ -1,5 +1,6 @@
 """Registries of one's own."""
 
+import re
 import warnings
 
 import pytest
@@ -63,3 +64,18 @@ def test_replacing_warns():
         register(Square)
     with pytest.warns(UserWarning, match="Square"):
         register(type("Square", (Shape,), {}))
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "make, known",
+    [
+        (lambda: mx.optimizer.create("adam", lr=0.1), "learning_rate, beta1,.* wd"),
+        (lambda: registry.get_create_func(Shape, "shape")("square", lr=1), "size"),
+    ],
+)
+def test_an_unknown_argument_is_told_with_the_known_ones(make, known):
+    with pytest.raises(TypeError) as caught:
+        make()
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert re.search(f"unexpected keyword argument 'lr'\n  expected of {known}", told)

@@ -181,3 +181,18 @@ def test_ours_is_the_file_of_mxnet(mx, name):
     # It also counts outputs that nobody sees, such as Dropout's mask; no reader looks at it.
     assert ours.pop("node_row_ptr")[:2] == mxnets.pop("node_row_ptr")[:2]
     assert ours == mxnets
+
+
+@pytest.mark.engine("torch")
+def test_a_wrong_file_is_told(mx, tmp_path):
+    x = mx.sym.var("data")
+    y = mx.sym.Convolution(x, kernel=(3, 3), num_filter=2, name="first")
+    files = str(tmp_path / "m-symbol.json"), str(tmp_path / "m-0000.params")
+    y.save(files[0])
+    mx.nd.save(files[1], {"arg:first_weight": mx.nd.ones((2, 1, 3, 3)) * 1.1})
+    with pytest.raises(mx.MXNetError, match=r"m-0000\.params'.*\n  expected the text of a graph"):
+        mx.gluon.SymbolBlock.imports(files[1], ["data"], files[0])
+    with pytest.raises(mx.MXNetError, match=r"m-symbol\.json, header: this is JSON"):
+        mx.gluon.SymbolBlock.imports(files[0], ["data"], files[0])
+    with pytest.raises(TypeError, match=r"node 3 \('first'\): Convolution: kernel is '\(3, x\)'"):
+        mx.sym.load_json(y.tojson().replace("(3, 3)", "(3, x)"))

@@ -1,5 +1,6 @@
 """Gluon: networks as objects that own their parameters."""
 
+from .._absent import attribute
 from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
@@ -30,8 +31,4 @@ __all__ = [
     "utils",
 ]
 
-
-def __getattr__(name: str):
-    if name in ("contrib", "data", "model_zoo"):
-        raise AttributeError(f"gluon.{name} is not in layers.mxnet yet")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = attribute(__name__)

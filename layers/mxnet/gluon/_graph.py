@@ -62,7 +62,7 @@ class Graph:
             if source is None:
                 raise BlockError(
                     f"a graph uses {node.name!r}, which is a parameter of no registered block\n"
-                    "  expected blocks as attributes, or register_child()"
+                    "  expected blocks as attributes, or register_child(); all inputs of operators"
                 )
             self.sources.append(source)
 

@@ -66,14 +66,14 @@ def fill(
     missing = [n for n, parameter in parameters.items() if id(parameter) not in given]
     if missing and not allow_missing:
         raise ParameterError(
-            f"Parameter {_first(missing)} missing in {source}\n"
+            f"Parameter {first(missing)} missing in {source}\n"
             f"  expected it among its names: {_nearest(missing[0], values)}\n"
             "  allow_missing=True leaves such parameters as they are"
         )
     extra = [name for name in values if name not in parameters]
     if extra and not ignore_extra:
         raise ParameterError(
-            f"Parameter {_first(extra)} in {source}, but not in the network\n"
+            f"Parameter {first(extra)} in {source}, but not in the network\n"
             f"  expected one of {_nearest(extra[0], parameters)}\n"
             "  ignore_extra=True leaves such arrays out"
         )
@@ -84,8 +84,8 @@ def fill(
         parameters[name]._load_init(value, ctx, cast_dtype, dtype_source)
 
 
-def _first(names: list[str]) -> str:
-    """The first of several names, and how many more there are, up to the verb."""
+def first(names: list[str]) -> str:
+    """The first of several names, and how many more there are, with the verb."""
     if len(names) == 1:
         return f"{names[0]!r} is"
     return f"{names[0]!r} and {len(names) - 1} more are"

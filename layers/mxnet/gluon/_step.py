@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import autograd
-from ..base import ArgumentError, ContextError
+from ..base import ArgumentError, ContextError, RecordingError
 from ..ndarray import NDArray
 from ..symbol._backend import chosen
 from ..symbol._compiled import WithGradients
@@ -29,6 +29,12 @@ class Step:
             raise ContextError(
                 f"compiled_step: the parameters are on {trainer._contexts}\n  expected one context"
             )
+        parameters = {**net.collect_params(), **loss.collect_params()}
+        if not any(p is q for p in trainer._params for q in parameters.values()):
+            raise ArgumentError(
+                f"compiled_step: the Trainer has {trainer._params[0].name!r}, and no parameter of "
+                f"{net.name or type(net).__name__}\n  expected a Trainer of net.collect_params()"
+            )
         self.trainer = trainer
         self._block = _Losses(net, loss)
         self._backend, self._options = chosen("compiled_step", backend, options)
@@ -38,6 +44,11 @@ class Step:
 
     def __call__(self, *args: NDArray, batch_size: float | None = None) -> NDArray:
         """The losses before the update, one for each sample."""
+        if autograd.is_recording():
+            raise RecordingError(
+                "step: called inside autograd.record()\n"
+                "  expected it outside: it records, goes back and updates by itself"
+            )
         if len(args) < 2:
             raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and a label")
         flat, nesting = _flatten(args, "input")

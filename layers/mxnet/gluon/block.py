@@ -12,7 +12,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..symbol._backend import chosen
+from ..symbol._backend import chosen, unknown_flag
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._nest import BlockError, _flatten, first_context, warn_of_unregistered
@@ -368,10 +368,9 @@ class HybridBlock(Block):
             "backward_bulk_size": backward_bulk_size,
         }
         if kwargs and backend is None:
-            raise ArgumentError(
-                f"hybridize: unknown flag {next(iter(kwargs))!r}\n"
-                f"  expected backend, or one of {', '.join(flags)}"
-            )
+            raise unknown_flag(next(iter(kwargs)), flags)
+        if isinstance(active, str):
+            raise ArgumentError(f"hybridize: active is {active!r}\n  expected backend={active!r}")
         backend, kwargs = chosen("hybridize", backend, kwargs)
         if static_shape and not static_alloc:
             raise ArgumentError("hybridize: static_shape=True\n  expected static_alloc=True too")

@@ -10,7 +10,7 @@ from .. import _dtype, initializer, ndarray
 from ..base import ArgumentError
 from ..context import Context
 from ..ndarray import NDArray
-from ._load import fill, read, unmarked
+from ._load import fill, first, read, unmarked
 from ._parameter import DeferredInitializationError, Parameter, ParameterError, as_shape, merged
 
 __all__ = [
@@ -200,7 +200,14 @@ class ParameterDict:
         init = initializer.create(init or "uniform")
         if verbose:
             init.set_verbosity(verbose)
-        for parameter in self.values():
+        waiting = {n: p for n, p in self.items() if p._data is None or force_reinit}
+        if done := [name for name in self.keys() if name not in waiting]:
+            warnings.warn(
+                f"Parameter {first(done)} already initialized, ignoring. "
+                "Set force_reinit=True to re-initialize.",
+                stacklevel=2,
+            )
+        for parameter in waiting.values():
             parameter.initialize(None, ctx, init, force_reinit=force_reinit)
 
     def zero_grad(self) -> None:

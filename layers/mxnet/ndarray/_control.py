@@ -37,7 +37,8 @@ def foreach(body: Callable, data: Any, init_states: Any) -> tuple[Any, Any]:
         )
     steps, states = [], init_states
     for i in range(sizes.pop()):
-        outputs, states = body(_each(lambda array, i=i: array[i], data), states)
+        given = body(_each(lambda array, i=i: array[i], data), states)
+        outputs, states = pair("foreach", "body", given)
         steps.append(outputs)
     return _stacked("foreach", steps), states
 
@@ -70,7 +71,7 @@ def while_loop(
         raise ArgumentError("while_loop: loop_vars is empty\n  expected at least one NDArray")
     steps: list = []
     while len(steps) < int(max_iterations) and _true(cond(*variables)):
-        outputs, new = func(*variables)
+        outputs, new = pair("while_loop", "func", func(*variables))
         new = list(new) if isinstance(new, (list, tuple)) else [new]
         if len(new) != len(variables):
             raise ArgumentError(
@@ -87,6 +88,16 @@ def while_loop(
 def cond(pred: NDArray | bool, then_func: Callable, else_func: Callable) -> Any:
     """``then_func()`` where `pred`, of one element, is not 0, else ``else_func()``."""
     return then_func() if _true(pred) else else_func()
+
+
+def pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
+    """What a body gives: the outputs of a step, and what goes into the next."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ArgumentError(
+            f"{name}: {what} gives {value!r} ({type(value).__name__})\n"
+            "  expected a pair: outputs of the step, and what goes into the next"
+        )
+    return value[0], value[1]
 
 
 def _true(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .. import _op, autograd
-from ..base import ArgumentError, MXNetError, ShapeError, note, of_shapes
+from ..base import ArgumentError, MXNetError, explained, note
 from ..context import Context, current_context
 from ._memory import apart
 from .ndarray import NDArray
@@ -225,10 +225,8 @@ def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: di
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError):
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
-        first = of_shapes(str(error).split("\n")[0], shapes)
-        misfit = any(word in first.lower() for word in ("size", "shape", "dimension"))
-        kind = ShapeError if misfit else MXNetError
-        return kind(f"{operator.name}: {first}\n{where}").with_traceback(error.__traceback__)
+        kind, told = explained(error, shapes, [t.dtype for t in inputs.values()])
+        return kind(f"{operator.name}: {told}\n{where}").with_traceback(error.__traceback__)
     return note(error, where)
 
 

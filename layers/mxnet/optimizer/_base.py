@@ -12,6 +12,7 @@ import torch
 from ..autograd import _set_grad_enabled
 from ..base import ArgumentError
 from ..ndarray import NDArray
+from ..registry import built
 
 __all__ = ["Fused", "Optimizer", "create", "register", "zeros"]
 
@@ -122,7 +123,7 @@ class Optimizer:
                 f"optimizer {name!r} is not registered\n"
                 f"  expected one of {', '.join(sorted(Optimizer.opt_registry))}"
             )
-        return Optimizer.opt_registry[name.lower()](**kwargs)
+        return built(Optimizer.opt_registry[name.lower()], **kwargs)
 
     # What a subclass defines
 

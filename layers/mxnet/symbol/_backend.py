@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -12,6 +13,8 @@ import torch
 from .. import _gemm_pass
 from .._guards import kept
 from ..base import ArgumentError
+
+OPTIONS = "mode", "options"  # of torch.compile
 
 
 def chosen(
@@ -27,16 +30,28 @@ def chosen(
     backend = backend or os.environ.get("LAYERS_HYBRIDIZE_BACKEND") or None
     if backend is None:
         return None, {}
-    if backend not in torch.compiler.list_backends(None):
-        text = f"{who}: there is no backend {backend!r}; the graph is replayed"
+    if backend not in (there := torch.compiler.list_backends(None)):
+        near = ", ".join(get_close_matches(backend, there) or torch.compiler.list_backends())
+        text = f"{who}: there is no backend {backend!r}; the graph is replayed\n  expected {near}"
         warnings.warn(text, stacklevel=3)
         return None, {}
     _check(who, backend, **options)
     return backend, options
 
 
+def unknown_flag(name: str, flags: Iterable[str]) -> ArgumentError:
+    """The error for an option of `hybridize` that comes without a backend."""
+    if name in OPTIONS:
+        return ArgumentError(
+            f"hybridize: {name} is given, but no backend\n  expected backend='inductor' beside it"
+        )
+    return ArgumentError(
+        f"hybridize: unknown flag {name!r}\n  expected backend, or one of {', '.join(flags)}"
+    )
+
+
 def _check(who: str, backend: str, mode: str | None = None, options=None, **unknown) -> None:
-    what, known = next(iter(unknown), None), ["mode", "options"]
+    what, known = next(iter(unknown), None), list(OPTIONS)
     if what is None and backend == "inductor":
         modes, names = torch._inductor.list_mode_options(), torch._inductor.list_options()
         if mode and mode not in modes:

@@ -8,6 +8,7 @@ from typing import Any
 from .. import attribute
 from ..base import ArgumentError
 from ..name import NameManager
+from ..ndarray._control import pair
 from . import op
 from ._node import Entry, Node, kept, ordered, serials
 from ._subgraph import Cond, ControlFlow, Foreach, WhileLoop
@@ -39,7 +40,7 @@ def foreach(body: Callable, data: Any, init_states: Any, name: str = "foreach") 
     inside = _variables([*sources, *states])
     given = iter(inside)
     result = body(_nested(data_format, given), _nested(states_format, given))
-    outputs, new = _pair(name, "body", result)
+    outputs, new = pair(name, "body", result)
     outputs, format = _flat(name, "an output of body", outputs)
     new, new_format = _flat(name, "a state of body", new)
     if new_format != states_format:
@@ -97,7 +98,7 @@ def while_loop(
         )
     start, inside = next(serials), _variables(variables)
     test = _one(name, "cond", cond(*inside))
-    outputs, new = _pair(name, "func", func(*inside))
+    outputs, new = pair(name, "func", func(*inside))
     outputs, outputs_format = _flat(name, "an output of func", outputs)
     new, new_format = _flat(name, "a loop_var of func", new)
     if len(new) != len(variables) or any(new_format or ()):
@@ -191,15 +192,6 @@ def _nested(format: Any, symbols: Iterator[Symbol]) -> Any:
 def _shown(format: Any) -> str:
     """How outputs are nested, for a message: ``[Symbol, [Symbol]]``."""
     return "Symbol" if format is None else f"[{', '.join(map(_shown, format))}]"
-
-
-def _pair(name: str, what: str, value: Any) -> tuple[Any, Any]:
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ArgumentError(
-            f"{name}: {what} gives {value!r} ({type(value).__name__})\n"
-            "  expected a pair: outputs of the step, and what goes into the next"
-        )
-    return value[0], value[1]
 
 
 def _one(name: str, what: str, value: Any) -> Symbol:

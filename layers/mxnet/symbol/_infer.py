@@ -9,7 +9,7 @@ import torch
 from .. import _dtype
 from .._attribute import parser
 from .._op import ask
-from ..base import DTypeError, MXNetError, ShapeError, note, of_shapes
+from ..base import DTypeError, MXNetError, ShapeError, explained, note
 from ._node import Entry, Node, ordered
 
 Shape = tuple[int, ...]
@@ -68,7 +68,8 @@ def _visit(node: Node, found: dict[Entry, Shape]) -> None:
     if node.op.same:
         _spread(node, found)
     known = [found.get(entry) for entry in node.inputs]
-    if not all(whole(shape) for shape in known):
+    # One's own operator may refuse what is known: an input of another shape than it declares.
+    if node.op.own or not all(whole(shape) for shape in known):
         names = node.input_names
         for told in (_told(node, names, known), _told_back(node, known, found.get((node, 0)))):
             for name, entry, shape in zip(names, node.inputs, told):
@@ -159,9 +160,9 @@ def _computed(node: Node, known: list[Shape]) -> list[Shape]:
             raise
         shapes = dict(zip(node.input_names, known))
         shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
-        first = of_shapes(str(error).split("\n")[0], shapes)
+        told = explained(error, shapes)[1]
         where = f"  in {node.op.name}({shown})"
-        raise ShapeError(f"{node.op.name} {node.name!r}: {first}\n{where}") from error
+        raise ShapeError(f"{node.op.name} {node.name!r}: {told}\n{where}") from error
 
 
 def types(

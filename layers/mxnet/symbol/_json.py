@@ -109,9 +109,12 @@ def _node(row: Any, nodes: list[Node], version: int, where: str, depth: int) -> 
         operator = _with_graphs(kind, graphs, attrs, len(entries), where)
     if version < 905 and operator.name in ("argmax", "argmin") and attrs.get("axis") == "-1":
         del attrs["axis"]  # then -1 stood for no axis
-    attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
+    try:
+        attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
+        names = operator.input_names(attributes, len(entries))
+    except MXNetError as error:
+        raise type(error)(f"symbol: {where}: {error}") from None
     # Before 0.9 the states were not written down: they are variables of the node's own.
-    names = operator.input_names(attributes, len(entries))
     for name in names[len(entries) :]:
         entries.append((Node(None, f"{row['name']}_{name}"), 0))
     # Before 0.9 an operator kept what was hidden of its inputs: weight_lr_mult.

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from .. import autograd
-from ..base import MXNetError, ShapeError, note, of_shapes
+from ..base import explained, note
 from ..context import Context
 from ..ndarray._memory import apart
 from ._infer import completed
@@ -88,20 +88,20 @@ class Program:
 
     def _explained(self, error: Exception) -> Exception:
         """The error with the node it happened in; PyTorch's as ours."""
-        node, shapes = self._failed(error)
+        node, tensors = self._failed(error)
+        shapes = {name: tuple(t.shape) for name, t in tensors.items()}
         shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         where = f"  in {node.op.name} {node.name!r} of the graph" if node else "  in the graph"
         where += f" ({shown})" if shown else ""
         own = node is not None and node.op.own  # its author's errors stay what they are
         if type(error) in (RuntimeError, IndexError) and not own:
-            first = of_shapes(str(error).split("\n")[0], shapes)
+            kind, told = explained(error, shapes, [t.dtype for t in tensors.values()])
             name = node.op.name if node else "graph"
-            kind = ShapeError if "expected sizes" in first else MXNetError
-            return kind(f"{name}: {first}\n{where}").with_traceback(error.__traceback__)
+            return kind(f"{name}: {told}\n{where}").with_traceback(error.__traceback__)
         return note(error, where)
 
-    def _failed(self, error: Exception) -> tuple[Node | None, dict[str, tuple]]:
-        """The node in which an error happened, and the shapes of its inputs, where it has them."""
+    def _failed(self, error: Exception) -> tuple[Node | None, dict[str, torch.Tensor]]:
+        """The node in which an error happened, and its inputs, where there still are some."""
         frames = [f for f in walk_tb(error.__traceback__) if f[0].f_code.co_filename == self._file]
         if not frames or frames[-1][1] not in self._lines:
             return None, {}
@@ -111,8 +111,7 @@ class Program:
             name: frame.f_locals.get(self._tensors[entry])
             for name, entry in zip(node.input_names, node.inputs)
         }
-        tensors = {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
-        return node, {name: tuple(t.shape) for name, t in tensors.items()}
+        return node, {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
 
 
 def _written(

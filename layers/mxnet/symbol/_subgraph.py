@@ -133,7 +133,9 @@ class ControlFlow(_op.Op):
         self, *data: Tensor, training: bool = False, context=None, device=None, **attributes
     ) -> Tensor | tuple[Tensor, ...]:
         if not self.traceable and torch.compiler.is_compiling():
-            raise UnsupportedError(f"{self.kind}: its steps are not for the compiler")
+            raise UnsupportedError(
+                f"{self.kind}: its steps hang on values, or on what cannot be traced"
+            )
 
         def run_graph(number: int, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
             given = [values[w] for w in self.wires[number]]

@@ -48,6 +48,11 @@ def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) ->
     places = operator.places(attributes, len(args))
     symbols |= {k: v for k, v in zip(places, args) if v is not None}
     name = NameManager._current.value.get(kwargs.get("name"), hint.lower())
+    if not operator.variadic and len(args) > len(places) + len(operator.attribute_names):
+        raise ArgumentError(
+            f"{operator.name} {name!r}: {len(args)} arguments by position\n"
+            f"  expected {', '.join([*places, *operator.attribute_names]) or 'none'}"
+        )
     attrs = kept(attribute.current().get(kwargs.get("attr"))) | attached
     attrs |= {k: _text(v, attributes.get(k)) for k, v in text.items()}
     if operator.variadic:

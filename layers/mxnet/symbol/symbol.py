@@ -413,5 +413,8 @@ def load(fname) -> Symbol:
     """The graph in a file that `save`, `export` or MXNet wrote."""
     try:
         return load_json(Path(fname).read_text(encoding="utf-8"))
-    except (MXNetError, UnicodeDecodeError) as error:
-        raise MXNetError(f"load {str(fname)!r}: {error}") from None
+    except UnicodeDecodeError:
+        told = "these are bytes\n  expected the text of a graph, as in a -symbol.json file"
+    except MXNetError as error:
+        told = str(error)
+    raise MXNetError(f"load {str(fname)!r}: {told}")

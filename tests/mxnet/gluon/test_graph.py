@@ -301,3 +301,15 @@ def test_the_file_of_a_symbol_block(mx, x, files):
     again = mx.gluon.SymbolBlock.imports(*files[:2])
     again.load_parameters("b.params")
     same(again(x), block(x))
+
+
+@pytest.mark.engine("torch")
+def test_what_hybridize_does_not_take(net):
+    with pytest.raises(ValueError, match="active is 'inductor'\n  expected backend='inductor'"):
+        net.hybridize("inductor")
+    with pytest.raises(ValueError, match="mode is given, but no backend\n  expected backend="):
+        net.hybridize(mode="max-autotune")
+    with pytest.raises(ValueError, match="unknown flag 'static_aloc'"):
+        net.hybridize(static_aloc=True)
+    with pytest.warns(UserWarning, match="no backend 'inducter'; .*\n  expected inductor"):
+        net.hybridize(backend="inducter")

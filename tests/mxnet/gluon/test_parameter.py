@@ -154,6 +154,19 @@ def test_initialize_again():
     assert parameter.list_ctx() == [CPU1]
 
 
+@pytest.mark.engine("torch")  # MXNet warns of each
+def test_parameters_that_are_initialized_are_told_once():
+    parameters = gluon.ParameterDict()
+    for name in "abc":
+        parameters.get(name, shape=(2,)).initialize("ones")
+    parameters.get("d", shape=(2,))
+    with pytest.warns(UserWarning) as told:
+        parameters.initialize("zeros")
+    (warning,) = told
+    assert str(warning.message).startswith("Parameter 'a' and 2 more are already initialized")
+    assert [values(p.data())[0] for p in parameters.values()] == [1, 1, 1, 0]
+
+
 def test_which_initializer():
     own = Parameter("w", shape=(2,), init="ones")
     own.initialize(default_init="zeros")

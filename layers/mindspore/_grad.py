@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine import autograd, nd
+from ..ops.host import is_floating
 from ._tensor import Parameter, Tensor
 
 __all__ = ["grad", "value_and_grad"]
@@ -112,7 +113,7 @@ def _outputs(who: str, value: Any, has_aux: bool) -> list:
     outputs = _tensors(value[0] if has_aux else value)
     if not outputs:
         raise TypeError(f"{who}: fn gave {type(value).__name__}\n  expected a Tensor")
-    return [t.array for t in outputs if _is_floating(t)]
+    return [t.array for t in outputs if is_floating(t.array)]
 
 
 def _tied(heads: list, variables: list) -> list:
@@ -140,16 +141,12 @@ def _detached(value: Any) -> Any:
     return Tensor(value.array.detach()) if isinstance(value, Tensor) else value
 
 
-def _is_floating(tensor: Tensor) -> bool:
-    return tensor.dtype.kind in "fV"  # V is bfloat16
-
-
 def _input(who: str, args: Sequence, i: int) -> Tensor:
     if i >= len(args):
         raise IndexError(
             f"{who}: grad_position {i}, and {len(args)} inputs\n  expected one below {len(args)}"
         )
-    if not isinstance(args[i], Tensor) or not _is_floating(args[i]):
+    if not isinstance(args[i], Tensor) or not is_floating(args[i].array):
         shown = getattr(args[i], "dtype", type(args[i]).__name__)
         raise TypeError(f"{who}: input {i} is of {shown}\n  expected a floating Tensor")
     return args[i]
@@ -171,6 +168,6 @@ def _parameters(who: str, weights: Any) -> list[Parameter]:
         return []
     found = [weights] if isinstance(weights, Parameter) else weights
     listed = isinstance(found, (list, tuple)) and found
-    if not listed or not all(isinstance(p, Parameter) and _is_floating(p) for p in found):
+    if not listed or not all(isinstance(p, Parameter) and is_floating(p.array) for p in found):
         raise TypeError(f"{who}: weights is {weights!r}\n  expected floating Parameters")
     return list(found)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import nd
-from ..ops._primitive.declared import BFLOAT16, as_dtype, dtype_name
+from ..ops.host import as_dtype, dtype_name, dtype_of, is_floating
 from .context import device
 
 __all__ = ["Parameter", "Tensor"]
@@ -43,7 +43,7 @@ class Tensor:
         if isinstance(input_data, Tensor):
             input_data = input_data.array
         if isinstance(input_data, nd.NDArray):
-            same = dtype is None or dtype_name(dtype) == dtype_name(_plain(input_data.dtype))
+            same = dtype is None or dtype_name(dtype) == dtype_of(input_data)
             self.array = input_data if same else input_data.astype(dtype_name(dtype))
             return
         values = np.asarray(input_data)
@@ -64,7 +64,7 @@ class Tensor:
     @property
     def dtype(self) -> np.dtype:
         """The dtype of the elements, such as ``ms.float32``."""
-        return as_dtype(dtype_name(_plain(self.array.dtype)))
+        return as_dtype(dtype_of(self.array))
 
     @property
     def size(self) -> int:
@@ -155,18 +155,8 @@ def read(value: Any) -> Any:
     return value.array if isinstance(value, Tensor) else value
 
 
-def show(value: Any) -> Any:
-    """A Tensor around an NDArray."""
-    return Tensor(value)
-
-
 def _keyed(key: Any) -> Any:
     return tuple(map(read, key)) if isinstance(key, tuple) else read(key)
-
-
-def _plain(dtype: Any) -> Any:
-    """An NDArray's dtype, in a form that `dtype_name` reads."""
-    return dtype if isinstance(dtype, (type, np.dtype)) else BFLOAT16
 
 
 def common(a: Any, b: Any, least: str = "") -> tuple[Any, Any]:
@@ -176,7 +166,7 @@ def common(a: Any, b: Any, least: str = "") -> tuple[Any, Any]:
     """
     operands = [x if isinstance(x, NUMBERS) else Tensor(x).array for x in (a, b)]
     arrays = [x for x in operands if isinstance(x, nd.NDArray)]
-    names = [dtype_name(_plain(x.dtype)) for x in arrays]
+    names = [dtype_of(x) for x in arrays]
     others = [_number(x) for x in operands if isinstance(x, NUMBERS)] + [least] * bool(least)
     names += [n for n in others if _rank(n) > max(map(_rank, names))]
     top = _widest(names)
@@ -189,7 +179,7 @@ def _number(x: Any) -> str:
 
 
 def _cast(x: Any, dtype: str) -> Any:
-    return x if dtype_name(_plain(x.dtype)) == dtype else x.astype(dtype)
+    return x if dtype_of(x) == dtype else x.astype(dtype)
 
 
 def _python(x: Any) -> Any:
@@ -198,7 +188,7 @@ def _python(x: Any) -> Any:
 
 def _rank(name: str) -> int:
     """Bool, then integers, then floats."""
-    return 2 if name == "bfloat16" else {"b": 0, "i": 1, "u": 1}.get(np.dtype(name).kind, 2)
+    return {"b": 0, "i": 1, "u": 1}.get(as_dtype(name).kind, 2)
 
 
 def _widest(names: list[str]) -> str:
@@ -221,7 +211,7 @@ def _divide(a: Any, b: Any):
 def _floor_divide(a: Any, b: Any):
     x, y = common(a, b)
     one = x if isinstance(x, nd.NDArray) else y
-    if _rank(dtype_name(_plain(one.dtype))) == 2:
+    if _rank(dtype_of(one)) == 2:
         return nd.floor(x / y)
     wide = [v if isinstance(v, NUMBERS) else v.astype("float64") for v in (x, y)]
     return nd.floor(wide[0] / wide[1]).astype(one.dtype)  # exact below 2^53
@@ -282,7 +272,7 @@ class Parameter(Tensor):
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True):
         super().__init__(Tensor(default_input).array.copy())
         self.name, self.requires_grad = name, requires_grad
-        if self.dtype.kind == "f" or self.dtype == BFLOAT16:
+        if is_floating(self.array):
             self.array.attach_grad()
 
     def set_data(self, data: Any) -> None:

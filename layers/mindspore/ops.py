@@ -8,41 +8,42 @@ from typing import Any
 
 from ..engine import nd
 from ..ops.kernel import kernel
-from ..ops.primitive import Border
 from ..ops.primitive import Custom as _Custom
 from ..ops.registration import CustomRegOp, DataType, custom_info_register
 from ._absent import absent
-from ._tensor import BINARY, Tensor, common, read, show
+from ._tensor import BINARY, Tensor, common, read
 
 __all__ = ["Custom", "CustomRegOp", "DataType", "custom_info_register", "kernel"]
 
-TENSORS = Border("tensor", show, read)
-
 
 class Custom(_Custom):
-    """`layers.ops.Custom`, called with Tensors: its `bprop` is given Tensors too, and gives them.
+    """`layers.ops.Custom`, whose `bprop` is given Tensors, and gives them.
 
-    Called with NDArrays or Symbols, it is that operator itself.
+    Called with Tensors it gives Tensors; with NDArrays or Symbols such.
     """
+
+    _show, _read = Tensor, staticmethod(read)
 
     def __call__(self, *inputs):
         """The output, or a tuple of outputs."""
+        found = super().__call__(*map(read, inputs))
         if not any(isinstance(a, Tensor) for a in inputs):
-            return super().__call__(*inputs)
-        found = self.call([read(a) for a in inputs], TENSORS)
+            return found
         return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
 
 
-def _public(function: Callable) -> Callable:
+def _public(function: Callable, name: str = "", doc: str = "") -> Callable:
     """Make a function of NDArrays one of Tensors, and list it."""
+    name = function.__name__ = function.__qualname__ = name or function.__name__
+    function.__doc__ = doc or function.__doc__
 
     @wraps(function)
     def called(*args, **kwargs):
         args = [_read(a) for a in args]
         return Tensor(function(*args, **{n: _read(a) for n, a in kwargs.items()}))
 
-    __all__.append(function.__name__)
-    globals()[function.__name__] = called
+    __all__.append(name)
+    globals()[name] = called
     return called
 
 
@@ -85,17 +86,12 @@ _UNARY = {
 }
 
 
-def _unary(name: str, inner: str, formula: str) -> None:
-    def function(x):
-        return getattr(nd, inner)(x)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"y = {formula}, element by element; x: any shape."
-    _public(function)
+def _unary(inner: str) -> Callable:
+    return lambda x: getattr(nd, inner)(x)
 
 
 for _name, (_inner, _formula) in _UNARY.items():
-    _unary(_name, _inner, _formula)
+    _public(_unary(_inner), _name, f"y = {_formula}, element by element; x: any shape.")
 
 
 _BINARY = {
@@ -115,37 +111,28 @@ _BINARY = {
 }
 
 
-def _binary(name: str, operator: str, formula: str) -> None:
-    def function(x, y):
-        return BINARY[operator](x, y)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{formula}; x and y: Tensors or numbers, of shapes that broadcast."
-    _public(function)
+def _binary(operator: str) -> Callable:
+    return lambda x, y: BINARY[operator](x, y)
 
 
 for _name, (_operator, _formula) in _BINARY.items():
-    _binary(_name, _operator, _formula)
+    _doc = f"{_formula}; x and y: Tensors or numbers, of shapes that broadcast."
+    _public(_binary(_operator), _name, _doc)
+
+_REDUCED = {"max": "maximum", "mean": "mean", "min": "minimum", "prod": "product", "sum": "sum"}
 
 
-def _reduction(name: str, what: str) -> None:
+def _reduced(name: str) -> Callable:
     def function(x, axis=None, keep_dims: bool = False):
         axis = None if axis in (None, (), []) else axis
         return getattr(nd, name)(x, axis=axis, keepdims=keep_dims)
 
-    function.__name__ = function.__qualname__ = f"reduce_{name}"
-    function.__doc__ = f"The {what} over axes, all of them by default: then of shape (1,)."
-    _public(function)
+    return function
 
 
-for _name, _what in (
-    ("max", "maximum"),
-    ("mean", "mean"),
-    ("min", "minimum"),
-    ("prod", "product"),
-    ("sum", "sum"),
-):
-    _reduction(_name, _what)
+for _name, _what in _REDUCED.items():
+    _doc = f"The {_what} over axes, all of them by default: then of shape (1,)."
+    _public(_reduced(_name), f"reduce_{_name}", _doc)
 
 
 @_public

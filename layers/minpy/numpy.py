@@ -33,6 +33,12 @@ def _row(function: Callable, name: str | None = None) -> Callable:
     return function
 
 
+def _rows(family: Callable[[str], Callable], names: str) -> None:
+    """A family, which makes a function of a name, and the names in it."""
+    for name in names.split():
+        _row(family(name), name)
+
+
 @_row
 def array(object, dtype=None):
     """An NDArray with a copy of the values, in their dtype; of lists of floats in float32."""
@@ -50,64 +56,6 @@ def asarray(a, dtype=None):
     return a if isinstance(a, nd.NDArray) and dtype is None else array(a, dtype)
 
 
-# Rows: a family, and the names in it.
-
-_SHAPED = ["zeros", "ones"]
-_LIKE = ["zeros_like", "ones_like"]
-# One argument; of fractions the first, of any number the second.
-_SMOOTH = [
-    "exp",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "cbrt",
-    "reciprocal",
-    "sin",
-    "cos",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "degrees",
-    "radians",
-]
-_STEPS = ["abs", "sign", "square", "floor", "ceil", "trunc"]
-_BINARY = {
-    "add": python.add,
-    "subtract": python.sub,
-    "multiply": python.mul,
-    "power": python.pow,
-    "equal": python.eq,
-    "not_equal": python.ne,
-    "less": python.lt,
-    "less_equal": python.le,
-    "greater": python.gt,
-    "greater_equal": python.ge,
-}
-_CHOSEN = ["maximum", "minimum"]
-_REDUCED = {"sum": False, "prod": False, "max": False, "min": False, "mean": True}
-_PLACED = ["argmax", "argmin"]
-_ALIASES = {
-    "absolute": "abs",
-    "amax": "max",
-    "amin": "min",
-    "fix": "trunc",
-    "fabs": "abs",
-    "true_divide": "divide",
-    "deg2rad": "radians",
-    "rad2deg": "degrees",
-}
-
-
 def _fractions(x):
     """Integers as float32; any other array as it is."""
     x = asarray(x)
@@ -116,25 +64,6 @@ def _fractions(x):
 
 def _number(x) -> bool:
     return isinstance(x, (bool, int, float, np.number))
-
-
-def _shaped(name: str) -> Callable:
-    def function(shape, dtype=float32):
-        return getattr(nd, name)(shape, dtype=dtype)
-
-    return function
-
-
-def _like(name: str) -> Callable:
-    return lambda a: getattr(nd, name)(asarray(a))
-
-
-def _smooth(name: str) -> Callable:
-    return lambda x: getattr(nd, name)(_fractions(x))
-
-
-def _step(name: str) -> Callable:
-    return lambda x: getattr(nd, name)(asarray(x))
 
 
 def _pair(x1, x2) -> tuple:
@@ -147,21 +76,65 @@ def _pair(x1, x2) -> tuple:
     return tuple(pair)
 
 
-def _binary(name: str) -> Callable:
-    act = _BINARY[name]
-    return lambda x1, x2: act(*_pair(x1, x2))
+# Families
 
 
-def _chosen(name: str) -> Callable:
-    return lambda x1, x2: getattr(nd, name)(*_pair(x1, x2))
-
-
-def _reduced(name: str) -> Callable:
-    def function(a, axis=None, keepdims=False):
-        a = _fractions(a) if _REDUCED[name] else asarray(a)
-        return getattr(nd, name)(a, keepdims=keepdims, **({} if axis is None else {"axis": axis}))
+def _shaped(name: str) -> Callable:
+    def function(shape, dtype=float32):
+        return getattr(nd, name)(shape, dtype=dtype)
 
     return function
+
+
+_rows(_shaped, "zeros ones")
+
+
+def _like(name: str) -> Callable:
+    return lambda a: getattr(nd, name)(asarray(a))
+
+
+_rows(_like, "zeros_like ones_like")
+
+
+def _smooth(name: str) -> Callable:
+    return lambda x: getattr(nd, name)(_fractions(x))
+
+
+_rows(_smooth, "exp expm1 log log2 log10 log1p sqrt cbrt reciprocal degrees radians")
+_rows(_smooth, "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh")
+
+
+def _step(name: str) -> Callable:
+    return lambda x: getattr(nd, name)(asarray(x))
+
+
+_rows(_step, "abs sign square floor ceil trunc")
+
+_BINARY = {
+    "add": python.add, "subtract": python.sub, "multiply": python.mul, "power": python.pow,
+    "equal": python.eq, "not_equal": python.ne, "less": python.lt, "less_equal": python.le,
+    "greater": python.gt, "greater_equal": python.ge,
+    "maximum": nd.maximum, "minimum": nd.minimum,
+}  # fmt: skip
+
+
+def _binary(name: str) -> Callable:
+    return lambda x1, x2: _BINARY[name](*_pair(x1, x2))
+
+
+_rows(_binary, " ".join(_BINARY))
+
+
+def _reduced(name: str, prepared: Callable = asarray) -> Callable:
+    def function(a, axis=None, keepdims=False):
+        axes = {} if axis is None else {"axis": axis}
+        return getattr(nd, name)(prepared(a), keepdims=keepdims, **axes)
+
+    return function
+
+
+_rows(_reduced, "sum prod max min")
+_mean = _row(_reduced("mean", _fractions), "mean")
 
 
 def _placed(name: str) -> Callable:
@@ -172,6 +145,8 @@ def _placed(name: str) -> Callable:
 
     return function
 
+
+_rows(_placed, "argmax argmin")
 
 # Those that are of no family
 
@@ -215,9 +190,8 @@ def clip(a, a_min, a_max):
 @_row
 def var(a, axis=None, keepdims=False):
     a = _fractions(a)
-    mean = _reduced("mean")
-    centre = mean(a, axis, keepdims=True) if a.ndim > 1 else mean(a)
-    return mean(nd.square(a - centre), axis, keepdims)
+    centre = _mean(a, axis, keepdims=True) if a.ndim > 1 else _mean(a)
+    return _mean(nd.square(a - centre), axis, keepdims)
 
 
 @_row
@@ -328,19 +302,10 @@ def take(a, indices, axis=None):
     return nd.take(a, asarray(indices), axis=axis)
 
 
-_FAMILIES = {
-    _shaped: _SHAPED,
-    _like: _LIKE,
-    _smooth: _SMOOTH,
-    _step: _STEPS,
-    _binary: _BINARY,
-    _chosen: _CHOSEN,
-    _reduced: _REDUCED,
-    _placed: _PLACED,
-}
-for _make, _names in _FAMILIES.items():
-    for _name in _names:
-        _row(_make(_name), _name)
+_ALIASES = {
+    "absolute": "abs", "fabs": "abs", "fix": "trunc", "amax": "max", "amin": "min",
+    "true_divide": "divide", "deg2rad": "radians", "rad2deg": "degrees",
+}  # fmt: skip
 _TABLE |= {name: _TABLE[of] for name, of in _ALIASES.items()}
 globals().update(_TABLE)
 

@@ -29,7 +29,7 @@ class _Custom(_op.Op):
         self.variadic, self.inputs, self.attribute_names = False, (), []
 
     def owns(self, attribute: str) -> bool:
-        return not attribute.startswith("__") and attribute != "num_args"
+        return not attribute.startswith("__")
 
     def read(self, given: dict[str, Any]) -> dict[str, str]:
         if "op_type" not in given:

@@ -368,7 +368,8 @@ def _is_the_engines(error: BaseException) -> bool:
     while trace.tb_next:
         trace = trace.tb_next
     home = trace.tb_frame.f_globals["__name__"]
-    return home.startswith(("torch.autograd", "torch._functorch"))
+    # In `_function` it is what was kept for an operator of one's own.
+    return home.startswith(("torch.autograd", "torch._functorch", "layers.mxnet._function"))
 
 
 # torch.autograd.backward without its checks, which are made above: half of its cost. Not public.

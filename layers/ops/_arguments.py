@@ -5,21 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache
+from inspect import Parameter
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Form", "Layout", "is_array", "is_symbol", "signature"]
+__all__ = ["Form", "Layout", "is_array", "signature"]
 
 # Parameters annotated so are attributes when an operator is called by name, which tells no types.
 PLAIN = {"bool", "int", "float", "str", "tuple"}
-KINDS = (
-    inspect.Parameter.POSITIONAL_ONLY,
-    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    inspect.Parameter.VAR_POSITIONAL,
-    inspect.Parameter.KEYWORD_ONLY,
-    inspect.Parameter.VAR_KEYWORD,
-)
 
 
 def signature(function: Callable) -> inspect.Signature | None:
@@ -73,9 +67,13 @@ class Form:
             raise TypeError(f"operator {name!r}: {function!r} has no signature\n  expected a def")
         self.signature, self.expected = found, f"expected {function.__name__}{found}"
         parameters = found.parameters.values()
-        by_kind = {k: [p.name for p in parameters if p.kind is k] for k in KINDS}
-        before, either, self.more, self.keywords, self.others = by_kind.values()
-        self.positional = [*before, *either]
+
+        def named(*kinds) -> list[str]:
+            return [p.name for p in parameters if p.kind in kinds]
+
+        self.positional = named(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        self.more, self.others = named(Parameter.VAR_POSITIONAL), named(Parameter.VAR_KEYWORD)
+        self.keywords = named(Parameter.KEYWORD_ONLY)
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
         self.plain = {p.name for p in parameters if _annotated(p.annotation) in PLAIN}
         self.is_method = self.positional[:1] == ["self"]
@@ -139,12 +137,8 @@ class Form:
         except TypeError as error:
             raise TypeError(f"operator {self.name!r}: {error}\n  {self.expected}") from None
         places = bound.arguments
-        more = (
-            {f"{self.more[0]}{i}": p for i, p in enumerate(places.pop(self.more[0], ()))}
-            if self.more
-            else {}
-        )
-        others = places.pop(self.others[0], {}) if self.others else {}
+        more = {f"{n}{i}": p for n in self.more for i, p in enumerate(places.pop(n, ()))}
+        others = {n: p for name in self.others for n, p in places.pop(name, {}).items()}
         places |= more | others
         arrays, attributes = {}, {}
         for name in (*self.positional, *more, *self.keywords, *others):
@@ -179,8 +173,3 @@ def is_array(kind: type) -> bool:
     """Whether it is a type of arrays: NumPy's, either engine's, Symbols, arrays yet to be made."""
     known = ("asnumpy", "list_arguments", "known")
     return issubclass(kind, np.ndarray) or any(hasattr(kind, name) for name in known)
-
-
-def is_symbol(value: Any) -> bool:
-    """Whether it is a node of a graph."""
-    return hasattr(type(value), "list_arguments")

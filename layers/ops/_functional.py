@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..engine import mx, nd
 from ._arguments import Layout
-from .host import array, values
-from .operator import Operator
+from .host import array, is_floating, values
+from .operator import Operator, free
 
 __all__ = ["BORDERS", "FunctionOperator", "Maker", "Rule"]
 
@@ -21,7 +21,8 @@ Maker = Callable[..., Callable]
 NUMERIC = (np.ndarray, np.generic, bool, int, float, list)
 
 
-class Rule(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rule:
     """How the gradients of some arguments are made; without a maker they are zero."""
 
     maker: Maker | None
@@ -35,10 +36,8 @@ class FunctionOperator(Operator):
     is_loss = False  # who knows what its gradients do with theirs
 
     def __init__(self, name: str, function: Callable, border: type, layout: Layout, count: int):
-        taken = {*layout.inputs, *layout.attributes}
         outputs = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
-        while taken & {*outputs, *(f"d{n}" for n in outputs)}:
-            outputs = [f"{n}_" for n in outputs]
+        outputs = free(outputs, (*layout.inputs, *layout.attributes))
         self._function, self._border = function, border(name, layout, outputs)
         super().__init__(
             name,
@@ -53,19 +52,14 @@ class FunctionOperator(Operator):
     def learn(self, rules: dict[str, Rule]) -> None:
         """Take over the rules of the gradients; graphs that have the operator use them too."""
         rules = {n: rules[n] for n in self.inputs if n in rules}
-        known = (*self.inputs, *self.attributes, *self.outputs, *(f"d{n}" for n in self.outputs))
-        self.needs = dict.fromkeys(rules, known)
-        self.gradients = {n: _gradient(n, r, self._border) for n, r in rules.items()}
-        shared = {r for r in rules.values() if r.together}
-        self.backward = _backward(rules, shared, self._border, known) if shared else None
-        plain = all(isinstance(f, FunctionType) for f in self._written(rules))
+        made = {rule: _gradients(rule, self._border) for rule in rules.values()}
+        self.needs = dict.fromkeys(rules, self.known)
+        self.gradients = {n: _gradient(n, made[rule]) for n, rule in rules.items()}
+        self.backward = _backward(rules, made) if any(rule.together for rule in made) else None
+        written = [self._function, *(rule.maker for rule in made if rule.maker is not None)]
+        plain = all(isinstance(f, FunctionType) for f in written)
         self.opaque = "" if plain else "it is made of something else than functions"
         vars(self).pop("_adapter", None)  # which has plans of what is kept for which gradient
-
-    def _written(self, rules: dict[str, Rule]) -> list[Callable]:
-        """The functions of its author."""
-        makers = [r.maker for r in rules.values() if r.maker is not None]
-        return [self._function, *makers]
 
     def parse(self, name: str, value: Any) -> Any:
         """An attribute's value, of any type; text is read, if it is that of a value."""
@@ -99,24 +93,14 @@ def _forward(function: Callable, border: Border) -> Callable:
     return _at(function, forward)
 
 
-def _gradient(name: str, rule: Rule, border: Border) -> Callable:
-    """The gradient of one input."""
-    if rule.maker is None:
-        return lambda **known: nd.zeros_like(known[name])
-    gradients = _gradients(rule, border)
-
-    def gradient(**known):
-        return gradients(**known)[name]
-
-    return _at(rule.maker, gradient)
-
-
 def _gradients(rule: Rule, border: Border) -> Callable:
     """The gradients that a rule gives, by input."""
     maker, together = rule.maker, rule.together
+    places = [(i, n) for i, n in enumerate(rule.names) if n in border.layout.inputs]
+    if maker is None:
+        return lambda **known: {n: nd.zeros_like(known[n]) for _, n in places}
     taken = border.layout.taken(maker)
     positional, keywords, left = taken or (border.layout.positional, border.layout.keywords, ())
-    places = [(i, n) for i, n in enumerate(rule.names) if n in border.layout.inputs]
 
     def gradients(**known):
         given, ans, g = border.seen(known)
@@ -132,20 +116,25 @@ def _gradients(rule: Rule, border: Border) -> Callable:
     return _at(maker, gradients)
 
 
-def _backward(rules: dict, shared: set, border: Border, known: tuple) -> Callable:
+def _gradient(name: str, gradients: Callable) -> Callable:
+    """The gradient of one input."""
+
+    def gradient(**known):
+        return gradients(**known)[name]
+
+    return _at(gradients, gradient)
+
+
+def _backward(rules: dict[str, Rule], made: dict[Rule, Callable]) -> Callable:
     """All gradients, those that are given together made once."""
-    together = [(rule, _gradients(rule, border)) for rule in shared]
-    single = {n: _gradient(n, r, border) for n, r in rules.items() if r not in shared}
 
     def backward(**known):
-        found = {n: gradient(**known) for n, gradient in single.items()}
-        for rule, gradients in together:
+        found = {}
+        for rule, gradients in made.items():
             found |= {n: g for n, g in gradients(**known).items() if rules[n] is rule}
         return found
 
-    parameters = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in known]
-    backward.__signature__ = inspect.Signature(parameters)
-    return _at(next(iter(shared)).maker, backward)
+    return _at(next(rule.maker for rule in made if rule.together), backward)
 
 
 def _at(function: Callable, made: Callable) -> Callable:
@@ -162,16 +151,34 @@ def _at(function: Callable, made: Callable) -> Callable:
 class Border:
     """A function of NDArrays."""
 
-    def __init__(self, name: str, layout: Layout, outputs: list[str]):
+    def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         self.what, self.layout, self.outputs = f"operator {name!r}", layout, outputs
+        self.tops = [f"d{n}" for n in outputs]
 
-    def raw(self, inputs: tuple) -> dict[str, Any]:
+    def raw(self, inputs: Sequence) -> dict[str, Any]:
         """The inputs, as the function takes them."""
         return dict(zip(self.layout.inputs, inputs))
 
-    def results(self, y: Any, inputs: tuple, attributes: dict) -> Any:
+    def results(self, y: Any, inputs: tuple, attributes: dict) -> list:
         """The outputs, of what the function gave."""
         return self.listed(y)
+
+    def shown(self, results: list, inputs: list, attributes: dict) -> list:
+        """The outputs and their gradients, as makers see them."""
+        return results
+
+    def gradient(self, name: str, value: Any, x: Any) -> Any:
+        """The gradient of an input, of what a function gave for it."""
+        return nd.zeros_like(x) if value is None else value
+
+    def seen(self, known: dict) -> tuple[dict, Any, Any]:
+        """What a maker is given: the arguments, the result, and then its gradient."""
+        inputs = [known[n] for n in self.layout.inputs]
+        attributes = {n: known[n] for n in self.layout.attributes}
+        results = [known[n] for n in (*self.outputs, *self.tops)]
+        shown, count = self.shown(results, inputs, attributes), len(self.outputs)
+        ys, gs = tuple(shown[:count]), tuple(shown[count:])
+        return self.raw(inputs) | attributes, *((ys, gs) if count > 1 else (ys[0], gs[0]))
 
     def listed(self, y: Any) -> list:
         """The results, as many as there are to be."""
@@ -182,17 +189,6 @@ class Border:
                 f"  expected {len(self.outputs)}; customop(..., outputs={len(listed)}) says so"
             )
         return listed
-
-    def seen(self, known: dict) -> tuple[dict, Any, Any]:
-        """What a maker is given: the arguments, the result, and then its gradient."""
-        given = {n: known[n] for n in (*self.layout.inputs, *self.layout.attributes)}
-        ys = tuple([known[n] for n in self.outputs])
-        gs = tuple([known[f"d{n}"] for n in self.outputs])
-        return given, *((ys, gs) if len(ys) > 1 else (ys[0], gs[0]))
-
-    def gradient(self, name: str, value: Any, x: Any) -> Any:
-        """The gradient of an input, of what a function gave for it."""
-        return nd.zeros_like(x) if value is None else value
 
     def expect_defaults(self, maker: Callable, names: tuple, given: dict) -> None:
         """Refuse arguments of which a maker knows nothing, when they are not what they are."""
@@ -229,12 +225,12 @@ class NumPyBorder(Border):
     The function's gradients see it as the function gave it.
     """
 
-    def __init__(self, name: str, layout: Layout, outputs: list[str]):
+    def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)
         # Which outputs were numbers, by shapes of inputs and attributes, where some were.
         self.numbers: dict[tuple, tuple[bool, ...]] = {}
 
-    def raw(self, inputs: tuple) -> dict[str, Any]:
+    def raw(self, inputs: Sequence) -> dict[str, Any]:
         return {n: None if x is None else values(x) for n, x in zip(self.layout.inputs, inputs)}
 
     def results(self, y: Any, inputs: tuple, attributes: dict) -> list:
@@ -249,8 +245,11 @@ class NumPyBorder(Border):
                 self.numbers[key] = numbers
         there = [x for x in inputs if x is not None]
         context = there[0].context if there else mx.current_context()
-        dtype = next((x.dtype for x in there if _is_floating(x.dtype)), None)
-        return [_of(array(y, context), dtype) for y in listed]
+        dtype = next((x.dtype for x in there if is_floating(x)), None)
+        arrays = [array(y, context) for y in listed]
+        if dtype is None:
+            return arrays
+        return [y.astype(dtype, copy=False) if is_floating(y) else y for y in arrays]
 
     def key(self, inputs: tuple, attributes: dict) -> tuple:
         """What decides of which shape the results are."""
@@ -268,17 +267,12 @@ class NumPyBorder(Border):
             )
         return np.asarray(y)
 
-    def seen(self, known: dict) -> tuple[dict, Any, Any]:
-        inputs = [known[n] for n in self.layout.inputs]
-        attributes = {n: known[n] for n in self.layout.attributes}
-        given = self.raw(inputs) | attributes
-        key = self.key(inputs, attributes)
-        numbers = self.numbers.get(key) or (False,) * len(self.outputs)
-        ys, gs = (
-            tuple([_unboxed(values(known[n]), one) for n, one in zip(names, numbers)])
-            for names in (self.outputs, [f"d{n}" for n in self.outputs])
-        )
-        return given, *((ys, gs) if len(ys) > 1 else (ys[0], gs[0]))
+    def shown(self, results: list, inputs: list, attributes: dict) -> list:
+        arrays = [values(y) for y in results]
+        numbers = self.numbers.get(self.key(inputs, attributes))
+        if numbers is None:
+            return arrays
+        return [y.reshape(()) if one else y for y, one in zip(arrays, numbers * 2)]
 
     def gradient(self, name: str, value: Any, x: Any) -> Any:
         if value is None:
@@ -288,20 +282,6 @@ class NumPyBorder(Border):
 
 
 BORDERS = {"mxnet": Border, "numpy": NumPyBorder}
-
-
-def _is_floating(dtype: Any) -> bool:
-    return np.dtype(dtype).kind in "fV"  # V: bfloat16, which NumPy does not have
-
-
-def _of(y: Any, dtype: Any) -> Any:
-    """A result in a dtype, if both are floating."""
-    floating = dtype is not None and _is_floating(y.dtype)
-    return y.astype(dtype, copy=False) if floating else y
-
-
-def _unboxed(y: np.ndarray, is_number: bool) -> np.ndarray:
-    return y.reshape(()) if is_number else y
 
 
 def _shown(maker: Callable) -> str:

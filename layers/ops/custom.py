@@ -12,13 +12,18 @@ import numpy as np
 from ..engine import mx
 from .operator import Operator
 
-__all__ = ["Adapter", "ensure", "register"]
+__all__ = ["Adapter", "register"]
 
 _registered: WeakSet[Operator] = WeakSet()
 
 
 def register(operator: Operator) -> None:
-    """Register an operator under its name. An input left out is said by ``no_<input>=True``."""
+    """Register an operator under its name, unless it is.
+
+    By name, an input is left out by ``no_<input>=True``.
+    """
+    if operator in _registered:
+        return
 
     class Prop(_Prop):
         def __init__(self, **text):
@@ -28,12 +33,6 @@ def register(operator: Operator) -> None:
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
     _registered.add(operator)
-
-
-def ensure(operator: Operator) -> None:
-    """Register an operator, unless it is."""
-    if operator not in _registered:
-        register(operator)
 
 
 class _Prop(mx.operator.CustomOpProp):
@@ -184,7 +183,7 @@ class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
-        ensure(operator)  # of which some are not known by name before they are called
+        register(operator)  # of which some are not known by name before they are called
         self.operator = operator
 
     @staticmethod

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import update_wrapper
 from threading import RLock
 from typing import Any
@@ -22,10 +23,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ..engine import mx, nd
-from ._arguments import Form, Layout, is_array, is_symbol, signature
+from ..engine import mx, nd, sym
+from ._arguments import Form, Layout, is_array, signature
 from ._functional import BORDERS, FunctionOperator, Maker, Rule
-from .custom import ensure
+from .custom import register
 from .host import array
 
 __all__ = ["Primitive", "customop"]
@@ -99,8 +100,6 @@ class Primitive:
         What it is when it is called by name.
     """
 
-    states = ()
-
     def __init__(
         self, function: Callable, type: str, outputs: int | None = None, name: str | None = None
     ):
@@ -115,7 +114,7 @@ class Primitive:
         update_wrapper(self, function)
         self.operator = self._operator(self._form.by_name())
         if name is None and not self._form.is_method:
-            ensure(self.operator)
+            register(self.operator)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -185,8 +184,8 @@ class Primitive:
             given = (*args, *kwargs.values())
             layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), given)
             operator = self._operator(layout)
-            if any(map(is_symbol, given)):
-                ensure(operator)
+            if any(isinstance(value, sym.Symbol) for value in given):
+                register(operator)
             called = self._calls[key] = Called(operator, arrays, attributes, given)
             return called
 
@@ -246,7 +245,7 @@ class Method(Primitive):
         def bound(ans, *args, **kwargs):
             return maker(ans, instance, *args, **kwargs)
 
-        return rule._replace(maker=_as(maker, bound, 1))
+        return replace(rule, maker=_as(maker, bound, 1))
 
     def __get__(self, instance: Any, owner: Any = None) -> Primitive:
         return self  # a bound method is not bound again

@@ -10,16 +10,17 @@ The one definition that every way of writing an operator ends in::
         def db(dy): return nd.sum(dy, axis=0)
         def shapes(x, w): return {"w": (w[0], x[1]), "b": (w[0],), "y": (x[0], w[0])}
 
-A gradient names what it needs: inputs, outputs (``y``), their gradients (``dy``), attributes. What
-none names is not kept for backward; an input without a gradient is not differentiable; a gradient
-that nobody asks for is not computed; gradients that name no ``dy`` are those of a loss.
+A gradient names what it needs: inputs, outputs (``y``), their gradients (``dy``), attributes; or
+all of them, as ``**known``. What none names is not kept for backward; an input without a gradient
+is not differentiable; a gradient that nobody asks for is not computed; gradients that name no
+``dy`` are those of a loss.
 """
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
 from typing import Any, overload
@@ -50,9 +51,6 @@ class Operator:
         By input: what gives its gradient.
     backward : callable, optional
         In the place of `gradients`: gives all, as a dict by input.
-    needs : dict of str to sequence of str, optional
-        By input, what its gradient is given by name: inputs, outputs (``y``), their gradients
-        (``dy``), attributes. By default what the signature names.
     shapes : callable, optional
         ``shapes(shapes of inputs, attributes) -> {name: shape}``, of inputs not yet known and of
         outputs. An unknown shape is None, an unknown size 0.
@@ -63,6 +61,11 @@ class Operator:
         What the gradients are those of, if not of the outputs' sum: what the checker compares with.
     opaque : str
         Why a compiler cannot look into its code, if so.
+
+    Attributes
+    ----------
+    needs : dict of str to tuple of str
+        By input, what its gradient is given by name.
     """
 
     def __init__(
@@ -77,7 +80,6 @@ class Operator:
         attributes: dict[str, Any] | None = None,
         gradients: dict[str, Callable] | None = None,
         backward: Callable | None = None,
-        needs: dict[str, Sequence[str]] | None = None,
         shapes: Callable | None = None,
         types: Callable | None = None,
         loss: Callable | None = None,
@@ -89,14 +91,21 @@ class Operator:
         self.optional, self.attributes = tuple(optional), attributes or {}
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss, self.opaque = shapes, types, loss, opaque
-        self.needs = self._needs() if needs is None else {n: tuple(w) for n, w in needs.items()}
+        rules = self.gradients
+        if backward is not None:
+            rules = {n: backward for n in self.inputs if n not in self.states}
+        self.needs = {n: self._needed(rule) for n, rule in rules.items()}
         self._validate()
 
-    def _needs(self) -> dict[str, tuple[str, ...]]:
-        if self.backward is not None:
-            names = _named(self.backward)
-            return {n: names for n in self.inputs if n not in self.states}
-        return {n: _named(g) for n, g in self.gradients.items()}
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What there is for gradients to need."""
+        tops = [f"d{n}" for n in self.outputs]
+        return (*self.inputs, *self.attributes, *self.outputs, *tops)
+
+    def _needed(self, rule: Callable) -> tuple[str, ...]:
+        names = _named(rule)
+        return self.known if names is None else names
 
     def _validate(self) -> None:
         if stray := set(self.states) - set(self.inputs):
@@ -112,12 +121,11 @@ class Operator:
                     f"operator {self.name!r}: {what} are {', '.join(names)}\n"
                     "  expected different names"
                 )
-        known = {*self.inputs, *self.outputs, *self.attributes, *(f"d{n}" for n in self.outputs)}
         for place, names in self.needs.items():
-            if unknown := [n for n in names if n not in known]:
+            if unknown := [n for n in names if n not in self.known]:
                 raise TypeError(
                     f"operator {self.name!r}: the gradient of {place} needs {unknown[0]!r}\n"
-                    f"  expected of {', '.join(sorted(known))}"
+                    f"  expected of {', '.join(sorted(self.known))}"
                 )
 
     @cached_property
@@ -196,7 +204,7 @@ class Operator:
         if self.attributes[name] is None and value in (None, "None"):
             return None
         try:
-            return _READERS.get(kind, _literal)(value)
+            return READERS.get(kind, _literal)(value)
         except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
             raise TypeError(
                 f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
@@ -208,10 +216,10 @@ class Operator:
 
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
         """Call `shapes` or `backward` with what it names of `known`."""
-        names = self._asked.get(rule)
-        if names is None:
-            names = self._asked[rule] = _named(rule)
-        return rule(**{n: known[n] for n in names})
+        if rule not in self._asked:
+            self._asked[rule] = _named(rule)
+        names = self._asked[rule]
+        return rule(**(known if names is None else {n: known[n] for n in names}))
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         """What `shapes` tells, when it is shapes of inputs and outputs."""
@@ -225,7 +233,7 @@ class Operator:
         return told
 
     @cached_property
-    def _asked(self) -> dict[Callable, tuple[str, ...]]:
+    def _asked(self) -> dict[Callable, tuple[str, ...] | None]:
         """What rules ask for: `inspect.signature` costs as much as several operators."""
         return {}
 
@@ -240,9 +248,18 @@ class Operator:
         return self.__qualname__  # pickled as a function is: by its place
 
 
-def _named(rule: Callable) -> tuple[str, ...]:
-    """What a rule asks for."""
-    return tuple(inspect.signature(rule).parameters)
+def free(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
+    """Names for outputs, where neither they nor those of their gradients are taken."""
+    while {*names, *(f"d{n}" for n in names)} & {*taken}:
+        names = [f"{n}_" for n in names]
+    return tuple(names)
+
+
+def _named(rule: Callable) -> tuple[str, ...] | None:
+    """What a rule asks for; all there is, as ``**known`` does, is None."""
+    parameters = inspect.signature(rule).parameters
+    everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return None if everything else tuple(parameters)
 
 
 def _literal(value: Any) -> Any:
@@ -261,7 +278,7 @@ def _tuple(value: Any) -> tuple:
     return tuple(_literal(value))
 
 
-_READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str, tuple: _tuple}
+READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str, tuple: _tuple}
 
 
 @overload
@@ -282,7 +299,7 @@ def operator(definition: type | None = None, *, name: str | None = None) -> Any:
     made = _read(
         definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__)
     )
-    from .custom import register
+    from .custom import register  # which asks for the engine
 
     register(made)
     return made

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import itertools
 from collections.abc import Callable, Sequence
-from itertools import count
 from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine import mx, nd, sym
-from ._primitive.code import Compiled, Loop, Numpy
-from ._primitive.declared import Declared, signature_of
-from .custom import ensure
+from ._primitive.code import Code, Compiled, Loop, Numpy
+from ._primitive.declared import Declared
+from .custom import register
+from .host import dtype_of, is_floating
 from .kernel import Kernel
-from .operator import Operator
+from .operator import Operator, free
 from .registration import Registration
 from .registration import register as register_info
 
@@ -36,17 +37,6 @@ REFUSED = {
 }
 SCALARS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
 ZEROS = {"bool": False, "int64": 0, "float32": 0.0}
-
-
-class Border(NamedTuple):
-    """What stands between an operator's NDArrays and the arrays that `bprop` works on."""
-
-    name: str
-    show: Callable  # an NDArray, as bprop sees it
-    read: Callable  # what bprop gave, as an NDArray; as it is, if it is no such array
-
-
-PLAIN = Border("", lambda array: array, lambda value: value)
 
 
 class Custom:
@@ -96,15 +86,7 @@ class Custom:
     ):
         self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info
         who = f"Custom {_title(func)!r}"
-        if func_type in REFUSED:
-            raise NotImplementedError(
-                f"{who}: func_type {func_type!r} needs {REFUSED[func_type]}\n"
-                f"  expected one of {', '.join(CODES)}"
-            )
-        if func_type not in CODES:
-            raise ValueError(
-                f"{who}: func_type {func_type!r}\n  expected one of {', '.join(CODES)}"
-            )
+        code = _code(who, func, func_type)
         if not (bprop is None or callable(bprop)):
             raise TypeError(
                 f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function"
@@ -115,14 +97,14 @@ class Custom:
         info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         self.registered = register_info(who, func, info, func_type)
         told = next(iter(self.registered.values()), None)
-        self._code = _code(func_type, func)(who, func, told.names if told else ())
+        self._code = code(who, func, told.names if told else ())
         if told:
             self._code.attributes = told.attributes
             _values(who, told, optional=func_type == "aot")
         self._expected = self._places(told)
         self._declared = Declared(self._who, out_shape, out_dtype, self._code)
-        self._made: dict[tuple, Operator] = {}
-        self._of_arrays: dict[int, Operator] = {}
+        self._made: dict[tuple, Operator] = {}  # by which inputs are numbers, and of which dtypes
+        self._called: dict[tuple, Operator] = {}  # by types, when all inputs are arrays
 
     def _places(self, told: Registration | None) -> tuple[int, int | None]:
         """How many inputs it takes: from so many, to so many."""
@@ -137,25 +119,33 @@ class Custom:
             return count, count
         return least, None if names is None else len(names)
 
+    @staticmethod
+    def _show(array: Any) -> Any:
+        """An NDArray, as `bprop` sees it."""
+        return array
+
+    @staticmethod
+    def _read(value: Any) -> Any:
+        """What `bprop` gave, as an NDArray; as it is, if it is no array."""
+        return value
+
     def __call__(self, *inputs):
         """The output, or a tuple of outputs."""
-        made = self._of_arrays.get(len(inputs))
-        if made is None or not {type(a) for a in inputs} <= {nd.NDArray}:
-            return self.call(inputs, PLAIN)
+        made = self._called.get(tuple(map(type, inputs)))
+        if made is None:
+            return self._call(inputs)
         return _as_declared(made, made(*inputs))
 
-    def call(self, inputs: Sequence, border: Border) -> Any:
-        """Call it on NDArrays or Symbols; `bprop` works on what `border` makes of them."""
-        inputs = [a.item() if isinstance(a, np.generic) else a for a in inputs]
-        kinds = tuple([SCALARS.get(type(a)) for a in inputs])
-        key = kinds, border.name
-        made = self._made.get(key) or self._made.setdefault(key, self._make(kinds, border, inputs))
-        arrays = [a for a, kind in zip(inputs, kinds) if kind is None]
-        numbers = {n: a for n, a, kind in zip(made.places, inputs, kinds) if kind is not None}
+    def _call(self, inputs: Sequence) -> Any:
+        values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
+        kinds = tuple([SCALARS.get(type(a)) for a in values])
+        made = self._operator(kinds, [kind or _probed(a) for a, kind in zip(values, kinds)])
+        arrays = [a for a, kind in zip(values, kinds) if kind is None]
+        numbers = {n: a for n, a, kind in zip(made.places, values, kinds) if kind is not None}
         if any(isinstance(a, sym.Symbol) for a in arrays):
-            ensure(made)
-        elif not numbers and border is PLAIN:
-            self._of_arrays[len(inputs)] = made  # the usual call, which finds it sooner
+            register(made)
+        if not numbers:
+            self._called[tuple(map(type, inputs))] = made
         return _as_declared(made, made(*arrays, **numbers))
 
     @property
@@ -167,9 +157,8 @@ class Custom:
                 f"{self._who}: it takes {least} inputs or more\n"
                 "  expected a function of so many inputs, or reg_info that names them"
             )
-        key = (None,) * least, ""
-        made = self._made.get(key) or self._made.setdefault(key, self._make(key[0], PLAIN, ()))
-        ensure(made)
+        made = self._operator((None,) * least, ["float32"] * least)
+        register(made)
         return made
 
     @property
@@ -186,33 +175,27 @@ class Custom:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
-    def _make(self, kinds: tuple, border: Border, inputs: Sequence) -> Operator:
+    def _operator(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
         """The operator for so many inputs, numbers where `kinds` has a dtype."""
-        places = self._names(len(kinds))
+        return self._made.get(kinds) or self._made.setdefault(kinds, self._make(kinds, dtypes))
+
+    def _make(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
+        places, count = self._names(len(kinds)), self._declared.count(dtypes)
         arrays = tuple(n for n, kind in zip(places, kinds) if kind is None)
-        numbers = {n: ZEROS[kind] for n, kind in zip(places, kinds) if kind is not None}
-        given = [kind or _probed(a) for kind, a in zip(kinds, inputs or kinds)]
-        how_many, many = self._declared.outputs(given)
-        names = ("y",) if how_many == 1 else tuple(f"y{i}" for i in range(how_many))
-        while {*names, *(f"d{n}" for n in names)} & set(places):
-            names = tuple(f"{n}_" for n in names)
-        rules = self._declared.rules(dict(zip(places, kinds)), names, many)
-        known = (*arrays, *numbers, *names, *(f"d{n}" for n in names))
-        backward = self._backward(places, arrays, names, many, border)
-        backward.__signature__ = signature_of(known)
+        names = free(["y"] if count in (None, 1) else [f"y{i}" for i in range(count)], places)
+        shapes, types = self._declared.rules(dict(zip(places, kinds)), names, count)
         made = Operator(
-            "_".join([self.name, *filter(None, [border.name, *_suffix(kinds, self._expected)])]),
-            self._forward(places, how_many, many),
+            "_".join([self.name, *_suffix(kinds, self._expected)]),
+            self._forward(places, count),
             inputs=arrays,
             outputs=names,
-            attributes=numbers,
-            backward=backward,
-            needs=dict.fromkeys(arrays, known if self.bprop else tuple(f"d{n}" for n in names)),
-            shapes=rules.shapes,
-            types=rules.types,
+            attributes={n: ZEROS[kind] for n, kind in zip(places, kinds) if kind is not None},
+            backward=self._backward(places, arrays, names, count),
+            shapes=shapes,
+            types=types,
             opaque=self._code.opaque or _opaque(self.bprop),
         )
-        made.places, made.many, made.__name__ = places, many, self.__name__
+        made.places, made.count, made.__name__ = places, count, self.__name__
         return made
 
     def _names(self, given: int) -> tuple[str, ...]:
@@ -223,13 +206,13 @@ class Custom:
         names = self._code.parameters
         return tuple(f"x{i}" for i in range(given)) if names is None else names[:given]
 
-    def _forward(self, places: tuple, how_many: int, many: bool) -> Callable:
+    def _forward(self, places: tuple, count: int | None) -> Callable:
         func = self._code.function(self._declared)  # a name here, for who reads code of forward
         take, give, who, plan, plans = self._code.take, self._code.give, self._who, self._plan, {}
 
         def forward(*arrays, **numbers):
             context = arrays[0].context if arrays else mx.context.current_context()
-            dtypes = tuple([_dtype(a) for a in arrays])
+            dtypes = tuple([dtype_of(a) for a in arrays])
             key = context.device_type, dtypes
             planned = plans.get(key) or plan(plans, key, arrays, places, numbers)
             values = [take(a) for a in arrays]
@@ -239,18 +222,18 @@ class Custom:
                 given = iter(values)
                 values = [numbers[n] if n in numbers else next(given) for n in places]
             found = func(*values, **planned.attributes)
-            results = found if many and isinstance(found, (tuple, list)) else (found,)
-            if len(results) != how_many:
+            results = found if count and isinstance(found, (tuple, list)) else (found,)
+            if len(results) != (count or 1):
                 raise ValueError(
                     f"{who}: it gave {len(results)} outputs\n"
-                    f"  expected a tuple of {how_many}, as declared"
+                    f"  expected a tuple of {count}, as declared"
                 )
             outputs = []
             for i, dtype in enumerate(planned.outputs):
                 array = give(_array(who, i, results[i], dtype), context)
                 _expect(who, i, array, dtype)
                 outputs.append(array.astype(planned.final[i]) if planned.casts else array)
-            return outputs if how_many > 1 else outputs[0]
+            return outputs
 
         return forward
 
@@ -279,8 +262,8 @@ class Custom:
         plans[key] = Plan(inputs, outputs, final, (run, outputs) != (full, final), attributes)
         return plans[key]
 
-    def _backward(self, places, arrays, names, many: bool, border: Border) -> Callable:
-        bprop, who, (_, show, read) = self.bprop, self._who, border
+    def _backward(self, places, arrays, names, count: int | None) -> Callable:
+        bprop, who, show, read = self.bprop, self._who, self._show, self._read
         if bprop is None:
 
             def backward(**_):
@@ -296,7 +279,7 @@ class Custom:
             shown = [show(x) if n in arrays else x for n, x in zip(places, inputs)]
             out = tuple([show(known[n]) for n in names])
             dout = tuple([show(known[f"d{n}"]) for n in names])
-            found = bprop(*shown, out, dout) if many else bprop(*shown, out[0], dout[0])
+            found = bprop(*shown, out, dout) if count else bprop(*shown, out[0], dout[0])
             given = list(found) if isinstance(found, (tuple, list)) else [found]
             if len(given) != len(places):
                 raise ValueError(
@@ -311,13 +294,18 @@ class Custom:
 
 def _as_declared(made: Operator, found: Any) -> Any:
     """An output, or a tuple of outputs."""
-    if not made.many:
+    if made.count is None:
         return found
-    return tuple(found) if len(made.outputs) > 1 else (found,)
+    return tuple(found) if made.count > 1 else (found,)
 
 
-def _code(func_type: str, func: Any) -> type:
+def _code(who: str, func: Any, func_type: str) -> type[Code]:
     """What reads `func`: a kernel is one in any Python form."""
+    if func_type not in CODES:
+        needs = f" needs {REFUSED[func_type]}" if func_type in REFUSED else ""
+        raise (NotImplementedError if needs else ValueError)(
+            f"{who}: func_type {func_type!r}{needs}\n  expected one of {', '.join(CODES)}"
+        )
     return Loop if func_type == "pyfunc" and isinstance(func, Kernel) else CODES[func_type]
 
 
@@ -333,11 +321,6 @@ class Plan(NamedTuple):
     final: list[str]
     casts: bool
     attributes: dict[str, Any]
-
-
-def _dtype(array) -> str:
-    """The name of an NDArray's dtype; a compiler sees through this, not through NumPy's."""
-    return getattr(array.dtype, "__name__", "bfloat16")
 
 
 def _in_numpy(dtype: str) -> str:
@@ -365,32 +348,32 @@ def _holds(dtype: str, number: Any) -> bool:
 
 
 def _expect(who: str, i: int, array, dtype: str) -> None:
-    if _dtype(array) != dtype:
+    if dtype_of(array) != dtype:
         raise TypeError(
-            f"{who}: output {i} is {array.shape} {_dtype(array)}\n"
+            f"{who}: output {i} is {array.shape} {dtype_of(array)}\n"
             f"  expected {dtype}, which out_dtype gives"
         )
 
 
 def _gradient(who: str, name: str, x, given: Any):
     """What bprop gave for an input, when it fits; zeros where that is None or of no matter."""
-    if given is None or not _dtype(x).startswith(("float", "bfloat")):
+    if given is None or not is_floating(x):
         return nd.zeros_like(x)
     if not isinstance(given, nd.NDArray):
         raise TypeError(
             f"{who}: bprop gave {type(given).__name__} for {name}\n  expected an array, or None"
         )
-    if given.shape != x.shape or _dtype(given) != _dtype(x):
+    if given.shape != x.shape or dtype_of(given) != dtype_of(x):
         raise ValueError(
-            f"{who}: bprop gave {given.shape} {_dtype(given)} for {name}\n"
-            f"  expected {x.shape} {_dtype(x)}, as {name} is"
+            f"{who}: bprop gave {given.shape} {dtype_of(given)} for {name}\n"
+            f"  expected {x.shape} {dtype_of(x)}, as {name} is"
         )
     return given
 
 
 def _probed(a: Any) -> str:
     """The dtype of an input; of what has none yet, a usual one."""
-    return _dtype(a) if isinstance(a, nd.NDArray) else "float32"
+    return dtype_of(a) if isinstance(a, nd.NDArray) else "float32"
 
 
 def _opaque(bprop: Any) -> str:
@@ -420,7 +403,7 @@ def _values(who: str, told: Registration, optional: bool) -> None:
         )
 
 
-_names: dict[str, count] = {}
+_names: dict[str, itertools.count] = {}
 
 
 def _unique(title: str, made_of: tuple) -> str:
@@ -430,7 +413,7 @@ def _unique(title: str, made_of: tuple) -> str:
     """
     text = "\n".join(map(_source, made_of))
     name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    number = next(_names.setdefault(name, count()))
+    number = next(_names.setdefault(name, itertools.count()))
     return f"{name}_{number}" if number else name
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
+from .host import as_dtype
+from .operator import READERS
 
 __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]
 
@@ -97,25 +99,30 @@ class CustomRegOp:
                 f"CustomRegOp: op_name is {op_name!r}\n  expected text that is not empty"
             )
         self._name = op_name
-        self._inputs: list[dict] = []
-        self._outputs: list[dict] = []
-        self._attributes: list[dict] = []
-        self._rows: list[tuple] = []
-        self._fusion, self._target = "", "UnKnown"
+        self._info: dict[str, Any] = {
+            "op_name": op_name,
+            "inputs": [],
+            "outputs": [],
+            "attr": [],
+            "fusion_type": "",
+            "dtype_format": [],
+            "target": "UnKnown",
+        }
 
     def input(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
         """Add an input: its number, its name, and 'required', 'dynamic' or 'optional'."""
-        return self._place("input", self._inputs, index, name, param_type, kwargs)
+        return self._place("input", index, name, param_type, kwargs)
 
     def output(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
         """Add an output, as `input` does an input."""
-        return self._place("output", self._outputs, index, name, param_type, kwargs)
+        return self._place("output", index, name, param_type, kwargs)
 
-    def _place(self, what, places, index, name, param_type, more) -> CustomRegOp:
+    def _place(self, what, index, name, param_type, more) -> CustomRegOp:
+        places = self._info[f"{what}s"]
         if index is not None:
             if isinstance(index, bool) or not isinstance(index, int):
                 raise TypeError(self._wrong(f"{what} index", index, "an int"))
@@ -153,45 +160,32 @@ class CustomRegOp:
         self._one_of("attr value_type", value_type, VALUE_TYPES)
         self._text("attr default_value", default_value)
         told = _given(name=name, paramType=param_type, type=value_type, defaultValue=default_value)
-        self._attributes.append(told | kwargs)
+        self._info["attr"].append(told | kwargs)
         return self
 
     def dtype_format(self, *args: tuple[str, ...]) -> CustomRegOp:
         """Add a row: the dtype and format of each input, then of each output; see `DataType`."""
-        count = len(self._inputs) + len(self._outputs)
-        if len(args) != count:
-            raise RegistrationError(
-                f"CustomRegOp {self._name!r}: a row of {len(args)} dtypes and formats\n"
-                f"  expected {count}: {len(self._inputs)} inputs, {len(self._outputs)} outputs"
-            )
-        for pair in args:
-            _check_pair(f"CustomRegOp {self._name!r}", pair)
-        self._rows.append(args)
+        counts = len(self._info["inputs"]), len(self._info["outputs"])
+        _check_row(f"CustomRegOp {self._name!r}", args, *counts)
+        self._info["dtype_format"].append(args)
         return self
 
     def fusion_type(self, fusion_type: str) -> CustomRegOp:
         """Set the fusion type, which makes no difference here."""
         self._text("fusion_type", fusion_type, optional=False)
-        self._fusion = fusion_type
+        self._info["fusion_type"] = fusion_type
         return self
 
     def target(self, target: str | None = None) -> CustomRegOp:
         """Set the target: 'CPU', 'GPU' or 'Ascend'."""
         self._one_of("target", target, TARGETS)
-        self._target = self._target if target is None else target
+        if target is not None:
+            self._info["target"] = target
         return self
 
     def get_op_info(self) -> dict[str, Any]:
         """The information, as a dict of its own."""
-        return {
-            "op_name": self._name,
-            "inputs": [dict(place) for place in self._inputs],
-            "outputs": [dict(place) for place in self._outputs],
-            "attr": [dict(attribute) for attribute in self._attributes],
-            "fusion_type": self._fusion,
-            "dtype_format": list(self._rows),
-            "target": self._target,
-        }
+        return deepcopy(self._info)
 
     def _text(self, what: str, value: Any, optional: bool = True) -> None:
         if not (isinstance(value, str) or optional and value is None):
@@ -210,8 +204,18 @@ def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def _check_row(who: str, row: Sequence, inputs: int, outputs: int) -> None:
+    """Refuse what has not a (dtype, format) or (dtype, format, container) for each of them."""
+    if len(row) != inputs + outputs:
+        raise RegistrationError(
+            f"{who}: a row of {len(row)} dtypes and formats\n"
+            f"  expected {inputs + outputs}: {inputs} inputs, {outputs} outputs"
+        )
+    for pair in row:
+        _check_pair(who, pair)
+
+
 def _check_pair(who: str, pair: Any) -> None:
-    """Refuse what is no (dtype, format) or (dtype, format, container) of a row."""
     if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):
         raise RegistrationError(
             f"{who}: {pair!r} in a row of dtypes and formats\n"
@@ -283,9 +287,9 @@ class Registration:
         By name; one that has no value is not in it.
     names : tuple of str
         Of all attributes.
-    rows : tuple of (tuple of str, tuple of str)
-        The dtypes of inputs and outputs that there is code for; none where there is for all. ``''``
-        is any dtype.
+    rows : tuple of tuple of str
+        The dtypes of inputs, then outputs, that there is code for; none where there is for all.
+        ``''`` is any dtype.
     """
 
     target: str
@@ -293,7 +297,7 @@ class Registration:
     outputs: tuple[str, ...]
     attributes: dict[str, Any]
     names: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+    rows: tuple[tuple[str, ...], ...]
 
     def row(self, who: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
         """The dtypes to run on: those given, or the nearest ones that they can be cast up to.
@@ -305,12 +309,13 @@ class Registration:
         """
         if not self.rows:
             return dtypes
-        rows = [tuple(t or g for t, g in zip(row, dtypes)) for row, _ in self.rows]
+        inputs = [row[: len(self.inputs)] for row in self.rows]
+        rows = [tuple(t or g for t, g in zip(row, dtypes)) for row in inputs]
         if dtypes in rows:
             return dtypes
         if wider := [row for row in rows if all(map(_is_up, dtypes, row))]:
-            return min(wider, key=lambda row: sum(map(_bits, row)))
-        there = "; ".join(", ".join(t or "any" for t in row) for row, _ in self.rows)
+            return min(wider, key=lambda row: sum(map(_size, row)))
+        there = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
         raise TypeError(
             f"{who}: inputs of {', '.join(dtypes)}\n"
             f"  expected, for {self.target}, what can be cast up to one of: {there}"
@@ -318,16 +323,16 @@ class Registration:
 
 
 def _kind(dtype: str) -> str:
-    return "f" if dtype == "bfloat16" else np.dtype(dtype).kind
+    return as_dtype(dtype).kind.replace("V", "f")  # as NumPy has bfloat16
 
 
-def _bits(dtype: str) -> int:
-    return 16 if dtype == "bfloat16" else 8 * np.dtype(dtype).itemsize
+def _size(dtype: str) -> int:
+    return as_dtype(dtype).itemsize
 
 
 def _is_up(given: str, row: str) -> bool:
     """Whether all values of a dtype are values of another one of its kind."""
-    return given == row or (_kind(given) == _kind(row) and _bits(given) < _bits(row))
+    return given == row or (_kind(given) == _kind(row) and _size(given) < _size(row))
 
 
 def read(who: str, info: dict[str, Any], func_type: str) -> Registration:
@@ -340,26 +345,20 @@ def read(who: str, info: dict[str, Any], func_type: str) -> Registration:
     """
     inputs, outputs = _names(who, info, "inputs"), _names(who, info, "outputs")
     target = _target(who, info, func_type)
-    rows = []
-    for row in info.get("dtype_format") or ():
-        if len(row) != len(inputs) + len(outputs):
+    rows = info.get("dtype_format") or ()
+    for row in rows:
+        _check_row(f"{who}: reg_info", row, len(inputs), len(outputs))
+        strange = [pair[1] for pair in row if pair[1] not in PLAIN_FORMATS]
+        if strange and target != "Ascend":
             raise RegistrationError(
-                f"{who}: a row of {len(row)} dtypes and formats in reg_info\n"
-                f"  expected {len(inputs) + len(outputs)}, for its inputs and outputs"
+                f"{who}: format {strange[0]!r} for {target}\n"
+                f"  expected one of {', '.join(map(repr, PLAIN_FORMATS))}; there are no others"
             )
-        for pair in row:
-            _check_pair(who, pair)
-            if target != "Ascend" and pair[1] not in PLAIN_FORMATS:
-                raise RegistrationError(
-                    f"{who}: format {pair[1]!r} for {target}\n"
-                    f"  expected one of {', '.join(map(repr, PLAIN_FORMATS))}; there are no others"
-                )
-        types = tuple(pair[0] for pair in row)
-        rows.append((types[: len(inputs)], types[len(inputs) :]))
+    dtypes = tuple(tuple(pair[0] for pair in row) for row in rows)
     told = info.get("attr") or ()
     values = {a["name"]: _value(who, a) for a in told if "value" in a or "defaultValue" in a}
     names = tuple(a.get("name", "") for a in told)
-    return Registration(target, inputs, outputs, values, names, tuple(rows))
+    return Registration(target, inputs, outputs, values, names, dtypes)
 
 
 def _names(who: str, info: dict, part: str) -> tuple[str, ...]:
@@ -408,12 +407,7 @@ def _value(who: str, attribute: dict) -> Any:
         ) from None
 
 
-_READERS: dict[str, Callable[[str], Any]] = {
-    "int": int,
-    "float": float,
-    "str": str,
-    "bool": lambda text: {"true": True, "false": False, "1": True, "0": False}[text.lower()],
-}
+_READERS = {kind.__name__: read for kind, read in READERS.items()}
 
 # What is registered, by function, or by what else computes, and by target.
 _by_function: WeakKeyDictionary = WeakKeyDictionary()

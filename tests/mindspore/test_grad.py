@@ -119,6 +119,18 @@ def test_several_outputs_of_a_custom():
     assert not isinstance(y, ms.Tensor) and y.asnumpy().tolist() == [3, 8]
 
 
+def test_bprop_has_tensors_where_it_is_called_with_arrays():
+    op = ops.Custom(
+        lambda x: x * x, lambda x: x, lambda x: x, "pyfunc", lambda x, y, dy: ops.mul(2 * x, dy)
+    )
+    x = X.array.copy()
+    x.attach_grad()
+    with autograd.record():
+        y = op(x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 4]
+
+
 @pytest.mark.engine("torch")  # MXNet prints an exception of a callback and raises another
 def test_bprop_gives_tensors():
     op = ops.Custom(lambda x: x, lambda x: x, lambda x: x, "pyfunc", lambda x, y, dy: dy.asnumpy())

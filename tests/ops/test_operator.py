@@ -131,6 +131,14 @@ def test_mistakes_in_a_definition():
         ({}, "expected a class with forward"),
         ({"forward": lambda self, x: x}, "forward has the input 'self'"),
         ({"forward": lambda x: x, "states": "mean"}, "states is 'mean'"),
+        (
+            {"forward": lambda x: x, "output": ("z",)},
+            "'output' is no part of an operator\n.*outputs",
+        ),
+        (
+            {"forward": lambda x: (x, x), "outputs": ("y", "y")},
+            "outputs are y, y\n.*different names",
+        ),
         ({"forward": lambda x: x, "states": ("mean",)}, "the state 'mean' is no input of forward"),
         (
             {"forward": lambda x: x, "dx": lambda dy: dy, "backward": lambda dy: {"x": dy}},
@@ -220,6 +228,17 @@ def test_what_came_back_is_checked():
 
     with pytest.raises(ValueError, match=r"y is \(1,\)\n  expected \(3,\)"):
         lies(nd.ones((3,)))
+
+    @operator
+    class unknown:
+        def forward(x):
+            return x * 2
+
+        def shapes(x):
+            return {"z": x}
+
+    with pytest.raises(TypeError, match=r"`shapes` gave \{'z': \(3,\)\}\n  expected .*, of x, y"):
+        unknown(nd.ones((3,)))
 
     @operator
     class short:
@@ -430,3 +449,24 @@ def test_an_operator_is_pickled_by_its_place():
     from layers.ops import dense
 
     assert pickle.loads(pickle.dumps(dense)) is dense
+
+
+def test_a_gradient_that_asks_for_all():
+    @operator
+    class power:
+        def forward(x, *, n: int = 2):
+            return x**n
+
+        def dx(**known):
+            assert list(known) == ["x", "n", "y", "dy"]
+            return known["dy"] * known["n"] * known["y"] / known["x"]
+
+        def shapes(**known):
+            return {"y": known["x"]}
+
+    x = nd.array([2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = power(x, n=3)
+    y.backward()
+    assert x.grad.asscalar() == 12 and power.needs == {"x": ("x", "n", "y", "dy")}

@@ -132,6 +132,13 @@ def test_values_in_the_place_of_functions():
     assert (y.shape, z.shape, z.dtype) == ((3,), (3,), np.int64)
 
 
+def test_bools():
+    x = nd.array([1.0, -1.0])
+    positive = pyfunc(lambda x: x > 0, same, "bool")
+    assert positive(x).asnumpy().tolist() == [True, False]
+    assert pyfunc(np.logical_not)(positive(x)).asnumpy().tolist() == [False, True]
+
+
 def test_numbers_are_passed_as_they_are():
     seen = []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -31,7 +31,7 @@ class Code:
     inferred : tuple of str
         What `infer` tells where it is not declared, of 'out_shape' and 'out_dtype'.
     outputs : int or None
-        How many outputs it gives, where it tells.
+        How many outputs it gives in a tuple, where it tells.
     take, give : callable
         From NDArrays to its arrays, and back.
     opaque : str
@@ -66,10 +66,7 @@ class Numpy(Code):
     on_cpu = True
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
-        if not callable(func):
-            raise TypeError(
-                f"{who}: func is {func!r} ({type(func).__name__})\n  expected a function"
-            )
+        _expect(who, func, callable(func), "a function")
         self.func = func
         self.opaque = "" if isinstance(func, FunctionType) else "it is no plain function"
         self.parameters, self.least = _parameters(who, func, attributes)
@@ -85,12 +82,8 @@ def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | No
     except ValueError:  # what is written in C may tell none
         return None, 0
     parameters = signature.parameters.values()
-    if missing := [n for n in attributes if n not in signature.parameters]:
-        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-            raise ValueError(
-                f"{who}: reg_info has the attribute {missing[0]!r}\n"
-                f"  expected of the parameters {func.__name__}{signature}"
-            )
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        _expect_attributes(who, attributes, signature.parameters)
     places = [
         p
         for p in parameters
@@ -102,25 +95,32 @@ def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | No
     return tuple(p.name for p in places), least
 
 
+def _expect(who: str, func: Any, fits: bool, expected: str) -> None:
+    if not fits:
+        raise TypeError(f"{who}: func is {func!r} ({type(func).__name__})\n  expected {expected}")
+
+
+def _expect_attributes(who: str, attributes: tuple, parameters: Collection[str]) -> None:
+    if missing := [n for n in attributes if n not in parameters]:
+        raise ValueError(
+            f"{who}: reg_info has the attribute {missing[0]!r}\n"
+            f"  expected of the parameters {', '.join(parameters)}"
+        )
+
+
 class Loop(Code):
     """A loop kernel."""
 
     opaque, inferred = LOOP, ("out_shape", "out_dtype")
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
-        if not callable(func):
-            raise TypeError(
-                f"{who}: func is {func!r} ({type(func).__name__})\n  expected a function"
-            )
+        _expect(who, func, callable(func), "a function")
         self.kernel = func if isinstance(func, Kernel) else Kernel(func)
-        names = tuple(self.kernel.parameters)
-        if missing := [n for n in attributes if n not in names]:
-            raise ValueError(
-                f"{who}: reg_info has the attribute {missing[0]!r}\n"
-                f"  expected of the parameters {', '.join(names)}"
-            )
+        names = self.kernel.parameters
+        _expect_attributes(who, attributes, names)
         self.parameters = tuple(n for n in names if n not in attributes)
-        self.least, self.outputs, self.who = len(self.parameters), self.kernel.outputs, who
+        self.least, self.who = len(self.parameters), who
+        self.outputs = self.kernel.outputs if self.kernel.outputs > 1 else None
         self.infer = lru_cache(maxsize=1024)(self._infer)
 
     def run(self, *values, **attributes) -> Any:
@@ -149,29 +149,24 @@ class Compiled(Code):
     opaque, inferred = COMPILED, ("out_shape",)
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
-        if not isinstance(func, str):
-            raise TypeError(
-                f"{who}: func is {func!r} ({type(func).__name__})\n"
-                "  expected the text 'file:function', for func_type 'aot'"
-            )
+        text = "the text 'file:function', for func_type 'aot'"
+        _expect(who, func, isinstance(func, str), text)
         self.library, self.who = Library(func), who
 
     def function(self, declared: Declared) -> Callable:
         @lru_cache(maxsize=1024)
-        def plan(shapes: tuple, dtypes: tuple) -> tuple[list, list, bool]:
+        def plan(shapes: tuple, dtypes: tuple) -> tuple[list, list, int | None]:
             names, numbers = tuple(t.name for t in dtypes), (None,) * len(dtypes)
-            types = declared.types(names)
-            _, many = declared.outputs(names)
-            shapes = declared.shapes(shapes, names, numbers, len(types), many)
-            return shapes, [np.dtype(t) for t in types], many
+            types, count = declared.types(names), declared.count(names)
+            shapes = declared.shapes(shapes, names, numbers, count)
+            return shapes, [np.dtype(t) for t in types], count
 
         def run(*values, **attributes):
             arrays = [np.asarray(v, _NUMBERS.get(type(v))) for v in values]
-            shapes, types, many = plan(
-                tuple([a.shape for a in arrays]), tuple([a.dtype for a in arrays])
-            )
+            shapes, dtypes = tuple([a.shape for a in arrays]), tuple([a.dtype for a in arrays])
+            shapes, types, count = plan(shapes, dtypes)
             found = self.library.run(arrays, shapes, types, attributes)
-            return tuple(found) if many else found[0]
+            return found[0] if count is None else tuple(found)
 
         return run
 

@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MXNet names it
-
-
-def dtype_name(dtype: Any) -> str:
-    """``'float32'`` and so on, of a dtype in any form.
-
-    Raises
-    ------
-    TypeError
-        It is none.
-    """
-    if isinstance(dtype, str) and dtype == "bfloat16" or _is_bfloat16(dtype):
-        return "bfloat16"
-    if isinstance(dtype, (str, np.dtype)) or (
-        isinstance(dtype, type) and issubclass(dtype, (np.generic, bool, int, float))
-    ):
-        return np.dtype(dtype).name
-    raise TypeError(f"{dtype!r} is no dtype")
-
-
-def as_dtype(name: str) -> np.dtype:
-    """NumPy's dtype of a name."""
-    return BFLOAT16 if name == "bfloat16" else np.dtype(name)
-
-
-def _is_bfloat16(dtype: Any) -> bool:
-    return isinstance(dtype, np.dtype) and dtype == BFLOAT16
+from ..host import as_dtype, dtype_name
 
 
 def noted(error: BaseException, text: str) -> None:
@@ -44,18 +15,6 @@ def noted(error: BaseException, text: str) -> None:
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):  # Python 3.10
         error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
-
-
-def signature_of(names: Iterable[str]) -> inspect.Signature:
-    """The signature of a rule that asks for these by name."""
-    return inspect.Signature([inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY) for n in names])
-
-
-class Rules(NamedTuple):
-    """`shapes` and `types` of an `Operator`."""
-
-    shapes: Callable
-    types: Callable
 
 
 class Declared:
@@ -97,19 +56,21 @@ class Declared:
         for one in shape if _is_many(shape) else [shape]:
             self._shape(one)
         if self.out_dtype is not None and not _is_rule(self.out_dtype):
-            many = isinstance(self.out_dtype, (tuple, list))
-            self._shapes(shape, len(self.out_dtype) if many else 1, many)
+            self._shapes(shape, _count(self.out_dtype))
 
-    def outputs(self, dtypes: Sequence[str]) -> tuple[int, bool]:
-        """How many outputs there are, and whether they come as a tuple."""
+    def count(self, dtypes: Sequence[str]) -> int | None:
+        """How many outputs come in a tuple; None for one that comes as it is."""
         if self.out_dtype is None:
-            return self.code.outputs, self.code.outputs > 1
-        found = self._told("out_dtype", self.out_dtype, [as_dtype(t) for t in dtypes])
-        many = isinstance(found, (tuple, list))
-        return len(self._types(found)), many
+            return self.code.outputs
+        found = self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)])
+        self._types(found)
+        return _count(found)
 
-    def rules(self, kinds: dict[str, str | None], names: Sequence[str], many: bool) -> Rules:
-        """Rules for an operator, whose inputs are arrays, or numbers where there is a dtype."""
+    def rules(self, kinds: dict[str, str | None], names: Sequence[str], count: int | None):
+        """`shapes` and `types` of an `Operator`.
+
+        Its inputs are those of `kinds`, numbers where there is a dtype; its outputs `names`.
+        """
 
         def out_shape(**known):
             shapes = [() if kind else known[n] for n, kind in kinds.items()]
@@ -119,7 +80,7 @@ class Declared:
             dtypes = self._seen[1] or tuple([kind or "float32" for kind in kinds.values()])
             numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
             self._seen = shapes, self._seen[1]
-            return dict(zip(names, self.shapes(shapes, dtypes, numbers, len(names), many)))
+            return dict(zip(names, self.shapes(shapes, dtypes, numbers, count)))
 
         def out_dtype(**known):
             dtypes = tuple([kind or known[n] for n, kind in kinds.items()])
@@ -129,15 +90,14 @@ class Declared:
             numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
             return dict(zip(names, self.types(dtypes, numbers)))
 
-        out_shape.__signature__ = out_dtype.__signature__ = signature_of(kinds)
-        return Rules(out_shape, out_dtype)
+        return out_shape, out_dtype
 
-    def shapes(self, shapes, dtypes, numbers, count: int, many: bool) -> list[tuple[int, ...]]:
+    def shapes(self, shapes, dtypes, numbers, count: int | None) -> list[tuple[int, ...]]:
         """The shapes of the outputs."""
         if self.out_shape is None:
             return [s or (1,) for s in self.code.infer(shapes, dtypes, numbers)[0]]
         found = self._told("out_shape", self.out_shape, shapes)
-        return self._shapes(found, count, many)
+        return self._shapes(found, count)
 
     def types(self, dtypes: tuple[str, ...], numbers: tuple = ()) -> list[str]:
         """The dtypes of the outputs; none when they cannot be told before shapes are known."""
@@ -160,9 +120,8 @@ class Declared:
             raise
 
     def _types(self, found: Any) -> list[str]:
-        several = isinstance(found, (tuple, list))
         try:
-            names = [dtype_name(t) for t in (found if several else [found])]
+            names = [dtype_name(t) for t in ([found] if _count(found) is None else found)]
         except TypeError as error:
             raise TypeError(
                 f"{self.who}: out_dtype is {found!r}: {error}\n"
@@ -172,8 +131,8 @@ class Declared:
             raise ValueError(f"{self.who}: out_dtype is {found!r}\n  expected at least one output")
         return names
 
-    def _shapes(self, found: Any, count: int, many: bool) -> list[tuple[int, ...]]:
-        if not many:
+    def _shapes(self, found: Any, count: int | None) -> list[tuple[int, ...]]:
+        if count is None:
             return [self._shape(found)]
         if not isinstance(found, (tuple, list)) or len(found) != count:
             raise ValueError(
@@ -200,6 +159,10 @@ class Declared:
 def _is_rule(declared: Any) -> bool:
     """Whether it is a function; NumPy's dtypes, such as np.float32, can be called too."""
     return callable(declared) and not isinstance(declared, type)
+
+
+def _count(found: Any) -> int | None:
+    return len(found) if isinstance(found, (tuple, list)) else None
 
 
 def _is_many(shape: Sequence) -> bool:

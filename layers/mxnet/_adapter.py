@@ -80,7 +80,8 @@ class Adapter:
         """The operator in a graph."""
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
-        given = tuple(a for a in inputs if a is not None)
+        by_name = dict(zip(self.operator.inputs, inputs))
+        given = tuple(by_name[n] for n in self.operator.placed if by_name[n] is not None)
         return compose(CUSTOM, given, text | {"op_type": self.operator.name}, "custom")
 
     def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
@@ -160,7 +161,12 @@ class Signature(Call):
         found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
         gradients = [None] * len(kinds)
         for name, i in plan.wanted.items():
-            gradients[i] = _fitting(operator, name, found.get(name), kinds[i])
+            if name not in found:
+                raise DTypeError(
+                    f"operator {operator.name!r}: backward gave no gradient of {name}\n"
+                    f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
+                )
+            gradients[i] = _fitting(operator, name, found[name], kinds[i])
         return tuple(gradients)
 
     @property

@@ -199,7 +199,8 @@ class Adapter:
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator
         operator.expect(tuple(inputs))
-        given = [a for a in inputs if a is not None]
+        by_name = dict(zip(operator.inputs, inputs))
+        given = [by_name[n] for n in operator.placed if by_name[n] is not None]
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
         package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in given) else mx.nd

@@ -98,6 +98,11 @@ class Operator:
         self._validate()
 
     @property
+    def placed(self) -> tuple[str, ...]:
+        """The inputs as `Custom` takes them: the states last."""
+        return (*(n for n in self.inputs if n not in self.states), *self.states)
+
+    @property
     def known(self) -> tuple[str, ...]:
         """What there is for gradients to need."""
         tops = [f"d{n}" for n in self.outputs]
@@ -176,7 +181,7 @@ class Operator:
         """`bind` for the arguments of ``Custom(..., op_type=name)``."""
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
         left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
-        places = [n for n in self.inputs if n not in left_out]
+        places = [n for n in self.placed if n not in left_out]
         if len(args) > len(places):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
         given = dict(zip(places, args))
@@ -219,7 +224,13 @@ class Operator:
         if rule not in self._asked:
             self._asked[rule] = _named(rule)
         names = self._asked[rule]
-        return rule(**(known if names is None else {n: known[n] for n in names}))
+        given = known if names is None else {n: known[n] for n in names}
+        try:
+            return rule(**given)
+        except Exception as error:
+            shown = ", ".join(f"{n} {v}" for n, v in given.items() if isinstance(v, (tuple, str)))
+            noted(error, f"  in {rule.__name__} of operator {self.name!r} ({shown})")
+            raise
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         """What `shapes` tells, when it is shapes of inputs and outputs."""
@@ -248,6 +259,14 @@ class Operator:
         return self.__qualname__  # pickled as a function is: by its place
 
 
+def noted(error: BaseException, text: str) -> None:
+    """Add a line to an exception without changing what it is."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    elif error.args and isinstance(error.args[0], str):  # Python 3.10
+        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
+
+
 def free(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
     """Names for outputs, where neither they nor those of their gradients are taken."""
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
@@ -260,6 +279,13 @@ def _named(rule: Callable) -> tuple[str, ...] | None:
     parameters = inspect.signature(rule).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return None if everything else tuple(parameters)
+
+
+def _typed(parameter: inspect.Parameter) -> Any:
+    """The default of an attribute, whose type all values get: 1.0 in ``a: float = 1``."""
+    default = parameter.default
+    floating = parameter.annotation in (float, "float") and type(default) is int
+    return float(default) if floating else default
 
 
 def _literal(value: Any) -> Any:
@@ -314,7 +340,7 @@ def _read(definition: type, name: str) -> Operator:
     parameters = signature.parameters.values()
     arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     inputs = [p.name for p in arrays]
-    attributes = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    attributes = {p.name: _typed(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
     gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
     problems = {
         "forward has the input 'self', and is called without": "self" in inputs,

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from layers import operator
+from layers import OperatorBlock, operator
 from layers.engine import autograd, mx, nd
 
 
@@ -470,3 +470,75 @@ def test_a_gradient_that_asks_for_all():
         y = power(x, n=3)
     y.backward()
     assert x.grad.asscalar() == 12 and power.needs == {"x": ("x", "n", "y", "dy")}
+
+
+@operator
+class shifted:
+    """A state between two inputs: y = x b, m = m + 1."""
+
+    states = ("m",)
+
+    def forward(x, m, b, *, scale: float = 1):
+        m[:] = m + 1
+        return x * b * scale
+
+    def dx(dy, b, scale):
+        return dy * b * scale
+
+    def db(dy, x, scale):
+        return dy * x * scale
+
+    def shapes(x):
+        return {"y": x, "m": x, "b": x}
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_state_before_an_input(hybridize):
+    block = OperatorBlock(shifted, params=["b"], scale=0.5)
+    block.initialize(mx.init.Constant(3))
+    if hybridize:
+        block.hybridize()
+    x = nd.array([1.0, 2.0])
+    for _ in range(2):
+        with autograd.record():
+            y = block(x)
+        y.backward()
+    assert y.asnumpy().tolist() == [1.5, 3] and block.b.grad().asnumpy().tolist() == [0.5, 1]
+    assert block.m.data().asnumpy().tolist() == [2, 2]  # begins with zeros
+    assert block.b.data().asnumpy().tolist() == [3, 3]
+
+
+def test_a_state_is_given_last_by_name():
+    x, b, m = nd.array([1.0]), nd.array([3.0]), nd.array([7.0])
+    assert nd.Custom(x, b, m, op_type=shifted.name, scale="0.5").asnumpy().tolist() == [1.5]
+    assert m.asnumpy().tolist() == [8]
+
+
+@pytest.mark.engine("torch")
+def test_a_backward_that_leaves_one_out():
+    @operator
+    class halves:
+        def forward(x, w):
+            return x * w
+
+        def backward(dy, w):
+            return {"x": dy * w}
+
+    with pytest.raises(TypeError, match="backward gave no gradient of w\n.*expected those of x, w"):
+        recorded(halves, [1.0], [2.0])[0].backward()
+
+
+@pytest.mark.engine("torch")
+def test_an_exception_in_shapes_has_a_note():
+    @operator
+    class short:
+        def forward(x):
+            return x * 1
+
+        def shapes(x):
+            return {"y": (x[7],)}
+
+    with pytest.raises(IndexError) as caught:
+        short(nd.ones((2, 3)))
+    assert "in shapes of operator" in "".join(getattr(caught.value, "__notes__", caught.value.args))
+    assert "x (2, 3)" in "".join(getattr(caught.value, "__notes__", caught.value.args))

@@ -7,14 +7,7 @@ from operator import index
 from typing import Any
 
 from ..host import as_dtype, dtype_name
-
-
-def noted(error: BaseException, text: str) -> None:
-    """Add a line to an exception without changing what it is."""
-    if hasattr(error, "add_note"):
-        error.add_note(text)
-    elif error.args and isinstance(error.args[0], str):  # Python 3.10
-        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
+from ..operator import noted
 
 
 class Declared:

@@ -74,7 +74,10 @@ class Adapter:
 
     def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
         """What is called with arrays of a context."""
-        return self._signature(context, state.training, tuple(attributes), *attributes.values())
+        key = context, state.training, tuple(attributes), *attributes.values()
+        if torch.compiler.is_compiling():  # inside another operator; its cache is not seen through
+            return Signature(self.operator, *key).as_traced()
+        return self._signature(*key)
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""

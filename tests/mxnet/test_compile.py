@@ -19,6 +19,7 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 import layers.mxnet as mx  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - it needs torch
 from layers.mxnet.base import ArgumentError  # noqa: E402 - it needs torch
+from layers.ops import Custom  # noqa: E402 - it needs torch
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
 
@@ -865,3 +866,22 @@ def test_a_symbol_block_is_compiled():
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     copied = copy.deepcopy(block)
     np.testing.assert_allclose(copied(nd.ones(3)).asnumpy(), np.tanh(2), 1e-6)
+
+
+# Operators inside operators
+
+
+def test_a_gradient_that_is_an_operator_is_compiled(told):
+    def same(*kinds):
+        return kinds[0]
+
+    back = Custom(lambda x, dy: 2 * x * dy, same, same, "pyfunc")
+    square = Custom(lambda x: x * x, same, same, "pyfunc", bprop=lambda x, y, dy: (back(x, dy),))
+    block = gluon.nn.HybridLambda(lambda F, x: F.tanh(square(x)))
+    x = np.array([[0.5, -1.0, 2.0]], "float32")
+    expected = values_and_gradients(block, x)
+    block.hybridize(backend=FAST)
+    for _ in range(2):
+        for found, value in zip(values_and_gradients(block, x), expected):
+            np.testing.assert_allclose(found, value, rtol=1e-5)
+    assert [line for line in told() if line.endswith("is compiled")]

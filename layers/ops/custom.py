@@ -158,17 +158,17 @@ def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[s
 
 @np.errstate(all="ignore")  # log(0) and the like
 def _on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    attributes = operator.attributes | dict(attributes)
-    first = None
+    values = operator.attributes | dict(attributes)
+    failed: list[Exception] = []
     # Indices in NumPy, such as labels, have to be integers.
     for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
         try:
-            y = operator.forward(*_zeros(operator, known, *dtypes), **attributes)
+            y = operator.forward(*_zeros(operator, known, *dtypes), **values)
             break
         except (IndexError, TypeError) as error:
-            first = first or error
+            failed.append(error)
     else:
-        raise first
+        raise failed[0]
     outputs = y if isinstance(y, (list, tuple)) else [y]
     return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
 

@@ -234,11 +234,14 @@ class Operator:
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         """What `shapes` tells, when it is shapes of inputs and outputs."""
-        told = self.ask(self.shapes, known)
+        rule = self.shapes
+        if rule is None:
+            return {}
+        told = self.ask(rule, known)
         names = (*self.inputs, *self.outputs)
         if not isinstance(told, dict) or told.keys() - set(names):
             raise TypeError(
-                f"operator {self.name!r}: `{self.shapes.__name__}` gave {told!r}\n"
+                f"operator {self.name!r}: `{rule.__name__}` gave {told!r}\n"
                 f"  expected a dict of shapes by name, of {', '.join(names)}"
             )
         return told
@@ -335,7 +338,8 @@ def _read(definition: type, name: str) -> Operator:
     """The operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
         raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
-    parts = {n: getattr(definition, n, None) for n in ("backward", "shapes", "types", "loss")}
+    names = ("backward", "shapes", "types", "loss")
+    parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
     signature = inspect.signature(definition.forward)
     parameters = signature.parameters.values()
     arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]

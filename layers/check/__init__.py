@@ -7,18 +7,15 @@ may, and compares its gradients with numeric ones; ``python -m layers.check pack
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..engine import gluon, mx, nd
-from ..ops.operator import Operator
-from .checker import Checker
-from .report import Check, CheckFailed, Report, WrongArguments, told
-from .subject import CustomSubject, FunctionSubject, LayerSubject, OperatorSubject, Subject
+from ..engine import gluon, nd
+from ._checks import Checker
+from ._report import Check, CheckFailed, Report, WrongArguments, told
+from ._subject import subject_of
 
 __all__ = ["Check", "CheckFailed", "Report", "check_layer", "check_operator"]
 
@@ -66,15 +63,7 @@ def check_operator(
     TypeError
         `op` is no operator, or the inputs are not as many as it takes.
     """
-    if isinstance(op, gluon.Block):
-        if attributes:
-            raise WrongArguments(
-                f"check {op.name}: {', '.join(attributes)}\n  expected no attributes"
-            )
-        return check_layer(op, *inputs, loss=loss, wrt=wrt, compiled=compiled, seeded=seeded)
-    arrays = [value(x, i) for i, x in enumerate(inputs)]
-    make = partial(_subject, op, arrays, attributes)
-    return _checked(f"operator {_name(op)}", make, loss, wrt, compiled, seeded)
+    return _checked(op, inputs, attributes, loss, wrt, compiled, seeded)
 
 
 def check_layer(
@@ -101,55 +90,26 @@ def check_layer(
     """
     if not isinstance(block, gluon.Block):
         raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")
-    arrays = [value(x, i) for i, x in enumerate(inputs)]
-    make = partial(LayerSubject, copy.deepcopy(block), arrays)
-    return _checked(f"layer {type(block).__name__}", make, loss, wrt, compiled, seeded)
+    return _checked(block, inputs, {}, loss, wrt, compiled, seeded)
 
 
-def _checked(title: str, make: Callable, loss, wrt, compiled: bool, seeded: bool) -> Report:
+def _checked(it: Any, inputs: tuple, attributes: dict, loss, wrt, compiled, seeded) -> Report:
+    arrays = [_values(x, i) for i, x in enumerate(inputs)]
     try:
-        subject = make()
+        subject = subject_of(it, arrays, attributes)
     except WrongArguments:
         raise
     except Exception as error:  # the operator's, where it tells what it is
-        return Report(title, [Check("runs", "failed", told(error))])
+        kind = "layer" if isinstance(it, gluon.Block) else "operator"
+        name = it if isinstance(it, str) else getattr(it, "__name__", type(it).__name__)
+        return Report(f"{kind} {name}", [Check("runs", "failed", told(error))])
     if loss is not None:
         subject.loss, subject.is_loss = loss, True
     subject.ask_gradients(wrt)
     return Checker(subject, compiled, seeded).run()
 
 
-def _name(op: Any) -> str:
-    return op if isinstance(op, str) else getattr(op, "__name__", type(op).__name__)
-
-
-def _subject(op: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
-    if isinstance(op, Operator):
-        return OperatorSubject(op, inputs, attributes)
-    written = _operator(op)
-    if written is not None and len(inputs) <= len(written.inputs):
-        return OperatorSubject(written, inputs, attributes, op)
-    if isinstance(op, str) or isinstance(op, type) and issubclass(op, mx.operator.CustomOpProp):
-        return CustomSubject(op, inputs, attributes)
-    if callable(op) and not isinstance(op, type):
-        return FunctionSubject(op, inputs, attributes)
-    raise WrongArguments(
-        f"check_operator: {op!r} ({type(op).__name__})\n"
-        "  expected an Operator, a CustomOpProp, a registered name, or a function of NDArrays"
-    )
-
-
-def _operator(op: Any) -> Operator | None:
-    """The `Operator` that a customop, a MindSpore-like Custom or a Prop of ours stands for."""
-    try:
-        written = getattr(op, "operator", None)
-    except TypeError:  # it may take any number of inputs
-        return None
-    written = getattr(op, "_layers_operator", written)
-    return written if isinstance(written, Operator) else None
-
-
-def value(x: Any, i: int) -> np.ndarray | None:
+def _values(x: Any, i: int) -> np.ndarray | None:
     """The values of an input: of an array, or seeded random ones for a shape."""
     if x is None:
         return None

@@ -11,10 +11,13 @@ import argparse
 import ast
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from ..engine import gluon
+from . import check_operator
+from ._subject import find
 
 __all__ = ["main"]
 
@@ -23,10 +26,6 @@ def main(arguments: list[str] | None = None) -> int:
     """Check what the arguments name, print the report, return the exit status."""
     parser = _parser()
     given = parser.parse_args(arguments)
-    sys.path.insert(0, str(Path.cwd()))
-    from ..engine import EngineError, gluon
-    from . import check_layer, check_operator
-
     attributes = dict(given.attribute)
     options = {"compiled": given.compiled, "seeded": given.seeded, "wrt": given.wrt}
     try:
@@ -34,11 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         options["loss"] = given.loss and _named(given.loss)
         if isinstance(it, type) and issubclass(it, gluon.Block):
             it, attributes = it(**{n: _literal(v) for n, v in attributes.items()}), {}
-        if isinstance(it, gluon.Block):
-            report = check_layer(it, *given.inputs, **options)
-        else:
-            report = check_operator(it, *given.inputs, **options, **attributes)
-    except (TypeError, ValueError, LookupError, ImportError, EngineError) as error:
+        report = check_operator(it, *given.inputs, **options, **attributes)
+    except (TypeError, ValueError, LookupError, ImportError) as error:
         parser.error(str(error))
     print(report)
     return 0 if report.passed else 1
@@ -51,39 +47,17 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0 if no check failed, 1 if one did, 2 for wrong arguments.",
     )
     add = parser.add_argument
+    many: dict[str, Any] = {"action": "append", "default": []}
     add("name", help="what to check, as package.module:name")
-    add(
-        "--input",
-        action="append",
-        dest="inputs",
-        type=_input,
-        default=[],
-        metavar="SHAPE[:DTYPE]",
-        help="an input, such as 4x3 or 4x3:int32, in the operator's order; filled at random",
-    )
-    add(
-        "--label",
-        action="append",
-        dest="inputs",
-        type=_label,
-        metavar="SHAPE:CLASSES",
-        help="an input of class numbers, such as 4:10",
-    )
-    add(
-        "--attribute",
-        action="append",
-        type=_attribute,
-        default=[],
-        metavar="NAME=VALUE",
-        help="an attribute of the operator",
-    )
+    text = "an input, such as 4x3 or 4x3:int32, in the operator's order; filled at random"
+    add("--input", **many, dest="inputs", type=_input, metavar="SHAPE[:DTYPE]", help=text)
+    text = "an input of class numbers, such as 4:10"
+    add("--label", **many, dest="inputs", type=_label, metavar="SHAPE:CLASSES", help=text)
+    text = "an attribute of the operator"
+    add("--attribute", **many, type=_attribute, metavar="NAME=VALUE", help=text)
     add("--loss", metavar="MODULE:NAME", help="what its gradients are those of: loss(y, label)")
-    add(
-        "--wrt",
-        type=lambda text: [n for n in text.split(",") if n],
-        metavar="NAME,...",
-        help="the inputs to differentiate; all by default",
-    )
+    text = "the inputs to differentiate; all by default"
+    add("--wrt", type=_names, metavar="NAME,...", help=text)
     add("--no-compile", action="store_false", dest="compiled", help="do not compile it")
     add("--seeded", action="store_true", help="draw the same random numbers in each call")
     return parser
@@ -105,12 +79,32 @@ def _named(place: str) -> Any:
 
 
 def _is_registered(name: str) -> bool:
-    from .subject import find
-
     try:
         return find(name) is not None
     except RuntimeError:  # MXNetError: it is not
         return False
+
+
+def _input(text: str) -> Any:
+    shape, _, dtype = text.partition(":")
+    if not dtype or dtype.startswith("float"):
+        return _shape(shape)
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise argparse.ArgumentTypeError(f"{dtype!r}: expected a dtype such as int32") from None
+    return _below(2, shape).astype(kind)
+
+
+def _label(text: str) -> np.ndarray:
+    shape, _, classes = text.rpartition(":")
+    if not classes.isdigit() or int(classes) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape and a number, such as 4:10")
+    return _below(int(classes), shape)
+
+
+def _below(number: int, shape: str) -> np.ndarray:
+    return np.random.RandomState(0).randint(0, number, _shape(shape))
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -123,22 +117,8 @@ def _shape(text: str) -> tuple[int, ...]:
     return shape
 
 
-def _input(text: str) -> Any:
-    shape, _, dtype = text.partition(":")
-    if not dtype or dtype.startswith("float"):
-        return _shape(shape)
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        raise argparse.ArgumentTypeError(f"{dtype!r}: expected a dtype such as int32") from None
-    return np.random.RandomState(0).randint(0, 2, _shape(shape)).astype(kind)
-
-
-def _label(text: str) -> np.ndarray:
-    shape, _, classes = text.rpartition(":")
-    if not classes.isdigit() or int(classes) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape and a number, such as 4:10")
-    return np.random.RandomState(0).randint(0, int(classes), _shape(shape))
+def _names(text: str) -> list[str]:
+    return [n for n in text.split(",") if n]
 
 
 def _attribute(text: str) -> tuple[str, str]:

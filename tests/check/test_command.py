@@ -13,11 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 QUICK = ["--no-compile"]
 
 
-@pytest.fixture(autouse=True)
-def _path(monkeypatch):
-    monkeypatch.setattr(sys, "path", list(sys.path))
-
-
 def test_all_passed(capsys):
     status = main(["layers.ops:dense", "--input", "4x3", "--input", "5x3", *QUICK])
     out = capsys.readouterr().out
@@ -71,10 +66,7 @@ def test_wrong_arguments(arguments, told, capsys):
 def test_as_a_command():
     command = [sys.executable, "-m", "layers.check", "layers.ops:relu", "--input", "4x3", *QUICK]
     result = subprocess.run(
-        command,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("operator layers.relu: x (4, 3)")

@@ -86,6 +86,21 @@ def test_the_tutorials_softmax_is_that_of_the_cross_entropy():
     assert report["gradient of label"].status == "not checked"
 
 
+def test_a_loss_may_need_an_attribute_that_is_not_given():
+    @operator
+    class squared:
+        def forward(x, *, k=2.0):
+            return x * k
+
+        def dx(x, k):
+            return 2 * k * x
+
+        def loss(x, k):
+            return k * x * x
+
+    assert checked(squared, (4, 3)).passed and checked(squared, (4, 3), k=3).passed
+
+
 def test_a_softmax_that_drops_its_head_gradient():
     problems = found(wrong.drops_its_head_gradient, (4, 5), LABEL)
     assert set(problems) == {"gradient of x"}
@@ -157,6 +172,12 @@ def test_an_engine_that_does_not_compile():
     assert report["compiled = eager"].text == "this engine replays only"
 
 
+@pytest.mark.engine("mxnet")  # which keeps no classes by name
+def test_what_a_name_declares_is_not_known():
+    report = checked("layers.relu", (4, 3))
+    assert report.passed and "give its CustomOpProp" in report["shapes"].text
+
+
 @pytest.mark.engine("torch")  # which tells what it does not compile
 def test_what_is_not_compiled_is_told():
     report = checked(wrong.counts, (4, 3), np.zeros(1), compiled=True)
@@ -178,6 +199,14 @@ def test_states_of_a_layer():
     assert report.passed and report["states"].text == "running_mean, running_var updated"
     with pytest.raises(Exception, match="not.*initialized"):
         net.gamma.data()  # a copy was checked
+
+
+def test_a_block_that_is_no_graph():
+    net = gluon.nn.Sequential()
+    net.add(gluon.nn.Dense(2))
+    report = checked(net, (4, 3))
+    assert report.passed and report["parameters' file"].text == "0.weight, 0.bias"
+    assert "a Block, not a HybridBlock" in report["replayed = eager"].text
 
 
 def test_states_of_a_custom_op():
@@ -224,6 +253,24 @@ def test_only_float32():
     report = checked(sine, (4, 3))
     assert report.passed and report["float64"].status == "not checked"
     assert "float32" in report["runs"].text and "0.002" in report["float64"].text
+
+
+@pytest.mark.engine("torch")  # MXNet's process may end with an exception in forward
+def test_an_operator_that_takes_its_first_values_only():
+    seen = []
+
+    @operator
+    class once:
+        def forward(x):
+            seen.append(x.asnumpy())
+            if np.abs(seen[0] - seen[-1]).max() > 0:
+                raise KeyError("other values")
+            return nd.array(np.sin(seen[-1])).astype(x.dtype)  # tried with other digits: it rounds
+
+        def dx(dy, x):
+            return dy * nd.cos(x)
+
+    assert "KeyError: 'other values'" in found(once, (4, 3))["gradient of x"]
 
 
 def test_outside_the_domain():

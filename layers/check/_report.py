@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Check", "CheckFailed", "Failure", "Report", "Unchecked", "WrongArguments", "told"]
-
-OWN = str(Path(__file__).parent)
+CHECKER = str(Path(__file__).parent)
 LIBRARY = str(Path(__file__).parents[1])
 LONGEST = 200  # characters of a message in a line
 
@@ -102,8 +100,8 @@ class Report:
 
     @property
     def _summary(self) -> str:
-        counts = [len(self._of(status)) for status in ("passed", "failed", "not checked")]
-        return "{} passed, {} failed, {} not checked".format(*counts)
+        statuses = ("passed", "failed", "not checked")
+        return ", ".join(f"{len(self._of(status))} {status}" for status in statuses)
 
     def _lines(self, checks: list[Check]) -> list[str]:
         width = max((len(c.name) for c in self.checks), default=0)
@@ -132,8 +130,8 @@ def told(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     """The last line of the operator's own code that the exception passed."""
     frames = traceback.extract_tb(error.__traceback__)
-    here = [i for i, f in enumerate(frames) if f.filename.startswith(OWN)]
-    theirs = [f for f in frames[here[-1] + 1 if here else 0 :] if _written(f.filename)]
+    ours = [i for i, f in enumerate(frames) if f.filename.startswith(CHECKER)]
+    theirs = [f for f in frames[ours[-1] + 1 if ours else 0 :] if _written(f.filename)]
     return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
 
 

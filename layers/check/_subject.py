@@ -1,0 +1,367 @@
+"""What is checked, in one shape: an `Operator`, a CustomOp, a function, a layer."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ..engine import gluon, mx, nd
+from ..operator_block import OperatorBlock
+from ..ops.operator import Operator
+from ._own import CustomCode, OperatorCode
+from ._report import Unchecked, WrongArguments
+from ._trial import Values
+
+NUMBERS = count(1)
+
+
+def subject_of(it: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
+    """The subject that `it` is with these inputs."""
+    if isinstance(it, gluon.Block):
+        if attributes:
+            names = ", ".join(attributes)
+            raise WrongArguments(f"check {it.name}: {names}\n  expected no attributes")
+        return LayerSubject(copy.deepcopy(it), inputs)
+    written = _operator(it)
+    if written is not None and (written is it or len(inputs) <= len(written.inputs)):
+        return OperatorSubject(written, inputs, attributes, it)
+    if isinstance(it, str) or isinstance(it, type) and issubclass(it, mx.operator.CustomOpProp):
+        return CustomSubject(it, inputs, attributes)
+    if callable(it) and not isinstance(it, type):
+        return FunctionSubject(it, inputs, attributes)
+    raise WrongArguments(
+        f"check_operator: {it!r} ({type(it).__name__})\n"
+        "  expected an Operator, a CustomOpProp, a registered name, or a function of NDArrays"
+    )
+
+
+def _operator(it: Any) -> Operator | None:
+    """The `Operator` that a customop, a MindSpore-like Custom or a Prop of ours stands for."""
+    if isinstance(it, Operator):
+        return it
+    try:
+        written = getattr(it, "_layers_operator", None) or getattr(it, "operator", None)
+    except TypeError:  # it may take any number of inputs
+        return None
+    return written if isinstance(written, Operator) else None
+
+
+class Subject:
+    """Something that is called with arrays by name, and gives arrays."""
+
+    title: str
+    values: Values  # of the inputs, by name: floats are float64
+    states: tuple[str, ...] = ()  # of these, the ones that it updates in place
+    outputs: tuple[str, ...] = ()  # of a layer or function, found at the first call
+    attributes: dict[str, Any] = {}  # that it is called with
+    defaults: dict[str, Any] = {}  # of the others
+    is_loss = False  # it needs no gradient of its outputs
+    loss: Callable | None = None  # what its gradients are those of, if not of its outputs
+    needs: Collection[str] | None = None  # the inputs of which it has gradients, if it says so
+    wanted: tuple[str, ...] = ()  # the inputs whose gradients are checked
+    silent: dict[str, str]  # the others, with the reason
+    declares = False  # whether it may declare shapes and types
+    undeclared = "it declares none"
+    shown: Any = None  # what a person pickles
+    named: Any = None  # what a graph calls: an Operator, or the name of one
+    block: Any = None
+    parameters: dict[str, Any] = {}  # of the block, which are among the inputs
+
+    def ask_gradients(self, wrt: Sequence[str] | None) -> None:
+        """Settle which inputs have a gradient: of `wrt`, if given, those that can."""
+        for name in wrt or ():
+            if name not in self.values:
+                raise WrongArguments(
+                    f"check {self.title}: wrt names {name!r}\n"
+                    f"  expected of {', '.join(self.values)}"
+                )
+        inputs = [n for n in self.values if n not in self.states]
+        reasons = {n: self._silence(n, wrt) for n in inputs}
+        self.silent = {n: reason for n, reason in reasons.items() if reason}
+        self.wanted = tuple(n for n in inputs if n not in self.silent)
+
+    def _silence(self, name: str, wrt: Sequence[str] | None) -> str:
+        """Why an input has no gradient, if so."""
+        if self.values[name].dtype.kind != "f":
+            return f"it holds {self.values[name].dtype}"
+        if wrt is not None and name not in wrt:
+            return "not asked for"
+        if self.needs is not None and name not in self.needs:
+            return "the operator declares none"
+        return ""
+
+    def place(self, values: Values, dtype: str, context: Any, req: Any = None) -> dict[str, Any]:
+        """NDArrays of the values, floats as `dtype`; with gradients if `req` says how by name."""
+        arrays = {}
+        for name, value in values.items():
+            kind = dtype if value.dtype.kind == "f" else self.integers(name, dtype)
+            arrays[name] = nd.array(value, ctx=context, dtype=kind)
+            if req and name in req:
+                arrays[name].attach_grad(req[name])
+        return arrays
+
+    def integers(self, name: str, floating: str) -> Any:
+        """The dtype in which it takes an input of whole numbers, when floats are `floating`."""
+        return self.values[name].dtype
+
+    def call(self, arrays: dict[str, Any]) -> list:
+        """The outputs."""
+        y = self.run(arrays)
+        outputs = list(y) if isinstance(y, (list, tuple)) else [y]
+        if not self.outputs:
+            many = len(outputs) > 1
+            self.outputs = tuple(f"y{i}" if many else "y" for i in range(len(outputs)))
+        return outputs
+
+    def run(self, arrays: dict[str, Any]) -> Any:
+        """Call it, as a program does."""
+        raise NotImplementedError
+
+    def declared(self, values: Values, dtype: str) -> tuple[dict, dict]:
+        """Shapes and dtypes by name, as it declares them for these inputs."""
+        return {}, {}
+
+    def code(self, arrays: dict[str, Any]) -> Any:
+        """Its own code, to be called without the engine; None where there is no such thing."""
+        return None
+
+    def layer(self) -> LayerSubject:
+        """It in a layer, to be hybridized."""
+        if self.named is None:
+            raise Unchecked("a function is no part of a graph; an Operator or a HybridBlock is")
+        state = {"init": "zeros", "grad_req": "null"}
+        states = {n: state | {"shape": self.values[n].shape} for n in self.states}
+        block = OperatorBlock(self.named, params=states, **self.attributes)
+        return LayerSubject(block, self.values, self.outputs)
+
+
+class OperatorSubject(Subject):
+    """An `Operator` with its attributes."""
+
+    declares = True
+
+    def __init__(self, op: Operator, inputs: list, attributes: dict[str, Any], shown: Any):
+        self.named, self.shown = op, shown
+        self.title = f"operator {op.name}"
+        _expect_count(self.title, op.inputs, inputs, len(op.inputs) - len(op.optional))
+        if unknown := attributes.keys() - op.attributes.keys():
+            raise WrongArguments(
+                f"check {self.title}: it has no attribute {unknown.pop()!r}\n"
+                f"  expected of {', '.join(op.attributes) or 'none'}"
+            )
+        self.attributes = {n: op.parse(n, v) for n, v in attributes.items()}
+        self.values = {n: v for n, v in zip(op.inputs, inputs) if v is not None}
+        self.states, self.outputs, self.defaults = op.states, op.outputs, op.attributes
+        self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
+
+    def run(self, arrays):
+        return self.named(*(arrays.get(n) for n in self.named.inputs), **self.attributes)
+
+    def declared(self, values, dtype):
+        op = self.named
+        known = dict.fromkeys(op.inputs) | op.attributes | self.attributes
+        kinds = {n: dtype if v.dtype.kind == "f" else str(v.dtype) for n, v in values.items()}
+        shapes, types = {}, {}
+        if op.shapes is not None:
+            given = {n: v.shape for n, v in values.items()}
+            shapes = {n: s for n, s in op.ask(op.shapes, known | given).items() if s is not None}
+        if op.types is not None:
+            types = op.ask(op.types, known | kinds)
+        elif next(iter(kinds.values()), None) == dtype:
+            types = dict.fromkeys(op.outputs, dtype)
+        return shapes, types
+
+    def code(self, arrays):
+        return OperatorCode(self.named, self.attributes)
+
+    def layer(self):
+        if list(self.values) != list(self.named.inputs)[: len(self.values)]:
+            raise Unchecked("an input in the middle is left out")
+        return super().layer()
+
+
+class CustomSubject(Subject):
+    """A CustomOpProp, or the name of a registered one."""
+
+    declares = True
+
+    def __init__(self, op: Any, inputs: list[np.ndarray], attributes: dict[str, Any]):
+        self.named = op if isinstance(op, str) else _registered(op)
+        self.title = f"operator {op if isinstance(op, str) else op.__name__}"
+        self.attributes = {n: str(v) for n, v in attributes.items()}
+        prop = find(op) if isinstance(op, str) else op
+        self.prop: Any = prop and prop(**self.attributes)
+        self._read()
+        names = (*self.arguments, *self.states)
+        _expect_count(self.title, names, inputs, len(names))
+        self.values = dict(zip(names, inputs))
+        self.is_loss = self.prop is not None and not self.prop.need_top_grad_
+
+    def _read(self) -> None:
+        """The names that it has: from the Prop, or from a Symbol of it."""
+        known, prefix = self.prop, ""
+        if known is None:
+            self.undeclared = "MXNet does not tell the class of a name; give its CustomOpProp"
+            known, prefix = mx.sym.Custom(op_type=self.named, name="op", **self.attributes), "op_"
+        lists = known.list_arguments(), known.list_auxiliary_states(), known.list_outputs()
+        self.arguments, self.states, self.outputs = (
+            tuple(n.removeprefix(prefix) for n in names) for names in lists
+        )
+
+    def run(self, arrays):
+        return nd.Custom(*arrays.values(), op_type=self.named, **self.attributes)
+
+    def _infer_type(self, floating: str) -> tuple[list, ...]:
+        kinds = [self.values[n].dtype for n in self.arguments]
+        return self.prop.infer_type(
+            [np.dtype(floating if k.kind == "f" else k).type for k in kinds]
+        )
+
+    def integers(self, name, floating):
+        # By default an operator takes all inputs in the dtype of the first.
+        if self.prop is None or name not in self.arguments:
+            return floating
+        return self._infer_type(floating)[0][self.arguments.index(name)]
+
+    def declared(self, values, dtype):
+        if self.prop is None:
+            return {}, {}
+        shapes = self.prop.infer_shape([list(values[n].shape) for n in self.arguments])
+        types = self._infer_type(dtype)
+        return (
+            {n: tuple(int(k) for k in shape) for n, shape in self._by_name(shapes)},
+            {n: str(np.dtype(kind)) for n, kind in self._by_name(types)},
+        )
+
+    def _by_name(self, lists: Any) -> list[tuple[str, Any]]:
+        names = self.arguments, self.outputs, self.states
+        return [pair for part, told in zip(names, lists) for pair in zip(part, told)]
+
+    def code(self, arrays):
+        return self.prop and CustomCode(self.prop, arrays)
+
+
+class FunctionSubject(Subject):
+    """A function of NDArrays."""
+
+    def __init__(self, function: Callable, inputs: list, attributes: dict[str, Any]):
+        self.function, self.attributes = function, attributes
+        self.title = f"function {getattr(function, '__name__', type(function).__name__)}"
+        self.values = dict(zip(_parameters(function, len(inputs)), inputs))
+
+    def run(self, arrays):
+        return self.function(*arrays.values(), **self.attributes)
+
+
+class LayerSubject(Subject):
+    """A Block of its own, its Parameters among the inputs."""
+
+    def __init__(self, block: Any, given: list | Values, outputs: tuple[str, ...] = ()):
+        self.block = self.shown = block
+        self.title, self.outputs = f"layer {type(block).__name__}", outputs
+        values = given if isinstance(given, dict) else self._by_name(given)
+        self.parameters = block._collect_params_with_prefix()
+        self.inputs = [n for n in values if n not in self.parameters]
+        self._initialize([values[n] for n in self.inputs])
+        held = {n: p.data().asnumpy() for n, p in self.parameters.items()}
+        held = {n: v.astype("float64") if v.dtype.kind == "f" else v for n, v in held.items()}
+        self.values = {n: values[n] for n in self.inputs} | held
+        self.values |= {n: values[n] for n in held if n in values}
+        self.states = tuple(n for n, p in self.parameters.items() if p.grad_req == "null")
+        self.home: tuple[str, Any] = ("", None)
+
+    def _by_name(self, inputs: list[np.ndarray]) -> Values:
+        block = self.block
+        hybrid = isinstance(block, gluon.HybridBlock)
+        hybrid = hybrid and type(block).forward is gluon.HybridBlock.forward
+        function = block.hybrid_forward if hybrid else block.forward
+        names = _parameters(function, len(inputs) + hybrid, skip=block._reg_params)
+        return dict(zip(names[hybrid:], inputs))
+
+    def _initialize(self, inputs: list[np.ndarray]) -> None:
+        """Initialize what is not yet, and find the shapes that a first call tells."""
+        deferred = False
+        for parameter in self.parameters.values():
+            try:
+                parameter.data()
+            except gluon.parameter.DeferredInitializationError:
+                deferred = True
+            except RuntimeError:
+                parameter.initialize(ctx=mx.cpu())
+                deferred = True
+        if deferred:
+            kinds = [np.dtype(p.dtype) for p in self.parameters.values()]
+            kind = next((k for k in kinds if k.kind == "f"), "float32")
+            arrays = [nd.array(v, dtype=kind if v.dtype.kind == "f" else v.dtype) for v in inputs]
+            self.block(*arrays)
+
+    def place(self, values, dtype, context, req=None):
+        if self.home != (dtype, context):
+            self.block.cast(dtype)
+            self.block.collect_params().reset_ctx(context)
+            self.home = (dtype, context)
+        arrays = super().place({n: values[n] for n in self.inputs}, dtype, context, req)
+        for name, parameter in self.parameters.items():
+            asked = (req or {}).get(name, "null")
+            if parameter.grad_req != asked:
+                parameter.grad_req = asked
+            parameter.set_data(nd.array(values[name], ctx=context, dtype=dtype))
+            arrays[name] = parameter.data(context)
+            if asked != "null":
+                arrays[name].grad[:] = 0
+        return arrays
+
+    def run(self, arrays):
+        return self.block(*(arrays[n] for n in self.inputs))
+
+    def layer(self):
+        if not isinstance(self.block, gluon.HybridBlock):
+            raise Unchecked("a Block, not a HybridBlock, is never a graph")
+        return self.twin()
+
+    def twin(self) -> LayerSubject:
+        """The same with a copy of the block."""
+        twin = copy.copy(self)
+        twin.block = copy.deepcopy(self.block)
+        twin.parameters = twin.block._collect_params_with_prefix()
+        return twin
+
+
+def find(op_type: str) -> type | None:
+    """The CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
+    known = getattr(mx.operator, "find", None)
+    return known and known(op_type)
+
+
+@cache
+def _registered(prop_class: type) -> str:
+    """A name of its own under which a CustomOpProp is called here."""
+    name = f"{prop_class.__name__} {next(NUMBERS)}"
+    mx.operator.register(name)(prop_class)
+    return name
+
+
+def _parameters(function: Callable, count: int, skip: Collection[str] = ()) -> list[str]:
+    """Names for the first `count` positional arguments of a function."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # it is no Python code
+        found = ()
+    names = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [n for n in names if n not in skip][:count]
+    return names + [f"x{i}" for i in range(len(names), count)]
+
+
+def _expect_count(title: str, names: Sequence[str], inputs: list, least: int) -> None:
+    most = len(names)
+    if not least <= len(inputs) <= most:
+        many = f"{most}" if least == most else f"{least} to {most}"
+        raise WrongArguments(
+            f"check {title}: {len(inputs)} inputs\n  expected {many}: {', '.join(names)}"
+        )

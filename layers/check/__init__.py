@@ -116,6 +116,11 @@ def _values(x: Any, i: int) -> np.ndarray | None:
     if isinstance(x, tuple):
         random = np.random.RandomState(i)
         return random.uniform(0.2, 1, x) * random.choice([-1.0, 1.0], x)
+    if isinstance(x, (bool, int, float)):
+        raise WrongArguments(
+            f"input {i} is the number {x}\n"
+            f"  expected an array or a shape; a number in a function, lambda x: operator(x, {x})"
+        )
     x = x.asnumpy() if isinstance(x, nd.NDArray) else np.asarray(x)
     if x.dtype.kind not in "fiub":
         raise WrongArguments(

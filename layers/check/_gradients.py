@@ -120,6 +120,8 @@ def head_gradient(it: Checker) -> str:
     for name in names:
         what = f"with another head gradient, that of {name}"
         compare(what, here.gradients[name], found[name], 1e-12)
+    if it.subject.loss is None:
+        raise Unchecked("ignored, which is right for a loss only, at the end of a net")
     return "not used: it is a loss"
 
 

@@ -340,3 +340,22 @@ def test_the_call_leaves_no_trace():
 def test_wrong_arguments(call, told):
     with pytest.raises(TypeError, match=told):
         call()
+
+
+def test_a_head_gradient_that_is_ignored_is_told():
+    @operator
+    class tanh:
+        def forward(x):
+            return nd.tanh(x)
+
+        def dx(y):  # without dy: a loss
+            return 1 - y * y
+
+    line = check_operator(tanh, (2, 3), compiled=False)["head gradient"]
+    assert line.status == "not checked" and "right for a loss only" in line.text
+
+
+def test_a_number_is_no_input():
+    with pytest.raises(TypeError, match="input 1 is the number 2.5\n.*lambda x: operator"):
+        check_operator(lambda x, a: x * a, (2, 3), 2.5)
+    assert check_operator(lambda x: x * 2.5, (2, 3), compiled=False).passed

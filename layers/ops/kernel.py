@@ -1,27 +1,4 @@
-"""Loop kernels: operators written element by element, run as Python or compiled.
-
-::
-
-    @kernel
-    def outer(a, b):
-        c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
-        for i in range(a.shape[0]):
-            for j in range(b.shape[0]):
-                c[i, j] = a[i] * b[j]
-        return c
-
-    outer(a, b)       # plain Python: what it means
-    outer.run(a, b)   # compiled, over the processor's cores: the same, fast
-
-A kernel is a small language inside Python, and is checked when it is made. Parameters are tensors
-(``x[i, j]``, ``x.shape[0]``, ``x.dtype``, ``len(x)``) or numbers. ``output_tensor(shape, dtype)``
-and ``allocate(shape, dtype)`` make tensors of zeros. Loops run over ``range``, or ``serial``,
-``vectorize``, ``parallel``, ``reduce``, which mean the same, and ``grid(shape)``, all indices of a
-shape. Values are numbers and scalars, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``,
-``a if c else b``, and the intrinsics: abs, atan, atan2, ceil, ceil_div, cos, erf, exp, expm1,
-floor, isfinite, isinf, isnan, log, max, min, power, round, rsqrt, sign, sin, sqrt, tanh, trunc, and
-the dtypes as conversions, such as ``float32(k[i])``. What is outside is not seen.
-"""
+"""Loop kernels: operators written element by element, run as Python or compiled."""
 
 from __future__ import annotations
 
@@ -34,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._kernel.compiler import COMPILING, Compiled, kept
+from ._kernel.compiler import COMPILING, Compiled, infer, kept
 from ._kernel.expansion import expand
 from ._kernel.intrinsics import DTYPES, NAMESPACE
 from ._kernel.language import read
@@ -45,17 +22,45 @@ __all__ = ["Kernel", "KernelError", "kernel"]
 
 
 class Kernel:
-    """A loop kernel; see the module's documentation for its language.
+    """A loop kernel: a function in a small language inside Python, checked when it is made.
+
+    ::
+
+        @kernel
+        def outer(a, b):
+            c = output_tensor((a.shape[0], b.shape[0]), a.dtype)
+            for i in range(a.shape[0]):
+                for j in range(b.shape[0]):
+                    c[i, j] = a[i] * b[j]
+            return c
+
+        outer(a, b)       # plain Python: what it means
+        outer.run(a, b)   # compiled, over the processor's cores: the same, fast
 
     Called with NumPy arrays and numbers, it runs as plain Python, by NumPy's rules: the reference.
     `run` is the same compiled. Both give fresh arrays: one, or a tuple if it returns several.
+
+    Parameters are tensors (``x[i, j]``, ``x.shape[0]``, ``x.dtype``, ``len(x)``) or numbers.
+    ``output_tensor(shape, dtype)`` and ``allocate(shape, dtype)`` make tensors of zeros, before
+    the loops; their sizes come from shapes and whole numbers, with ``+ - * // % **``, ceil_div,
+    max and min. Loops run over ``range``, or ``serial``, ``vectorize``, ``parallel``, ``reduce``,
+    which mean the same, and ``grid(shape)``, all indices of a shape. Values are numbers and
+    scalars, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, and the
+    intrinsics: abs, atan, atan2, ceil, ceil_div, cos, erf, exp, expm1, floor, isfinite, isinf,
+    isnan, log, max, min, power, round, rsqrt, sign, sin, sqrt, tanh, trunc, and the dtypes as
+    conversions, such as ``float32(k[i])``. The last statement returns all output tensors. What is
+    outside is not seen.
+
+    Compiled, float16 is computed in float32, and only the outputs are rounded; plain Python
+    rounds each operation.
 
     Parameters
     ----------
     function : callable
         Written in a file, in the language of loop kernels.
-    reg_info : optional
-        Registration information, kept as it is; by default what the function carries.
+    reg_info : dict, str, tuple or CustomRegOp, optional
+        Registration information for the operator that is made of it; by default what the function
+        carries.
     compile_attrs : dict, optional
         Hints for other compilers; kept.
 
@@ -96,8 +101,12 @@ class Kernel:
         """Run as plain Python, with NumPy's numbers; overflow and division by zero are silent."""
         values, types = self._bind(inputs)
         self._check(types)
-        with np.errstate(all="ignore"):
-            return self._reference(*values)
+        try:
+            with np.errstate(all="ignore"):
+                return self._reference(*values)
+        except Exception as error:
+            self._program.source.locate(error, self._reference.__code__)
+            raise
 
     def run(self, *inputs: Any) -> Any:
         """Run compiled: by Numba, once for each combination of dtypes and ranks.
@@ -116,6 +125,14 @@ class Kernel:
         tensors = [values[k] if _is_plain(values[k]) else _plain(values[k]) for k in self._tensors]
         numbers = [values[k] for k in self._numbers]
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
+
+    def infer(self, *inputs: Any) -> list[tuple[tuple[int, ...], str]]:
+        """The shape and the dtype of each output for such inputs, without running.
+
+        Of arrays only shapes and dtypes count.
+        """
+        values, types = self._bind(inputs)
+        return infer(self._program, self._check(types), dict(zip(self.parameters, values)))
 
     def _bind(self, inputs: tuple) -> tuple[list, tuple]:
         """The arrays and numbers, and of what types they are."""
@@ -222,15 +239,11 @@ def kernel(
     fn: None = None, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
 ) -> Callable[[Callable], Kernel]: ...
 def kernel(fn=None, reg_info=None, compile_attrs=None):
-    """Make a `Kernel` of a function; decorator, with or without arguments.
-
-    Parameters
-    ----------
-    reg_info : dict, str, tuple or CustomRegOp, optional
-        Registration information for the operator that is made of it.
-    compile_attrs : dict, optional
-        Hints for other compilers; kept.
-    """
+    """Make a `Kernel` of a function; decorator, with or without arguments."""
     if fn is None:
         return lambda function: Kernel(function, reg_info, compile_attrs)
     return Kernel(fn, reg_info, compile_attrs)
+
+
+if kernel.__doc__ and Kernel.__doc__:  # for help(kernel), which a name of this module hides
+    kernel.__doc__ = f"{kernel.__doc__}\n\n{inspect.cleandoc(Kernel.__doc__)}"

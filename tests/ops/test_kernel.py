@@ -1,6 +1,7 @@
 # ruff: noqa: F821  the names of the language
 """Loop kernels: compiled, they are what they are as plain Python."""
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from layers.ops._kernel.intrinsics import DTYPES, FUNCTIONS
 from layers.ops.kernel import Kernel, KernelError, kernel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -464,6 +466,52 @@ def test_division_by_zero():
         divided.run(np.array([1, 2], np.int32), 0)
 
 
+@kernel
+def converted(x, n):
+    y = output_tensor((n,), int32)
+    y[0] = int32(x[0])
+    return y
+
+
+RAISED = [
+    (gather, (F(4), np.array([0, 7])), IndexError, "y[i] = x[index[i]]"),
+    (gather, (F(4), F(4)), IndexError, "y[i] = x[index[i]]"),
+    (converted, (F(4), 1.5), TypeError, "y = output_tensor((n,), int32)"),
+    (converted, (np.array([np.nan]), -1), ValueError, "y = output_tensor((n,), int32)"),
+]
+
+
+@pytest.mark.parametrize("made, inputs, kind, line", RAISED)
+def test_errors_in_python_have_their_line(made, inputs, kind, line):
+    with pytest.raises(kind) as caught:
+        made(*inputs)
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])]).splitlines()
+    place, text = told[-2:]
+    path, number = place.removeprefix(f"  in kernel {made.name!r}, ").rsplit(", line ", 1)
+    assert text == f"    {line}"
+    assert Path(path).read_text().splitlines()[int(number) - 1].strip() == line
+
+
+def test_help_shows_the_language():
+    for documented in kernel, Kernel:
+        text = inspect.getdoc(documented)
+        assert "output_tensor(shape, dtype)" in text and "float16" in text
+        assert [n for n in FUNCTIONS if n not in (*DTYPES, "kernel") and n not in text] == []
+
+
+def test_the_sign_of_zero():
+    @kernel
+    def signs(x):
+        y = output_tensor(x.shape, x.dtype)
+        for i in range(x.shape[0]):
+            y[i] = sign(x[i])
+        return y
+
+    x = np.array([-0.0, 0.0, np.nan, np.inf, -0.1])
+    np.testing.assert_array_equal(signs.run(x), signs(x))
+    np.testing.assert_array_equal(np.signbit(signs.run(x)[:2]), np.signbit(signs(x)[:2]))
+
+
 def test_what_it_tells_of_itself():
     info = {"op_name": "softmax"}
 
@@ -553,17 +601,10 @@ def too_large(x, k):
     return y
 
 
-@kernel
-def by_value(x, k):
-    y = output_tensor((k[0],), x.dtype)
-    return y
-
-
 @pytest.mark.parametrize(
     "made, told",
     [
         (mixes, "the scalar 't' is float32 here, and int32 before\n  expected one dtype"),
-        (by_value, "a size that is known only when the kernel runs\n  expected a size of"),
     ],
 )
 def test_what_is_refused_for_the_dtypes(made, told):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .expansion import is_element
-from .intrinsics import DTYPES
+from .intrinsics import DTYPES, FUNCTIONS
 from .program import Program, called, is_shape
+from .sizes import unknown_size
 
 __all__ = ["Plan", "Span", "survey"]
 
@@ -131,11 +132,7 @@ class _Survey:
     def size(self, node: ast.expr) -> int:
         span = self.visit(node)
         if span is None or span.low != span.high:
-            raise self.program.source.error(
-                node,
-                "a size that is known only when the kernel runs",
-                "a size of shapes, whole numbers and parameters that are whole numbers",
-            )
+            raise unknown_size(self.program, node)
         if span.low < 0:
             raise self.program.source.error(node, f"a size of {span.low}", "0 or more")
         return span.low
@@ -179,11 +176,15 @@ class _Survey:
         a, b = self.visit(node.left), self.visit(node.right)
         if a is None or b is None:
             return None
-        if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+        exact = a.low == a.high and b.low == b.high
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b.low <= 0 <= b.high:
+            return None
+        if isinstance(node.op, ast.Mod) and not exact:
             if b.low <= 0:
                 return None
-            if isinstance(node.op, ast.Mod):
-                return a if a.low >= 0 and a.high < b.low else Span(0, b.high - 1)
+            return a if a.low >= 0 and a.high < b.low else Span(0, b.high - 1)
+        if isinstance(node.op, ast.Pow) and not (exact and 0 <= b.low < 64):
+            return None
         return _hull(_CORNERS.get(type(node.op)), a, b)
 
     def conditional(self, node: ast.IfExp) -> Span | None:
@@ -207,7 +208,11 @@ class _Survey:
     def call(self, node: ast.Call) -> Span | None:
         spans = [self.visit(a) for a in node.args]
         name = called(node)
-        if name not in ("max", "min") or None in spans:
+        if None in spans:
+            return None
+        if name == "ceil_div" and spans[1].low > 0:
+            return _hull(FUNCTIONS[name], *spans)
+        if name not in ("max", "min"):
             return None
         choose = max if name == "max" else min
         return Span(choose(s.low for s in spans), choose(s.high for s in spans))
@@ -276,6 +281,8 @@ _CORNERS: dict[type, Callable] = {
     ast.Sub: int.__sub__,
     ast.Mult: int.__mul__,
     ast.FloorDiv: int.__floordiv__,
+    ast.Mod: int.__mod__,
+    ast.Pow: int.__pow__,
 }
 _MIRROR = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq}
 _OPPOSITE = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt}

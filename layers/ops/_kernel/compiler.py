@@ -20,12 +20,13 @@ from .program import KernelError, Program
 from .spreading import is_spreadable, uniform
 from .types import Emitter, native
 
-__all__ = ["COMPILING", "Compiled", "kept"]
+__all__ = ["COMPILING", "Compiled", "infer", "kept"]
 
 VARIANTS = 4  # of a kernel for given types, by what is checked in it; then all is checked
 PLANS = 256  # that are kept, one for the inputs' shapes
 # Additions in a loop that is worth being spread: some 0.5 ms, where a piece costs some 20 us.
 WORTH = 1 << 22
+INTEGERS = ("int", "int64")  # the kinds of parameters of which sizes are made
 
 # Numba compiles one function at a time, and a child forked meanwhile would wait for ever.
 COMPILING = threading.RLock()
@@ -45,7 +46,7 @@ class Compiled:
         self.tensors = [n for n in types if n in program.tensors]
         self.numbers = [n for n in types if n in program.numbers]
         self.kinds = {n: types[n] for n in self.numbers}
-        self.integers = [k for k, n in enumerate(self.numbers) if types[n] == "int"]
+        self.integers = [k for k, n in enumerate(self.numbers) if types[n] in INTEGERS]
         self.ranks = {n: types[n][1] for n in self.tensors}
         self.dtypes = {n: types[n][0] for n in self.tensors}
         for name, buffer in program.buffers.items():
@@ -211,6 +212,24 @@ class Variant:
         lines = [] if part is None else emitter.write(kernel.prologue)
         lines = [*lines, *emitter.write(nodes)]
         return "\n".join([f"def kernel({', '.join(names)}):", *lines, "    return", ""])
+
+
+def infer(program: Program, types: dict[str, Any], values: dict[str, Any]) -> list[tuple]:
+    """The shapes and dtypes of outputs, by what is known without compiling or running.
+
+    Shapes do not depend on dtypes, and come out right where those of inputs are only guessed.
+    """
+    ranks = {n: types[n][1] for n in program.tensors}
+    dtypes = {n: types[n][0] for n in program.tensors}
+    body = expand(program, ranks)
+    shapes = {n: values[n].shape for n in program.tensors}
+    integers = {n: int(values[n]) for n in program.numbers if types[n] in INTEGERS}
+    found = {}
+    plan = survey(program, body, shapes, integers)
+    for (name, buffer), shape in zip(program.buffers.items(), plan.shapes):
+        dtypes[name] = _dtype(buffer.dtype, dtypes)
+        found[name] = shape, np.dtype(DTYPES[dtypes[name]]).name
+    return [found[n] for n in program.returns]
 
 
 def _parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:

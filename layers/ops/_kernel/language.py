@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from .intrinsics import ARITIES, BUFFERS, DTYPES, FUNCTIONS, GRID, LOOPS
 from .program import Buffer, KernelError, Program, Source, called, integer, is_shape, size, told
+from .sizes import check_sizes
 
 __all__ = ["read"]
 
@@ -69,7 +70,7 @@ def read(function: Callable) -> Program:
             f"  expected def {name if name.isidentifier() else 'f'}(...)\n"
             f"  in {source.file}, line {first}"
         )
-    return _Checker(source, node).program
+    return check_sizes(_Checker(source, node).program)
 
 
 class _Checker:

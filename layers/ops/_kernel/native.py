@@ -74,24 +74,47 @@ def integer_power(x, n):
 
 
 @compiled
-def python_true_divide(a, b):
-    if b == 0:
-        raise ZeroDivisionError("division by zero")
-    return a / b
+def sign(x):
+    return x if x != x else (x > 0) - (x < 0)  # of -0.0 it is 0.0
 
 
 @compiled
-def python_floor_divide(a, b):
+def nonzero(b):
+    """What Python's own numbers are divided by."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
-    return np.floor_divide(a, b)
+    return b
 
 
-@compiled
-def python_remainder(a, b):
-    if b == 0:
-        raise ZeroDivisionError("division by zero")
-    return np.remainder(a, b)
+def _divisions(kind):
+    """`//` and `%` of floating numbers as NumPy computes them, bit for bit; Numba's differ."""
+    zero, half, one = kind(0), kind(0.5), kind(1)  # a Python number would make float64 of float32
+
+    @compiled
+    def divided(a, b):
+        mod = np.fmod(a, b)
+        div = (a - mod) / b
+        if mod == zero:
+            return div, math.copysign(zero, b)
+        if (b < zero) != (mod < zero):
+            return div - one, mod + b
+        return div, mod
+
+    @compiled
+    def floor_divide(a, b):
+        if b == zero:
+            return a / b
+        div = divided(a, b)[0]
+        if div == zero:
+            return math.copysign(zero, a / b)
+        floor = np.floor(div)
+        return floor + one if div - floor > half else floor
+
+    @compiled
+    def remainder(a, b):
+        return np.fmod(a, b) if b == zero else divided(a, b)[1]
+
+    return {f"floor_divide_{kind.__name__}": floor_divide, f"remainder_{kind.__name__}": remainder}
 
 
 DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -106,14 +129,14 @@ NAMES = {
     "fitting": fitting,
     "whole": whole,
     "integer_power": integer_power,
-    "python_true_divide": python_true_divide,
-    "python_floor_divide": python_floor_divide,
-    "python_remainder": python_remainder,
+    "nonzero": nonzero,
     "floor_divide": np.floor_divide,
     "remainder": np.remainder,
+    **_divisions(np.float32),
+    **_divisions(np.float64),
     "pow": math.pow,
     "round": np.rint,
-    "sign": np.sign,
+    "sign": sign,
     "abs": abs,
     **{name: getattr(np, name) for name in ("floor", "ceil", "trunc")},
     **{name: getattr(math, name) for name in ("sqrt", "exp", "log", "tanh", "sin", "cos", "atan")},

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
+from types import CodeType
 
 __all__ = [
     "Buffer",
@@ -47,6 +49,17 @@ class Source:
             f"    {text.strip()}\n"
             f"    {' ' * (before - shift)}{'^' * max(1, marked - before)}"
         )
+
+    def locate(self, error: BaseException, code: CodeType) -> None:
+        """Tell in an error's notes, or its message, at which line of the kernel it happened."""
+        frames = traceback.walk_tb(error.__traceback__)
+        for line in [n for frame, n in frames if frame.f_code is code][:1]:
+            text = self.lines[line - self.first].strip()
+            note = f"  in kernel {self.name!r}, {self.file}, line {line}\n    {text}"
+            if hasattr(error, "add_note"):
+                error.add_note(note)
+            elif error.args and isinstance(error.args[0], str):  # Python 3.10
+                error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
 
     def line(self, node: ast.AST) -> int:
         return self.first + node.lineno - 1

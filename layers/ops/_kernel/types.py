@@ -259,15 +259,14 @@ class Emitter:
         if sign in ("+", "-", "*"):
             text = f"({x} {sign} {y})"
             return Code(text if dtype[-2:] == "64" or "f" in dtype else f"{dtype}{text}", kinds)
-        function = {"/": "true_divide", "//": "floor_divide", "%": "remainder"}[sign]
         if kind in WEAK:  # Python's own: an error where it divides by zero
             if sign == "/" and settle(a.kinds | b.kinds) == "int":
                 x, y = f"float64({x})", f"float64({y})"
-            if not b.constant:
-                return Code(f"python_{function}({x}, {y})", kinds)
-            if sign == "/":
-                return Code(f"({x} / {y})", kinds)
-        return Code(f"({x} / {y})" if sign == "/" else f"{function}({x}, {y})", kinds)
+            y = y if b.constant else f"nonzero({y})"
+        if sign == "/":
+            return Code(f"({x} / {y})", kinds)
+        function = {"//": "floor_divide", "%": "remainder"}[sign]
+        return Code(f"{function}{f'_{dtype}' if 'f' in dtype else ''}({x}, {y})", kinds)
 
     def power(self, node: ast.AST, a: Code, b: Code) -> Code:
         kinds = self.results("**", (a, b), node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -125,22 +125,27 @@ class Loop(Code):
 
     def run(self, *values, **attributes) -> Any:
         """The outputs, from inputs by position."""
+        return self.kernel.run(*self._bound(values, attributes))
+
+    def _bound(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
         given = dict(zip(self.parameters, values)) | attributes
-        return self.kernel.run(*[given[n] for n in self.kernel.parameters])
+        return [given[n] for n in self.kernel.parameters]
 
     def function(self, declared: Declared) -> Callable:
         return self.run
 
     def _infer(self, shapes: tuple, dtypes: tuple, numbers: tuple) -> tuple[list, list]:
-        zeros = [np.zeros(s, t) if n is None else n for s, t, n in zip(shapes, dtypes, numbers)]
+        inputs = [
+            np.broadcast_to(np.zeros((), t), s) if n is None else n
+            for s, t, n in zip(shapes, dtypes, numbers)
+        ]
         try:
-            found = self.run(*zeros, **self.attributes)
+            found = self.kernel.infer(*self._bound(inputs, self.attributes))
         except Exception as error:
             given = ", ".join(f"{s} {t}" for s, t in zip(shapes, dtypes))
-            noted(error, f"  in {self.who}, run on zeros to infer its outputs ({given})")
+            noted(error, f"  in {self.who}, of which the outputs are inferred ({given})")
             raise
-        outputs = found if isinstance(found, tuple) else (found,)
-        return [y.shape for y in outputs], [y.dtype.name for y in outputs]
+        return [shape for shape, _ in found], [dtype for _, dtype in found]
 
 
 class Compiled(Code):

@@ -10,7 +10,7 @@ __all__ = ["check_sizes", "unknown_size"]
 
 
 def check_sizes(program: Program) -> Program:
-    """Return it; refuse a size that depends on elements, or is no whole number whatever the inputs are.
+    """Return it; refuse a size that depends on elements, or can be no whole number.
 
     Raises
     ------

@@ -8,13 +8,25 @@ import pytest
 
 from benchmarks.__main__ import JAX
 from benchmarks.contest import _Remote, agree
-from benchmarks.suites import BFLOAT16, COMPILED, INFERENCE, OURS, TRAINING
+from benchmarks.suites import (
+    BFLOAT16,
+    COMPILED,
+    INFERENCE,
+    KERNELS,
+    LIBRARIES,
+    OPERATORS,
+    OURS,
+    TRAINING,
+)
 
 pytestmark = pytest.mark.engine("torch")
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
 MLP = {"sizes": (6, 5, 4, 3), "batch": 4, "activation": "sigmoid"}
 SMALL = {
+    OPERATORS.name: {"body": "sigmoid", "backward": True},
+    KERNELS.name: {"body": "rows", "shape": (5, 4)},
+    LIBRARIES.name: {"body": "sigmoid", "shape": (5, 4)},
     COMPILED.name: MLP,
     INFERENCE.name: {"size": 32, "batch": 2, "training": False},
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
@@ -41,7 +53,7 @@ def built(suite, contestant, **changes):
 
 HERE = [
     pytest.param(suite, contestant, id=f"{suite.name}, {contestant.name}")
-    for suite in (COMPILED, INFERENCE, TRAINING, BFLOAT16)
+    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, INFERENCE, TRAINING, BFLOAT16)
     for contestant in suite.contestants[1:]
     if contestant.process == OURS
 ]

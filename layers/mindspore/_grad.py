@@ -100,8 +100,6 @@ def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tupl
         if not nested:
             heads = _tied(heads, variables)
     found = autograd.grad(heads, variables, create_graph=nested, train_mode=training)
-    for gradient in found:  # MXNet computes later, when what this function holds is gone
-        gradient.wait_to_read()
     return value if nested else _detached(value), tuple(map(Tensor, found))
 
 

@@ -78,8 +78,6 @@ def grad_and_loss(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
             result = func(*given, **kwargs)
             _check(func, result)
             found = autograd.grad(result, variables, create_graph=again, retain_graph=again)
-        for gradient in found:  # MXNet computes later, when what this function holds is gone
-            gradient.wait_to_read()
         return (found if several else found[0]), (result if again else result.detach())
 
     return differentiated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -14,15 +14,15 @@ from .operator import Operator
 
 __all__ = ["Adapter", "register"]
 
-_registered: WeakSet[Operator] = WeakSet()
+_holders: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # of the names
 
 
 def register(operator: Operator) -> None:
-    """Register an operator under its name, unless it is.
+    """Register an operator under its name, unless it has it; from another one it is taken.
 
     By name, an input is left out by ``no_<input>=True``.
     """
-    if operator in _registered:
+    if _holders.get(operator.name) is operator:
         return
 
     class Prop(_Prop):
@@ -32,7 +32,7 @@ def register(operator: Operator) -> None:
     Prop._layers_operator = operator
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
-    _registered.add(operator)
+    _holders[operator.name] = operator
 
 
 class _Prop(mx.operator.CustomOpProp):
@@ -199,6 +199,7 @@ class Adapter:
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator
         operator.expect(tuple(inputs))
+        register(operator)  # another of this name may have been made since; MXNet calls by name
         by_name = dict(zip(operator.inputs, inputs))
         given = [by_name[n] for n in operator.placed if by_name[n] is not None]
         text = {n: str(v) for n, v in attributes.items()}

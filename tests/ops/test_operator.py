@@ -542,3 +542,25 @@ def test_an_exception_in_shapes_has_a_note():
         short(nd.ones((2, 3)))
     assert "in shapes of operator" in "".join(getattr(caught.value, "__notes__", caught.value.args))
     assert "x (2, 3)" in "".join(getattr(caught.value, "__notes__", caught.value.args))
+
+
+def test_two_operators_of_one_name():
+    def made(factor):
+        @operator(name="test_operator.one_name")
+        class scaled:
+            def forward(x):
+                return x * factor
+
+            def dx(dy):
+                return dy * factor
+
+            def shapes(x):
+                return {"y": x}
+
+        return scaled
+
+    two, three = made(2), made(3)
+    for op, factor in ((two, 2), (three, 3), (two, 2)):
+        y, (x,) = recorded(op, [1.0])
+        y.backward()
+        assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [factor]

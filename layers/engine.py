@@ -81,11 +81,15 @@ def __getattr__(attribute: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
-@cache
+_adapters: list[type] = []  # the one; a compiler sees through this, not through @cache
+
+
 def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
-    module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]
-    return import_module(module).Adapter
+    if not _adapters:
+        module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]
+        _adapters.append(import_module(module).Adapter)
+    return _adapters[0]
 
 
 def step() -> type:

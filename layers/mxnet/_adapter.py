@@ -11,11 +11,12 @@ import torch
 from . import _dtype
 from ._custom import CUSTOM
 from ._function import Call, borrow, call, lent, owned
+from ._library import launch
 from .autograd import state
 from .base import DTypeError, MXNetError, RecordingError, ShapeError
 from .context import Context, current_context
 from .ndarray._memory import VIEWED
-from .ndarray.ndarray import NDArray
+from .ndarray.ndarray import NDArray, from_numpy
 from .ndarray.register import Pending, describe
 from .symbol import Symbol
 from .symbol.register import compose
@@ -39,10 +40,8 @@ class Adapter:
         if tensors is None and any(isinstance(a, Symbol) for a in inputs):
             return self._node(inputs, attributes)
         signature, tensors = self.prepare(inputs, attributes, tensors)
-        results = call(signature, tensors)
-        if len(results) == 1:
-            return lent(results[0], signature.context)
-        return [lent(t, signature.context) for t in results]
+        outputs = [lent(t, signature.context) for t in call(signature, tensors)]
+        return outputs if len(outputs) > 1 else outputs[0]
 
     def prepare(self, inputs: list, attributes: dict[str, Any], tensors: list | None = None):
         """What is called, and the tensors of the inputs; `tensors`, if they are there already."""
@@ -53,7 +52,8 @@ class Adapter:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        there = next((a for a in inputs if a is not None), None)
+        first = inputs[0] if inputs else None
+        there = next((a for a in inputs if a is not None), None) if first is None else first
         context = current_context() if there is None else there._context
         return self.signature(context, attributes), tensors
 
@@ -64,17 +64,30 @@ class Adapter:
         if not tensor.is_cpu or tensor.requires_grad or tensor.dtype is torch.bfloat16:
             return array.asnumpy()
         values = tensor.numpy()
-        values.flags.writeable = False
+        values.setflags(write=False)
         return values
 
     @staticmethod
     def adopt(values: np.ndarray, context: Context) -> NDArray:
         """An array in the memory of `values`, which nobody else has."""
-        return NDArray(torch.from_numpy(values).to(context.device), context)
+        tensor = torch.from_numpy(values)
+        on_gpu = context.device_type == "gpu"
+        return NDArray(tensor.to(context.device) if on_gpu else tensor, context)
+
+    @staticmethod
+    def array(values: np.ndarray, context: Context) -> NDArray:
+        """An array of `values`, in memory of its own."""
+        if torch.compiler.is_compiling() or values.dtype not in _dtype.NATIVE:
+            return from_numpy(values, zero_copy=False).as_in_context(context)
+        return Adapter.adopt(values.copy(), context)
+
+    launch = staticmethod(launch)
 
     def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
         """What is called with arrays of a context."""
-        key = context, state.training, tuple(attributes), *attributes.values()
+        key = context, state.training
+        if attributes:
+            key += tuple(attributes), *attributes.values()
         if torch.compiler.is_compiling():  # inside another operator; its cache is not seen through
             return Signature(self.operator, *key).as_traced()
         return self._signature(*key)

@@ -25,6 +25,7 @@ _numpy = {tensor: array for array, tensor in _rows.values()}
 _names = {tensor: name for name, (_, tensor) in _rows.items()}
 _torch = {name: tensor for name, (_, tensor) in _rows.items()}
 _torch |= {np.dtype(array): tensor for array, tensor in _rows.values()}
+NATIVE = {np.dtype(array) for array, _ in _rows.values()} - {bfloat16}  # what PyTorch reads
 _torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 

@@ -184,7 +184,7 @@ def _is_finite(tensor: Tensor | None) -> bool:
 
 def borrow(tensor: Tensor, context: Context) -> NDArray:
     """An input as the operator's code sees it: what is written there stays there."""
-    array = NDArray(tensor.detach(), context)
+    array = NDArray(tensor.detach() if tensor.requires_grad else tensor, context)
     array._held = BORROWED
     return array
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 import threading
 import warnings
+from typing import NoReturn
 
 import numpy as np
 import torch
 
 from .base import ArgumentError, MXNetError, RecordingError
+from .context import _stack
 
 __all__ = [
     "Function",
@@ -126,10 +128,10 @@ class inside:
         state.recording = state.differentiating = self._differentiable
         state.training = self._training
         _set_grad_enabled(self._differentiable)
-        self._context.__enter__()
+        _stack.contexts.append(self._context)
 
     def __exit__(self, *_) -> None:
-        self._context.__exit__()
+        _stack.contexts.pop()
         state.recording, state.training, state.differentiating, enabled = self._before
         _set_grad_enabled(enabled)
 
@@ -231,8 +233,13 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
         Nothing was recorded for a head, or it is used up by an earlier `backward`.
     """
     tensors, gradients = _heads("backward", heads, head_grads)
-    with _Scope(None, train_mode):
-        _run(_go_back, tensors, gradients, retain_graph)
+    before, state.training = state.training, train_mode
+    try:
+        _go_back(tensors, gradients, retain_graph)
+    except RuntimeError as error:
+        _explain(error)
+    finally:
+        state.training = before
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
@@ -300,23 +307,24 @@ def _heads(name: str, heads, head_grads) -> tuple[list, list]:
         for array in (head, gradient):
             if array is not None and not hasattr(array, "_tensor"):
                 raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
-        if not head._tensor.is_floating_point():
+        tensor = head._tensor
+        if not tensor.is_floating_point():
             raise RecordingError(
                 f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
                 "  expected a dtype of floating-point numbers"
             )
-        if not head._tensor.requires_grad:
+        if not tensor.requires_grad:
             raise RecordingError(
                 f"{name}: the head {head.shape} was not recorded, or used no array with a "
                 "gradient\n  expected it to be computed inside autograd.record() from arrays with "
                 "attach_grad()"
             )
-        if gradient is not None and gradient.shape != head.shape:
+        if gradient is not None and gradient._tensor.shape != tensor.shape:
             raise ArgumentError(
                 f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
-        tensors.append(head._tensor)
-        gradients.append(torch.ones_like(head._tensor) if gradient is None else gradient._lend())
+        tensors.append(tensor)
+        gradients.append(torch.ones_like(tensor) if gradient is None else gradient._lend())
     return tensors, gradients
 
 
@@ -338,28 +346,33 @@ def _run(function, *args, **kwargs):
     try:
         return function(*args, **kwargs)
     except RuntimeError as error:
-        if not _is_the_engines(error):
-            raise
-        text = str(error)
-        if "second time" in text:
-            raise RecordingError(
-                "backward: what was recorded is used up\n"
-                "  expected retain_graph=True at the first backward, to go back a second time"
-            ) from error
-        if "double backward" in text:
-            raise RecordingError(
-                "a second derivative through a compiled graph, which has none\n"
-                "  expected hybridize() without a backend"
-            ) from error
-        if "inplace operation" in text:
-            found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
-            raise RecordingError(
-                f"backward: an array {found[1] if found else ''} was overwritten after it was used "
-                "in the recorded computation\n  expected it to keep its value until backward"
-            ) from error
-        if type(error) is RuntimeError:
-            raise MXNetError(f"backward: {text}") from error
-        raise
+        _explain(error)
+
+
+def _explain(error: RuntimeError) -> NoReturn:
+    """Raise PyTorch's error as ours, and that of an operator as it is."""
+    if not _is_the_engines(error):
+        raise error
+    text = str(error)
+    if "second time" in text:
+        raise RecordingError(
+            "backward: what was recorded is used up\n"
+            "  expected retain_graph=True at the first backward, to go back a second time"
+        ) from error
+    if "double backward" in text:
+        raise RecordingError(
+            "a second derivative through a compiled graph, which has none\n"
+            "  expected hybridize() without a backend"
+        ) from error
+    if "inplace operation" in text:
+        found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
+        raise RecordingError(
+            f"backward: an array {found[1] if found else ''} was overwritten after it was used "
+            "in the recorded computation\n  expected it to keep its value until backward"
+        ) from error
+    if type(error) is RuntimeError:
+        raise MXNetError(f"backward: {text}") from error
+    raise error
 
 
 def _is_the_engines(error: BaseException) -> bool:

@@ -249,7 +249,7 @@ class NumPyBorder(Border):
         arrays = [array(y, context) for y in listed]
         if dtype is None:
             return arrays
-        return [y.astype(dtype, copy=False) if is_floating(y) else y for y in arrays]
+        return [y.astype(dtype) if y.dtype is not dtype and is_floating(y) else y for y in arrays]
 
     def key(self, inputs: tuple, attributes: dict) -> tuple:
         """What decides of which shape the results are."""
@@ -269,8 +269,8 @@ class NumPyBorder(Border):
 
     def shown(self, results: list, inputs: list, attributes: dict) -> list:
         arrays = [values(y) for y in results]
-        numbers = self.numbers.get(self.key(inputs, attributes))
-        if numbers is None:
+        numbers = self.numbers and self.numbers.get(self.key(inputs, attributes))
+        if not numbers:
             return arrays
         return [y.reshape(()) if one else y for y, one in zip(arrays, numbers * 2)]
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..engine import mx
+from .host import number
 from .operator import Operator
 
 __all__ = ["Adapter", "register"]
@@ -195,6 +196,20 @@ class Adapter:
     def adopt(values: np.ndarray, context):
         """An array in the memory of `values`, which nobody else has."""
         return mx.nd.from_numpy(values).as_in_context(context)
+
+    @staticmethod
+    def array(values: np.ndarray, context):
+        """An array of `values`, in memory of its own."""
+        return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
+
+    @staticmethod
+    def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:
+        """The outputs of a function of a library, from arrays and numbers."""
+        arrays = [v for v in values if isinstance(v, mx.nd.NDArray)]
+        context = arrays[0].context if arrays else mx.context.current_context()
+        given = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
+        found = library.run(given, shapes, dtypes, attributes)
+        return [Adapter.array(np.atleast_1d(y), context) for y in found]
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .. import engine
-from ..engine import nd
 
 __all__ = [
     "BFLOAT16",
@@ -18,9 +17,9 @@ __all__ = [
     "dtype_of",
     "is_floating",
     "values",
-    "view",
 ]
 
+NUMBERS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MXNet names it
 
 
@@ -29,21 +28,19 @@ def values(x) -> np.ndarray:
     return x.asnumpy()
 
 
-def view(x) -> np.ndarray:
-    """The values of an NDArray, not to be written; on the CPU without a copy where that can be."""
-    return engine.adapter().view(x)
-
-
 def array(y: Any, context):
     """An NDArray of what NumPy's code gave, an array or a number, of its dtype; a copy."""
-    # A compiler sees through `from_numpy`; not through `y.dtype`, which `nd.array` would need.
-    made = nd.from_numpy(np.atleast_1d(np.asarray(y)), zero_copy=False)
-    return made.as_in_context(context)
+    return engine.adapter().array(np.atleast_1d(np.asarray(y)), context)
 
 
 def adopt(y: np.ndarray, context):
     """An NDArray on an array that nobody else has; on the CPU without a copy."""
     return engine.adapter().adopt(y, context) if y.ndim and y.size else array(y, context)
+
+
+def number(value: bool | int | float) -> np.ndarray:
+    """A number among the inputs of an operator, as an array without axes."""
+    return np.asarray(value, NUMBERS[type(value)])
 
 
 def dtype_of(x) -> str:

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._kernel.compiler import COMPILING, Compiled, infer, kept
+from ._kernel.compiler import COMPILING, Compiled, infer_dtypes, infer_shapes, kept
 from ._kernel.expansion import expand
 from ._kernel.intrinsics import DTYPES, NAMESPACE
 from ._kernel.language import read
@@ -19,6 +19,10 @@ from ._kernel.program import KernelError
 from ._kernel.types import WEAK, named
 
 __all__ = ["Kernel", "KernelError", "kernel"]
+
+# What a parameter is to be.
+TENSOR = "a NumPy array: it has {}[...] or a shape"
+NUMBER = "a number: the kernel uses it as one"
 
 
 class Kernel:
@@ -126,28 +130,37 @@ class Kernel:
         numbers = [values[k] for k in self._numbers]
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
 
-    def infer(self, *inputs: Any) -> list[tuple[tuple[int, ...], str]]:
-        """The shape and the dtype of each output for such inputs, without running.
+    def infer_shapes(self, *inputs: Any) -> list[tuple[int, ...]]:
+        """The shape of each output, without running; in the place of a tensor is its shape."""
+        self._expect_count(inputs)
+        for k, value in enumerate(inputs):
+            if k in self._tensors and not isinstance(value, tuple):
+                self._refuse(k, value, TENSOR.format(self.parameters[k]))
+            if k in self._numbers and isinstance(value, tuple):
+                self._refuse(k, value, NUMBER)
+        return infer_shapes(self._program, dict(zip(self.parameters, inputs)))
 
-        Of arrays only shapes and dtypes count.
-        """
-        values, types = self._bind(inputs)
-        return infer(self._program, self._check(types), dict(zip(self.parameters, values)))
+    def infer_dtypes(self, *dtypes: Any) -> list[str]:
+        """The dtype of each output, without running, from those of tensors and numbers."""
+        self._expect_count(dtypes)
+        kinds = {n: self._named(n, np.dtype(t)) for n, t in zip(self.parameters, dtypes)}
+        return infer_dtypes(self._program, kinds)
 
-    def _bind(self, inputs: tuple) -> tuple[list, tuple]:
-        """The arrays and numbers, and of what types they are."""
+    def _expect_count(self, inputs: tuple) -> None:
         if len(inputs) != len(self.parameters):
             raise KernelError(
                 f"operator {self.name!r}: {len(inputs)} inputs\n"
                 f"  expected {self.name}({', '.join(self.parameters)})"
             )
+
+    def _bind(self, inputs: tuple) -> tuple[list, tuple]:
+        """The arrays and numbers, and of what types they are."""
+        self._expect_count(inputs)
         values, types = list(inputs), [None] * len(inputs)
         for k in self._tensors:
             value = values[k]
             if not isinstance(value, np.ndarray):
-                self._refuse(
-                    k, value, f"a NumPy array: it has {self.parameters[k]}[...] or a shape"
-                )
+                self._refuse(k, value, TENSOR.format(self.parameters[k]))
             if not value.dtype.isnative:
                 value = values[k] = value.astype(value.dtype.newbyteorder("="))
             types[k] = (value.dtype, value.ndim)
@@ -160,13 +173,15 @@ class Kernel:
             elif isinstance(value, (bool, int, float)):
                 types[k] = _weak(value)
             else:
-                self._refuse(k, value, "a number: the kernel uses it as one")
+                self._refuse(k, value, NUMBER)
         return values, tuple(types)
 
     def _refuse(self, k: int, value: Any, expected: str):
         told = type(value).__name__
         if isinstance(value, np.ndarray):
             told = f"{value.shape} {value.dtype}"
+        elif isinstance(value, tuple):
+            told = f"of shape {value}"
         elif isinstance(value, (bool, int, float, np.generic)):
             told = f"the number {value}"
         raise KernelError(
@@ -177,18 +192,21 @@ class Kernel:
         """What the compiler is told of the inputs, whose dtypes and ranks have to fit."""
         told: dict[str, Any] = {}
         for name, kind in zip(self.parameters, types):
-            dtype = kind[0] if isinstance(kind, tuple) else kind
-            known = named(dtype) if isinstance(dtype, np.dtype) else dtype
-            if known is not None and known not in (*DTYPES, *WEAK):
-                raise KernelError(
-                    f"operator {self.name!r}: {name} is {dtype}\n"
-                    f"  expected one of {', '.join(DTYPES)}"
-                )
+            known = self._named(name, kind[0] if isinstance(kind, tuple) else kind)
             told[name] = (known, kind[1]) if isinstance(kind, tuple) else known
         if types not in self._checked:
             expand(self._program, {n: told[n][1] for n in told if n in self._program.tensors})
             self._checked.add(types)
         return told
+
+    def _named(self, name: str, dtype: Any) -> str | None:
+        """The kind that a parameter's dtype is, if it may have that."""
+        known = named(dtype) if isinstance(dtype, np.dtype) else dtype
+        if known is not None and known not in (*DTYPES, *WEAK):
+            raise KernelError(
+                f"operator {self.name!r}: {name} is {dtype}\n  expected one of {', '.join(DTYPES)}"
+            )
+        return known
 
     def _compile(self, types: tuple) -> Compiled:
         told = self._check(types)

@@ -13,6 +13,7 @@ is well, writes to outputs and workspaces only, and may be called by several thr
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import platform
 import threading
@@ -50,8 +51,8 @@ class Library:
     ----------
     path, function : str
         The two halves of `text`; the path is absolute.
-    device : str or None
-        Where its arrays lie: 'cpu', or 'gpu' for CUDA; of what is built already it is not known.
+    device : {'cpu', 'gpu'}
+        Where its arrays lie: on a GPU if it is in CUDA, or has code for a GPU in it.
 
     Raises
     ------
@@ -69,9 +70,9 @@ class Library:
                 f"{self}: there is no such file\n  expected a library or source"
             )
         source = SOURCES.get(Path(self.path).suffix)
-        self.device = source and source.device
         with self._named():
             self._symbols = _load(build(self.path) if source else self.path)
+        self.device = source.device if source else _device(self.path)
         function, init = self._symbol(self.function), self._symbol(f"{self.function}Init")
         if function is None:
             raise LibraryError(
@@ -110,6 +111,13 @@ class Library:
             warnings.warn(says, RuntimeWarning, stacklevel=3)
             return None
 
+    def expect(self, device: str) -> None:
+        """Refuse arrays of the CPU, if it computes on a GPU."""
+        if self.device == "gpu" and device != "gpu":
+            raise LibraryError(
+                f"{self}: CUDA was given arrays of the CPU\n  expected a GPU context"
+            )
+
     def run(
         self,
         inputs: Sequence[np.ndarray],
@@ -139,10 +147,7 @@ class Library:
         LibraryError
             The function did not return 0, or it threw an exception.
         """
-        if self.device == "gpu":
-            raise LibraryError(
-                f"{self}: CUDA was given arrays of the CPU\n  expected a GPU context"
-            )
+        self.expect("cpu")
         arrays = [_contiguous(a) for a in inputs]
         outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
         arrays += outputs
@@ -180,18 +185,16 @@ class Library:
                 f"{self}: {len(pointers)} pointers, {len(shapes)} shapes, {len(dtypes)} dtypes\n"
                 "  expected one of each for every input and output"
             )
-        types = [np.dtype(t) for t in dtypes]
-        kernel = self._kernel([tuple(s) for s in shapes], types, attributes)
+        kernel = self._kernel(shapes, dtypes, attributes)
         if kernel.workspaces and allocate is None:
             raise LibraryError(
                 f"{self}: it has workspaces of {kernel.workspaces} bytes\n  expected `allocate`"
             )
-        self._launch(kernel, pointers, ctypes.c_void_p(stream), allocate)
+        self._launch(kernel, pointers, stream and ctypes.c_void_p(stream), allocate)
 
     def infer_shape(
         self,
         shapes: Sequence[tuple[int, ...]],
-        dtypes: Sequence[Any] = (),
         attributes: dict[str, Any] | None = None,
     ) -> tuple[int, ...] | None:
         """The output's shape by those of inputs; None if there is no ``<function>InferShape``."""
@@ -226,7 +229,7 @@ class Library:
         if (kernel := self._kernels.get(key)) is None:
             with self._lock:
                 if (kernel := self._kernels.get(key)) is None:
-                    kernel = _Kernel(self, shapes, dtypes, plain)
+                    kernel = _Kernel(self, shapes, [np.dtype(t) for t in dtypes], plain)
                     if len(self._kernels) >= KEPT:
                         del self._kernels[next(iter(self._kernels))]
                     self._kernels[key] = kernel
@@ -234,7 +237,7 @@ class Library:
 
     def _launch(self, kernel: _Kernel, pointers: Sequence[int], stream: Any, allocate: Any) -> None:
         workspaces = [allocate(n) for n in kernel.workspaces]
-        arrays = kernel.pointers(*pointers, *(pointer for pointer, _ in workspaces))
+        arrays = kernel.pointers(*pointers, *[pointer for pointer, _ in workspaces])
         with kernel._lock:
             code = self._call(len(arrays), arrays, *kernel.layout, stream, kernel.extra)
         if code:
@@ -429,6 +432,12 @@ def _load(path: str | Path) -> ctypes.CDLL:
             f"  expected a shared library for {platform.system()} on {platform.machine()}, "
             f"or a source ({', '.join(SOURCES)})"
         ) from error
+
+
+def _device(path: str) -> str:
+    """Where a library computes: on a GPU if it has code for one, as CUDA's compiler stores it."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return "cpu" if content.find(b".nv_fatbin") < 0 else "gpu"
 
 
 @cache

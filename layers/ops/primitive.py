@@ -21,7 +21,7 @@ from ..engine import mx, nd, sym
 from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from .custom import register
-from .host import dtype_of, is_floating
+from .host import NUMBERS, dtype_of, is_floating
 from .kernel import Kernel
 from .operator import Operator, free
 from .registration import Registration
@@ -35,7 +35,6 @@ REFUSED = {
     "aicpu": "Ascend's AI CPU, a device of its own",
     "julia": "the Julia language, which is not called from here",
 }
-SCALARS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
 ZEROS = {"bool": False, "int64": 0, "float32": 0.0}
 
 
@@ -98,6 +97,7 @@ class Custom:
         self.registered = register_info(who, func, info, func_type)
         told = next(iter(self.registered.values()), None)
         self._code = code(who, func, told.names if told else ())
+        self._code.who = self._who
         if told:
             self._code.attributes = told.attributes
             _values(who, told, optional=func_type == "aot")
@@ -134,11 +134,11 @@ class Custom:
         made = self._called.get(tuple(map(type, inputs)))
         if made is None:
             return self._call(inputs)
-        return _as_declared(made, made(*inputs))
+        return _as_declared(made, made._adapter(list(inputs), {}))
 
     def _call(self, inputs: Sequence) -> Any:
         values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
-        kinds = tuple([SCALARS.get(type(a)) for a in values])
+        kinds = tuple([NUMBERS.get(type(a)) for a in values])
         made = self._operator(kinds, [kind or _probed(a) for a, kind in zip(values, kinds)])
         arrays = [a for a, kind in zip(values, kinds) if kind is None]
         numbers = {n: a for n, a, kind in zip(made.places, values, kinds) if kind is not None}
@@ -208,13 +208,14 @@ class Custom:
 
     def _forward(self, places: tuple, count: int | None) -> Callable:
         func = self._code.function(self._declared)  # a name here, for who reads code of forward
-        take, give, who, plan, plans = self._code.take, self._code.give, self._who, self._plan, {}
+        take, give, plan, plans = self._code.take, self._code.give, self._plan, {}
+        who, several = self._who, count or 1
 
         def forward(*arrays, **numbers):
             context = arrays[0].context if arrays else mx.context.current_context()
             dtypes = tuple([dtype_of(a) for a in arrays])
             key = context.device_type, dtypes
-            planned = plans.get(key) or plan(plans, key, arrays, places, numbers)
+            planned = plans.get(key) or plan(plans, key, places, numbers)
             values = [take(a) for a in arrays]
             if planned.casts:
                 values = [v.astype(t) for v, t in zip(values, planned.inputs)]
@@ -223,21 +224,19 @@ class Custom:
                 values = [numbers[n] if n in numbers else next(given) for n in places]
             found = func(*values, **planned.attributes)
             results = found if count and isinstance(found, (tuple, list)) else (found,)
-            if len(results) != (count or 1):
+            if len(results) != several:
                 raise ValueError(
                     f"{who}: it gave {len(results)} outputs\n"
                     f"  expected a tuple of {count}, as declared"
                 )
-            outputs = []
-            for i, dtype in enumerate(planned.outputs):
-                array = give(_array(who, i, results[i], dtype), context)
-                _expect(who, i, array, dtype)
-                outputs.append(array.astype(planned.final[i]) if planned.casts else array)
+            outputs = [give(i, results[i], t, context) for i, t in enumerate(planned.outputs)]
+            if planned.casts:
+                outputs = [y.astype(t) for y, t in zip(outputs, planned.final)]
             return outputs
 
         return forward
 
-    def _plan(self, plans: dict, key: tuple, arrays, places: tuple, numbers: dict) -> Plan:
+    def _plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
         """On which dtypes it runs for inputs of these: on others where that is registered."""
         (device, dtypes), registered, attributes = key, None, {}
         if self.registered:
@@ -249,21 +248,19 @@ class Custom:
                     f"  expected {' or '.join(self.registered)}, which it is registered for"
                 )
             attributes = registered.attributes
-        given, shapes = iter(dtypes), iter([a.shape for a in arrays])
-        full = tuple([SCALARS[type(numbers[n])] if n in numbers else next(given) for n in places])
-        shapes = tuple([() if n in numbers else next(shapes) for n in places])
+        given = iter(dtypes)
+        full = tuple([NUMBERS[type(numbers[n])] if n in numbers else next(given) for n in places])
         run = registered.row(self._who, full) if registered else full
         run = tuple(map(_in_numpy, run))
-        self._declared.see(shapes, run)
-        values = tuple([numbers.get(n) for n in places])
-        final = self._declared.types(full, values)
-        outputs = [_in_numpy(t) for t in self._declared.types(run, values)]
+        final = self._declared.types(full)
+        outputs = [_in_numpy(t) for t in self._declared.types(run)]
         inputs = [t for n, t in zip(places, run) if n not in numbers]
         plans[key] = Plan(inputs, outputs, final, (run, outputs) != (full, final), attributes)
         return plans[key]
 
     def _backward(self, places, arrays, names, count: int | None) -> Callable:
         bprop, who, show, read = self.bprop, self._who, self._show, self._read
+        tops = [f"d{n}" for n in names]
         if bprop is None:
 
             def backward(**_):
@@ -275,19 +272,17 @@ class Custom:
             return backward
 
         def backward(**known):
-            inputs = [known[n] for n in places]
-            shown = [show(x) if n in arrays else x for n, x in zip(places, inputs)]
-            out = tuple([show(known[n]) for n in names])
-            dout = tuple([show(known[f"d{n}"]) for n in names])
-            found = bprop(*shown, out, dout) if count else bprop(*shown, out[0], dout[0])
-            given = list(found) if isinstance(found, (tuple, list)) else [found]
+            shown = [show(known[n]) if n in arrays else known[n] for n in places]
+            out, dout = [show(known[n]) for n in names], [show(known[n]) for n in tops]
+            found = bprop(*shown, tuple(out), tuple(dout)) if count else bprop(*shown, *out, *dout)
+            given = found if isinstance(found, (tuple, list)) else [found]
             if len(given) != len(places):
                 raise ValueError(
                     f"{who}: bprop gave {len(given)} gradients\n"
                     f"  expected {len(places)}, of {', '.join(places)}"
                 )
-            rows = zip(places, inputs, given)
-            return {n: _gradient(who, n, x, read(g)) for n, x, g in rows if n in arrays}
+            gradients = zip(places, given)
+            return {n: _gradient(who, n, known[n], read(g)) for n, g in gradients if n in arrays}
 
         return backward
 
@@ -328,47 +323,15 @@ def _in_numpy(dtype: str) -> str:
     return "float32" if dtype == "bfloat16" else dtype
 
 
-def _array(who: str, i: int, y: Any, dtype: str) -> Any:
-    """An output as NumPy has it; a number has the dtype that is declared, if that can hold it."""
-    if isinstance(y, np.ndarray):
-        return y
-    if isinstance(y, (bool, int, float)) and _holds(dtype, y):
-        return np.asarray(y, dtype)
-    if not isinstance(y, np.generic):
-        raise TypeError(
-            f"{who}: output {i} is {type(y).__name__}\n  expected an array of NumPy, {dtype}"
-        )
-    return y
-
-
-def _holds(dtype: str, number: Any) -> bool:
-    """Whether a number of Python's is one of a dtype."""
-    kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
-    return np.dtype(dtype).kind in kinds
-
-
-def _expect(who: str, i: int, array, dtype: str) -> None:
-    if dtype_of(array) != dtype:
-        raise TypeError(
-            f"{who}: output {i} is {array.shape} {dtype_of(array)}\n"
-            f"  expected {dtype}, which out_dtype gives"
-        )
-
-
 def _gradient(who: str, name: str, x, given: Any):
-    """What bprop gave for an input, when it fits; zeros where that is None or of no matter."""
+    """What bprop gave for an input, if it is an array; zeros where that is None or of no matter."""
+    if isinstance(given, nd.NDArray):
+        return given
     if given is None or not is_floating(x):
         return nd.zeros_like(x)
-    if not isinstance(given, nd.NDArray):
-        raise TypeError(
-            f"{who}: bprop gave {type(given).__name__} for {name}\n  expected an array, or None"
-        )
-    if given.shape != x.shape or dtype_of(given) != dtype_of(x):
-        raise ValueError(
-            f"{who}: bprop gave {given.shape} {dtype_of(given)} for {name}\n"
-            f"  expected {x.shape} {dtype_of(x)}, as {name} is"
-        )
-    return given
+    raise TypeError(
+        f"{who}: bprop gave {type(given).__name__} for {name}\n  expected an array, or None"
+    )
 
 
 def _probed(a: Any) -> str:

@@ -1,6 +1,7 @@
 # ruff: noqa: F821  the names of the language
 """What a kernel's outputs are like is known before it runs, or it is refused when it is made."""
 
+import re
 import runpy
 
 import numpy as np
@@ -34,7 +35,8 @@ def test_sizes(shape, number, tmp_path):
         size = shape if before == "pass" else shape.replace("x.shape[1]", "k")
         f = made(size, tmp_path, before)
         expected = f(X, number)
-        assert f.infer(X, number) == [(expected.shape, "float32")]
+        assert f.infer_shapes(X.shape, number) == [expected.shape]
+        assert f.infer_dtypes("float32", np.int64) == ["float32"]
         np.testing.assert_array_equal(f.run(X, number), expected)
 
 
@@ -66,9 +68,9 @@ def test_unknown_sizes_are_refused_when_it_is_made(shape, before, marked, tmp_pa
 def test_sizes_that_do_not_fit(tmp_path):
     for f in (made("(x.shape[0] - n,)", tmp_path), made("(x.shape[0] // (n - 6),)", tmp_path)):
         with pytest.raises((ValueError, ZeroDivisionError)):
-            f.infer(X, 6)
+            f.infer_shapes(X.shape, 6)
     with pytest.raises(KernelError, match="a size that is known only when the kernel runs"):
-        made("(n,)", tmp_path).infer(X, 2.5)
+        made("(n,)", tmp_path).infer_shapes(X.shape, 2.5)
 
 
 @kernel
@@ -84,10 +86,33 @@ def row_ends(v, p):
 
 def test_inferring_does_not_run():
     v, p = np.zeros(2, np.float16), np.array([0, 3, 4], np.int32)
-    expected = [((2,), "float16"), ((3,), "int8"), ((3,), "bool")]
-    assert row_ends.infer(v, np.zeros_like(p)) == expected
-    assert [(y.shape, y.dtype.name) for y in row_ends.run(v, p)] == expected
-    assert row_ends.infer(np.broadcast_to(v[:1], (10**9,)), p) == expected  # nor is it allocated
+    shapes, dtypes = [(2,), (3,), (3,)], ["float16", "int8", "bool"]
+    assert row_ends.infer_shapes((2,), (3,)) == shapes
+    assert row_ends.infer_shapes((10**9,), (3,)) == shapes  # nor is anything allocated
+    assert row_ends.infer_dtypes("float16", "int32") == dtypes
+    found = row_ends.run(v, p)
+    assert ([y.shape for y in found], [y.dtype.name for y in found]) == (shapes, dtypes)
+
+
+def test_inferring_refuses_what_running_would():
+    for given, told in [
+        (((2,), 3), "p is the number 3\n  expected a NumPy array"),
+        (((2,),), "1 inputs\n  expected row_ends(v, p)"),
+    ]:
+        with pytest.raises(KernelError, match=re.escape(told)):
+            row_ends.infer_shapes(*given)
+    with pytest.raises(KernelError, match="v is complex64\n  expected one of int8"):
+        row_ends.infer_dtypes("complex64", "int32")
+    with pytest.raises(KernelError, match=r"a is of shape \(2, 2\)\n  expected a number"):
+        scaled.infer_shapes((2, 2), (2, 2))
+
+
+@kernel
+def scaled(x, a):
+    y = output_tensor(x.shape, x.dtype)
+    for i, j in grid(x.shape):
+        y[i, j] = a * x[i, j]
+    return y
 
 
 def test_custom_infers_without_running(mx):

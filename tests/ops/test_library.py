@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from layers import engine
 from layers.engine import autograd, nd
-from layers.ops import host, library, toolchain
+from layers.ops import library, toolchain
 from layers.ops.custom import register
 from layers.ops.library import Library, LibraryError
 from layers.ops.operator import Operator
@@ -132,18 +133,17 @@ def test_what_is_no_number_is_refused(x):
 # As an operator
 
 
-def adopted(it, inputs, shape, dtype="float32"):
-    arrays = [host.view(x) for x in inputs]
-    return host.adopt(it.run(arrays, [shape], [dtype])[0], inputs[0].context)
+def launched(it, inputs, shape, dtype="float32"):
+    return engine.adapter().launch(it, inputs, [shape], [dtype], {})[0]
 
 
 def test_square_with_its_gradient():
     square, gradient = in_c("square"), in_c("square_grad")
     it = Operator(
         "tests.library.square",
-        lambda x: adopted(square, [x], x.shape),
+        lambda x: launched(square, [x], x.shape),
         inputs=("x",),
-        gradients={"x": lambda dy, x: adopted(gradient, [dy, x], x.shape)},
+        gradients={"x": lambda dy, x: launched(gradient, [dy, x], x.shape)},
         shapes=lambda x: {"y": x},
         opaque="it is compiled already",
     )
@@ -284,19 +284,19 @@ def test_workspaces():
 
 def test_infer_shape():
     repeat = in_cxx("repeat")
-    assert repeat.infer_shape([(3,)], ["float32"], {"times": 2}) == (6,)
+    assert repeat.infer_shape([(3,)], {"times": 2}) == (6,)
     assert call(repeat, floats(3), shape=(6,), times=2).shape == (6,)
-    assert in_c("add").infer_shape([(3,), (3,)], ["float32"] * 2) is None
+    assert in_c("add").infer_shape([(3,), (3,)]) is None
     with pytest.raises(LibraryError, match=r"exception: repeat is for vectors\n  for \(2, 3\)"):
-        repeat.infer_shape([(2, 3)], ["float32"], {"times": 2})
+        repeat.infer_shape([(2, 3)], {"times": 2})
     with pytest.raises(LibraryError, match="no attribute 'times'"):
-        repeat.infer_shape([(3,)], ["float32"])
+        repeat.infer_shape([(3,)])
 
 
 @pytest.mark.parametrize("shape", [(70, 1), (2, -1)])
 def test_infer_shape_that_is_none(shape):
     with pytest.raises(LibraryError, match=rf"gave {shape[0]} sizes.*\n  expected at most 64"):
-        in_cxx("wrong_shape").infer_shape([shape], ["float32"])
+        in_cxx("wrong_shape").infer_shape([shape])
 
 
 # Errors
@@ -427,7 +427,7 @@ def test_built_anew_when_anything_changes(tmp_path, builds, monkeypatch):
     source.write_text(source.read_text() + "\n// for this test\n")
 
     def length():
-        return Library(f"{source}:repeat").infer_shape([(3,)], (), {"times": 2})
+        return Library(f"{source}:repeat").infer_shape([(3,)], {"times": 2})
 
     assert length() == (6,) and len(builds) == 1
     header.write_text("#define REPEAT 10\n")
@@ -522,7 +522,7 @@ def test_memory_is_flat():
         for _ in range(times):
             call(add, x, x)
             call(scale, x[:100].reshape(4, 25), factor=2)
-            in_cxx("repeat").infer_shape([(3,)], (), {"times": 2})
+            in_cxx("repeat").infer_shape([(3,)], {"times": 2})
 
     run(20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -556,6 +556,19 @@ def test_memory_of_the_caller():
         total.run_device(*where)
     with pytest.raises(ValueError, match=r"1 pointers, 2 shapes, 2 dtypes\n  expected one of each"):
         total.run_device(where[0][:1], *where[1:])
+
+
+def test_a_library_with_code_for_a_gpu_refuses_arrays_of_the_cpu(tmp_path):
+    source = tmp_path / "marked.c"
+    marker = '__attribute__((section(".nv_fatbin"))) int marker;\n'
+    source.write_text(f"{marker}int f(int n, void** p) {{ return 0; }}\n")
+    path = shutil.copy(toolchain.build(source), tmp_path / "marked.so")
+    marked = Library(f"{path}:f")
+    assert marked.device == "gpu"
+    x = nd.ones((3,))
+    for refused in (lambda: call(marked, floats(3)), lambda: launched(marked, [x], (3,))):
+        with pytest.raises(LibraryError, match="CUDA was given arrays of the CPU\n  expected a G"):
+            refused()
 
 
 @needs_nvcc

@@ -553,9 +553,9 @@ def test_what_comes_back_is_checked(func, shape, dtype, message, refused):
         (
             lambda x, dy: (dy[:1],),
             ValueError,
-            r"gave \(1,\) float32 for x\n  expected \(2,\) float",
+            r"the gradient of x is \(1,\) float32\n  expected \(2,\) float",
         ),
-        (lambda x, dy: dy.astype("float64"), ValueError, r"gave \(2,\) float64 for x"),
+        (lambda x, dy: dy.astype("float64"), ValueError, r"x is \(2,\) float64"),
         (lambda x, dy: "no", TypeError, "gave str for x"),
     ],
 )

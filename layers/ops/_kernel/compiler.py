@@ -20,7 +20,7 @@ from .program import KernelError, Program
 from .spreading import is_spreadable, uniform
 from .types import Emitter, native
 
-__all__ = ["COMPILING", "Compiled", "infer", "kept"]
+__all__ = ["COMPILING", "Compiled", "infer_dtypes", "infer_shapes", "kept"]
 
 VARIANTS = 4  # of a kernel for given types, by what is checked in it; then all is checked
 PLANS = 256  # that are kept, one for the inputs' shapes
@@ -55,7 +55,8 @@ class Compiled:
         emitter = Emitter(program, self.kinds, self.dtypes, ())
         emitter.infer(self.body)
         self.scalars = emitter.kinds
-        self.kept = [kept(self.dtypes[n]) for n in program.buffers]
+        self.kept = [np.dtype(kept(self.dtypes[n])) for n in program.buffers]
+        self.is_rounded = "float16" in self.dtypes.values()
         self.makers = [
             np.empty if is_filled(program, self.body, n, self.ranks[n]) else np.zeros
             for n in program.buffers
@@ -83,7 +84,8 @@ class Compiled:
 
     def __call__(self, tensors: list[np.ndarray], numbers: list[Any]) -> Any:
         shapes = tuple([x.shape for x in tensors])
-        plan, variant = self.plan(shapes, tuple([numbers[k] for k in self.integers]))
+        integers = tuple([numbers[k] for k in self.integers]) if numbers else ()
+        plan, variant = self.plan(shapes, integers)
         buffers = [
             make(shape, dtype) for make, shape, dtype in zip(self.makers, plan.shapes, self.kept)
         ]
@@ -94,7 +96,7 @@ class Compiled:
         except (ArithmeticError, ValueError) as error:
             raise type(error)(f"operator {self.program.source.name!r}: {error}") from None
         outputs = tuple([buffers[k] for k in self.outputs])
-        if "float16" in self.dtypes.values():
+        if self.is_rounded:
             outputs = self._rounded(outputs)
         return outputs if self.program.returns_tuple else outputs[0]
 
@@ -214,22 +216,23 @@ class Variant:
         return "\n".join([f"def kernel({', '.join(names)}):", *lines, "    return", ""])
 
 
-def infer(program: Program, types: dict[str, Any], values: dict[str, Any]) -> list[tuple]:
-    """The shapes and dtypes of outputs, by what is known without compiling or running.
-
-    Shapes do not depend on dtypes, and come out right where those of inputs are only guessed.
-    """
-    ranks = {n: types[n][1] for n in program.tensors}
-    dtypes = {n: types[n][0] for n in program.tensors}
-    body = expand(program, ranks)
-    shapes = {n: values[n].shape for n in program.tensors}
-    integers = {n: int(values[n]) for n in program.numbers if types[n] in INTEGERS}
-    found = {}
-    plan = survey(program, body, shapes, integers)
-    for (name, buffer), shape in zip(program.buffers.items(), plan.shapes):
-        dtypes[name] = _dtype(buffer.dtype, dtypes)
-        found[name] = shape, np.dtype(DTYPES[dtypes[name]]).name
+def infer_shapes(program: Program, values: dict[str, Any]) -> list[tuple[int, ...]]:
+    """The shapes of outputs, from those of tensors and from numbers; nothing is compiled."""
+    shapes = {n: values[n] for n in program.tensors}
+    body = expand(program, {n: len(shape) for n, shape in shapes.items()})
+    numbers = {n: values[n] for n in program.numbers if not isinstance(values[n], bool)}
+    whole = {n: int(x) for n, x in numbers.items() if isinstance(x, (int, np.integer))}
+    plan = survey(program, body, shapes, whole)
+    found = dict(zip(program.buffers, plan.shapes))
     return [found[n] for n in program.returns]
+
+
+def infer_dtypes(program: Program, dtypes: dict[str, Any]) -> list[str]:
+    """The dtypes of outputs, from those of tensors."""
+    dtypes = {n: dtypes[n] for n in program.tensors}
+    for name, buffer in program.buffers.items():
+        dtypes[name] = _dtype(buffer.dtype, dtypes)
+    return [np.dtype(DTYPES[dtypes[n]]).name for n in program.returns]
 
 
 def _parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import engine
 from .. import host
 from ..kernel import Kernel
 from ..library import Library
@@ -20,20 +21,22 @@ COMPILED = "it is compiled already"
 
 
 class Code:
-    """What runs on NumPy's arrays.
+    """What computes arrays from arrays.
 
     Attributes
     ----------
+    who : str
+        The operator, as messages name it.
     parameters : tuple of str, or None
         The names of its inputs; None where there may be any number.
     least : int
         How many inputs it takes at least.
     inferred : tuple of str
-        What `infer` tells where it is not declared, of 'out_shape' and 'out_dtype'.
+        What it infers where it is not declared, of 'out_shape' and 'out_dtype'.
     outputs : int or None
         How many outputs it gives in a tuple, where it tells.
-    take, give : callable
-        From NDArrays to its arrays, and back.
+    take : callable
+        From an NDArray to what it is given.
     opaque : str
         Why a compiler cannot look into it, if so.
     on_cpu : bool
@@ -42,27 +45,45 @@ class Code:
         What is registered beside its inputs.
     """
 
+    who: str
     parameters: tuple[str, ...] | None = None
     least = 0
     inferred: tuple[str, ...] = ()
     outputs: int | None = None
     opaque, on_cpu = "", False
     attributes: Mapping[str, Any] = MappingProxyType({})
-    take, give = staticmethod(host.view), staticmethod(host.adopt)
+    take: Callable
 
     def function(self, declared: Declared) -> Callable:
         """What is called with arrays and numbers by position, with attributes by name."""
         raise NotImplementedError
 
-    def infer(self, shapes: tuple, dtypes: tuple, numbers: tuple) -> tuple[list, list]:
-        """The shapes and dtypes of outputs, from those of inputs and what is a number of them."""
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        """An output as an NDArray, of what the function gave."""
         raise NotImplementedError
+
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        """The shapes of outputs, from those of inputs and what is a number of them."""
+        raise NotImplementedError
+
+    def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
+        """The dtypes of outputs, from those of inputs."""
+        raise NotImplementedError
+
+    def expect(self, i: int, array: Any, dtype: str) -> Any:
+        """Return an output; refuse one of another dtype than is declared."""
+        if host.dtype_of(array) != dtype:
+            raise TypeError(
+                f"{self.who}: output {i} is {array.shape} {host.dtype_of(array)}\n"
+                f"  expected {dtype}, which out_dtype gives"
+            )
+        return array
 
 
 class Numpy(Code):
     """A function of NumPy's arrays, which a compiler can look into."""
 
-    take, give = staticmethod(host.values), staticmethod(host.array)
+    take = staticmethod(host.values)
     on_cpu = True
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
@@ -73,6 +94,28 @@ class Numpy(Code):
 
     def function(self, declared: Declared) -> Callable:
         return self.func
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        if not isinstance(y, np.ndarray):
+            y = self._array(i, y, dtype)
+        return self.expect(i, host.array(y, context), dtype)
+
+    def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
+        """A number as NumPy has it, Python's in the dtype that is declared, if it can be."""
+        if isinstance(y, (bool, int, float)) and _holds(dtype, y):
+            return np.asarray(y, dtype)
+        if not isinstance(y, np.generic):
+            raise TypeError(
+                f"{self.who}: output {i} is {type(y).__name__}\n"
+                f"  expected an array of NumPy, {dtype}"
+            )
+        return np.asarray(y)
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Whether a number of Python's is one of a dtype."""
+    kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
+    return np.dtype(dtype).kind in kinds
 
 
 def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | None, int]:
@@ -121,11 +164,14 @@ class Loop(Code):
         self.parameters = tuple(n for n in names if n not in attributes)
         self.least, self.who = len(self.parameters), who
         self.outputs = self.kernel.outputs if self.kernel.outputs > 1 else None
-        self.infer = lru_cache(maxsize=1024)(self._infer)
+
+    @property
+    def take(self) -> Callable:
+        return engine.adapter().view
 
     def run(self, *values, **attributes) -> Any:
         """The outputs, from inputs by position."""
-        return self.kernel.run(*self._bound(values, attributes))
+        return self.kernel.run(*(self._bound(values, attributes) if attributes else values))
 
     def _bound(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
         given = dict(zip(self.parameters, values)) | attributes
@@ -134,18 +180,23 @@ class Loop(Code):
     def function(self, declared: Declared) -> Callable:
         return self.run
 
-    def _infer(self, shapes: tuple, dtypes: tuple, numbers: tuple) -> tuple[list, list]:
-        inputs = [
-            np.broadcast_to(np.zeros((), t), s) if n is None else n
-            for s, t, n in zip(shapes, dtypes, numbers)
-        ]
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        return self.expect(i, host.adopt(y, context), dtype)
+
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        given = [s if n is None else n for s, n in zip(shapes, numbers)]
+        return self._inferred("shapes", self.kernel.infer_shapes, given)
+
+    def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
+        return self._inferred("dtypes", self.kernel.infer_dtypes, dtypes)
+
+    def _inferred(self, what: str, rule: Callable, given: Sequence) -> list:
         try:
-            found = self.kernel.infer(*self._bound(inputs, self.attributes))
+            return rule(*self._bound(given, self.attributes))
         except Exception as error:
-            given = ", ".join(f"{s} {t}" for s, t in zip(shapes, dtypes))
-            noted(error, f"  in {self.who}, of which the outputs are inferred ({given})")
+            shown = ", ".join(map(str, given))
+            noted(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
             raise
-        return [shape for shape, _ in found], [dtype for _, dtype in found]
 
 
 class Compiled(Code):
@@ -158,31 +209,37 @@ class Compiled(Code):
         _expect(who, func, isinstance(func, str), text)
         self.library, self.who = Library(func), who
 
+    @staticmethod
+    def take(array: Any) -> Any:
+        return array
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        return y
+
     def function(self, declared: Declared) -> Callable:
+        launch = engine.adapter().launch
+
         @lru_cache(maxsize=1024)
         def plan(shapes: tuple, dtypes: tuple) -> tuple[list, list, int | None]:
-            names, numbers = tuple(t.name for t in dtypes), (None,) * len(dtypes)
+            names = tuple(map(host.dtype_name, dtypes))
             types, count = declared.types(names), declared.count(names)
-            shapes = declared.shapes(shapes, names, numbers, count)
+            shapes = declared.shapes(shapes, (None,) * len(shapes), count)
             return shapes, [np.dtype(t) for t in types], count
 
         def run(*values, **attributes):
-            arrays = [np.asarray(v, _NUMBERS.get(type(v))) for v in values]
-            shapes, dtypes = tuple([a.shape for a in arrays]), tuple([a.dtype for a in arrays])
+            dtypes = tuple([host.NUMBERS.get(type(v)) or v.dtype for v in values])
+            shapes = tuple([() if type(v) in host.NUMBERS else v.shape for v in values])
             shapes, types, count = plan(shapes, dtypes)
-            found = self.library.run(arrays, shapes, types, attributes)
+            found = launch(self.library, values, shapes, types, attributes)
             return found[0] if count is None else tuple(found)
 
         return run
 
-    def infer(self, shapes: tuple, dtypes: tuple, numbers: tuple) -> tuple[list, list]:
-        found = self.library.infer_shape(shapes, [np.dtype(t) for t in dtypes], self.attributes)
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        found = self.library.infer_shape(shapes, self.attributes)
         if found is None:
             raise TypeError(
                 f"{self.who}: out_shape is None, and {self.library.function} has no InferShape\n"
                 "  expected out_shape, or that function in the library"
             )
-        return [found], []
-
-
-_NUMBERS = {bool: np.bool_, int: np.int64, float: np.float32}
+        return [found]

@@ -18,7 +18,7 @@ class Declared:
     who : str
         The operator, as messages name it.
     code : object
-        ``code.infer(shapes, dtypes, numbers)`` gives shapes and dtypes that are not declared.
+        What `out_shape` and `out_dtype` do not declare, it infers.
 
     Raises
     ------
@@ -29,7 +29,6 @@ class Declared:
     def __init__(self, who: str, out_shape: Any, out_dtype: Any, code: Any):
         self.who, self.code = who, code
         self.out_shape, self.out_dtype = out_shape, out_dtype
-        self._seen: tuple[tuple, tuple] = ((), ())  # shapes and dtypes of the last inputs
         for what, value in (("out_shape", out_shape), ("out_dtype", out_dtype)):
             if value is None and what not in code.inferred:
                 raise TypeError(
@@ -70,38 +69,29 @@ class Declared:
             if any(s is None or 0 in s for s in shapes):
                 return {}
             shapes = tuple([tuple(s) for s in shapes])
-            dtypes = self._seen[1] or tuple([kind or "float32" for kind in kinds.values()])
             numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
-            self._seen = shapes, self._seen[1]
-            return dict(zip(names, self.shapes(shapes, dtypes, numbers, count)))
+            return dict(zip(names, self.shapes(shapes, numbers, count)))
 
         def out_dtype(**known):
             dtypes = tuple([kind or known[n] for n, kind in kinds.items()])
             if None in dtypes:
                 return {}
-            self._seen = self._seen[0], dtypes
-            numbers = tuple([known[n] if kind else None for n, kind in kinds.items()])
-            return dict(zip(names, self.types(dtypes, numbers)))
+            return dict(zip(names, self.types(dtypes)))
 
         return out_shape, out_dtype
 
-    def shapes(self, shapes, dtypes, numbers, count: int | None) -> list[tuple[int, ...]]:
+    def shapes(self, shapes, numbers, count: int | None) -> list[tuple[int, ...]]:
         """The shapes of the outputs."""
         if self.out_shape is None:
-            return [s or (1,) for s in self.code.infer(shapes, dtypes, numbers)[0]]
+            return [s or (1,) for s in self.code.infer_shapes(shapes, numbers)]
         found = self._told("out_shape", self.out_shape, shapes)
         return self._shapes(found, count)
 
-    def types(self, dtypes: tuple[str, ...], numbers: tuple = ()) -> list[str]:
-        """The dtypes of the outputs; none when they cannot be told before shapes are known."""
-        if self.out_dtype is not None:
-            return self._types(self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
-        shapes = self._seen[0]
-        return list(self.code.infer(shapes, dtypes, numbers)[1]) if shapes else []
-
-    def see(self, shapes: tuple, dtypes: tuple) -> None:
-        """What the inputs are like now, for what can only be inferred from both."""
-        self._seen = shapes, dtypes
+    def types(self, dtypes: tuple[str, ...]) -> list[str]:
+        """The dtypes of the outputs."""
+        if self.out_dtype is None:
+            return self.code.infer_dtypes(dtypes)
+        return self._types(self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
 
     def _told(self, what: str, declared: Any, given: Sequence) -> Any:
         if not _is_rule(declared):

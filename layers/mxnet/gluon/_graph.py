@@ -12,6 +12,7 @@ from .. import symbol
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
+from ..symbol._captured import Captured
 from ..symbol._compiled import Compiled
 from ..symbol._infer import shapes
 from ..symbol._program import Program
@@ -90,10 +91,18 @@ class Graph:
         self._finish(args)
         return self._arrays(context, args)
 
-    def compile(self, backend: str | None, **options) -> None:
-        """Run it compiled from now on, or, without a backend, the program as it is."""
-        run = Compiled(self.program, backend, self.what, **options) if backend else self.program
-        self.run = run
+    def compile(self, backend: str | None, is_static: bool | None = False, **options) -> None:
+        """Run it compiled from now on, or, without a backend, the program as it is.
+
+        If `is_static`, the program is launched as one on a GPU.
+        """
+        if backend:
+            self.run = Compiled(self.program, backend, self.what, **options)
+        elif is_static:
+            fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
+            self.run = Captured(self.program, fixed, self.what)
+        else:
+            self.run = self.program
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

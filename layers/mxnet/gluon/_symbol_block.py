@@ -128,7 +128,10 @@ class SymbolBlock(HybridBlock):
     def hybridize(self, *args, **kwargs) -> None:
         """Its graph is there already: this says whether, and by what, it is compiled."""
         super().hybridize(*args, **kwargs)
-        self._graph.compile(self._backend if self._active else None, **self._backend_opts)
+        if self._active:
+            self._compile(self._graph)
+        else:
+            self._graph.compile(None)
 
     def _clear_cached_op(self) -> None:
         """There is one graph, and it stays."""

@@ -352,7 +352,9 @@ class HybridBlock(Block):
             ``LAYERS_HYBRIDIZE_BACKEND`` says; without that the graph is run as it is.
         clear : bool
             Forget graphs made before, so that the settings hold for all calls.
-        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+        static_alloc, static_shape : bool
+            With both, the graph is launched as one on a GPU, where that can be.
+        inline_limit, forward_bulk_size, backward_bulk_size
             MXNet's; they make no difference here.
 
         Raises
@@ -360,13 +362,9 @@ class HybridBlock(Block):
         ArgumentError
             A flag or an option is unknown, or static_shape comes without static_alloc.
         """
-        flags = {
-            "static_alloc": static_alloc,
-            "static_shape": static_shape,
-            "inline_limit": inline_limit,
-            "forward_bulk_size": forward_bulk_size,
-            "backward_bulk_size": backward_bulk_size,
-        }
+        flags = {"static_alloc": static_alloc, "static_shape": static_shape}
+        flags |= {"inline_limit": inline_limit, "forward_bulk_size": forward_bulk_size}
+        flags |= {"backward_bulk_size": backward_bulk_size}
         if kwargs and backend is None:
             raise unknown_flag(next(iter(kwargs)), flags)
         if isinstance(active, str):
@@ -409,8 +407,11 @@ class HybridBlock(Block):
         graph = self._graphs.get(str(format))
         if graph is None:
             graph = self._graphs[str(format)] = trace(self, args)
-            graph.compile(self._backend, **self._backend_opts)
+            self._compile(graph)
         return graph(context, [a for a in flat if a is not None])
+
+    def _compile(self, graph: Graph) -> None:
+        graph.compile(self._backend, dict(self._flags).get("static_shape"), **self._backend_opts)
 
     def _parameters(self, context, *inputs) -> dict[str, Any]:
         """Its parameters on a context; what is still without a shape, the operators will tell."""
@@ -491,7 +492,7 @@ class HybridBlock(Block):
         flags = static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
         self.hybridize(True, backend, clear, *flags, **kwargs)
         for graph in self._graphs.values():
-            graph.compile(self._backend, **self._backend_opts)
+            self._compile(graph)
         with autograd.pause():
             self(x, *args)
 

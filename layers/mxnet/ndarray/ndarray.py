@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from .. import _dtype, autograd
-from ..base import ArgumentError, ContextError, ShapeError
+from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
 from . import _index
 from ._memory import BORROWED, VIEWED, Memory, as_tensor, copied, recorded
@@ -104,7 +104,7 @@ class NDArray(Memory, Methods):
 
     def __bool__(self) -> bool:
         if self.size == 1:
-            return bool(self._tensor.item())
+            return bool(self.asscalar())
         if not self.size:
             return False
         raise ShapeError(
@@ -138,6 +138,10 @@ class NDArray(Memory, Methods):
             return tensor.float().cpu().numpy()
         if tensor.is_cpu or torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
             return tensor.numpy().copy()
+        if torch.cuda.is_current_stream_capturing():
+            raise UnsupportedError(
+                "asnumpy() inside a CUDA graph\n  expected operators in nd, or no static_shape"
+            )
         return tensor.cpu().numpy()
 
     def __array__(self, dtype=None, copy=None) -> np.ndarray:

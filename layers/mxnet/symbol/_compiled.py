@@ -85,7 +85,7 @@ class Compiled:
         if key in self._tried:
             return self._begin(key, self._tried.pop(key), tensors, context)
         if len(self._functions) + len(self._tried) >= KINDS:
-            _warn(
+            warn(
                 f"{self.what} is compiled for {KINDS} shapes, dtypes and modes, and replayed for "
                 "others"
             )
@@ -153,7 +153,7 @@ class Compiled:
         return results
 
     def _give_up(self, key: tuple, error: Exception) -> None:
-        _warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
+        warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
         self._functions[key] = self._plain
 
     def _compile(self, functions: dict[Node, Callable]) -> Callable:
@@ -180,7 +180,7 @@ class Compiled:
         if key not in self._refused:
             self._refused[key] = reason = refusal(it, traced, places)
             if reason:
-                _warn(f"{it.what} is not compiled, and runs as it is: {reason}")
+                warn(f"{it.what} is not compiled, and runs as it is: {reason}")
             else:
                 log.info("%s is compiled", it.what)
         if self._refused[key]:
@@ -239,7 +239,7 @@ class WithGradients(Compiled):
 
 
 @lru_cache(maxsize=1024)
-def _warn(text: str) -> None:
+def warn(text: str) -> None:
     """Say it once, however many graphs and shapes it holds for."""
     log.warning(text)
 

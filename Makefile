@@ -117,10 +117,17 @@ bench: $(BENCH) $(JAX)
 
 gpu: gpu-test gpu-bench
 
+# All tests, and those of operators and layers once more with their arrays on the GPU.
+ALL = tests
+ON_GPU = $(addprefix tests/,ops minpy mindspore mxnet/test_cases.py mxnet/test_symbol_cases.py \
+    mxnet/test_captured.py mxnet/test_compile.py test_layers.py test_operator_block.py test_step.py)
+
 gpu-test:
 	mkdir -p benchmarks/results
-	set -o pipefail; PYTHONPATH="$(CURDIR)" $(PYTHON) -m pytest --engine torch tests \
-	    | tee benchmarks/results/$@.txt
+	set -o pipefail; export PYTHONPATH="$(CURDIR)"; (status=0; \
+	for what in "$(ALL)" "--context gpu(0) $(ON_GPU)"; do \
+	    $(PYTHON) -m pytest --engine torch $$what $(ARGS) || status=1; \
+	done; exit $$status) | tee benchmarks/results/$@.txt
 
 gpu-bench:
 	PYTHONPATH="$(CURDIR)" $(PYTHON) -m benchmarks $(ARGS)

@@ -21,6 +21,7 @@ hypothesis.settings.load_profile("tests")
 def pytest_addoption(parser):
     group = parser.getgroup("layers")
     group.addoption("--engine", choices=ENGINES, default="torch", help="the engine (torch)")
+    group.addoption("--context", help="where arrays are made that name no context, such as gpu(0)")
     group.addoption("--record", action="store_true", help="write MXNet's values into tests/golden/")
 
 
@@ -52,6 +53,18 @@ def pytest_collection_modifyitems(config, items):
             if engine not in mark.args:
                 only = " and ".join(mark.args)
                 item.add_marker(pytest.mark.skip(reason=f"holds for the {only} engine only"))
+
+
+@pytest.fixture(autouse=True)
+def context(pytestconfig):
+    """Arrays that name no context are made on that of ``--context``."""
+    asked = pytestconfig.getoption("--context")
+    if asked is None:
+        yield
+        return
+    kind, _, number = asked.rstrip(")").partition("(")
+    with import_module("layers.engine").mx.Context(kind, int(number or 0)):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -145,7 +145,7 @@ def assert_bound(sample):
     index = {name: int(name[1:]) for name in asked}
     gradients = {name: nd.zeros_like(inputs[i]) for name, i in index.items()}
     executor = graph.bind(
-        mx.cpu(),
+        mx.current_context(),
         args={f"x{i}": x for i, x in enumerate(inputs)},
         args_grad=gradients,
         grad_req={f"x{i}": "write" if f"x{i}" in asked else "null" for i in range(len(inputs))},

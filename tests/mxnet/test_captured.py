@@ -212,7 +212,7 @@ def test_shapes_modes_and_moved_parameters(mx, launches):
         assert_near(net(x), plain(x))
     made = Again.made
     assert made == 2
-    net.collect_params().reset_ctx(mx.cpu(0))
+    net.collect_params().reset_ctx(mx.current_context())
     for n in (net, plain):
         n[0].weight.set_data(mx.nd.ones((8, 5)))
     for _ in range(3):

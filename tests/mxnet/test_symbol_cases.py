@@ -36,7 +36,7 @@ def bound(mx, case, symbol):
     }
     arguments = {n: arrays[n] for n in symbol.list_arguments()}
     auxiliary = {n: arrays[n] for n in states}
-    executor = symbol.bind(mx.cpu(), arguments, gradients, aux_states=auxiliary)
+    executor = symbol.bind(mx.current_context(), arguments, gradients, aux_states=auxiliary)
     ys = [y.asnumpy() for y in executor.forward(is_train=case.train)]
     found = {f"y{i}": y for i, y in enumerate(ys)}
     real = [i for i, y in enumerate(ys) if y.dtype.kind == "f"]

@@ -83,7 +83,7 @@ def test_missing_inputs_become_variables_of_told_shapes():
     assert graph.list_arguments() == ["x", "own_weight", "own_label"]
     assert graph.list_outputs() == ["own_output"]
     assert graph.infer_shape(x=(4, 3)) == ([(4, 3), (7, 3), (4,)], [(4, 7)], [])
-    executor = graph.simple_bind(mx.cpu(), x=(4, 3))
+    executor = graph.simple_bind(mx.current_context(), x=(4, 3))
     assert executor.arg_dict["own_weight"].shape == (7, 3)
 
 
@@ -111,7 +111,7 @@ def test_states_are_auxiliary():
     graph = sym.Custom(sym.var("x"), op_type=name, name="own")
     assert graph.list_auxiliary_states() == ["own_count"]
     assert graph.list_arguments() == ["x"]
-    executor = graph.simple_bind(mx.cpu(), x=(2,))
+    executor = graph.simple_bind(mx.current_context(), x=(2,))
     for _ in range(3):
         executor.forward(is_train=True)
         executor.backward(nd.ones((2,)))
@@ -156,7 +156,7 @@ def test_requests_of_an_executor(req):
     name = registered(f"customop_{req}")
     x, dx = nd.array([1, 2]), nd.array([10, 20])
     graph = sym.Custom(sym.var("x"), op_type=name)
-    executor = graph.bind(mx.cpu(), {"x": x}, {"x": dx}, req)
+    executor = graph.bind(mx.current_context(), {"x": x}, {"x": dx}, req)
     for _ in range(2):
         executor.forward(is_train=True)
         executor.backward(nd.array([1, 10]))
@@ -179,7 +179,7 @@ def test_an_operator_that_ignores_add_adds_all_the_same():
     assert_close([x.grad], [[8]])
     dx = nd.array([1.0])
     graph = sym.Custom(sym.var("x"), op_type=name)
-    executor = graph.bind(mx.cpu(), {"x": x}, {"x": dx}, "add")
+    executor = graph.bind(mx.current_context(), {"x": x}, {"x": dx}, "add")
     executor.forward(is_train=True)
     executor.backward(nd.array([1.0]))
     assert_close([dx], [[3]])
@@ -226,7 +226,7 @@ def test_a_loss_gets_no_head_gradient(engine):
 
 @pytest.mark.engine("torch")  # MXNet runs it on another thread
 def test_the_context_inside_is_that_of_the_inputs():
-    seen = []
+    before, seen = mx.current_context(), []
 
     def forward(self, is_train, req, in_data, out_data, aux):
         seen.append((mx.current_context(), nd.ones((1,)).context))
@@ -237,7 +237,7 @@ def test_the_context_inside_is_that_of_the_inputs():
         1
     )
     assert seen == [(mx.cpu(1), mx.cpu(1))]
-    assert mx.current_context() == mx.cpu()
+    assert mx.current_context() == before
 
 
 def cubed(x):
@@ -319,7 +319,7 @@ def test_how_long_an_operator_lives():
             y.backward()
             assert_close([x.grad], [[1, 1]])
     assert (len(made), seen) == (4, [1, 1, 1, 1])
-    executor = sym.Custom(sym.var("x"), op_type=name).simple_bind(mx.cpu(), x=(2,))
+    executor = sym.Custom(sym.var("x"), op_type=name).simple_bind(mx.current_context(), x=(2,))
     for calls in (1, 2, 3):
         executor.forward(is_train=True)
         executor.backward(nd.ones((2,)))
@@ -334,7 +334,7 @@ def test_an_executor_that_is_watched_has_the_same_operators():
         self.assign(out_data[0], req[0], self.calls)
 
     name = registered("customop_watched", forward=forward)
-    executor = sym.Custom(sym.var("x"), op_type=name).simple_bind(mx.cpu(), x=(1,))
+    executor = sym.Custom(sym.var("x"), op_type=name).simple_bind(mx.current_context(), x=(1,))
     executor.forward()
     executor.set_monitor_callback(lambda *_: None)
     executor.forward()
@@ -359,7 +359,7 @@ def test_a_backward_that_raises_is_not_called_unasked(mode):
         assert_close([x.grad], [[10]])
     else:
         graph = sym.Custom(sym.var("x"), op_type=name)
-        executor = graph.bind(mx.cpu(), {"x": x}, grad_req="null")
+        executor = graph.bind(mx.current_context(), {"x": x}, grad_req="null")
         assert_close(executor.forward(is_train=False), [[4]])
 
 

@@ -370,7 +370,7 @@ def test_a_counter_lasts_as_long_as_its_executor():
     options = {"delay": 2, "decay": 0.0, "per_channel": "False", "op_type": "quantizers_int8"}
     x = nd.array([0.1, 1.0])
     executor = mx.sym.Custom(mx.sym.var("x"), name="q", **options).bind(
-        mx.cpu(), {"x": x}, aux_states=[nd.ones((1,))]
+        mx.current_context(), {"x": x}, aux_states=[nd.ones((1,))]
     )
     found = [executor.forward(is_train=False)[0].asnumpy()[0] for _ in range(4)]
     quantized = np.round(0.1 * 127) / 127

@@ -634,7 +634,7 @@ def test_in_a_symbol():
     y = mx.sym.Custom(x=x, w=mx.sym.Variable("w"), op_type=product.name, power=2)
     assert y.list_arguments() == ["x", "w"]
     arrays = {"x": nd.array([2.0]), "w": nd.array([3.0])}
-    executor = y.bind(mx.cpu(), arrays, args_grad={n: nd.zeros((1,)) for n in arrays})
+    executor = y.bind(mx.current_context(), arrays, args_grad={n: nd.zeros((1,)) for n in arrays})
     assert executor.forward(is_train=True)[0].asscalar() == 18
     executor.backward(nd.ones((1,)))
     assert [g.asscalar() for g in executor.grad_arrays] == [9, 12]

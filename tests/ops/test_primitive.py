@@ -247,7 +247,7 @@ def test_in_a_symbol_with_several_outputs_and_a_number():
     y, z = op(mx.sym.var("x"), 3.0)
     x = nd.array([1.0, 2.0])
     for symbol, expected in ((y, [3, 6]), (z, [1, 2])):
-        found = symbol.bind(mx.cpu(), {"x": x}).forward()[0]
+        found = symbol.bind(mx.current_context(), {"x": x}).forward()[0]
         assert found.asnumpy().tolist() == expected
         assert symbol.infer_shape(x=(4, 5))[1] == [(4, 5)]
 
@@ -364,7 +364,7 @@ def test_shapes_and_dtypes_are_inferred():
     assert n.asnumpy().tolist() == [3, 3] and n.dtype == np.int32
     y, n = op(mx.sym.var("a"), mx.sym.var("b"), 0.0)
     assert y.infer_shape(a=(4,), b=(5,))[1] == [(4, 5)]
-    found = n.bind(mx.cpu(), {"a": nd.ones((4,))} | {"b": nd.ones((5,))}).forward()[0]
+    found = n.bind(mx.current_context(), {"a": nd.ones((4,))} | {"b": nd.ones((5,))}).forward()[0]
     assert found.asnumpy().tolist() == [3] * 4
 
 

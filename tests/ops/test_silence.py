@@ -122,12 +122,12 @@ def test_an_exception_in_an_executor(faulty, phase):
     graph = sym.Custom(sym.var("x"), op_type=faulty, name="own")
     FAULTS[phase] = TypeError
     with pytest.raises(TypeError, match=f"raised in {phase}") as caught:
-        executor = graph.simple_bind(mx.cpu(), x=(2,))
+        executor = graph.simple_bind(mx.current_context(), x=(2,))
         executor.forward(is_train=True)
         executor.backward(nd.ones((2,)))
     assert type(caught.value) is TypeError
     FAULTS.clear()
-    executor = graph.simple_bind(mx.cpu(), x=(2,))
+    executor = graph.simple_bind(mx.current_context(), x=(2,))
     executor.forward(is_train=True)
     executor.backward(nd.ones((2,)))
     assert_close(executor.grad_arrays, [[3, 3]])

@@ -18,6 +18,7 @@ from .context import Context, current_context
 from .ndarray._memory import VIEWED
 from .ndarray.ndarray import NDArray, from_numpy
 from .ndarray.register import Pending, describe
+from .operator import OpType
 from .symbol import Symbol
 from .symbol.register import compose
 
@@ -98,7 +99,8 @@ class Adapter:
         text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
         by_name = dict(zip(self.operator.inputs, inputs))
         given = tuple(by_name[n] for n in self.operator.placed if by_name[n] is not None)
-        return compose(CUSTOM, given, text | {"op_type": self.operator.name}, "custom")
+        op_type = OpType(self.operator.name, self.operator.prop)
+        return compose(CUSTOM, given, text | {"op_type": op_type}, "custom")
 
     def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
         return array._writable() if name in self.operator.states else tensor

@@ -34,7 +34,10 @@ class _Custom(_op.Op):
     def read(self, given: dict[str, Any]) -> dict[str, str]:
         if "op_type" not in given:
             raise ArgumentError("Custom: op_type is missing\n  expected a registered name")
-        return {name: str(value) for name, value in given.items()}
+        op_type = given["op_type"]
+        if not isinstance(op_type, operator.OpType):
+            op_type = operator.OpType(op_type, operator.find(str(op_type)))
+        return {name: str(value) for name, value in given.items()} | {"op_type": op_type}
 
     def places(self, attributes: dict, count: int) -> list[str]:
         return self.input_names(attributes)

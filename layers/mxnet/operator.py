@@ -144,8 +144,32 @@ def get_all_registered_operators() -> list[str]:
     return _op.names()
 
 
+class OpType(str):
+    """The name of an operator in a graph, and what it stood for when the node was made."""
+
+    def __new__(cls, name: str, prop_class: type) -> OpType:
+        made = super().__new__(cls, name)
+        made.prop_class = prop_class
+        return made
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the name stands for it still, or for what was made anew in its place."""
+        now, before = _registry.get(self), self.prop_class
+        place = _place(before)
+        return now is before or ("<locals>" not in place[1] and now and place == _place(now))
+
+
+def _place(prop_class: type) -> tuple[str, str]:
+    """Where an operator is written: its module, and its name in that."""
+    written = getattr(prop_class, "_layers_operator", prop_class)
+    return written.__module__, written.__qualname__
+
+
 def find(op_type: str) -> type:
     """The `CustomOpProp` of a name; an error with the nearest names when there is none."""
+    if isinstance(op_type, OpType):
+        return op_type.prop_class
     try:
         return _registry[op_type]
     except KeyError:

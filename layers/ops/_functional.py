@@ -47,7 +47,8 @@ class FunctionOperator(Operator):
             optional=layout.optional,
             attributes=layout.attributes,
         )
-        self.__doc__ = function.__doc__
+        for part in ("__doc__", "__module__", "__qualname__"):
+            setattr(self, part, getattr(function, part, None) or getattr(self, part))
 
     def learn(self, rules: dict[str, Rule]) -> None:
         """Take over the rules of the gradients; graphs that have the operator use them too."""

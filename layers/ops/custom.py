@@ -30,7 +30,7 @@ def register(operator: Operator) -> None:
         def __init__(self, **text):
             super().__init__(operator, text)
 
-    Prop._layers_operator = operator
+    Prop._layers_operator, operator.prop = operator, Prop
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
     _holders[operator.name] = operator

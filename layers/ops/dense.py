@@ -8,7 +8,7 @@ from .operator import operator
 __all__ = ["dense"]
 
 
-@operator
+@operator(name="layers.dense")
 class dense:
     """Affine map on the last axis, y = x wᵀ + b, or y = x wᵀ + bias with a constant.
 

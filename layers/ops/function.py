@@ -28,6 +28,7 @@ from ._arguments import Form, Layout, is_array, signature
 from ._functional import BORDERS, FunctionOperator, Maker, Rule
 from .custom import register
 from .host import array
+from .operator import name_of
 
 __all__ = ["Primitive", "customop"]
 
@@ -39,7 +40,7 @@ def customop(type: str, *, outputs: int | None = None) -> Callable[[Callable], P
     """Make an operator of a function of arrays; decorator.
 
     It is called with NDArrays (or NumPy's arrays, or Symbols), and is registered under its name
-    after the package's, for ``nd.Custom(..., op_type=name)``.
+    after its module's, for ``nd.Custom(..., op_type=name)``.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class Primitive:
     def __init__(
         self, function: Callable, type: str, outputs: int | None = None, name: str | None = None
     ):
-        self.type, self.name = type, name or _name(function)
+        self.type, self.name = type, name or name_of(function)
         self._function, self._form = function, Form(self.name, function)
         self._outputs = outputs or _returned(function)
         self._rules: dict[str, Rule] = {}
@@ -263,11 +264,6 @@ def _as(function: Callable, made: Callable, bound: int) -> Callable:
             del parameters[bound]
         made.__signature__ = found.replace(parameters=parameters)
     return made
-
-
-def _name(function: Callable) -> str:
-    package, dot, _ = (getattr(function, "__module__", None) or "").partition(".")
-    return f"{package}.{function.__name__}" if dot else function.__name__
 
 
 def _returned(function: Callable) -> int:

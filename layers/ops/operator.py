@@ -262,6 +262,12 @@ class Operator:
         return self.__qualname__  # pickled as a function is: by its place
 
 
+def name_of(definition: Any) -> str:
+    """What a class or function is registered as."""
+    module = getattr(definition, "__module__", None) or "__main__"
+    return definition.__name__ if module == "__main__" else f"{module}.{definition.__name__}"
+
+
 def noted(error: BaseException, text: str) -> None:
     """Add a line to an exception without changing what it is."""
     if hasattr(error, "add_note"):
@@ -320,14 +326,12 @@ def operator(definition: type | None = None, *, name: str | None = None) -> Any:
     Parameters
     ----------
     name : str, optional
-        What it is registered as; by default the class's name after the package's.
+        What it is registered as; by default the class's name after its module's, which is left out
+        in a program's own file.
     """
     if definition is None:
         return lambda cls: operator(cls, name=name)
-    package, dot, _ = definition.__module__.partition(".")
-    made = _read(
-        definition, name or (f"{package}.{definition.__name__}" if dot else definition.__name__)
-    )
+    made = _read(definition, name or name_of(definition))
     from .custom import register  # which asks for the engine
 
     register(made)

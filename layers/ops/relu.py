@@ -8,7 +8,7 @@ from .operator import operator
 __all__ = ["relu"]
 
 
-@operator
+@operator(name="layers.relu")
 class relu:
     """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0."""
 

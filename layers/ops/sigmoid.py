@@ -8,7 +8,7 @@ from .operator import operator
 __all__ = ["sigmoid"]
 
 
-@operator
+@operator(name="layers.sigmoid")
 class sigmoid:
     """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape."""
 

@@ -8,7 +8,7 @@ from .operator import operator
 __all__ = ["softmax", "softmax_cross_entropy"]
 
 
-@operator
+@operator(name="layers.softmax")
 class softmax:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
@@ -30,7 +30,7 @@ class softmax:
         return {"label": x[:1], "y": x}
 
 
-@operator
+@operator(name="layers.softmax_cross_entropy")
 class softmax_cross_entropy:
     """Cross entropy of each sample, y = -log softmax(x)[label].
 

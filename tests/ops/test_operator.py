@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from layers import OperatorBlock, operator
-from layers.engine import autograd, mx, nd
+from layers.engine import autograd, gluon, mx, nd
 
 
 @operator
@@ -564,3 +564,41 @@ def test_two_operators_of_one_name():
         y, (x,) = recorded(op, [1.0])
         y.backward()
         assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [factor]
+
+
+def times(factor):
+    @operator
+    class times:
+        def forward(x):
+            return x * factor
+
+        def dx(dy):
+            return dy * factor
+
+        def shapes(x):
+            return {"y": x}
+
+    return times
+
+
+def test_operators_of_one_name_in_one_graph(tmp_path):
+    double, triple = times(2), times(3)
+    assert double.name == triple.name == f"{__name__}.times"
+    net = gluon.nn.HybridLambda(lambda F, x: double(x) + 10 * triple(x))
+    x = nd.ones((2,))
+    for _ in range(2):
+        assert net(x).asnumpy().tolist() == [32, 32]
+        net.hybridize()
+    assert nd.Custom(x, op_type=triple.name).asnumpy().tolist() == [3, 3]
+
+
+@pytest.mark.engine("torch")
+def test_a_file_does_not_take_one_operator_for_another(tmp_path):
+    double = times(2)
+    graph = double(mx.sym.var("x"))
+    assert mx.sym.load_json(graph.tojson()).eval(x=nd.ones((1,)))[0].asscalar() == 2
+    times(3)
+    with pytest.raises(
+        mx.base.MXNetError, match="another one has its name now\n  expected names o"
+    ):
+        graph.tojson()

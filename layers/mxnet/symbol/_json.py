@@ -32,6 +32,7 @@ def _graph(entries: list[Entry]) -> dict[str, Any]:
     rows, ends = [], [0]
     moved: Counter[int] = Counter()  # how often a state was updated: the third number of an input
     for node in nodes:
+        _expect_current(node)
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             row["attrs"] = dict(sorted(node.attrs.items()))
@@ -49,6 +50,16 @@ def _graph(entries: list[Entry]) -> dict[str, Any]:
         "node_row_ptr": ends,
         "heads": [[number[id(node)], index, 0] for node, index in entries],
     }
+
+
+def _expect_current(node: Node) -> None:
+    """Refuse an operator whose name another one has: a file has only the name."""
+    if node.op is CUSTOM and not node.attributes["op_type"].is_current:
+        op_type = node.attributes["op_type"]
+        raise MXNetError(
+            f"symbol: {node.name!r} is an operator {op_type!r}, and another one has its name now\n"
+            "  expected names of their own, such as @operator(name=...), for a file or a copy"
+        )
 
 
 def loads(text: str) -> list[Entry]:

@@ -107,7 +107,7 @@ def trained(make, shape, context, how, steps=4):
     label = drawn.randint(0, 3, shape[0])
     mx.random.seed(1)
     net, loss = make(), SoftmaxLoss()
-    net.initialize(mx.init.Uniform(0.5))  # on the CPU: the same numbers
+    net.initialize(mx.init.Uniform(0.5), ctx=mx.cpu())  # the same numbers
     net(nd.array(x, ctx=mx.cpu()))
     net.collect_params().reset_ctx(context)
     net.hybridize(**how)
@@ -122,6 +122,9 @@ def trained(make, shape, context, how, steps=4):
         losses.append(value)
     assert all(a.context == context for a in losses)
     outputs = [net(x) for _ in range(3)]
+    if "static_shape" in how and context.device_type == "gpu" and make is not InNumPy:
+        launches = [launch for graph in net._graphs.values() for launch in graph.run._launches]
+        assert len(launches) == 2  # recorded and not
     gradients = [p.grad() for p in net.collect_params().values() if p.grad_req != "null"]
     parameters = [p.data() for p in net.collect_params().values()]
     return [a.asnumpy() for a in (*losses, *outputs, *gradients, *parameters)]
@@ -144,7 +147,7 @@ def test_a_whole_step(there):
     for context in (mx.cpu(), there):
         mx.random.seed(1)
         net = of_blocks()
-        net.initialize(mx.init.Uniform(0.5))
+        net.initialize(mx.init.Uniform(0.5), ctx=mx.cpu())
         net.collect_params().reset_ctx(context)
         trainer = gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.9})
         step = compiled_step(net, SoftmaxLoss(), trainer)

@@ -185,3 +185,10 @@ def test_what_cannot_be_stepped_is_refused(mx):
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
     with pytest.raises(mx.base.MXNetError, match="expected one context"):
         compiled_step(net, loss, trainer)
+
+
+@pytest.mark.engine("torch")
+def test_a_batch_of_nothing_is_told(mx, data):
+    step = compiled_step(*made(mx))
+    with pytest.raises(ValueError, match="batch_size is 0\n  expected 1 or more"):
+        step(*[array[:0] for array in data])

@@ -13,6 +13,7 @@ import inspect
 import random
 import textwrap
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from ._guards import is_library
 
-__all__ = ["effect"]
+__all__ = ["effect", "reading"]
 
 # Methods of containers and arrays that change them.
 CHANGING = {
@@ -28,6 +29,8 @@ CHANGING = {
     *("pop", "popitem", "popleft", "remove", "reverse", "rotate", "setdefault", "subtract"),
     *("update", "fill", "itemset", "partition", "put", "resize", "sort"),
 }
+OURS = str(Path(__file__).parent.parent)
+PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
 # In compiled code they give 0 for NaN.
 OTHER_FOR_NAN = {"sign", "heaviside"}
 
@@ -39,6 +42,47 @@ def effect(codes: list[Callable]) -> str:
         if reason := next(_effects(getattr(function, "__func__", function), seen), ""):
             return reason
     return ""
+
+
+def reading(codes: list[Callable]) -> str:
+    """What may change between two calls, and functions and those that they call read; or nothing.
+
+    `effect` need not tell of it: compiled code looks at it in each call.
+    """
+    seen: set[CodeType] = set()
+    methods = {"assign", *(getattr(f, "__name__", "") for f in codes)}
+    for function in codes:
+        if reason := next(_readings(getattr(function, "__func__", function), methods, seen), ""):
+            return reason
+    return ""
+
+
+def _readings(function: Any, methods: set[str], seen: set[CodeType]) -> Iterator[str]:
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return
+    ours = code.co_filename.startswith(OURS)  # what wraps a function of a user's
+    cells = dict(zip(code.co_freevars, [_held(cell) for cell in function.__closure__ or ()]))
+    for inner in _codes(code):
+        seen.add(inner)
+        found = {n: function.__globals__.get(n) for n in inner.co_names}
+        found |= {n: v for n, v in cells.items() if not isinstance(v, PLAIN)}
+        for name, value in found.items():
+            if isinstance(value, FunctionType) and not is_library(value.__module__ or ""):
+                yield from _readings(value, methods, seen)
+            elif not ours and _may_change(value):
+                yield f"{name}, which may change, in {function.__qualname__}"
+    for node in ast.walk(_tree(function) or ast.parse("self.code")):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+            if node.attr not in methods:
+                yield f"self.{node.attr}, which may change, in {function.__qualname__}"
+
+
+def _may_change(value: Any) -> bool:
+    if isinstance(value, (type(None), ModuleType)) or callable(value):
+        return False
+    home = type(value).__module__
+    return hasattr(value, "__array__") or home == "builtins" or not is_library(home)
 
 
 def _effects(function: Any, seen: set[CodeType]) -> Iterator[str]:
@@ -111,9 +155,8 @@ def _instructed(code: CodeType) -> Iterator[str]:
 
 def _written(function: Any) -> Iterator[str]:
     """What the source shows: changes of an outer container, or of one that is kept on `self`."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):  # there is none, or a part of a statement
+    tree = _tree(function)
+    if tree is None:
         return
     own = {n for c in _codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
     for node in ast.walk(tree):
@@ -125,6 +168,14 @@ def _written(function: Any) -> Iterator[str]:
             continue
         if changed is not None and _outlives(changed, own):
             yield f"a change of {ast.unparse(changed)}"
+
+
+def _tree(function: Any) -> ast.Module | None:
+    """The source, if there is one that is no part of a statement."""
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return None
 
 
 def _outlives(node: ast.expr, own: set[str]) -> bool:

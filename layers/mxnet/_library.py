@@ -13,6 +13,7 @@ from . import _dtype
 from .context import current_context
 from .ndarray.ndarray import NDArray
 
+NUMBERS = {bool: torch.bool, int: torch.int64, float: torch.float32}
 CPU = torch.device("cpu")
 _anywhere = nullcontext()
 
@@ -23,7 +24,7 @@ def launch(library, values: Sequence, shapes: Sequence, dtypes: Sequence, attrib
     Parameters
     ----------
     values : sequence of NDArray, bool, int or float
-        A number is an array without axes, of int64 or float32.
+        A number is an array without axes, of bool, int64 or float32.
     shapes, dtypes : sequence
         Of the outputs.
     """
@@ -54,7 +55,7 @@ def _at(device: torch.device, value: Any) -> torch.Tensor:
     if isinstance(value, NDArray):
         tensor = value._tensor
         return (tensor if tensor.device == device else tensor.to(device)).contiguous()
-    return torch.tensor(value, device=device)
+    return torch.tensor(value, dtype=NUMBERS[type(value)], device=device)
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype, device: torch.device) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import is_
 from typing import Any
@@ -13,7 +13,7 @@ from . import _dtype, operator
 from ._declared import Declared
 from ._function import Call, apart, borrow, call, lent, owned
 from .autograd import state
-from .base import ArgumentError, DTypeError, ShapeError
+from .base import ArgumentError, DTypeError, RecordingError, ShapeError
 from .context import Context
 from .ndarray._memory import LENT, VIEWED
 from .ndarray.ndarray import NDArray
@@ -100,6 +100,24 @@ class Signature:
         return self.declared.create(self.context, [list(s) for s in shapes], types, self.where)
 
 
+class LeftOut(NDArray):
+    """What backward does not depend on, as the operator says: an empty array, not to be read."""
+
+    __slots__ = ("_what",)
+    shape, size = (0,), 0
+
+    def __init__(self, what: str, call: CustomCall):
+        self._what = what
+        self._context, self._leaf, self._held = call.context, None, None
+
+    @property
+    def _tensor(self) -> torch.Tensor:
+        raise RecordingError(
+            f"{self._what} is read in backward, and declare_backward_dependency leaves it out\n"
+            "  expected its number in what that returns"
+        )
+
+
 declared = lru_cache(maxsize=1024)(Declared)
 _signature = lru_cache(maxsize=1024)(Signature)
 
@@ -151,9 +169,9 @@ class CustomCall(Call):
             (),
             self.operator.backward,
             req=["write" if a else "null" for a in asked],
-            out_grad=[self._shown(t if i in tops else None) for i, t in enumerate(dys)],
-            in_data=[self._shown(t) for t in kept[:count]],
-            out_data=[self._shown(t) for t in kept[count:]],
+            out_grad=self._shown("out_grad", [t if i in tops else None for i, t in enumerate(dys)]),
+            in_data=self._shown("in_data", kept[:count]),
+            out_data=self._shown("out_data", kept[count:]),
             in_grad=given,
             aux=[*self.states],
         )
@@ -181,11 +199,12 @@ class CustomCall(Call):
         written = written[: written.index(operator.CustomOp)]
         return [f for c in written for n, f in vars(c).items() if callable(f) and n != "__init__"]
 
-    def _shown(self, tensor: torch.Tensor | None) -> NDArray:
+    def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
         """What backward sees: an empty array in the place of what it does not depend on."""
-        if tensor is None:
-            tensor = torch.empty(0, device=self.context.device)
-        return borrow(tensor, self.context)
+        return [
+            borrow(t, self.context) if t is not None else LeftOut(f"{self.what}: {what}[{i}]", self)
+            for i, t in enumerate(tensors)
+        ]
 
     def shown(self, tensors) -> str:
         return self.signature.where

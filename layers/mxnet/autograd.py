@@ -7,9 +7,11 @@ while they run; a program's own PyTorch code is left alone.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from typing import NoReturn
 
 import numpy as np
@@ -34,6 +36,8 @@ __all__ = [
     "train_mode",
 ]
 
+# Where what was kept for a backward is asked for.
+KEEPING = ("layers.mxnet._function", "layers.mxnet.symbol._captured")
 _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
 
 
@@ -235,7 +239,8 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     tensors, gradients = _heads("backward", heads, head_grads)
     before, state.training = state.training, train_mode
     try:
-        _go_back(tensors, gradients, retain_graph)
+        with _alone(tensors):
+            _go_back(tensors, gradients, retain_graph)
     except RuntimeError as error:
         _explain(error)
     finally:
@@ -349,6 +354,30 @@ def _run(function, *args, **kwargs):
         _explain(error)
 
 
+_one_by_one = threading.RLock()
+_at_once = nullcontext()
+
+
+def _alone(tensors: list[torch.Tensor]) -> AbstractContextManager:
+    """What keeps the gradients of several threads apart, which meet in the variables they share.
+
+    PyTorch's own threads compute those of a GPU, one by one already; and a user's operator in one
+    of them is a part of a `backward` that may be alone.
+    """
+    own = isinstance(threading.current_thread(), threading._DummyThread)
+    return _one_by_one if tensors[0].is_cpu and not own else _at_once
+
+
+def _renew() -> None:
+    """A child of fork has not the thread that may hold the lock."""
+    global _one_by_one
+    _one_by_one = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
 def _explain(error: RuntimeError) -> NoReturn:
     """Raise PyTorch's error as ours, and that of an operator as it is."""
     if not _is_the_engines(error):
@@ -381,8 +410,7 @@ def _is_the_engines(error: BaseException) -> bool:
     while trace.tb_next:
         trace = trace.tb_next
     home = trace.tb_frame.f_globals["__name__"]
-    # In `_function` it is what was kept for an operator of one's own.
-    return home.startswith(("torch.autograd", "torch._functorch", "layers.mxnet._function"))
+    return home.startswith(("torch.autograd", "torch._functorch", *KEEPING))
 
 
 # torch.autograd.backward without its checks, which are made above: half of its cost. Not public.

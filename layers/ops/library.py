@@ -190,7 +190,7 @@ class Library:
             raise LibraryError(
                 f"{self}: it has workspaces of {kernel.workspaces} bytes\n  expected `allocate`"
             )
-        self._launch(kernel, pointers, stream and ctypes.c_void_p(stream), allocate)
+        self._launch(kernel, pointers, ctypes.c_void_p(stream), allocate)
 
     def infer_shape(
         self,

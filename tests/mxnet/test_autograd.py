@@ -112,6 +112,32 @@ def test_each_thread_has_its_own_switches(autograd, nd):
     assert results == {i: [2 * i * (i % 2) * v for v in (1, 2, 3)] for i in range(8)}
 
 
+@pytest.mark.engine("torch")
+def test_gradients_of_several_threads_do_not_mix(autograd, nd):
+    weights = [nd.ones((30, 30)) for _ in range(4)]
+    for w in weights:
+        w.attach_grad()
+    failures, places = [], {900 * (i + 1) for i in range(6)}
+
+    def run(i):
+        try:
+            for _ in range(100):
+                with autograd.record():
+                    y = sum(((i + 1) * w).sum() for w in weights)
+                y.backward()
+                found = {float(w.grad.sum().asscalar()) for w in weights}
+                assert found <= places, found
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
 # backward
 
 

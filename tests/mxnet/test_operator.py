@@ -281,6 +281,24 @@ def test_what_backward_does_not_depend_on_is_empty(mx, nd, define):
     assert seen == {"dy": (3,), "x": 0, "y": 3}
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "read", [lambda x: x.sum(), lambda x: x * 2, lambda x: x.asnumpy(), lambda x: x + 1]
+)
+def test_what_backward_does_not_depend_on_is_not_read(mx, nd, define, read):
+    def backward(op, req, dy, x, y, dx, aux):
+        read(x[0])
+        op.assign(dx[0], req[0], dy[0])
+
+    name = define(square, backward, declare_backward_dependency=lambda prop, dy, x, y: [dy[0]])
+    x = nd.ones((3,))
+    x.attach_grad()
+    with mx.autograd.record():
+        out = nd.Custom(x, op_type=name)
+    with pytest.raises(mx.base.MXNetError, match=r"in_data\[0\] is read in backward, and declare_"):
+        out.backward()
+
+
 def test_states_are_updated_in_place(mx, nd, define):
     def forward(op, is_train, req, x, y, aux):
         op.assign(y[0], req[0], x[0])

@@ -571,6 +571,13 @@ def test_a_library_with_code_for_a_gpu_refuses_arrays_of_the_cpu(tmp_path):
             refused()
 
 
+@pytest.mark.parametrize("stream", [None, 0, 1 << 40])
+def test_the_stream_arrives(stream):
+    y = np.full(1, -1)
+    in_cxx("stream_given").run_device([y.ctypes.data], [(1,)], ["int64"], stream=stream)
+    assert y[0] == (stream or 0)
+
+
 @needs_nvcc
 def test_cuda_is_built_and_refuses_arrays_of_the_cpu():
     negate = Library(f"{SOURCES}/negate.cu:negate")

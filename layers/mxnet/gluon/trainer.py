@@ -136,7 +136,7 @@ class Trainer:
         UserWarning
             There is such a parameter, and `ignore_stale_grad` is False. Nothing is changed.
         """
-        self._optimizer.rescale_grad = self._scale / batch_size
+        self._rescale(batch_size)
         rows = self._rows(ignore_stale_grad)
         if self._update_on_kvstore:
             self._update_once(rows)
@@ -158,8 +158,13 @@ class Trainer:
         Raises MXNetError when parameters are updated on the kvstore.
         """
         self._refuse_on_kvstore("update")
-        self._optimizer.rescale_grad = self._scale / batch_size
+        self._rescale(batch_size)
         self._update(ignore_stale_grad)
+
+    def _rescale(self, batch_size: float) -> None:
+        if not batch_size:
+            raise ArgumentError(f"Trainer: batch_size is {batch_size}\n  expected 1 or more")
+        self._optimizer.rescale_grad = self._scale / batch_size
 
     def _refuse_on_kvstore(self, name: str) -> None:
         if self._update_on_kvstore:

@@ -134,8 +134,7 @@ class NDArray(Memory, Methods):
         if tensor.requires_grad:
             autograd.leave(tensor)
             tensor = tensor.detach()
-        if tensor.dtype is torch.bfloat16:
-            return tensor.float().cpu().numpy()
+        tensor = tensor.float() if tensor.dtype is torch.bfloat16 else tensor
         if tensor.is_cpu or torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
             return tensor.numpy().copy()
         if torch.cuda.is_current_stream_capturing():
@@ -159,6 +158,8 @@ class NDArray(Memory, Methods):
     def to_torch(self) -> torch.Tensor:
         """The tensor itself, no copy: writes are seen on both sides."""
         self._share()
+        if self._held is BORROWED:  # the caller's memory, and not the caller's tensor
+            self._tensor = self._tensor.detach()
         return self._tensor
 
     def __dlpack__(self, **kwargs):

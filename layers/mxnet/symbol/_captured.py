@@ -6,14 +6,17 @@ parameters are read where they are. What is captured is compared with what was c
 
 from __future__ import annotations
 
+import gc
+import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import RLock
 
 import torch
 
 from .._custom import CUSTOM, prepared
+from .._effects import reading
 from .._function import refuse_second
 from .._whole import first_line, forbidden, near, undisturbed
 from ..autograd import state
@@ -22,6 +25,8 @@ from ..context import Context
 from ._compiled import KINDS, warn
 from ._node import Node
 from ._program import Program
+
+_one_by_one = RLock()  # a process captures one graph at a time
 
 
 class Captured:
@@ -39,14 +44,15 @@ class Captured:
     """
 
     def __init__(self, program: Program, fixed: set[int], what: str):
-        self.program, self.fixed, self.what = program, fixed | program.states, what
-        self._called: set[tuple] = set()
-        self._launches: dict[tuple, Launch | None] = {}
+        self.program, self.fixed, self.what = program, sorted(fixed | program.states), what
+        self._seen: dict[tuple, list[int]] = {}  # by kind of call, where the fixed inputs were
+        self._launches: dict[tuple, Launch] = {}
+        self._refused: set[tuple] = set()
         self._lock = RLock()
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""
-        if on_gpu(context):
+        if captures(context):
             with self._lock:
                 launch = self._launch(tensors, context)
                 if launch is not None and not launch.is_pending:
@@ -57,25 +63,33 @@ class Captured:
         """What was captured of such calls; None at the first one, and where nothing can be."""
         kinds = [(t.shape, t.stride(), t.dtype, t.requires_grad) for t in tensors]
         places = [tensors[i].data_ptr() for i in self.fixed]
-        key = (state.recording, state.training, context, *kinds, *places)
-        if key in self._launches or len(self._launches) >= KINDS:
-            return self._launches.get(key)
-        if key not in self._called:
-            self._called.add(key)
+        key = (state.recording, state.training, context, *kinds)
+        launch = self._launches.get(key)
+        if key in self._refused or (launch is not None and launch.places == places):
+            return launch
+        if self._seen.get(key) != places:  # of a kind that is new, or whose parameters have moved
+            if key not in self._seen and len(self._seen) >= KINDS:
+                warn(f"{self.what} is captured for {KINDS} shapes and modes, and replayed for more")
+            else:
+                self._seen[key] = places
             return None
         try:
-            launch = Launch(self.program, tensors, self.fixed, context, self.what)
+            with _one_by_one:
+                self._launches.pop(key, None)  # and its memory
+                launch = Launch(self, places, tensors, context)
         except Exception as error:  # of an operator's author or of CUDA, of any kind
             warn(f"{self.what} is no CUDA graph, and is replayed: {first_line(error)}")
-            launch = None
+            self._refused.add(key)
+            return None
         self._launches[key] = launch
         return launch
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_called": set(), "_launches": {}, "_lock": None}
+        """A copy captures for itself."""
+        return {n: getattr(self, n) for n in ("program", "fixed", "what")}
 
     def __setstate__(self, values: dict) -> None:
-        self.__dict__ |= values | {"_lock": RLock()}
+        self.__init__(values["program"], {*values["fixed"]}, values["what"])
 
 
 class Turn:
@@ -90,56 +104,59 @@ class Turn:
 class Launch:
     """What was captured of the calls of one kind: forward and, if it is recorded, backward."""
 
-    def __init__(self, program, tensors, fixed: set[int], context: Context, what: str):
-        self.what, self.recording = what, state.recording
-        self._copied = [i for i in range(len(tensors)) if i not in fixed]
+    def __init__(self, it: Captured, places: list[int], tensors: list, context: Context):
+        self.what, self.places, self.recording = it.what, places, state.recording
+        self._lock, self._program, self._context = it._lock, it.program, context
+        self.read = [i for i in it.fixed if i not in it.program.states]
+        self._copied = [i for i in range(len(tensors)) if i not in it.fixed]
         self._inputs = [
-            (t.detach() if i in fixed else t.detach().clone()).requires_grad_(
+            (t.detach().clone() if i in self._copied else t.detach()).requires_grad_(
                 self.recording and t.requires_grad
             )
             for i, t in enumerate(tensors)
         ]
         self._wanted = [t for t in self._inputs if t.requires_grad]
         self._turn: Callable[[], Turn | None] = lambda: None
-        self._lock = RLock()
+        stream = None if context.device.type == "cpu" else torch.cuda.Stream(context.device)
         results = []
         for step in (self._try, self._capture, self._replay):
-            with kept([tensors[i] for i in program.states]), undisturbed(context.device):
-                results.append(step(program, context))
+            with kept([tensors[i] for i in it.program.states]), undisturbed(context.device):
+                results.append(step(stream))
         expected, _, found = results
         if not all(map(_same, expected, found)):
             raise UnsupportedError("captured, it gives other values")
 
-    def _try(self, program: Program, context: Context) -> list:
+    def _try(self, stream) -> list:
         """The outputs and gradients of the program as it is; its operators are looked at."""
         reasons: list[str] = []
 
         def watched(node: Node) -> Callable:
             def run(*tensors, **supplied):
-                reasons.append(forbidden(prepared(tensors, node.attributes, context)[0]))
+                it = prepared(tensors, node.attributes, self._context)[0]
+                reasons.append(forbidden(it) or reading(it.codes))
                 return node.op.run(*tensors, **supplied)
 
             return run
 
-        function = program.bound({n: watched(n) for n in program.nodes if n.op is CUSTOM})
-        with aside(context.device):
-            outputs = self._run(program, function, context)
+        nodes = [n for n in self._program.nodes if n.op is CUSTOM]
+        with aside(stream), waiting_is_told(stream):
+            outputs = self._run(self._program.bound({n: watched(n) for n in nodes}))
             self._heads = [torch.rand_like(y) for y in self._live]
             results = [y.clone() for y in outputs] + (self._back() if self._heads else [])
+        self._live = []  # what it holds is not to be captured
         if reason := next(filter(None, reasons), ""):
             raise UnsupportedError(reason)
         return results
 
-    def _capture(self, program: Program, context: Context) -> None:
-        def run() -> list[torch.Tensor]:
-            return self._run(program, program.function, context)
-
-        self._forward, self._backward = Recorder(run, context.device), None
+    def _capture(self, stream) -> None:
+        self._forward, self._backward = Recorder(self._run, stream), None
         if self._heads:
-            self._backward = Recorder(self._back, context.device, self._forward.pool)
+            self._backward = Recorder(self._back, stream, self._forward.pool)
 
-    def _run(self, program: Program, function: Callable, context: Context) -> list[torch.Tensor]:
-        results = program.run(function, self._inputs, context, self.recording)
+    def _run(self, function: Callable | None = None) -> list[torch.Tensor]:
+        program = self._program
+        function = function or program.function
+        results = program.run(function, self._inputs, self._context, self.recording)
         self._live = [y for y in results if y.requires_grad]
         self.differentiable = [y.requires_grad for y in results]
         return [y.detach() for y in results]
@@ -150,12 +167,15 @@ class Launch:
         )
         return list(gradients)
 
-    def _replay(self, *_) -> list:
-        self._forward.replay()
-        if self._backward is None:
-            return self._forward.results
-        self._backward.replay()
-        return [*self._forward.results, *self._backward.results]
+    def _replay(self, _) -> list:
+        """What is launched gives; of what is not, there is nothing left."""
+        found = []
+        for recorder in filter(None, (self._forward, self._backward)):
+            for y in filter(lambda y: y is not None, recorder.results):
+                y.fill_(torch.nan if y.is_floating_point() else 0)
+            recorder.replay()
+            found += recorder.results
+        return found
 
     @property
     def is_pending(self) -> bool:
@@ -184,6 +204,7 @@ class Launch:
         self._turn = weakref.ref(turn)
         return turn
 
+    @torch.no_grad()
     def backward(self, turn: Turn, dys: tuple) -> list[torch.Tensor | None]:
         """The gradients of the inputs, in memory of their own."""
         with self._lock:
@@ -193,7 +214,8 @@ class Launch:
                     "  expected all backwards before the next call, or hybridize() without "
                     "static_shape"
                 )
-            for head, dy in zip(self._heads, dys):
+            given = [dy for dy, there in zip(dys, self.differentiable) if there]
+            for head, dy in zip(self._heads, given):
                 head.copy_(dy)
             self._backward.replay()
             gradients = iter([g if g is None else g.clone() for g in self._backward.results])
@@ -208,18 +230,17 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx, launch: Launch, *tensors):
         outputs = launch.forward(tensors)
         ctx.launch, ctx.turn = launch, launch.begin()
+        ctx.save_for_backward(*[tensors[i] for i in launch.read])
         differentiable = zip(outputs, launch.differentiable)
         ctx.mark_non_differentiable(*[y for y, there in differentiable if not there])
         return tuple(outputs)
 
     @staticmethod
     def backward(ctx, *dys):
-        launch = ctx.launch
-        with torch.no_grad():
-            given = [dy for dy, there in zip(dys, launch.differentiable) if there]
-            gradients = launch.backward(ctx.turn, given)
+        _ = ctx.saved_tensors  # an error if they were overwritten, or the gradients are computed
+        gradients = ctx.launch.backward(ctx.turn, dys)
         if torch.is_grad_enabled():
-            gradients = refuse_second(tuple(gradients), launch.what)
+            gradients = refuse_second(tuple(gradients), ctx.launch.what)
         return None, *gradients
 
 
@@ -234,13 +255,16 @@ class Recorder:
         Where its memory is from.
     """
 
-    def __init__(self, function: Callable, device: torch.device, pool: tuple | None = None):
+    def __init__(self, function: Callable, stream, pool: tuple | None = None):
         self._graph = torch.cuda.CUDAGraph()
-        with (
-            torch.cuda.device(device),
-            torch.cuda.graph(self._graph, pool=pool, capture_error_mode="thread_local"),
-        ):
-            self.results = function()
+        torch.cuda.synchronize(stream.device)
+        gc.collect()  # nothing is to be freed while it is captured
+        with aside(stream):  # not torch.cuda.graph, whose stream is on the first GPU that was used
+            self._graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+            try:
+                self.results = function()
+            finally:
+                self._graph.capture_end()
         self.pool = self._graph.pool()
 
     def replay(self) -> None:
@@ -248,22 +272,44 @@ class Recorder:
         self._graph.replay()
 
 
-def on_gpu(context: Context) -> bool:
-    """Whether there are CUDA graphs on a context."""
-    return context.device_type == "gpu"
+def captures(context: Context) -> bool:
+    """Whether CUDA graphs can be captured on a context now."""
+    on_gpu = context.device_type == "gpu"
+    return on_gpu and not torch.cuda.is_current_stream_capturing()
 
 
 @contextmanager
-def aside(device: torch.device) -> Iterator[None]:
-    """On a stream of its own, as PyTorch wants it before something is captured."""
-    if device.type != "cuda":
+def aside(stream) -> Iterator[None]:
+    """On another stream, where there are streams, which begins and ends with the current one."""
+    if stream is None:
         yield
         return
-    stream, current = torch.cuda.Stream(device), torch.cuda.current_stream(device)
+    current = torch.cuda.current_stream(stream.device)
     stream.wait_stream(current)
-    with torch.cuda.stream(stream):
-        yield
-    current.wait_stream(stream)
+    try:
+        with torch.cuda.stream(stream):
+            yield
+    finally:
+        current.wait_stream(stream)
+
+
+def waiting_is_told(stream) -> AbstractContextManager:
+    """Refuse what waits for the GPU: a capture does not survive that."""
+    return nullcontext() if stream is None else _waiting_is_told()
+
+
+@contextmanager
+def _waiting_is_told() -> Iterator[None]:
+    before = torch.cuda.get_sync_debug_mode()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            yield
+        finally:
+            torch.cuda.set_sync_debug_mode(before)
+    if any("synchroniz" in str(w.message) for w in told):
+        raise UnsupportedError("something in it waits for the GPU")
 
 
 @contextmanager

@@ -93,8 +93,11 @@ def _told(value: Any) -> str:
 def _check(where: str, symbols: dict[str, Any], names: list[str]) -> None:
     for key, value in symbols.items():
         if not isinstance(value, Symbol):
+            constant = "; in a Block a constant is self.params.get_constant(name, value)"
             raise ArgumentError(
-                f"{where}: {key} is {_told(value)}\n  expected a Symbol; sym.var(name) makes one"
+                f"{where}: {key} is {_told(value)}\n"
+                "  expected a Symbol; sym.var(name) makes one"
+                f"{constant if hasattr(value, 'shape') else ''}"
             )
         if key not in names:
             raise ArgumentError(f"{where}: there is no input {key!r}\n  expected {names}")

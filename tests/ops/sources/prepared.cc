@@ -20,6 +20,12 @@
 
 static AotExtra *of(void *extra) { return static_cast<AotExtra *>(extra); }
 
+// Writes the handle of the stream that it is given.
+FUNCTION(stream_given) {
+  *static_cast<int64_t *>(params[0]) = reinterpret_cast<int64_t>(stream);
+  return 0;
+}
+
 // Writes the value of the attribute "value", read as the type that "read" names, as numbers.
 FUNCTION(attribute) {
   auto *y = static_cast<double *>(params[0]);

@@ -44,6 +44,23 @@ class running_sum:
         return {"y": x, "total": (1,)}
 
 
+@operator
+class product:
+    """y = x wᵀ      x : (n, k)      w : (m, k)      y : (n, m)"""
+
+    def forward(x, w):
+        return nd.dot(x, w, transpose_b=True)
+
+    def dx(dy, w):
+        return nd.dot(dy, w)
+
+    def dw(dy, x):
+        return nd.dot(dy, x, transpose_a=True)
+
+    def shapes(x, w):
+        return {"w": (w[0], x[-1]), "y": (x[0], w[0])}
+
+
 class Scale(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         self.assign(out_data[0], req[0], in_data[0] * in_data[1])
@@ -71,6 +88,14 @@ def made(block, hybridize=False):
     if hybridize:
         block.hybridize()
     return block
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_size_that_is_known_before_the_first_call(hybridize):
+    block = made(OperatorBlock(product, params={"w": {"shape": (5, 0)}}), hybridize)
+    y = block(nd.array(X))
+    assert y.shape == (4, 5) and block.w.shape == (5, 3)
+    np.testing.assert_allclose(y.asnumpy(), X @ block.w.data().asnumpy().T, rtol=1e-5)
 
 
 @pytest.mark.parametrize("hybridize", [False, True])

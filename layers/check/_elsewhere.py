@@ -144,7 +144,7 @@ def _in_graph(it: Checker, **how: Any) -> str:
 def _noted() -> Iterator[list[str]]:
     """What an engine says of operators that it leaves as they are."""
     notes: list[str] = []
-    handler = logging.Handler()
+    handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: notes.append(  # type: ignore[method-assign]
         f"; not compiled, {record.getMessage().rpartition(', and ')[2]}"
     )

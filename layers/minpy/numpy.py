@@ -1,8 +1,10 @@
 """NumPy's names over `nd`: a listed set of them, on NDArrays, which record and have gradients.
 
 As in NumPy but for this: what would have no axes has the shape (1,), comparisons give numbers (0
-and 1) and not bools, and arrays that are made of lists of floats are float32. Functions that give
-fractions take integers as float32. Two arrays are of one dtype.
+and 1) and not bools, and arrays that are made of lists are float32, as in MinPy, of whole numbers
+too: ``dtype=int64`` is for indices inside ``@customop("numpy")``, and in what is of integers a
+product with a fraction is cut, as in `nd`. Functions that give fractions take integers as float32.
+Two arrays are of one dtype.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ def _rows(family: Callable[[str], Callable], names: str) -> None:
 
 @_row
 def array(object, dtype=None):
-    """An NDArray with a copy of the values, in their dtype; of lists of floats in float32."""
+    """An NDArray with a copy of the values, in their dtype; of numbers and lists in float32."""
     if isinstance(object, nd.NDArray):
         return object.copy() if dtype is None else object.astype(dtype)
     made = np.asarray(object)
-    if dtype is None and made.dtype.kind == "f" and not isinstance(object, np.ndarray):
+    if dtype is None and made.dtype.kind in "biuf" and not isinstance(object, np.ndarray):
         dtype = float32
     return host.array(made if dtype is None else made.astype(dtype), mx.current_context())
 

@@ -130,12 +130,18 @@ class _Op(mx.operator.CustomOp):
         for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
             if how == "null":
                 continue
-            if name not in self.operator.needs:
+            if name not in self.operator.needs or np.dtype(dst.dtype).kind != "f":  # integers
                 value = mx.nd.zeros_like(dst)
             elif together:
                 value = together[name]
             else:
                 value = self.operator.gradient(name, known)
+            if isinstance(value, mx.nd.NDArray) and value.dtype is not dst.dtype:
+                raise ValueError(
+                    f"operator {self.operator.name!r}: the gradient of {name} is "
+                    f"{value.shape} {np.dtype(value.dtype)}\n"
+                    f"  expected {dst.shape} {np.dtype(dst.dtype)}"
+                )
             self._give(f"the gradient of {name}", dst, how, value)
 
 

@@ -10,12 +10,14 @@ from .. import engine
 
 __all__ = [
     "BFLOAT16",
+    "NUMBERS",
     "adopt",
     "array",
     "as_dtype",
     "dtype_name",
     "dtype_of",
     "is_floating",
+    "number",
     "values",
 ]
 

@@ -141,9 +141,12 @@ class Kernel:
         return infer_shapes(self._program, dict(zip(self.parameters, inputs)))
 
     def infer_dtypes(self, *dtypes: Any) -> list[str]:
-        """The dtype of each output, without running, from those of tensors and numbers."""
+        """The dtype of each output, without running, from those of tensors and numbers.
+
+        'bfloat16', which NumPy does not have, is an output's as any other.
+        """
         self._expect_count(dtypes)
-        kinds = {n: self._named(n, np.dtype(t)) for n, t in zip(self.parameters, dtypes)}
+        kinds = {n: self._named(n, _dtype(t)) for n, t in zip(self.parameters, dtypes)}
         return infer_dtypes(self._program, kinds)
 
     def _expect_count(self, inputs: tuple) -> None:
@@ -202,7 +205,7 @@ class Kernel:
     def _named(self, name: str, dtype: Any) -> str | None:
         """The kind that a parameter's dtype is, if it may have that."""
         known = named(dtype) if isinstance(dtype, np.dtype) else dtype
-        if known is not None and known not in (*DTYPES, *WEAK):
+        if known is not None and known not in (*DTYPES, *WEAK, "bfloat16"):
             raise KernelError(
                 f"operator {self.name!r}: {name} is {dtype}\n  expected one of {', '.join(DTYPES)}"
             )
@@ -225,6 +228,11 @@ class Kernel:
         if place is self:
             return self.__qualname__  # as a function is: by its place
         return Kernel, (self.__wrapped__, self.reg_info, self.compile_attrs)
+
+
+def _dtype(dtype: Any) -> Any:
+    """A dtype in any form as NumPy's, but for the name of the one that NumPy does not have."""
+    return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
 
 
 def _weak(number: Any) -> str:

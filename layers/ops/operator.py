@@ -228,8 +228,13 @@ class Operator:
         try:
             return rule(**given)
         except Exception as error:
-            shown = ", ".join(f"{n} {v}" for n, v in given.items() if isinstance(v, (tuple, str)))
-            noted(error, f"  in {rule.__name__} of operator {self.name!r} ({shown})")
+            unknown = () if rule is self.backward else self.inputs
+            shown = [
+                f"{n} {'unknown' if v is None else v}"
+                for n, v in given.items()
+                if isinstance(v, (tuple, str)) or (v is None and n in unknown)
+            ]
+            noted(error, f"  in {rule.__name__} of operator {self.name!r} ({', '.join(shown)})")
             raise
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -354,6 +359,9 @@ def _read(definition: type, name: str) -> Operator:
         "forward has the input 'self', and is called without": "self" in inputs,
         "there are a backward and single gradients": parts["backward"] and gradients,
         "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
+        "an input has a default that is not None; attributes stand after *": any(
+            p.default is not None and p.default is not p.empty for p in arrays
+        ),
     }
     for problem, there in problems.items():
         if there:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import itertools
-from collections.abc import Callable, Sequence
+import reprlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -22,10 +24,9 @@ from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from .custom import register
 from .host import NUMBERS, dtype_of, is_floating
-from .kernel import Kernel
-from .operator import Operator, free
-from .registration import Registration
-from .registration import register as register_info
+from .kernel import Kernel, KernelError
+from .operator import Operator, free, noted
+from .registration import Registration, dicts, registrations
 
 __all__ = ["Custom"]
 
@@ -84,6 +85,7 @@ class Custom:
         reg_info: Any = None,
     ):
         self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info
+        info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
         if not (bprop is None or callable(bprop)):
@@ -91,12 +93,19 @@ class Custom:
                 f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function"
             )
         self.__name__ = _title(func)
-        self.name = _unique(self.__name__, self._made_of)
+        self.name = _unique(self.__name__, (*self._made_of[:-1], dicts(who, info)))
         self.bprop, self._who = bprop, f"operator {self.name!r}"
-        info = getattr(func, "reg_info", None) if reg_info is None else reg_info
-        self.registered = register_info(who, func, info, func_type)
+        self.registered = registrations(who, info, func_type)
         told = next(iter(self.registered.values()), None)
-        self._code = code(who, func, told.names if told else ())
+        try:
+            self._code = code(who, func, told.names if told else ())
+        except KernelError as error:
+            noted(
+                error,
+                f"  in {who}: func_type {func_type!r} is a loop kernel; "
+                "a function in NumPy is func_type='pyfunc'",
+            )
+            raise
         self._code.who = self._who
         if told:
             self._code.attributes = told.attributes
@@ -139,6 +148,7 @@ class Custom:
     def _call(self, inputs: Sequence) -> Any:
         values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
         kinds = tuple([NUMBERS.get(type(a)) for a in values])
+        self._expect(values)
         made = self._operator(kinds, [kind or _probed(a) for a, kind in zip(values, kinds)])
         arrays = [a for a, kind in zip(values, kinds) if kind is None]
         numbers = {n: a for n, a, kind in zip(made.places, values, kinds) if kind is not None}
@@ -147,6 +157,15 @@ class Custom:
         if not numbers:
             self._called[tuple(map(type, inputs))] = made
         return _as_declared(made, made(*arrays, **numbers))
+
+    def _expect(self, values: Sequence) -> None:
+        """Refuse what Python and NumPy have but numbers; the rest is for the engine to tell."""
+        for name, value in zip(self._names(len(values)), values):
+            if type(value) not in NUMBERS and type(value).__module__ in ("builtins", "numpy"):
+                raise TypeError(
+                    f"{self._who}: {name} is {reprlib.repr(value)} ({type(value).__name__})\n"
+                    "  expected an NDArray, a Symbol or a number"
+                )
 
     @property
     def operator(self) -> Operator:
@@ -330,7 +349,8 @@ def _gradient(who: str, name: str, x, given: Any):
     if given is None or not is_floating(x):
         return nd.zeros_like(x)
     raise TypeError(
-        f"{who}: bprop gave {type(given).__name__} for {name}\n  expected an array, or None"
+        f"{who}: bprop gave {type(given).__name__} for {name}\n"
+        "  expected an NDArray (nd.array(...) makes one), or None"
     )
 
 
@@ -372,7 +392,8 @@ _names: dict[str, itertools.count] = {}
 def _unique(title: str, made_of: tuple) -> str:
     """A name of its own, the same in each process that makes the same operators in the same order.
 
-    Two functions of one name, or one function with two rules, have different ones.
+    Two functions of one name, one function with two rules, or with other values that it has from
+    where it was made, have different ones.
     """
     text = "\n".join(map(_source, made_of))
     name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
@@ -383,8 +404,31 @@ def _unique(title: str, made_of: tuple) -> str:
 def _source(part: Any) -> str:
     if not callable(part):
         return repr(part)
+    function = getattr(part, "__wrapped__", part)
+    held = [_plain(value) for value in _held(function)]
     try:
-        return inspect.getsource(getattr(part, "__wrapped__", part))
+        return "\n".join([inspect.getsource(function), *held])
     except (OSError, TypeError):  # typed into an interpreter, or not written in Python
-        code = getattr(part, "__code__", None)
-        return repr((code.co_code, code.co_consts)) if code else type(part).__name__
+        code = getattr(function, "__code__", None)
+        text = repr((code.co_code, code.co_consts)) if code else _title(part)
+        return "\n".join([text, *held])
+
+
+def _held(function: Any) -> Iterator[Any]:
+    """What a function has from where it was made: variables around it, and defaults."""
+    for cell in getattr(function, "__closure__", None) or ():
+        with suppress(ValueError):  # of a variable that has no value yet
+            yield cell.cell_contents
+    yield from getattr(function, "__defaults__", None) or ()
+    yield from (getattr(function, "__kwdefaults__", None) or {}).items()
+
+
+def _plain(value: Any) -> str:
+    """Numbers, text, arrays of numbers and tuples of them as text; of any other, its name."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_plain, value))})"
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):
+        return f"{type(value).__name__} {value!r}"
+    return str(getattr(value, "__name__", type(value).__name__))

@@ -10,9 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from .host import as_dtype
 from .operator import READERS
@@ -409,39 +407,30 @@ def _value(who: str, attribute: dict) -> Any:
 
 _READERS = {kind.__name__: read for kind, read in READERS.items()}
 
-# What is registered, by function, or by what else computes, and by target.
-_by_function: WeakKeyDictionary = WeakKeyDictionary()
-_by_other: dict[Any, dict[str, Registration]] = {}
 
-
-def register(who: str, function: Any, reg_info: Any, func_type: str) -> dict[str, Registration]:
-    """What is registered of a function, by target, with `reg_info` added.
+def registrations(who: str, reg_info: Any, func_type: str) -> dict[str, Registration]:
+    """What registration information says, by target.
 
     Raises
     ------
     RegistrationError
-        Something else is registered for the same target, or other attributes.
+        It says two things of one target, or other attributes of another.
     """
-    given = [read(who, info, func_type) for info in dicts(who, reg_info)]
-    known = _by_function if isinstance(function, FunctionType) else _by_other
-    there = known.get(function, {})
-    for one in given:
-        before = there.get(one.target, one)
+    found: dict[str, Registration] = {}
+    for one in (read(who, info, func_type) for info in dicts(who, reg_info)):
+        before = found.setdefault(one.target, one)
         if before != one:
             raise RegistrationError(
-                f"{who}: reg_info for {one.target} is not what was registered before: "
-                f"{_difference(before, one)}\n"
-                "  expected the same content again, or another function"
+                f"{who}: two reg_info for {one.target}: {_difference(before, one)}\n"
+                "  expected one for each target"
             )
-        if other := [r for r in there.values() if set(r.names) != set(one.names)]:
+        first = next(iter(found.values()))
+        if set(first.names) != set(one.names):
             raise RegistrationError(
                 f"{who}: attributes ({', '.join(one.names)}) for {one.target}\n"
-                f"  expected ({', '.join(other[0].names)}), as for {other[0].target}"
+                f"  expected ({', '.join(first.names)}), as for {first.target}"
             )
-        there = there | {one.target: one}
-    if given:
-        known[function] = there
-    return {one.target: there[one.target] for one in given}
+    return found
 
 
 def _difference(a: Registration, b: Registration) -> str:

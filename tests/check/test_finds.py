@@ -1,5 +1,6 @@
 """The checker finds what is wrong, and says it with the numbers; what is right passes."""
 
+import logging
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ import wrong
 
 from layers.check import CheckFailed, check_layer, check_operator
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops import operator
+from layers.ops import operator, sigmoid
 from layers.ops.function import customop
 
 LABEL = np.array([0, 2, 1, 3])
@@ -183,6 +184,17 @@ def test_what_is_not_compiled_is_told():
     report = checked(wrong.counts, (4, 3), np.zeros(1), compiled=True)
     assert report.passed and report["states"].text == "count updated"
     assert report["compiled = eager"].text.endswith("runs as it is: it has states")
+
+
+@pytest.mark.engine("torch")
+def test_what_is_logged_beside_warnings_is_no_reason():
+    logger = logging.getLogger("layers")
+    logger.setLevel(logging.DEBUG)
+    try:
+        report = checked(sigmoid, (4, 3), compiled=True)
+    finally:
+        logger.setLevel(logging.NOTSET)
+    assert "not compiled" not in report["compiled = eager"].text
 
 
 def test_random_on_purpose():

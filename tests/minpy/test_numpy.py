@@ -97,14 +97,24 @@ def test_every_name_has_a_case():
 
 
 def test_dtypes():
-    assert mnp.array([[1, 2]]).dtype == np.int64  # labels stay indices
-    assert mnp.array([1.0]).dtype == np.float32
+    for given in ([1.0], [[1, 2]], [True], 3):
+        assert mnp.array(given).dtype == np.float32
+    assert mnp.array([2], dtype=mnp.int64).dtype == mnp.array(np.array([2])).dtype == np.int64
     assert mnp.array(np.ones(2)).dtype == np.float64
+    assert mnp.arange(3).dtype == np.float32 and mnp.arange(3, dtype=mnp.int32).dtype == np.int32
     assert mnp.array([1.5], dtype=mnp.int32).asnumpy().tolist() == [1]
     assert mnp.argmax(X).dtype == np.int64
     assert mnp.exp(np.ones(2)).dtype == np.float64
     x = nd.array([1.0])
     assert mnp.asarray(x) is x and mnp.array(x) is not x
+
+
+def test_whole_numbers_in_lists_are_not_cut():
+    assert (mnp.array([1, 2]) * 0.5).asnumpy().tolist() == [0.5, 1]
+    assert (mnp.arange(3) / 2).asnumpy().tolist() == [0, 0.5, 1]
+    rows = nd.array(X)[mnp.array([1, 0])]  # indices may be of any dtype
+    assert rows.asnumpy().tolist() == X[[1, 0]].tolist()
+    assert mnp.take(X, [1, 4]).asnumpy().tolist() == np.take(X, [1, 4]).tolist()
 
 
 def test_gradients_flow():

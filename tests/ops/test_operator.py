@@ -1,6 +1,7 @@
 """`@operator`: what a definition means, and what is told when it is wrong."""
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -143,6 +144,10 @@ def test_mistakes_in_a_definition():
         (
             {"forward": lambda x: x, "dx": lambda dy: dy, "backward": lambda dy: {"x": dy}},
             "there are a backward and single gradients",
+        ),
+        (
+            {"forward": lambda x, k=2.0: x},
+            r"a default that is not None; attributes stand after \*\n  in forward\(x, k=2.0\)",
         ),
     ],
 )
@@ -542,6 +547,38 @@ def test_an_exception_in_shapes_has_a_note():
         short(nd.ones((2, 3)))
     assert "in shapes of operator" in "".join(getattr(caught.value, "__notes__", caught.value.args))
     assert "x (2, 3)" in "".join(getattr(caught.value, "__notes__", caught.value.args))
+
+
+@pytest.mark.engine("torch")  # whose message it is
+def test_a_constant_in_a_graph_is_told():
+    @operator
+    class weighted:
+        def forward(x, w):
+            return x * w
+
+    class Weighted(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return weighted(x, nd.ones((2,)))
+
+    block = Weighted()
+    block.hybridize()
+    with pytest.raises(TypeError, match=r"NDArray, \(2,\)\n.*self.params.get_constant\("):
+        block(nd.ones((2,)))
+
+
+def test_an_unknown_shape_is_told():
+    @operator
+    class product:
+        def forward(x, w):
+            return nd.dot(x, w.T)
+
+        def shapes(x, w):
+            return {"y": (x[0], w[0])}
+
+    with pytest.raises(TypeError) as caught:
+        product.ask_shapes({"x": (2, 3), "w": None})
+    told = "".join(getattr(caught.value, "__notes__", caught.value.args))
+    assert re.search(r"in shapes of operator '.*product' \(x \(2, 3\), w unknown\)", told)
 
 
 def test_two_operators_of_one_name():

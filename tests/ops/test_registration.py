@@ -11,7 +11,7 @@ from layers.ops.registration import (
     custom_info_register,
     dicts,
     read,
-    register,
+    registrations,
 )
 
 
@@ -240,27 +240,16 @@ def test_never_cast_down_or_to_another_kind(given):
         rows.row("it", given)
 
 
-def test_registering_twice():
-    def function(a, b): ...
-
+def test_each_target_once():
     cpu, gpu = add_info(F32), add_info(F16, target="GPU")
-    assert list(register("it", function, [cpu, gpu], "akg")) == ["CPU", "GPU"]
-    assert list(register("it", function, json.dumps(cpu), "akg")) == ["CPU"]
-    with pytest.raises(RegistrationError, match="(?s)reg_info for CPU is not what.*rows were.*and"):
-        register("it", function, add_info(F16), "akg")
-    register("it", function, cpu, "akg")  # what failed has changed nothing
-
-    def another(a, b): ...
-
-    register("it", another, add_info(F16), "akg")
+    assert list(registrations("it", [cpu, gpu, json.dumps(cpu)], "akg")) == ["CPU", "GPU"]
+    with pytest.raises(RegistrationError, match="(?s)two reg_info for CPU: rows were.*and.*for ea"):
+        registrations("it", [cpu, add_info(F16)], "akg")
 
 
 def test_attributes_are_the_same_for_all_targets():
-    def function(a): ...
-
     def info(target, name):
         return CustomRegOp().attr(name, value=1).target(target).get_op_info()
 
-    register("it", function, info("CPU", "scale"), "akg")
     with pytest.raises(RegistrationError, match=r"attributes \(size\) for GPU\n.*\(scale\), as fo"):
-        register("it", function, info("GPU", "size"), "akg")
+        registrations("it", [info("CPU", "scale"), info("GPU", "size")], "akg")

@@ -232,7 +232,7 @@ def infer_dtypes(program: Program, dtypes: dict[str, Any]) -> list[str]:
     dtypes = {n: dtypes[n] for n in program.tensors}
     for name, buffer in program.buffers.items():
         dtypes[name] = _dtype(buffer.dtype, dtypes)
-    return [np.dtype(DTYPES[dtypes[n]]).name for n in program.returns]
+    return [dtypes[n].rstrip("_") for n in program.returns]  # bool_ is bool
 
 
 def _parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:

@@ -26,7 +26,7 @@ class Code:
     Attributes
     ----------
     who : str
-        The operator, as messages name it.
+        The operator, as messages name it: `Custom` says so, when it has a name.
     parameters : tuple of str, or None
         The names of its inputs; None where there may be any number.
     least : int
@@ -162,7 +162,7 @@ class Loop(Code):
         names = self.kernel.parameters
         _expect_attributes(who, attributes, names)
         self.parameters = tuple(n for n in names if n not in attributes)
-        self.least, self.who = len(self.parameters), who
+        self.least = len(self.parameters)
         self.outputs = self.kernel.outputs if self.kernel.outputs > 1 else None
 
     @property
@@ -185,14 +185,15 @@ class Loop(Code):
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
         given = [s if n is None else n for s, n in zip(shapes, numbers)]
-        return self._inferred("shapes", self.kernel.infer_shapes, given)
+        return self._inferred("shapes", self.kernel.infer_shapes, given, self.attributes)
 
     def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
-        return self._inferred("dtypes", self.kernel.infer_dtypes, dtypes)
+        kinds = {n: type(v) for n, v in self.attributes.items()}
+        return self._inferred("dtypes", self.kernel.infer_dtypes, dtypes, kinds)
 
-    def _inferred(self, what: str, rule: Callable, given: Sequence) -> list:
+    def _inferred(self, what: str, rule: Callable, given: Sequence, attributes: Mapping) -> list:
         try:
-            return rule(*self._bound(given, self.attributes))
+            return rule(*self._bound(given, attributes))
         except Exception as error:
             shown = ", ".join(map(str, given))
             noted(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
@@ -207,7 +208,7 @@ class Compiled(Code):
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
         text = "the text 'file:function', for func_type 'aot'"
         _expect(who, func, isinstance(func, str), text)
-        self.library, self.who = Library(func), who
+        self.library = Library(func)
 
     @staticmethod
     def take(array: Any) -> Any:

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..engine import mx
-from .host import number
+from .host import adopt, number
 from .operator import Operator
 
 __all__ = ["Adapter", "register"]
@@ -215,7 +215,7 @@ class Adapter:
         context = arrays[0].context if arrays else mx.context.current_context()
         given = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
         found = library.run(given, shapes, dtypes, attributes)
-        return [Adapter.array(np.atleast_1d(y), context) for y in found]
+        return [adopt(np.atleast_1d(y), context) for y in found]
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator

@@ -66,7 +66,11 @@ class Operator:
     ----------
     needs : dict of str to tuple of str
         By input, what its gradient is given by name.
+    prop : type
+        What is registered for it, in MXNet's form, once it is.
     """
+
+    prop: type
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ from . import place
 def polynomial(x):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
-        y[i] = x[i] * x[i] * 0.5 + x[i]
+        y[i] = x[i] * x[i] * float32(0.5) + x[i]
     return y
 
 
@@ -22,7 +22,7 @@ def polynomial(x):
 def gelu(x):
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
-        y[i] = 0.5 * x[i] * (1.0 + tanh(0.8 * x[i]))
+        y[i] = float32(0.5) * x[i] * (float32(1) + tanh(float32(0.8) * x[i]))
     return y
 
 

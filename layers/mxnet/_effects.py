@@ -72,7 +72,10 @@ def _readings(function: Any, methods: set[str], seen: set[CodeType]) -> Iterator
                 yield from _readings(value, methods, seen)
             elif not ours and _may_change(value):
                 yield f"{name}, which may change, in {function.__qualname__}"
-    for node in ast.walk(_tree(function) or ast.parse("self.code")):
+    tree = _tree(function)
+    if tree is None and code.co_varnames[:1] == ("self",):
+        yield f"self, and there is no source to read of {function.__qualname__}"
+    for node in ast.walk(tree or ast.Module([], [])):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
             if node.attr not in methods:
                 yield f"self.{node.attr}, which may change, in {function.__qualname__}"

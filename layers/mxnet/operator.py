@@ -156,8 +156,10 @@ class OpType(str):
     def is_current(self) -> bool:
         """Whether the name stands for it still, or for what was made anew in its place."""
         now, before = _registry.get(self), self.prop_class
+        if now is None or now is before:
+            return now is before
         place = _place(before)
-        return now is before or ("<locals>" not in place[1] and now and place == _place(now))
+        return place == _place(now) and "<locals>" not in place[1]
 
 
 def _place(prop_class: type) -> tuple[str, str]:

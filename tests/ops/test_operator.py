@@ -581,28 +581,6 @@ def test_an_unknown_shape_is_told():
     assert re.search(r"in shapes of operator '.*product' \(x \(2, 3\), w unknown\)", told)
 
 
-def test_two_operators_of_one_name():
-    def made(factor):
-        @operator(name="test_operator.one_name")
-        class scaled:
-            def forward(x):
-                return x * factor
-
-            def dx(dy):
-                return dy * factor
-
-            def shapes(x):
-                return {"y": x}
-
-        return scaled
-
-    two, three = made(2), made(3)
-    for op, factor in ((two, 2), (three, 3), (two, 2)):
-        y, (x,) = recorded(op, [1.0])
-        y.backward()
-        assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [factor]
-
-
 def times(factor):
     @operator
     class times:
@@ -618,7 +596,15 @@ def times(factor):
     return times
 
 
-def test_operators_of_one_name_in_one_graph(tmp_path):
+def test_two_operators_of_one_name():
+    two, three = times(2), times(3)
+    for op, factor in ((two, 2), (three, 3), (two, 2)):
+        y, (x,) = recorded(op, [1.0])
+        y.backward()
+        assert y.asnumpy().tolist() == x.grad.asnumpy().tolist() == [factor]
+
+
+def test_operators_of_one_name_in_one_graph():
     double, triple = times(2), times(3)
     assert double.name == triple.name == f"{__name__}.times"
     net = gluon.nn.HybridLambda(lambda F, x: double(x) + 10 * triple(x))
@@ -630,7 +616,7 @@ def test_operators_of_one_name_in_one_graph(tmp_path):
 
 
 @pytest.mark.engine("torch")
-def test_a_file_does_not_take_one_operator_for_another(tmp_path):
+def test_a_file_does_not_take_one_operator_for_another():
     double = times(2)
     graph = double(mx.sym.var("x"))
     assert mx.sym.load_json(graph.tojson()).eval(x=nd.ones((1,)))[0].asscalar() == 2

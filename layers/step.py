@@ -19,9 +19,11 @@ def compiled_step(net, loss, trainer, **options):
         losses.backward()
         trainer.step(x.shape[0])
 
-    does. On PyTorch forward, loss and backward are one compiled graph, made by the first call for
-    each combination of shapes and dtypes, after which the Trainer updates, with its states and its
-    learning rate. On the MXNet engine nothing is compiled: the blocks are hybridized.
+    does. On PyTorch forward, loss, backward and update are one compiled graph, made by the first
+    call for each combination of shapes and dtypes, with the Trainer's states and learning rate. The
+    update is outside of it where an optimizer is of your own or Nadam, a Trainer is a subclass, a
+    gradient is added up or of a parameter that the Trainer does not have, or float16 weights have
+    copies in float32. On the MXNet engine nothing is compiled: the blocks are hybridized.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ def compiled_step(net, loss, trainer, **options):
     BlockError
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
-        On PyTorch: the Trainer has none of their parameters.
+        On PyTorch: the Trainer has none of their parameters; in a step, none is trained.
     ContextError
         On PyTorch: the parameters are on several contexts.
     """

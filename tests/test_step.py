@@ -23,6 +23,17 @@ def made(mx, optimizer="sgd", **settings):
     return net, loss, mx.gluon.Trainer(net.collect_params(), optimizer, settings)
 
 
+def plain(mx, optimizer, **settings):
+    """The same of built-in layers, which compile in no time."""
+    mx.random.seed(3)
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(7, in_units=5), mx.gluon.nn.Dense(3, in_units=7))
+    net.initialize(mx.init.Uniform(0.5))
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    return net, loss, mx.gluon.Trainer(net.collect_params(), optimizer, settings)
+
+
 def stepped(mx, net, loss, trainer):
     """What `compiled_step` stands for."""
 
@@ -36,10 +47,39 @@ def stepped(mx, net, loss, trainer):
     return step
 
 
+def compared(mx, data, steps, make_parts, **options):
+    """What `steps(step, *parts)` gives, and the parameters after it: by single calls and whole."""
+    found = []
+    for make in (stepped, lambda mx, *parts: compiled_step(*parts, **options)):
+        parts = make_parts()
+        results = steps(make(mx, *parts), *parts)
+        parameters = parts[0].collect_params().values()
+        found.append([*results, *[p.data().asnumpy() for p in parameters]])
+    for plain, whole in zip(*found):
+        np.testing.assert_allclose(whole, plain, rtol=1e-4, atol=1e-6)
+    return found[-1]
+
+
 OPTIMIZERS = {
     "sgd": {"learning_rate": 0.5, "momentum": 0.9, "wd": 0.01},
     "adam": {"learning_rate": 0.05},
 }
+EVERY = [
+    ("sgd", {}),
+    ("sgd", {"momentum": 0.9, "wd": 0.01, "clip_gradient": 0.01}),
+    ("nag", {"momentum": 0.9, "wd": 0.01}),
+    ("signum", {"wd": 0.01, "wd_lh": 0.01}),
+    ("signum", {"momentum": 0.0}),
+    ("adam", {"wd": 0.01}),
+    ("adam", {"wd": 0.01, "clip_gradient": 0.01}),
+    ("adamax", {"wd": 0.1}),
+    ("nadam", {}),
+    ("adagrad", {"wd": 0.1}),
+    ("adadelta", {"wd": 0.1}),
+    ("rmsprop", {"wd": 0.1}),
+    ("rmsprop", {"centered": True, "clip_weights": 0.3}),
+    ("ftrl", {"wd": 0.1}),
+]
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -192,3 +232,153 @@ def test_a_batch_of_nothing_is_told(mx, data):
     step = compiled_step(*made(mx))
     with pytest.raises(ValueError, match="batch_size is 0\n  expected 1 or more"):
         step(*[array[:0] for array in data])
+
+
+def updates_inside(step) -> bool:
+    """Whether all that was compiled has the update in it, and was not given up."""
+    runs = step._runs.values()
+    return all(r._update and r._plain not in r._functions.values() for r in runs)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(("optimizer", "settings"), EVERY, ids=[f"{o}-{s}" for o, s in EVERY])
+def test_every_optimizer_updates_inside_of_the_graph(mx, data, optimizer, settings):
+    def steps(step, net, _, trainer):
+        net[1].bias.lr_mult, net[0].bias.wd_mult = 2.0, 0.0
+        losses = [step(*data).asnumpy() for _ in range(3)]
+        trainer.set_learning_rate(0.02)
+        losses += [step(*data).asnumpy(), step(*data, batch_size=100).asnumpy()]
+        if hasattr(step, "trainer"):  # Nadam's schedule moves on with every weight, in Python
+            assert updates_inside(step) is (optimizer != "nadam")
+        counts = trainer.optimizer._index_update_count
+        return [*losses, sorted(counts.values()), *[p.grad().asnumpy() for p in trainer._params]]
+
+    compared(mx, data, steps, lambda: plain(mx, optimizer, **settings), backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_schedules_and_settings_that_change(mx, data, caplog):
+    def parts():
+        scheduler = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.5)
+        return plain(mx, "sgd", lr_scheduler=scheduler, momentum=0.5)
+
+    def steps(step, net, _, trainer):
+        losses = [step(*data).asnumpy() for _ in range(5)]
+        for momentum in np.linspace(0.5, 0.9, 12):
+            trainer.optimizer.momentum = float(momentum)
+            losses.append(step(*data).asnumpy())
+        net[0].weight.lr_mult = 0.5
+        trainer.optimizer.wd = 0.1
+        return [*losses, step(*data).asnumpy()]
+
+    compared(mx, data, steps, parts, backend="aot_eager")
+    assert "the optimizer's settings change often" in caplog.text
+
+
+@pytest.mark.engine("torch")
+def test_parameters_and_states_that_are_replaced(mx, data, tmp_path):
+    def steps(step, net, _, trainer):
+        losses = [step(*data).asnumpy() for _ in range(2)]
+        trainer.save_states(tmp_path / "states")
+        net.save_parameters(str(tmp_path / "net.params"))
+        losses += [step(*data).asnumpy()]
+        trainer.load_states(tmp_path / "states")
+        net.load_parameters(str(tmp_path / "net.params"))
+        losses += [step(*data).asnumpy()]
+        np.testing.assert_allclose(losses[-1], losses[-2], rtol=1e-5)
+        net[0].bias.set_data(mx.nd.ones(7))
+        net[0].weight.grad_req = "null"
+        losses += [step(*data).asnumpy()]
+        net[0].weight.set_data(mx.nd.ones((7, 5)))
+        losses += [step(*data).asnumpy()]
+        net[0].weight.grad_req = "write"  # its count is behind that of the others
+        losses += [step(*data).asnumpy() for _ in range(2)]
+        net[1].weight.grad_req = "add"
+        return [*losses, *[step(*data).asnumpy() for _ in range(2)]]
+
+    compared(mx, data, steps, lambda: plain(mx, "adam", learning_rate=0.1), backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_a_call_that_fails_updates_nothing_and_counts_nothing(mx, data):
+    net, loss, trainer = made(mx, "adam", learning_rate=0.1)
+    step = compiled_step(net, loss, trainer, backend="aot_eager")
+    step(*data)
+    with pytest.raises(UserWarning, match="has not been updated"):  # its gradients are used up
+        trainer.step(12)
+    before = net[0].weight.data().asnumpy()
+    with pytest.raises(mx.MXNetError, match=r"weight is \(7, 5\), but data \(3, 4\)"):
+        step(mx.nd.ones((3, 4)), mx.nd.zeros(3))
+    assert set(trainer.optimizer._index_update_count.values()) == {1}
+    assert trainer.optimizer.num_update == 1
+    np.testing.assert_array_equal(net[0].weight.data().asnumpy(), before)
+
+
+@pytest.mark.engine("torch")
+def test_losses_and_gradients_that_are_weights_keep_their_values(mx, data):
+    class Weight(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = self.params.get("weight", shape=(3,), init="ones")
+
+        def hybrid_forward(self, F, x, weight):
+            return weight
+
+    class Half(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, y, label):
+            return y, 0.5 * y * y
+
+    net = Weight()
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    step = compiled_step(net, Half(), trainer, backend="inductor")
+    for expected in (1.0, 0.0, -0.5):  # w - 0.5 (1 + w)
+        weight, half = step(*data, batch_size=1)
+        np.testing.assert_array_equal(weight.asnumpy(), np.full(3, expected))
+        np.testing.assert_array_equal(half.asnumpy(), np.full(3, expected**2 / 2))
+        np.testing.assert_array_equal(net.weight.grad().asnumpy(), np.full(3, 1 + expected))
+
+
+@pytest.mark.engine("torch")
+def test_a_trainer_of_ones_own_makes_its_own_steps(mx, data):
+    class Counting(mx.gluon.Trainer):
+        steps = 0
+
+        def step(self, *args, **kwargs):
+            self.steps += 1
+            super().step(*args, **kwargs)
+
+    net, loss, _ = made(mx)
+    trainer = Counting(net.collect_params(), "sgd")
+    step = compiled_step(net, loss, trainer, backend="aot_eager")
+    for _ in range(3):
+        step(*data)
+    assert trainer.steps == 3
+
+
+@pytest.mark.engine("torch")
+def test_a_net_that_is_frozen_is_refused(mx, data):
+    net, loss, trainer = made(mx)
+    net.collect_params().setattr("grad_req", "null")
+    with pytest.raises(ValueError, match="no parameter is trained"):
+        compiled_step(net, loss, trainer, backend="aot_eager")(*data)
+
+
+@pytest.mark.engine("torch")
+def test_little_is_looked_at_before_a_compiled_step(mx, data, monkeypatch):
+    from layers.mxnet.symbol import _backend
+
+    kept = []
+
+    def watched(entries):
+        kept.append(_guards(entries))
+        return kept[-1]
+
+    _guards = _backend.kept
+    monkeypatch.setattr(_backend, "kept", watched)
+    net, loss, trainer = made(mx)
+    step = compiled_step(net, mx.gluon.loss.L2Loss(), trainer, backend="aot_eager")
+    for _ in range(2):
+        step(data[0], mx.nd.zeros((12, 3)))
+    assert len(kept[-1]) > 300  # of which most are this library's own
+    assert sum(kept[-1]) < 80

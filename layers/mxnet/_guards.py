@@ -21,8 +21,11 @@ LIBRARY = (
     "G['a",
 )
 BOUND = "G['f"
-OPERATOR = ".args[0].operator."
+OPERATOR = ".args[0].operator"
+# What a whole step's function has around it, which is made for it: see `WithGradients`.
+AROUND = ("count", "graph", "update", "wanted")
 ARRAY = "___from_numpy("
+OF_CLASS = "dict(type("
 
 
 def kept(entries: list) -> list[bool]:
@@ -31,12 +34,25 @@ def kept(entries: list) -> list[bool]:
         if entry.name.startswith(ARRAY):  # a new tensor at every look: PyTorch would compare the
             entry.orig_guard.obj_weakref = None  # one of its second look with that of its first
     stable = tuple(f"{e.name}{end}" for e in entries if _is_code(e.value) for end in ".[")
-    return [not e.is_global or not _is_settled(e.name, stable) for e in entries]
+    inner = [e.name for e in entries if _is_graph(e.value)]
+    return [not _is_settled(e.name, e.is_global, stable, inner) for e in entries]
 
 
-def _is_settled(name: str, stable: tuple[str, ...]) -> bool:
-    bound = name.startswith(BOUND) and OPERATOR not in name
-    return bound or name.startswith((*LIBRARY, *stable))
+def _is_settled(name: str, is_global: bool, stable: tuple[str, ...], inner: list[str]) -> bool:
+    """Whether nobody changes what has this name; `inner` are the globals of graphs in graphs."""
+    what = name.removeprefix(OF_CLASS)
+    if not is_global:
+        return what.startswith(AROUND)
+    for scope in inner:
+        what = what.replace(scope, "G", 1) if what.startswith(scope) else what
+    bound = what.startswith(BOUND) and OPERATOR not in what
+    return bound or what.startswith(LIBRARY) or name.startswith(stable)
+
+
+def _is_graph(value: Any) -> bool:
+    """Whether these are the globals of a `Program`."""
+    function = value.get("graph") if isinstance(value, dict) else None
+    return getattr(function, "__globals__", None) is value
 
 
 def _is_code(value: Any) -> bool:

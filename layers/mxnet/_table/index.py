@@ -121,8 +121,17 @@ def pick(
             f"  expected data {tuple(data.shape)} without axis {axis}, or with size 1 there"
         )
     at = _inside("pick", index, data.shape[axis], mode).reshape(shape)
-    y = data.gather(axis, at)
+    y = _gathered(data, axis, at)
     return y if keepdims or y.dim() == 1 else y.squeeze(axis)
+
+
+def _gathered(data, axis, at):
+    if not torch.compiler.is_compiling():
+        return data.gather(axis, at)
+    # The gradient of this is compiled into what is around it, that of a gather is a call.
+    places = torch.arange(data.shape[axis], device=data.device)
+    places = places.reshape([-1 if k == axis % data.dim() else 1 for k in range(data.dim())])
+    return torch.where(places == at, data, 0).sum(axis, keepdim=True, dtype=data.dtype)
 
 
 @pick.infer

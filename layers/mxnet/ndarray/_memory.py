@@ -149,9 +149,11 @@ def apart(results: list, inputs: list) -> list:
     taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
     own = []
     for y in results:
-        if y.untyped_storage().data_ptr() in taken or 0 in y.stride():
+        place = y.untyped_storage().data_ptr()
+        if place in taken or 0 in y.stride():
             y = y.clone(memory_format=torch.contiguous_format)
-        taken.add(y.untyped_storage().data_ptr())
+            place = y.untyped_storage().data_ptr()
+        taken.add(place)
         own.append(y)
     return own
 

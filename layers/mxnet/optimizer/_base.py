@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -265,7 +265,7 @@ class Fused(Optimizer):
             for (lr, wd, t, *_), rows in groups.items():
                 weights, grads, states = zip(*rows)
                 dense = _dense(weights)
-                self._apply(lr, wd, t, dense, _dense(grads), *_columns(states))
+                self._apply(lr, wd, t, dense, _dense(grads), *columns(states))
                 for w, changed in zip(weights, dense):
                     if w is not changed:
                         w.copy_(changed)
@@ -296,7 +296,7 @@ def _dense(tensors: tuple) -> list:
     return [t if t.is_contiguous() else t.contiguous() for t in tensors]
 
 
-def _columns(states: tuple) -> list[list]:
+def columns(states: Sequence) -> list[list]:
     """From a state for each weight to a list of tensors for each part of the states."""
     if states[0] is None:
         return []

@@ -47,12 +47,8 @@ class Updater:
             index, grad, weight = [index], [grad], [weight]
         if not index:
             return
-        optimizer, states = self.optimizer, []
+        optimizer, states = self.optimizer, self._states(index, weight)
         optimizer._set_current_context(weight[0]._context.device_id)
-        for i, w in zip(index, weight):
-            if not self.states_synced.get(i):
-                self._make_state(i, w)
-            states.append(self.states[i])
         at_once = optimizer.aggregate_num
         if at_once > 1:
             for k in range(0, len(index), at_once):
@@ -63,6 +59,13 @@ class Updater:
         else:
             for row in zip(index, weight, grad, states):
                 optimizer.update_multi_precision(*row)
+
+    def _states(self, index, weight) -> list:
+        """The states of weights, made where there are none, and on their contexts."""
+        for i, w in zip(index, weight):
+            if not self.states_synced.get(i):
+                self._make_state(i, w)
+        return [self.states[i] for i in index]
 
     def _make_state(self, index, weight: NDArray) -> None:
         if index in self.states:

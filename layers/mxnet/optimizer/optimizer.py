@@ -52,6 +52,9 @@ class SGD(_Momentum):
         self.lazy_update = lazy_update  # about sparse gradients, which there are not
 
     def _apply(self, lr, wd, t, w, g, *states):
+        if torch.compiler.is_compiling():
+            self._compose(lr, wd, w, g, *states)
+            return
         scale = self.rescale_grad
         if self.clip_gradient:
             g, scale = self._scaled(g), 1.0
@@ -70,6 +73,19 @@ class SGD(_Momentum):
             maximize=False,
             is_first_step=False,
         )
+
+    def _compose(self, lr, wd, w, g, *states):
+        """The same of small operations, which the compiler makes one of."""
+        g = self._scaled(g)
+        if wd:
+            torch._foreach_add_(g, w, alpha=wd)
+        if not states:
+            torch._foreach_add_(w, g, alpha=-lr)
+            return
+        (m,) = states
+        torch._foreach_mul_(m, self.momentum)
+        torch._foreach_add_(m, g, alpha=-lr)
+        torch._foreach_add_(w, m)
 
 
 @register
@@ -150,6 +166,10 @@ class Adam(Fused):
         return zeros(weight), zeros(weight)
 
     def _apply(self, lr, wd, t, w, g, m, v):
+        rate = lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+        if torch.compiler.is_compiling():
+            self._compose(rate, wd, w, g, m, v)
+            return
         if self.clip_gradient:
             g, wd = self._decayed(g, w, wd), 0.0
         else:
@@ -164,7 +184,7 @@ class Adam(Fused):
             v,
             [],
             [never] * len(w),
-            lr=lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t),
+            lr=rate,
             beta1=_single(self.beta1),
             beta2=_single(self.beta2),
             weight_decay=wd,
@@ -172,6 +192,15 @@ class Adam(Fused):
             amsgrad=False,
             maximize=False,
         )
+
+    def _compose(self, rate, wd, w, g, m, v):
+        """The same of small operations, which the compiler makes one of."""
+        g = self._decayed(g, w, wd)
+        torch._foreach_lerp_(m, g, 1 - _single(self.beta1))
+        _mean_square(v, g, _single(self.beta2))
+        root = torch._foreach_sqrt(v)
+        torch._foreach_add_(root, self.epsilon)
+        torch._foreach_addcdiv_(w, m, root, -rate)
 
 
 def _single(value: float) -> float:

@@ -16,6 +16,7 @@ from .._function import Call, call
 from .._whole import first_line, on, quiet, refusal, renewed, undisturbed
 from ..autograd import inside, state
 from ..context import Context
+from ..ndarray._memory import apart
 from ._backend import compiled
 from ._node import Node
 from ._program import Program
@@ -69,14 +70,18 @@ class Compiled:
                     return self._first(key, tensors, context)
                 function = self._functions[key]
         if function is self._plain:
-            return self.program.run(function, tensors, context, recording)
+            return self._run(function, tensors, context, recording)
         try:
             with inside(context, training), on(context):
-                return self.program.run(function, tensors, context, recording)
+                return self._run(function, tensors, context, recording)
         except Exception as error:
             if not type(error).__module__.startswith("torch._dynamo"):
                 raise
             return self._again(key, error, tensors, context)
+
+    def _run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
+        """What one of the functions gives, in memory of its own."""
+        return self.program.run(function, tensors, context, recording)
 
     def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
         """The outputs of a call of a kind that is not compiled yet."""
@@ -89,7 +94,7 @@ class Compiled:
                 f"{self.what} is compiled for {KINDS} shapes, dtypes and modes, and replayed for "
                 "others"
             )
-            return self.program.run(self._plain, tensors, context, state.recording)
+            return self._run(self._plain, tensors, context, state.recording)
         functions = {n: _as_it_is(n, state.recording) for n in nodes if not n.op.traceable}
         if not own or self._backend is None:
             return self._begin(key, functions, tensors, context)
@@ -115,23 +120,27 @@ class Compiled:
             return run
 
         function = self._eager(self.program.bound({n: watched(n) for n in own}))
-        return self.program.run(function, tensors, context, state.recording), inputs
+        return self._run(function, tensors, context, state.recording), inputs
 
     def _begin(self, key: tuple, functions: dict, tensors: list, context: Context) -> list:
         """The outputs of the first call that is compiled."""
-        recording, program = state.recording, self.program
-        before = {i: tensors[i].clone() for i in program.states}
+        recording = state.recording
+        before = {i: tensors[i].clone() for i in self._changed(len(tensors))}
         try:
             with quiet(), self._settings():
                 function = self._compile(functions)
                 with inside(context, state.training), on(context):
-                    results = program.run(function, tensors, context, recording)
+                    results = self._run(function, tensors, context, recording)
         except Exception as error:  # of the compiler, of any kind
             for i, value in before.items():  # a part of the graph may have run
                 tensors[i].copy_(value)
             return self._replay(key, error, tensors, context)
         self._functions[key] = function
         return results
+
+    def _changed(self, count: int) -> set[int]:
+        """Which of so many inputs are changed in place."""
+        return self.program.states
 
     def _settings(self) -> AbstractContextManager:
         """What has to be set where PyTorch traces."""
@@ -148,7 +157,7 @@ class Compiled:
     def _replay(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when compiling has failed: from now on by the program as it is."""
         # If this fails too, it is the caller's error.
-        results = self.program.run(self._plain, tensors, context, state.recording)
+        results = self._run(self._plain, tensors, context, state.recording)
         self._give_up(key, error)
         return results
 
@@ -195,17 +204,28 @@ class WithGradients(Compiled):
     ----------
     wanted : list of int
         The inputs whose gradients these are.
+    update : callable, optional
+        Changes them by their gradients, as a part of the graph: ``update(inputs, gradients,
+        others)``, where others are the tensors that come after the program's.
     """
 
-    def __init__(self, program: Program, wanted: list[int], backend: str | None, **options):
+    def __init__(
+        self,
+        program: Program,
+        wanted: list[int],
+        backend: str | None,
+        update: Callable[[list, list, list], None] | None = None,
+        **options,
+    ):
         super().__init__(program, backend, **options)
-        self._wanted = wanted
+        self._wanted, self._update = wanted, update
         self._plain = self._eager(program.function)
 
     def _eager(self, graph: Callable) -> Callable:
-        wanted = self._wanted
+        wanted, update, count = self._wanted, self._update, len(self.program.inputs)
 
         def step(*tensors, **supplied):
+            tensors, others = tensors[:count], tensors[count:]
             inputs = [t.detach() for t in tensors]
             for i in wanted:
                 inputs[i].requires_grad_()
@@ -217,18 +237,32 @@ class WithGradients(Compiled):
                 [torch.ones_like(v) for v in heads],
                 materialize_grads=True,
             )
-            return (*[v.detach() for v in values], *gradients)
+            results = apart([*[v.detach() for v in values], *gradients], tensors)
+            if update:
+                with torch.no_grad():
+                    update([tensors[i] for i in wanted], results[len(values) :], others)
+            return results
 
         return renewed(step)
 
+    def _run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
+        with torch.set_grad_enabled(recording):
+            return self.program.results(function, tensors, context)
+
+    def _changed(self, count: int) -> set[int]:
+        """Which of so many inputs are changed in place; the last has an update's numbers."""
+        known = super()._changed(count)
+        others = range(len(self.program.inputs), count - 1)
+        return known.union(self._wanted, others) if self._update else known
+
     def _settings(self) -> AbstractContextManager:
-        return torch._dynamo.config.patch(trace_autograd_ops=True)
+        return torch._dynamo.config.patch(trace_autograd_ops=True, capture_scalar_outputs=True)
 
     def _again(self, key: tuple, error: Exception, tensors: list, context: Context) -> list:
         """The outputs when something has changed: where the settings hold it can be traced."""
         try:
             with _one_by_one, quiet(), self._settings(), inside(context, state.training):
-                return self.program.run(self._functions[key], tensors, context, True)
+                return self._run(self._functions[key], tensors, context, True)
         except Exception as again:
             return self._replay(key, again, tensors, context)
 

@@ -73,16 +73,15 @@ class Program:
         return self.run(self.function, tensors, context, autograd.state.recording)
 
     def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
-        """The outputs of `function`, which is the graph's."""
+        """The outputs of `function`, which is the graph's, in memory of their own."""
+        with torch.set_grad_enabled(recording):
+            return apart(self.results(function, tensors, context), tensors)
+
+    def results(self, function: Callable, tensors: list, context: Context) -> list:
+        """What `function`, which is the graph's, returns."""
+        training, device = autograd.state.training, context.device
         try:
-            with torch.set_grad_enabled(recording):
-                results = function(
-                    *tensors,
-                    training=autograd.state.training,
-                    context=context,
-                    device=context.device,
-                )
-                return apart(results, tensors)
+            return function(*tensors, training=training, context=context, device=device)
         except Exception as error:
             raise self._explained(error) from error.__cause__
 

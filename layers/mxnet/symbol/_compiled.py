@@ -128,7 +128,7 @@ class Compiled:
         before = {i: tensors[i].clone() for i in self._changed(len(tensors))}
         try:
             with quiet(), self._settings():
-                function = self._compile(functions)
+                function = self._compile(functions, context)
                 with inside(context, state.training), on(context):
                     results = self._run(function, tensors, context, recording)
         except Exception as error:  # of the compiler, of any kind
@@ -165,14 +165,14 @@ class Compiled:
         warn(f"{self.what} is not compiled, and is replayed: {first_line(error)}")
         self._functions[key] = self._plain
 
-    def _compile(self, functions: dict[Node, Callable]) -> Callable:
+    def _compile(self, functions: dict[Node, Callable], context: Context) -> Callable:
         if self._backend is None:
             return self._plain
         whole = all(isinstance(f, partial) for f in functions.values())
-        return self._compiled(self.program.bound(functions), whole)
+        return self._compiled(self.program.bound(functions), whole, context)
 
-    def _compiled(self, graph: Callable, whole: bool) -> Callable:
-        return compiled(graph, self._backend, whole, **self._given)
+    def _compiled(self, graph: Callable, whole: bool, context: Context) -> Callable:
+        return compiled(graph, self._backend, whole, context.device.type, **self._given)
 
     def _eager(self, graph: Callable) -> Callable:
         """What a graph's function is called through."""
@@ -266,10 +266,10 @@ class WithGradients(Compiled):
         except Exception as again:
             return self._replay(key, again, tensors, context)
 
-    def _compiled(self, graph: Callable, whole: bool) -> Callable:
+    def _compiled(self, graph: Callable, whole: bool, context: Context) -> Callable:
         if whole:
-            return super()._compiled(self._eager(graph), whole)
-        return self._eager(super()._compiled(graph, whole))
+            return super()._compiled(self._eager(graph), whole, context)
+        return self._eager(super()._compiled(graph, whole, context))
 
 
 @lru_cache(maxsize=1024)

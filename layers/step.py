@@ -21,9 +21,9 @@ def compiled_step(net, loss, trainer, **options):
 
     does. On PyTorch forward, loss, backward and update are one compiled graph, made by the first
     call for each combination of shapes and dtypes, with the Trainer's states and learning rate. The
-    update is outside of it where an optimizer is of your own or Nadam, a Trainer is a subclass, a
-    gradient is added up or of a parameter that the Trainer does not have, or float16 weights have
-    copies in float32. On the MXNet engine nothing is compiled: the blocks are hybridized.
+    update comes after the graph if the optimizer is Nadam or of your own, if the Trainer is of a
+    subclass, updates on a kvstore or has other parameters than the net, for ``grad_req='add'``, and
+    for weights of 16 bits. On the MXNet engine nothing is compiled: the blocks are hybridized.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def compared(mx, data, steps, make_parts, **options):
         results = steps(make(mx, *parts), *parts)
         parameters = parts[0].collect_params().values()
         found.append([*results, *[p.data().asnumpy() for p in parameters]])
-    for plain, whole in zip(*found):
+    for plain, whole in zip(*found, strict=True):
         np.testing.assert_allclose(whole, plain, rtol=1e-4, atol=1e-6)
     return found[-1]
 
@@ -236,7 +236,7 @@ def test_a_batch_of_nothing_is_told(mx, data):
 
 def updates_inside(step) -> bool:
     """Whether all that was compiled has the update in it, and was not given up."""
-    runs = step._runs.values()
+    runs = step._ways.values()
     return all(r._update and r._plain not in r._functions.values() for r in runs)
 
 
@@ -382,3 +382,116 @@ def test_little_is_looked_at_before_a_compiled_step(mx, data, monkeypatch):
         step(data[0], mx.nd.zeros((12, 3)))
     assert len(kept[-1]) > 300  # of which most are this library's own
     assert sum(kept[-1]) < 80
+
+
+@pytest.mark.engine("torch")
+def test_an_attribute_holds_from_hybridize_on(mx, data):
+    class Scaled(mx.gluon.HybridBlock):
+        scale = 1.0
+
+        def hybrid_forward(self, F, y, label):
+            return F.sum(y * self.scale, axis=1)
+
+    def parts():
+        net, _, trainer = plain(mx, "sgd", learning_rate=0.1)
+        return net, Scaled(), trainer
+
+    def steps(step, net, loss, _):
+        losses = [step(*data).asnumpy()]
+        loss.scale = 5.0
+        loss.hybridize()
+        return [*losses, step(*data).asnumpy()]
+
+    compared(mx, data, steps, parts, backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("replayed", [False, True])
+def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer, replayed):
+    from layers import operator
+    from layers.mxnet.symbol import _compiled
+
+    @operator(name="test_step_twice")
+    class twice:
+        def forward(x):
+            return 2 * x
+
+        def dx(dy):
+            return 2 * dy
+
+    class Transposed(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.w = self.params.get("w", shape=(3, 5), init=mx.init.Uniform(0.5))
+
+        def hybrid_forward(self, F, x, w):
+            first, second = F.expand_dims(x, 0), F.expand_dims(w, 0)
+            y = F.batch_dot(first, second, transpose_b=True).reshape((-1, 3))
+            return twice(y)
+
+    def parts():
+        mx.random.seed(3)
+        net = Transposed()
+        net.initialize()
+        settings = OPTIMIZERS[optimizer]
+        return net, SoftmaxLoss(), mx.gluon.Trainer(net.collect_params(), optimizer, settings)
+
+    if replayed:
+        monkeypatch.setattr(_compiled, "KINDS", 0)
+    # The first call runs as it is, for there are operators of one's own.
+    compared(mx, data, lambda step, *_: [step(*data).asnumpy()], parts, backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_optimizers_and_trainers_that_are_changed(mx, data):
+    class Slow(mx.optimizer.SGD):
+        def _get_lrs(self, indices):
+            return [lr / 10 for lr in super()._get_lrs(indices)]
+
+    def another(trainer):
+        trainer._init_optimizer("sgd", {"learning_rate": 1.0})
+
+    def patched(trainer):
+        step = trainer.step
+        trainer.step = lambda batch_size: step(100 * batch_size)
+
+    def moved(trainer):
+        trainer.optimizer.momentum = 0.0
+
+    for change in (another, patched, moved):
+
+        def steps(step, net, _, trainer, change=change):
+            losses = [step(*data).asnumpy() for _ in range(2)]
+            change(trainer)
+            return [*losses, *[step(*data).asnumpy() for _ in range(2)]]
+
+        make = lambda: plain(mx, "sgd", learning_rate=0.1, momentum=0.9)  # noqa: E731
+        compared(mx, data, steps, make, backend="aot_eager")
+
+    def subclassed():
+        net, loss, _ = plain(mx, "sgd")
+        return net, loss, mx.gluon.Trainer(net.collect_params(), Slow(learning_rate=0.5))
+
+    compared(mx, data, lambda step, *_: [step(*data).asnumpy()], subclassed, backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_settings_may_be_numbers_of_numpy(mx, data, caplog):
+    def steps(step, net, _, trainer):
+        trainer.optimizer.wd = np.float64(0.1)
+        net[0].weight.wd_mult, net[1].weight.lr_mult = np.float64(0.5), np.array(0.5)
+        losses = [step(*data).asnumpy() for _ in range(2)]
+        return losses if not hasattr(step, "trainer") or updates_inside(step) else []
+
+    make = lambda: plain(mx, "sgd", learning_rate=0.1)  # noqa: E731
+    compared(mx, data, steps, make, backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_what_is_no_array_is_told(mx, data):
+    step = compiled_step(*made(mx), backend="aot_eager")
+    with pytest.raises(ValueError, match=r"an input is of shape \(12, 5\) \(ndarray\)"):
+        step(data[0].asnumpy(), data[1])
+    with pytest.raises(ValueError, match="the label, which comes last, is None"):
+        step(data[0], None)

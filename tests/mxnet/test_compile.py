@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
+from layers import compiled_step  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - it needs torch
 from layers.mxnet.base import ArgumentError  # noqa: E402 - it needs torch
 from layers.ops import Custom  # noqa: E402 - it needs torch
@@ -477,6 +478,54 @@ def test_what_an_operator_reads_is_looked_at_in_each_call(monkeypatch):
     assert value() == 101
     monkeypatch.setitem(globals(), "FACTOR", 1.0)
     assert value() == 51
+
+
+PROGRAM = """
+from layers import operator
+
+f_scale = a_scale = f0 = a1 = 1.0
+
+
+class Settings:
+    scale = 1.0
+
+
+def graph():
+    pass
+
+
+@operator(name="test_compile_program")
+class scaled:
+    def forward(x):
+        return f_scale * a_scale * f0 * a1 * Settings.scale * x
+
+    def dx(dy):
+        return f_scale * a_scale * f0 * a1 * Settings.scale * dy
+"""
+
+
+def test_globals_of_a_program_that_is_no_module_are_looked_at():
+    names = {}
+    exec(PROGRAM, names)
+    net = gluon.nn.HybridSequential()
+    net.add(
+        gluon.nn.Dense(1, use_bias=False), gluon.nn.HybridLambda(lambda F, x: names["scaled"](x))
+    )
+    net.initialize(mx.init.One())
+    losses = gluon.loss.L1Loss()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.0})
+    net.hybridize(backend=FAST)
+    step, x = compiled_step(net, losses, trainer, backend=FAST), nd.ones((1, 1))
+
+    def values():
+        return float(net(x).asscalar()), float(step(x, nd.zeros((1, 1))).asscalar())
+
+    assert [values() for _ in range(3)] == [(1, 1)] * 3
+    for k, name in enumerate(("f_scale", "a_scale", "f0", "a1"), 1):
+        names[name] = 2.0
+        assert values() == (2**k, 2**k)
+    names["Settings"].scale = 2.0
+    assert values() == (32, 32)
 
 
 def test_arrays_that_an_operator_reads_may_change(monkeypatch):

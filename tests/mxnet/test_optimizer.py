@@ -84,6 +84,16 @@ def test_at_once_is_one_by_one(name, settings):
         np.testing.assert_allclose(found, expected, 1e-7, 1e-7)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+@pytest.mark.parametrize("settings", [{}, {"momentum": 0.9}, {"wd": 0.5, "clip_gradient": 0.5}])
+def test_all_of_a_large_weight_is_changed(settings, dtype):
+    weight, grad = nd.ones((8, 16), dtype=dtype), nd.ones((8, 16), dtype=dtype)
+    optimizer = mx.optimizer.SGD(learning_rate=0.25, **settings)
+    optimizer.update(0, weight, grad, optimizer.create_state(0, weight))
+    change = 0.25 * (settings.get("clip_gradient", 1.0) + settings.get("wd", 0.0))
+    np.testing.assert_array_equal(weight.asnumpy(), np.full((8, 16), 1 - change, dtype))
+
+
 @pytest.mark.parametrize("name", ["sgd", "nag", "adam", "rmsprop"])
 def test_multi_precision(recorded, request, name):
     optimizer = make(name, multi_precision=True, learning_rate=0.1)

@@ -126,9 +126,9 @@ def pick(
 
 
 def _gathered(data, axis, at):
-    if not torch.compiler.is_compiling():
+    if not (torch.compiler.is_compiling() and data.requires_grad):
         return data.gather(axis, at)
-    # The gradient of this is compiled into what is around it, that of a gather is a call.
+    # The gradient of a gather is a call of its own, which the compiler fuses with nothing.
     places = torch.arange(data.shape[axis], device=data.device)
     places = places.reshape([-1 if k == axis % data.dim() else 1 for k in range(data.dim())])
     return torch.where(places == at, data, 0).sum(axis, keepdim=True, dtype=data.dtype)

@@ -51,9 +51,10 @@ def _flatten(args, inout_str: str):
     if args is None:
         return [None], -1
     if not isinstance(args, (list, tuple)):
+        shown = f"of shape {args.shape}" if hasattr(args, "shape") else repr(args)
         raise BlockError(
-            f"a hybridized block: the {inout_str} has {args!r} ({type(args).__name__})\n"
-            "  expected NDArrays, None, or nested lists of them"
+            f"an {inout_str} is {shown} ({type(args).__name__})\n"
+            "  expected NDArrays, None, or nested lists of them; nd.array(...) makes one"
         )
     flat, formats = [], []
     for item in args:

@@ -11,18 +11,20 @@ from .. import autograd
 from ..base import ArgumentError, ContextError, RecordingError
 from ..context import Context
 from ..ndarray import NDArray
-from ..optimizer._inside import Inside, fits
+from ..optimizer._graph_update import GraphUpdate, fits
 from ..symbol._backend import chosen
 from ..symbol._compiled import WithGradients, warn
 from ._graph import Graph, trace
 from ._nest import BlockError, _flatten
 from ._parameter import Parameter
-from .block import Block, HybridBlock
+from .block import HybridBlock
 from .trainer import Trainer
 
 __all__ = ["Step"]
 
-WAYS = 8  # that steps are compiled, for what is nested, trained and set; others update outside
+# Graphs of a step: one for each nesting of the inputs, parameters that are trained, and settings of
+# the optimizer. With other settings the update comes after the graph.
+WAYS = 8
 
 
 class Step:
@@ -59,38 +61,28 @@ class Step:
             )
         if len(args) < 2:
             raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and a label")
+        if args[-1] is None:
+            raise ArgumentError("step: the label, which comes last, is None\n  expected an NDArray")
         flat, nesting = _flatten(args, "input")
         flat = [array for array in flat if array is not None]
-        if [list(children.values()) for children in self._children] != self._blocks:
-            self._forget()  # one was added, or replaced
+        if len(now := self._now()) != len(self._seen) or not all(map(is_, now, self._seen)):
+            self._forget()  # a block was added, replaced, or hybridized again
         held = self._held.get(key := str(nesting))
         if held is None or not held.holds(flat[0]._context):
             held = self._hold(key, args, flat)
-        batch_size = flat[0].shape[0] if batch_size is None else batch_size
-        self.trainer._rescale(batch_size)
-        run, begun = self._begin(held)
-        try:
-            with autograd.record():
-                results = run([*held.tensors(flat), *begun], held.context)
-        except BaseException:
-            if begun:
-                held.inside.undo()
-            raise
-        count = len(results) - len(held.leaves)
-        for leaf, gradient in zip(held.leaves, results[count:]):
-            leaf.take(gradient)
-            leaf.fresh = not begun
-        if not begun:
-            self.trainer.step(batch_size)
-        return held.graph.regrouped(results[:count], held.context)
+        return self._run(held, flat, flat[0].shape[0] if batch_size is None else batch_size)
 
     def _forget(self) -> None:
-        """Begin anew, with the blocks that there are."""
-        self._children = [block._children for block in _all(self._block)]
-        self._blocks = [list(children.values()) for children in self._children]
+        """Drop all graphs, and remember the blocks as they are now."""
+        self._blocks = _all(self._block)
+        self._seen = self._now()
         self._graphs: dict[str, Graph] = {}
         self._held: dict[str, _Held] = {}
-        self._runs: dict[tuple, WithGradients] = {}
+        self._ways: dict[tuple, WithGradients] = {}
+
+    def _now(self) -> list:
+        """What is another object when a block has changed."""
+        return [x for b in self._blocks for x in (b._graphs, *b._children.values())]
 
     def _hold(self, key: str, args: tuple, flat: list[NDArray]) -> _Held:
         if key not in self._graphs:
@@ -102,32 +94,52 @@ class Step:
                 "  expected 'write' or 'add' for some"
             )
         if self._backend is not None:
-            held.inside = _inside(self.trainer, held)
+            held.update = _graph_update(self.trainer, held)
         self._held[key] = held
         return held
 
-    def _begin(self, held: _Held) -> tuple[WithGradients, list[torch.Tensor]]:
-        """What runs, and what it is given for an update that is a part of it."""
-        inside = held.inside
-        begun = inside.begin() if inside else []
-        key = held.graph, held.wanted, inside and inside.key
-        run = self._runs.get(key)
-        if run is None and inside and len(self._runs) >= WAYS:
+    def _run(self, held: _Held, flat: list[NDArray], batch_size: float) -> NDArray:
+        """Step, and give the losses."""
+        trainer = self.trainer
+        trainer._rescale(batch_size)
+        if held.update and not (_is_plain(trainer) and held.update.holds(trainer._updaters[0])):
+            held.update = _graph_update(trainer, held)
+        run = self._way(held)
+        update = held.update
+        given = update.begin() if update else []
+        try:
+            with autograd.record():
+                results = run([*held.tensors(flat), *given], held.context)
+        except BaseException:
+            if update:
+                update.undo()
+            raise
+        count = len(results) - len(held.leaves)
+        for leaf, gradient in zip(held.leaves, results[count:]):
+            leaf.take(gradient)
+            leaf.fresh = not update
+        if not update:
+            trainer.step(batch_size)
+        return held.graph.regrouped(results[:count], held.context)
+
+    def _way(self, held: _Held) -> WithGradients:
+        """What runs a graph now, with the update in it where that fits."""
+        key = held.update and held.update.key()
+        run = self._ways.get((held.graph, held.wanted, key))
+        if run is None and key and len(self._ways) >= WAYS:
             warn(f"{self._what}: the optimizer's settings change often, it updates outside now")
-            inside.undo()
-            held.inside = None
-            return self._begin(held)
+            held.update = None
+            return self._way(held)
         if run is None:
-            update = inside and inside.function()
-            run = self._runs[key] = WithGradients(
+            run = self._ways[held.graph, held.wanted, key] = WithGradients(
                 held.graph.program,
                 held.wanted,
                 self._backend,
-                update,
+                held.update and held.update.function(key),
                 what=self._what,
                 **self._options,
             )
-        return run, begun
+        return run
 
 
 class _Held:
@@ -136,49 +148,52 @@ class _Held:
     Attributes
     ----------
     wanted : tuple of int
-        Which of the program's inputs are trained; `weights` are their arrays.
-    inside : Inside or None
-        The update, where the graph makes it.
+        Which of the program's inputs are trained. `weights` are their arrays, `leaves` take their
+        gradients.
+    update : GraphUpdate or None
+        Where the graph updates them too.
     """
 
     def __init__(self, graph: Graph, flat: list[NDArray]):
         self.graph, self.context = graph, flat[0]._context
-        self.inside: Inside | None = None
+        self.update: GraphUpdate | None = None
         arrays, states = graph.arrays(self.context, flat), graph.program.states
         owned = {i: p for i, p in enumerate(graph.sources) if isinstance(p, Parameter)}
         self.wanted = tuple([i for i in owned if arrays[i]._tensor.requires_grad])
         self.weights = [arrays[i] for i in self.wanted]
         self.leaves = [w._leaf for w in self.weights]
-        self.parameters = list(owned.values())
+        self._parameters = list(owned.values())
         self._arrays = [arrays[i] for i in owned]
-        self._seen = [p._data for p in self.parameters] + [a._tensor for a in self._arrays]
-        self._fixed = [a._tensor.detach() for a in arrays]
-        self._moving = [  # inputs, and states, which may have been lent to someone
-            (i, arrays[i] if i in owned else source, i in states)
-            for i, source in enumerate(graph.sources)
-            if i not in owned or i in states
-        ]
+        self._seen = self._now()
+        self._fixed = [a._tensor.detach() if i in owned else None for i, a in enumerate(arrays)]
+        # States may have been lent to someone, who must not see them change.
+        self._states = [(i, arrays[i]) for i in owned if i in states]
+        sources = enumerate(graph.sources)
+        self._inputs = [(i, number, i in states) for i, number in sources if i not in owned]
+
+    def _now(self) -> list:
+        return [p._data for p in self._parameters] + [a._tensor for a in self._arrays]
 
     def holds(self, context: Context) -> bool:
         """Whether the parameters have the same arrays, and those the same tensors."""
-        now = [p._data for p in self.parameters] + [a._tensor for a in self._arrays]
-        return context is self.context and all(map(is_, now, self._seen))
+        return context is self.context and all(map(is_, self._now(), self._seen))
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
         """What the program takes."""
         tensors = self._fixed.copy()
-        for i, source, written in self._moving:
-            array = flat[source] if isinstance(source, int) else source
-            tensors[i] = array._writable() if written else array._tensor
+        for i, array in self._states:
+            tensors[i] = array._writable()
+        for i, number, written in self._inputs:
+            tensors[i] = flat[number]._writable() if written else flat[number]._tensor
         return tensors
 
 
-def _inside(trainer: Trainer, held: _Held) -> Inside | None:
+def _graph_update(trainer: Trainer, held: _Held) -> GraphUpdate | None:
     """The Trainer's update, if a graph can make it: of all its parameters and no others."""
     numbers = {id(p): i for i, p in enumerate(trainer._params)}
     index = [numbers.get(id(held.graph.sources[i])) for i in held.wanted]
     if (
-        type(trainer) is not Trainer  # it may have another `step`
+        not _is_plain(trainer)
         or trainer._kvstore
         or None in index
         or not numbers.keys() <= set(map(id, held.graph.sources))
@@ -186,10 +201,15 @@ def _inside(trainer: Trainer, held: _Held) -> Inside | None:
         or not fits(trainer._updaters[0], index, held.weights)
     ):
         return None
-    return Inside(trainer._updaters[0], index, held.weights)
+    return GraphUpdate(trainer._updaters[0], index, held.weights)
 
 
-def _all(block: Block) -> list[Block]:
+def _is_plain(trainer: Trainer) -> bool:
+    """Whether its `step` is the one that is known."""
+    return type(trainer) is Trainer and "step" not in vars(trainer)
+
+
+def _all(block: HybridBlock) -> list[HybridBlock]:
     """The block, and those in it."""
     return [block, *chain.from_iterable(map(_all, block._children.values()))]
 

@@ -244,8 +244,12 @@ class Fused(Optimizer):
     aggregate_num = ALL_AT_ONCE
 
     # _apply(lr, wd, t, w, g, *states): change the weights w by the gradients g, at count t; lists
-    # of tensors, one more for each part of a state.
+    # of tensors, one more for each part of a state. Compiled graphs have it in them.
     _apply: Callable[..., None]
+
+    def _fused(self, *args) -> None:
+        """`_apply`, by a kernel of PyTorch's where there is one; for tensors that are dense."""
+        self._apply(*args)
 
     def update(self, index, weight, grad, state) -> None:
         """Change weights by their gradients: one of each, or lists."""
@@ -265,7 +269,7 @@ class Fused(Optimizer):
             for (lr, wd, t, *_), rows in groups.items():
                 weights, grads, states = zip(*rows)
                 dense = _dense(weights)
-                self._apply(lr, wd, t, dense, _dense(grads), *columns(states))
+                self._fused(lr, wd, t, dense, _dense(grads), *columns(states))
                 for w, changed in zip(weights, dense):
                     if w is not changed:
                         w.copy_(changed)

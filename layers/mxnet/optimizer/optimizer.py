@@ -11,7 +11,7 @@ import struct
 
 import torch
 
-from ._base import Fused, Optimizer, create, register, zeros
+from ._base import LOW_PRECISION, Fused, Optimizer, create, register, zeros
 
 __all__ = [
     "SGD",
@@ -52,8 +52,22 @@ class SGD(_Momentum):
         self.lazy_update = lazy_update  # about sparse gradients, which there are not
 
     def _apply(self, lr, wd, t, w, g, *states):
-        if torch.compiler.is_compiling():
-            self._compose(lr, wd, w, g, *states)
+        g = self._scaled(g)
+        if wd:
+            torch._foreach_add_(g, w, alpha=wd)
+        if not states:
+            torch._foreach_add_(w, g, alpha=-lr)
+            return
+        (m,) = states
+        torch._foreach_mul_(m, self.momentum)
+        torch._foreach_add_(m, g, alpha=-lr)
+        torch._foreach_add_(w, m)
+
+    def _fused(self, lr, wd, t, w, g, *states):
+        # PyTorch's kernel leaves most of a weight of 16 bits as it is on a CPU (2.13).
+        broken = w[0].is_cpu and w[0].dtype in LOW_PRECISION
+        if broken or bool(states) is not bool(self.momentum):  # which was set in between
+            self._apply(lr, wd, t, w, g, *states)
             return
         scale = self.rescale_grad
         if self.clip_gradient:
@@ -73,19 +87,6 @@ class SGD(_Momentum):
             maximize=False,
             is_first_step=False,
         )
-
-    def _compose(self, lr, wd, w, g, *states):
-        """The same of small operations, which the compiler makes one of."""
-        g = self._scaled(g)
-        if wd:
-            torch._foreach_add_(g, w, alpha=wd)
-        if not states:
-            torch._foreach_add_(w, g, alpha=-lr)
-            return
-        (m,) = states
-        torch._foreach_mul_(m, self.momentum)
-        torch._foreach_add_(m, g, alpha=-lr)
-        torch._foreach_add_(w, m)
 
 
 @register
@@ -166,16 +167,23 @@ class Adam(Fused):
         return zeros(weight), zeros(weight)
 
     def _apply(self, lr, wd, t, w, g, m, v):
-        rate = lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
-        if torch.compiler.is_compiling():
-            self._compose(rate, wd, w, g, m, v)
-            return
+        g = self._decayed(g, w, wd)
+        torch._foreach_lerp_(m, g, 1 - _single(self.beta1))
+        _mean_square(v, g, _single(self.beta2))
+        root = torch._foreach_sqrt(v)
+        torch._foreach_add_(root, self.epsilon)
+        torch._foreach_addcdiv_(w, m, root, -self._rate(lr, t))
+
+    def _rate(self, lr, t):
+        return lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+
+    def _fused(self, lr, wd, t, w, g, m, v):
         if self.clip_gradient:
             g, wd = self._decayed(g, w, wd), 0.0
         else:
             g = torch._foreach_mul(g, self.rescale_grad)
         # PyTorch would divide by 1 - βᵗ in other places than MXNet. At step infinity it does not
-        # divide at all, and lr_t has it.
+        # divide at all, and the rate has it.
         never = torch.full((), math.inf, device=w[0].device)
         torch._fused_adam_(
             w,
@@ -184,7 +192,7 @@ class Adam(Fused):
             v,
             [],
             [never] * len(w),
-            lr=rate,
+            lr=self._rate(lr, t),
             beta1=_single(self.beta1),
             beta2=_single(self.beta2),
             weight_decay=wd,
@@ -192,15 +200,6 @@ class Adam(Fused):
             amsgrad=False,
             maximize=False,
         )
-
-    def _compose(self, rate, wd, w, g, m, v):
-        """The same of small operations, which the compiler makes one of."""
-        g = self._decayed(g, w, wd)
-        torch._foreach_lerp_(m, g, 1 - _single(self.beta1))
-        _mean_square(v, g, _single(self.beta2))
-        root = torch._foreach_sqrt(v)
-        torch._foreach_add_(root, self.epsilon)
-        torch._foreach_addcdiv_(w, m, root, -rate)
 
 
 def _single(value: float) -> float:

@@ -80,7 +80,7 @@ class Compiled:
             return self._again(key, error, tensors, context)
 
     def _run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
-        """What one of the functions gives, in memory of its own."""
+        """What a function of the graph gives, in memory of its own."""
         return self.program.run(function, tensors, context, recording)
 
     def _first(self, key: tuple, tensors: list, context: Context) -> list[torch.Tensor]:
@@ -139,7 +139,7 @@ class Compiled:
         return results
 
     def _changed(self, count: int) -> set[int]:
-        """Which of so many inputs are changed in place."""
+        """Which of so many inputs may be changed in place."""
         return self.program.states
 
     def _settings(self) -> AbstractContextManager:
@@ -202,17 +202,17 @@ class WithGradients(Compiled):
 
     Parameters
     ----------
-    wanted : list of int
+    wanted : tuple of int
         The inputs whose gradients these are.
     update : callable, optional
-        Changes them by their gradients, as a part of the graph: ``update(inputs, gradients,
-        others)``, where others are the tensors that come after the program's.
+        A part of the graph: ``update(inputs, gradients, given)`` changes the wanted inputs, and
+        what it is given, which are the tensors after the program's own.
     """
 
     def __init__(
         self,
         program: Program,
-        wanted: list[int],
+        wanted: tuple[int, ...],
         backend: str | None,
         update: Callable[[list, list, list], None] | None = None,
         **options,
@@ -225,7 +225,7 @@ class WithGradients(Compiled):
         wanted, update, count = self._wanted, self._update, len(self.program.inputs)
 
         def step(*tensors, **supplied):
-            tensors, others = tensors[:count], tensors[count:]
+            tensors, given = tensors[:count], tensors[count:]
             inputs = [t.detach() for t in tensors]
             for i in wanted:
                 inputs[i].requires_grad_()
@@ -240,20 +240,18 @@ class WithGradients(Compiled):
             results = apart([*[v.detach() for v in values], *gradients], tensors)
             if update:
                 with torch.no_grad():
-                    update([tensors[i] for i in wanted], results[len(values) :], others)
+                    update([tensors[i] for i in wanted], results[len(values) :], given)
             return results
 
         return renewed(step)
 
     def _run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
-        with torch.set_grad_enabled(recording):
+        with torch.set_grad_enabled(recording):  # `step` sees to the memory
             return self.program.results(function, tensors, context)
 
     def _changed(self, count: int) -> set[int]:
-        """Which of so many inputs are changed in place; the last has an update's numbers."""
-        known = super()._changed(count)
-        others = range(len(self.program.inputs), count - 1)
-        return known.union(self._wanted, others) if self._update else known
+        given = range(len(self.program.inputs), count)
+        return super()._changed(count).union(self._wanted if self._update else (), given)
 
     def _settings(self) -> AbstractContextManager:
         return torch._dynamo.config.patch(trace_autograd_ops=True, capture_scalar_outputs=True)

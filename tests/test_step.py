@@ -459,6 +459,9 @@ def test_optimizers_and_trainers_that_are_changed(mx, data):
     def moved(trainer):
         trainer.optimizer.momentum = 0.0
 
+    def parts():
+        return plain(mx, "sgd", learning_rate=0.1, momentum=0.9)
+
     for change in (another, patched, moved):
 
         def steps(step, net, _, trainer, change=change):
@@ -466,8 +469,7 @@ def test_optimizers_and_trainers_that_are_changed(mx, data):
             change(trainer)
             return [*losses, *[step(*data).asnumpy() for _ in range(2)]]
 
-        make = lambda: plain(mx, "sgd", learning_rate=0.1, momentum=0.9)  # noqa: E731
-        compared(mx, data, steps, make, backend="aot_eager")
+        compared(mx, data, steps, parts, backend="aot_eager")
 
     def subclassed():
         net, loss, _ = plain(mx, "sgd")
@@ -484,8 +486,7 @@ def test_settings_may_be_numbers_of_numpy(mx, data, caplog):
         losses = [step(*data).asnumpy() for _ in range(2)]
         return losses if not hasattr(step, "trainer") or updates_inside(step) else []
 
-    make = lambda: plain(mx, "sgd", learning_rate=0.1)  # noqa: E731
-    compared(mx, data, steps, make, backend="aot_eager")
+    compared(mx, data, steps, lambda: plain(mx, "sgd", learning_rate=0.1), backend="aot_eager")
 
 
 @pytest.mark.engine("torch")

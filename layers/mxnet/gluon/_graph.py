@@ -69,13 +69,9 @@ class Graph:
 
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""
-        return self.regrouped(self.run(self.tensors(context, args), context), context)
-
-    def tensors(self, context: Context, args: list[NDArray]) -> list[torch.Tensor]:
-        """What the program takes, from the inputs and the parameters."""
-        states = self.program.states
-        arrays = self.arrays(context, args)
-        return [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
+        arrays, states = self.arrays(context, args), self.program.states
+        tensors = [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
+        return self.regrouped(self.run(tensors, context), context)
 
     def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:
         """The outputs from their tensors."""

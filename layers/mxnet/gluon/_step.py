@@ -65,8 +65,8 @@ class Step:
             raise ArgumentError("step: the label, which comes last, is None\n  expected an NDArray")
         flat, nesting = _flatten(args, "input")
         flat = [array for array in flat if array is not None]
-        if len(now := self._now()) != len(self._seen) or not all(map(is_, now, self._seen)):
-            self._forget()  # a block was added, replaced, or hybridized again
+        if not _same(self._now(), self._seen):  # a block was added, replaced, hybridized again
+            self._forget()
         held = self._held.get(key := str(nesting))
         if held is None or not held.holds(flat[0]._context):
             held = self._hold(key, args, flat)
@@ -176,7 +176,7 @@ class _Held:
 
     def holds(self, context: Context) -> bool:
         """Whether the parameters have the same arrays, and those the same tensors."""
-        return context is self.context and all(map(is_, self._now(), self._seen))
+        return context is self.context and _same(self._now(), self._seen)
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
         """What the program takes."""
@@ -207,6 +207,11 @@ def _graph_update(trainer: Trainer, held: _Held) -> GraphUpdate | None:
 def _is_plain(trainer: Trainer) -> bool:
     """Whether its `step` is the one that is known."""
     return type(trainer) is Trainer and "step" not in vars(trainer)
+
+
+def _same(now: list, before: list) -> bool:
+    """Whether these are the same objects."""
+    return len(now) == len(before) and all(map(is_, now, before))
 
 
 def _all(block: HybridBlock) -> list[HybridBlock]:

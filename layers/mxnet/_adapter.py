@@ -189,8 +189,7 @@ class Signature(Call):
 
     @property
     def codes(self) -> list:
-        operator = self.operator
-        return [f for f in (operator.forward, operator.backward, *operator.gradients.values()) if f]
+        return self.operator.codes
 
     def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
         operator = self.operator

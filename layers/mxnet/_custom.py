@@ -16,7 +16,7 @@ from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
 
-__all__ = ["CUSTOM", "lasting", "prepared"]
+__all__ = ["CUSTOM", "lasting", "placed", "prepared"]
 
 
 class _Custom(_op.Op):
@@ -121,6 +121,14 @@ def prepared(
     for array in arrays[len(declared(op_type, prop_class, rest).arguments) :]:
         array._held = VIEWED
     return prepare(op_type, prop_class, rest, arrays, context, made)
+
+
+def placed(attributes: dict[str, str], count: int) -> tuple[int | None, ...]:
+    """Which of the `count` inputs of a node is each input of its operator; None is left out."""
+    prop_class = operator.find(attributes["op_type"])
+    if hasattr(prop_class, "_layers_operator"):
+        return tuple(_bound(prop_class, _rest(attributes), count)[1])
+    return tuple(range(count))
 
 
 @lru_cache(maxsize=1024)

@@ -8,20 +8,24 @@ depends on what changes, runs as it is.
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import inspect
+import math
 import random
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from types import BuiltinMethodType, CodeType, FunctionType, ModuleType
-from typing import Any
+from types import BuiltinFunctionType, BuiltinMethodType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._guards import is_library
 
-__all__ = ["effect", "reading"]
+__all__ = ["Read", "effect", "readings"]
 
 # Methods of containers and arrays that change them.
 CHANGING = {
@@ -30,7 +34,13 @@ CHANGING = {
     *("update", "fill", "itemset", "partition", "put", "resize", "sort"),
 }
 OURS = str(Path(__file__).parent.parent)
-PLAIN = (type(None), bool, int, float, complex, str, bytes, tuple, frozenset)
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+# Functions and types of Python's own that compute, and do no more.
+PURE = {
+    *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset"),
+    *("int", "isinstance", "len", "list", "map", "max", "min", "pow", "range", "reversed", "round"),
+    *("set", "slice", "sorted", "str", "sum", "tuple", "type", "zip"),
+}
 # In compiled code they give 0 for NaN.
 OTHER_FOR_NAN = {"sign", "heaviside"}
 
@@ -44,48 +54,104 @@ def effect(codes: list[Callable]) -> str:
     return ""
 
 
-def reading(codes: list[Callable]) -> str:
-    """What may change between two calls, and functions and those that they call read; or nothing.
+class Read(NamedTuple):
+    """A constant or function outside of a function, that its code reads: another may come there."""
+
+    name: str
+    function: str  # that reads it
+    value: Callable[[], Any]
+    seen: Any
+
+    def has_changed(self) -> bool:
+        """Whether it is another one than when the code was read."""
+        now = self.value()
+        return now is not self.seen and (type(now) is not type(self.seen) or now != self.seen)
+
+    def __str__(self) -> str:
+        return f"{self.name}, which may change, in {self.function}"
+
+
+def readings(codes: list[Callable]) -> tuple[list[Read], str]:
+    """What functions and those that they call read; why that cannot be told, if so.
 
     `effect` need not tell of it: compiled code looks at it in each call.
     """
     seen: set[CodeType] = set()
     methods = {"assign", *(getattr(f, "__name__", "") for f in codes)}
+    reads: list[Read] = []
     for function in codes:
-        if reason := next(_readings(getattr(function, "__func__", function), methods, seen), ""):
-            return reason
-    return ""
+        for found in _readings(getattr(function, "__func__", function), methods, seen):
+            if isinstance(found, str):
+                return reads, found
+            reads.append(found)
+    return reads, ""
 
 
-def _readings(function: Any, methods: set[str], seen: set[CodeType]) -> Iterator[str]:
+def _readings(function: Any, methods: set[str], seen: set[CodeType]) -> Iterator[Read | str]:
     code = getattr(function, "__code__", None)
     if code is None or code in seen:
         return
+    where = function.__qualname__
     ours = code.co_filename.startswith(OURS)  # what wraps a function of a user's
-    cells = dict(zip(code.co_freevars, [_held(cell) for cell in function.__closure__ or ()]))
     for inner in _codes(code):
         seen.add(inner)
-        found = {n: function.__globals__.get(n) for n in inner.co_names}
-        found |= {n: v for n, v in cells.items() if not isinstance(v, PLAIN)}
-        for name, value in found.items():
-            if isinstance(value, FunctionType) and not is_library(value.__module__ or ""):
-                yield from _readings(value, methods, seen)
-            elif not ours and _may_change(value):
-                yield f"{name}, which may change, in {function.__qualname__}"
+        for name, value in _outside(function, inner):
+            found = value()
+            for part in _parts(found):
+                yield from _readings(part, methods, seen)
+            if ours or _is_settled(found):
+                continue
+            if _parts(found) or _is_plain(found):
+                yield Read(name, where, value, found)
+            else:
+                yield f"{name}, which may change, in {where}"
+    if not all(map(_is_plain, function.__defaults__ or ())):
+        yield f"a default that may change, in {where}"
     tree = _tree(function)
     if tree is None and code.co_varnames[:1] == ("self",):
-        yield f"self, and there is no source to read of {function.__qualname__}"
+        yield f"self, and there is no source to read of {where}"
     for node in ast.walk(tree or ast.Module([], [])):
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
             if node.attr not in methods:
-                yield f"self.{node.attr}, which may change, in {function.__qualname__}"
+                yield f"self.{node.attr}, which may change, in {where}"
 
 
-def _may_change(value: Any) -> bool:
-    if isinstance(value, (type(None), ModuleType)) or callable(value):
-        return False
-    home = type(value).__module__
-    return hasattr(value, "__array__") or home == "builtins" or not is_library(home)
+def _outside(function: Any, code: CodeType) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """The globals and cells that a code reads, and what tells their values."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    for this in dis.get_instructions(code):
+        name = this.argval
+        if this.opname == "LOAD_DEREF" and name in cells:
+            yield name, partial(_held, cells[name])
+        elif this.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield name, partial(function.__globals__.get, name, getattr(builtins, name, None))
+        elif this.opname == "IMPORT_NAME":
+            yield name, partial(sys.modules.get, name)
+
+
+def _parts(value: Any) -> list[Callable]:
+    """The functions of a user's that a value is made of."""
+    if isinstance(value, FunctionType):
+        return [] if is_library(value.__module__ or "") else [value]
+    return list(getattr(type(value), "codes", None) and value.codes or ())
+
+
+def _is_settled(value: Any) -> bool:
+    """Whether it is a module, function or class of a library that computes and does no more."""
+    if isinstance(value, ModuleType):
+        return is_library(value.__name__) or value is math
+    if isinstance(value, BuiltinFunctionType | type) and value.__module__ == "builtins":
+        is_error = isinstance(value, type) and issubclass(value, BaseException)
+        return is_error or value.__name__ in PURE
+    code = isinstance(value, (FunctionType, BuiltinFunctionType, type, np.ufunc))
+    home = getattr(value, "__module__", None) or type(value).__module__
+    return code and (is_library(home) or home == "math")
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_plain, value))
+    return isinstance(value, PLAIN)
 
 
 def _effects(function: Any, seen: set[CodeType]) -> Iterator[str]:
@@ -105,8 +171,8 @@ def _effects(function: Any, seen: set[CodeType]) -> Iterator[str]:
                 yield f"np.{found.pop()}, which compiled is 0 for NaN, in {where}"
             elif isinstance(value, Iterator):
                 yield f"the iterator {name} in {where}"
-            elif isinstance(value, FunctionType) and not is_library(value.__module__ or ""):
-                yield from _effects(value, seen)
+            for part in _parts(value):
+                yield from _effects(part, seen)
     yield from (f"{what} in {function.__qualname__}" for what in _written(function))
 
 

@@ -28,6 +28,7 @@ from .ndarray.ndarray import NDArray
 from .ndarray.register import describe
 
 Tensor = torch.Tensor
+Kind = tuple[torch.Size, torch.dtype]
 # Whether to look for NaN and infinity in what operators give.
 CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
@@ -45,6 +46,8 @@ class Call:
     training : bool
     twice : bool
         Whether its gradients can be differentiated again.
+    sparse : bool
+        Whether `backward` is given None, and not zeros, for outputs that have no gradient.
     traced : bool
         Whether it is part of a compiled graph.
     opaque : str
@@ -61,6 +64,7 @@ class Call:
     context: Context
     training: bool
     twice = False
+    sparse = False
     traced = False
     opaque = ""
     codes: list[Callable]
@@ -128,7 +132,9 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def forward(ctx, it: Call, *tensors):
         results = it.forward(tensors)
-        ctx.it, ctx.kinds = it, [None if t is None else (t.shape, t.dtype) for t in tensors]
+        ctx.it, ctx.kinds = it, kinds_of(tensors)
+        if it.sparse:
+            ctx.set_materialize_grads(False)
         ctx.save_for_backward(*it.kept(tensors, results, ctx.needs_input_grad[1:]))
         return results
 
@@ -143,6 +149,11 @@ class Differentiable(torch.autograd.Function):
 
 # Without the part of `apply` that is for functorch's transforms: they do not come here.
 _apply = super(torch.autograd.Function, Differentiable).apply
+
+
+def kinds_of(tensors: Iterable) -> list[Kind | None]:
+    """The shape and dtype of each."""
+    return [None if t is None else (t.shape, t.dtype) for t in tensors]
 
 
 class Finite(Call):

@@ -112,6 +112,11 @@ class Operator:
         tops = [f"d{n}" for n in self.outputs]
         return (*self.inputs, *self.attributes, *self.outputs, *tops)
 
+    @property
+    def codes(self) -> list[Callable]:
+        """What its author wrote, of what runs in a call."""
+        return [f for f in (self.forward, self.backward, *self.gradients.values()) if f]
+
     def _needed(self, rule: Callable) -> tuple[str, ...]:
         names = _named(rule)
         return self.known if names is None else names

@@ -13,6 +13,7 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
 from ..symbol._captured import Captured
+from ..symbol._chained import chained
 from ..symbol._compiled import Compiled
 from ..symbol._infer import shapes
 from ..symbol._program import Program
@@ -94,11 +95,11 @@ class Graph:
         """
         if backend:
             self.run = Compiled(self.program, backend, self.what, **options)
-        elif is_static:
+            return
+        self.run = chained(self.program, self.symbol._entries)
+        if is_static:
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Captured(self.program, fixed, self.what)
-        else:
-            self.run = self.program
+            self.run = Captured(self.program, self.run, fixed, self.what)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

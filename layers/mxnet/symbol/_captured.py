@@ -16,7 +16,7 @@ from threading import RLock
 import torch
 
 from .._custom import CUSTOM, prepared
-from .._effects import reading
+from .._effects import readings
 from .._function import refuse_second
 from .._whole import first_line, forbidden, near, undisturbed
 from ..autograd import state
@@ -37,14 +37,17 @@ class Captured:
     Parameters
     ----------
     program : Program
+    replayed : callable
+        What runs it elsewhere.
     fixed : set of int
         The inputs that are read where they are, such as parameters.
     what : str
         The graph, as messages name it.
     """
 
-    def __init__(self, program: Program, fixed: set[int], what: str):
+    def __init__(self, program: Program, replayed: Callable, fixed: set[int], what: str):
         self.program, self.fixed, self.what = program, sorted(fixed | program.states), what
+        self._replayed = replayed
         self._seen: dict[tuple, list[int]] = {}  # by kind of call, where the fixed inputs were
         self._launches: dict[tuple, Launch] = {}
         self._refused: set[tuple] = set()
@@ -57,7 +60,7 @@ class Captured:
                 launch = self._launch(tensors, context)
                 if launch is not None and not launch.is_pending:
                     return launch(tensors)
-        return self.program(tensors, context)
+        return self._replayed(tensors, context)
 
     def _launch(self, tensors: list[torch.Tensor], context: Context) -> Launch | None:
         """What was captured of such calls; None at the first one, and where nothing can be."""
@@ -86,10 +89,11 @@ class Captured:
 
     def __getstate__(self) -> dict:
         """A copy captures for itself."""
-        return {n: getattr(self, n) for n in ("program", "fixed", "what")}
+        return {n: getattr(self, n) for n in ("program", "_replayed", "fixed", "what")}
 
     def __setstate__(self, values: dict) -> None:
-        self.__init__(values["program"], {*values["fixed"]}, values["what"])
+        program, replayed, fixed, what = values.values()
+        self.__init__(program, replayed, {*fixed}, what)
 
 
 class Turn:
@@ -133,7 +137,8 @@ class Launch:
         def watched(node: Node) -> Callable:
             def run(*tensors, **supplied):
                 it = prepared(tensors, node.attributes, self._context)[0]
-                reasons.append(forbidden(it) or reading(it.codes))
+                reads, reason = readings(it.codes)
+                reasons.append(forbidden(it) or reason or "".join(map(str, reads[:1])))
                 return node.op.run(*tensors, **supplied)
 
             return run

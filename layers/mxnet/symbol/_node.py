@@ -45,6 +45,11 @@ class Node:
         return [""] if self.op is None else self.op.output_names(self.attributes)
 
     @property
+    def entries(self) -> list[Entry]:
+        """All outputs."""
+        return [(self, i) for i in range(len(self.outputs))]
+
+    @property
     def input_names(self) -> list[str]:
         """What the operator calls its inputs."""
         return self.op.input_names(self.attributes, len(self.inputs)) if self.op else []

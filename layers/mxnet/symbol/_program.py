@@ -29,6 +29,13 @@ _numbers = count()
 class Program:
     """The function of a graph.
 
+    Parameters
+    ----------
+    entries : list of (Node, int)
+        The outputs.
+    nodes : list of Node, optional
+        In the order in which they are computed.
+
     Attributes
     ----------
     variables : list of Node
@@ -36,17 +43,20 @@ class Program:
     states : set of int
         Which of them the graph updates in place.
     source : str
+    is_open : bool
+        Whether some of its nodes make arrays of sizes that only a call tells.
     """
 
-    def __init__(self, entries: list[Entry]):
-        nodes = ordered(entries)
+    def __init__(self, entries: list[Entry], nodes: list[Node] | None = None):
+        nodes = ordered(entries) if nodes is None else nodes
         variables = [n for n in nodes if n.op is None]
         updated = states(nodes)
         self.variables = variables
         self.inputs = [n.name for n in variables]
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
         self.source, self._lines, self._names, self._tensors = _written(nodes, entries)
-        if "sizes" in self.source:
+        self.is_open = "sizes" in self.source
+        if self.is_open:
             self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
         self._file = f"<graph {next(_numbers)}>"
         lines = self.source.splitlines(True)
@@ -88,10 +98,10 @@ class Program:
     def _explained(self, error: Exception) -> Exception:
         """The error with the node it happened in; PyTorch's as ours."""
         node, tensors = self._failed(error)
+        if node is not None and node.op.tells:
+            return error
         shapes = {name: tuple(t.shape) for name, t in tensors.items()}
-        shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        where = f"  in {node.op.name} {node.name!r} of the graph" if node else "  in the graph"
-        where += f" ({shown})" if shown else ""
+        where = place(node, shapes) if node else "  in the graph"
         own = node is not None and node.op.own  # its author's errors stay what they are
         if type(error) in (RuntimeError, IndexError) and not own:
             kind, told = explained(error, shapes, [t.dtype for t in tensors.values()])
@@ -111,6 +121,12 @@ class Program:
             for name, entry in zip(node.input_names, node.inputs)
         }
         return node, {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
+
+
+def place(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
+    """The line that says in which node an error is, with the shapes of its inputs."""
+    shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+    return f"  in {node.op.name} {node.name!r} of the graph" + (f" ({shown})" if shown else "")
 
 
 def _written(

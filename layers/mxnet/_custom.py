@@ -28,6 +28,9 @@ class _Custom(_op.Op):
         super().__init__(_run, "Custom", traceable=False)
         self.variadic, self.inputs, self.attribute_names = False, (), []
 
+    def __reduce__(self) -> str:
+        return "CUSTOM"  # there is one
+
     def owns(self, attribute: str) -> bool:
         return not attribute.startswith("__")
 

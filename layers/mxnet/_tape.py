@@ -49,16 +49,11 @@ class Tape(TorchFunctionMode):
     ----------
     tensors : sequence of Tensor
         What the code is given.
-
-    Attributes
-    ----------
-    reason : str
-        Why it cannot be done again so, if that is so.
     """
 
     def __init__(self, tensors: Sequence[Tensor]):
         super().__init__()
-        self.reason = ""
+        self._watch = _Watch()
         self._lines: list[Line] = []
         self._bound: dict[str, Any] = {}
         self._numbers = count()
@@ -66,8 +61,7 @@ class Tape(TorchFunctionMode):
         self._alive: list[Tensor] = []  # so that no two have one id
         self._inputs = [self._named(t) for t in tensors]
         if len({*map(id, tensors)}) < len(tensors):
-            self.reason = "an array is given twice"
-        self._watch = _Watch(self)
+            self._watch.reason = "an array is given twice"
 
     def __enter__(self) -> Tape:
         self._watch.__enter__()
@@ -80,8 +74,13 @@ class Tape(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         y = function(*args, **(kwargs or {}))
         if not self.reason:
-            self.reason = self._note(function, args, kwargs or {}, y)
+            self._watch.reason = self._note(function, args, kwargs or {}, y)
         return y
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be done again, if that is so."""
+        return self._watch.reason
 
     def _note(self, function: Callable, args: tuple, kwargs: dict, y: Any) -> str:
         """Write down a call; why that cannot be, if it cannot."""
@@ -136,7 +135,7 @@ class Tape(TorchFunctionMode):
     def function(self, results: Sequence[Tensor]) -> Callable[..., tuple[Tensor, ...]] | None:
         """What gives such results for other tensors of the same kinds; None with a `reason`."""
         if not self.reason and any(id(t) not in self._names for t in results):
-            self.reason = "a result is an array from outside"
+            self._watch.reason = "a result is an array from outside"
         if self.reason:
             return None
         names = [self._names[id(t)] for t in results]
@@ -162,18 +161,18 @@ class _Unknown(Exception):
 
 
 class _Watch(TorchDispatchMode):
-    """Tells a tape of functions that depend on more than the kinds of tensors."""
+    """Looks for functions that depend on more than the kinds of tensors."""
 
-    def __init__(self, tape: Tape):
+    def __init__(self):
         super().__init__()
-        self._tape = tape
+        self.reason = ""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         found = [reason for tag, reason in BY_VALUE.items() if tag in function.tags]
         # By numbers, unlike by a mask, the shape of what is taken is known.
         by_numbers = function is torch.ops.aten.index.Tensor and not any(map(_is_mask, args[1]))
-        if found and not by_numbers and not self._tape.reason:
-            self._tape.reason = f"{function} {found[0]}"
+        if found and not by_numbers and not self.reason:
+            self.reason = f"{function} {found[0]}"
         with torch._C.DisableTorchFunction():  # what calls it is noted
             return function(*args, **(kwargs or {}))
 

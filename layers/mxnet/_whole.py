@@ -107,8 +107,10 @@ def near(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether b is what a is, but for rounding."""
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return False
+    if not a.is_floating_point():
+        return torch.equal(a, b)
     tolerance = TOLERANCES.get(a.dtype, 0)
-    finite = a[a.isfinite()] if a.is_floating_point() else a
+    finite = a[a.isfinite()]
     scale = float(finite.abs().max()) if finite.numel() else 1.0
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance * scale, equal_nan=True)
 

@@ -152,6 +152,9 @@ class OpType(str):
         made.prop_class = prop_class
         return made
 
+    def __getnewargs__(self) -> tuple[str, type]:
+        return str(self), self.prop_class
+
     @property
     def is_current(self) -> bool:
         """Whether the name stands for it still, or for what was made anew in its place."""

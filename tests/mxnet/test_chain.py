@@ -1,0 +1,900 @@
+"""Operators of one's own in a replayed graph: as operator by operator, in values and in conduct."""
+
+import copy
+import gc
+import logging
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss, operator
+from layers.engine import autograd, gluon, mx, nd
+
+pytestmark = pytest.mark.engine("torch")
+CALLS = 4  # the first runs as it is, the second is noted, later ones are what was noted
+
+
+@operator
+class dense:
+    def forward(x, w, b):
+        return nd.FullyConnected(x, w, b, num_hidden=w.shape[0])
+
+    def dx(dy, w):
+        return nd.dot(dy, w)
+
+    def dw(dy, x):
+        return nd.dot(dy, x, transpose_a=True)
+
+    def db(dy):
+        return nd.sum(dy, axis=0)
+
+    def shapes(x, w):
+        return {"b": w[:1], "y": (x[0], w[0])}
+
+
+@operator
+class square:
+    def forward(x):
+        return x * x
+
+    def dx(dy, x):
+        return 2 * x * dy
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class tanh:
+    def forward(x):
+        return nd.tanh(x)
+
+    def dx(dy, y):
+        return dy * (1 - y * y)
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class pair:
+    outputs = ("y", "z")
+
+    def forward(x, w):
+        return x * w, nd.exp(x)
+
+    def dx(dy, dz, w, z):
+        return dy * w + dz * z
+
+    def dw(dy, x):
+        return dy * x
+
+    def shapes(x):
+        return {"w": x, "y": x, "z": x}
+
+
+@operator
+class half_squares:
+    """A loss: its gradient is that of half the squares, whatever comes from above."""
+
+    def forward(x):
+        return x + 0
+
+    def dx(x):
+        return x + 0
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class shifted:
+    def forward(x, b=None):
+        return x + 1 if b is None else x + b
+
+    def dx(dy):
+        return dy
+
+    def db(dy):
+        return dy + 0
+
+    def shapes(x):
+        return {"b": x, "y": x}
+
+
+@operator
+class picked:
+    """The gradient of the label is not there."""
+
+    def forward(x, label):
+        return nd.pick(x, label)
+
+    def dx(dy, x, label):
+        return nd.one_hot(label, x.shape[1]) * dy.expand_dims(1)
+
+    def shapes(x):
+        return {"label": x[:1], "y": x[:1]}
+
+
+class InNumPy(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(np.sin(in_data[0].asnumpy())))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        dx = out_grad[0].asnumpy() * np.cos(in_data[0].asnumpy())
+        self.assign(in_grad[0], req[0], nd.array(dx))
+
+
+class InNd(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        out_data[0][:] = nd.sin(in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * nd.cos(in_data[0]))
+
+
+class Keeping(mx.operator.CustomOp):
+    """What it needs for the gradient is on itself."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.cos = nd.cos(in_data[0])
+        self.assign(out_data[0], req[0], nd.sin(in_data[0]))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * self.cos)
+
+
+for kind in (InNumPy, InNd, Keeping):
+
+    @mx.operator.register(f"chain_{kind.__name__}")
+    class Prop(mx.operator.CustomOpProp):
+        kind = kind
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return self.kind()
+
+
+class Net(gluon.HybridBlock):
+    """A function of F and arrays as a block."""
+
+    def __init__(self, function):
+        super().__init__()
+        self._function = function
+
+    def hybrid_forward(self, F, *args):
+        return self._function(F, *args)
+
+
+# What a net computes of x (2, 3) and w (2, 3).
+NETS = {
+    "one": lambda F, x, w: square(x),
+    "a chain": lambda F, x, w: tanh(square(tanh(x))),
+    "two inputs": lambda F, x, w: pair(square(x), tanh(w)),
+    "one output of two": lambda F, x, w: square(pair(x, w)[1]),
+    "an input twice": lambda F, x, w: pair(x, x)[0],
+    "a value twice": lambda F, x, w: pair(square(x), square(x))[0] + tanh(square(x)),
+    "outputs within": lambda F, x, w: [square(x), tanh(square(x)), square(tanh(square(x)))],
+    "built-in between": lambda F, x, w: tanh(F.exp(square(x)) * w),
+    "built-in beside": lambda F, x, w: pair(F.exp(x), square(F.exp(w)))[0] + F.exp(w),
+    "without a gradient": lambda F, x, w: tanh(F.BlockGrad(square(x))) * w,
+    "left out": lambda F, x, w: shifted(shifted(x), w),
+    "a loss": lambda F, x, w: half_squares(tanh(x) * w),
+    "a loss beside": lambda F, x, w: [half_squares(tanh(x)), square(w)],
+    "in NumPy": lambda F, x, w: F.Custom(square(x), op_type="chain_InNumPy"),
+    "in nd": lambda F, x, w: F.Custom(F.Custom(x, op_type="chain_InNd"), op_type="chain_InNd"),
+    "kept on self": lambda F, x, w: square(F.Custom(square(x), op_type="chain_Keeping")),
+    "with a constant": lambda F, x, w: pair(x, F.ones_like(x))[0],
+}
+
+
+def calls(net, count=CALLS, **kwargs):
+    """Outputs and gradients of some calls, each with other values."""
+    found = []
+    for i in range(count):
+        x, w = (nd.array(np.random.RandomState(i + k).rand(2, 3), **kwargs) for k in (0, 9))
+        x.attach_grad()
+        w.attach_grad()
+        with autograd.record():
+            y = net(x, w)
+        ys = y if isinstance(y, (list, tuple)) else [y]
+        autograd.backward(ys[:1], retain_graph=True)
+        first = [x.grad.copy(), w.grad.copy()]
+        autograd.backward(ys)
+        found.append([a.asnumpy() for a in (*ys, *first, x.grad, w.grad)])
+    return found
+
+
+@pytest.mark.parametrize("function", NETS.values(), ids=NETS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_replayed_is_eager(function, dtype):
+    net = Net(function)
+    expected = calls(net, dtype=dtype)
+    net.hybridize()
+    for found, wanted in zip(calls(net, dtype=dtype), expected, strict=True):
+        for a, b in zip(found, wanted, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.fixture
+def phases(monkeypatch):
+    """What operators' own code was run for."""
+    from layers.mxnet._function import Call
+
+    seen, run = [], Call.run
+    monkeypatch.setattr(
+        Call,
+        "run",
+        lambda self, phase, *args, **kwargs: (
+            seen.append(phase),
+            run(self, phase, *args, **kwargs),
+        )[1],
+    )
+    return seen
+
+
+def mlp(**kwargs):
+    net = gluon.nn.HybridSequential()
+    net.add(DenseBlock(5, 8), SigmoidBlock(), DenseBlock(8, 8), ReLUBlock(), DenseBlock(8, 3))
+    net.initialize(mx.init.Xavier())
+    net.hybridize(**kwargs)
+    return net
+
+
+def step(net, n=4):
+    x = nd.random.uniform(shape=(n, 5))
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    return y
+
+
+@pytest.mark.parametrize("flags", [{}, {"static_alloc": True, "static_shape": True}])
+def test_their_python_runs_until_it_is_noted(phases, flags):
+    net = mlp(**flags)
+    for number in (10, 10, 0, 0):
+        phases.clear()
+        step(net)
+        assert len(phases) == number
+    phases.clear()
+    step(net, 3)  # of another shape
+    assert len(phases) == 10
+    phases.clear()
+    net(nd.ones((4, 5)))  # not recorded
+    assert phases == ["forward"] * 5
+    phases.clear()
+    net(nd.ones((4, 5)))
+    assert not phases
+
+
+def test_a_chain_is_one_function_for_autograd():
+    net = mlp()
+    for _ in range(3):
+        node = step(net)._tensor.grad_fn
+        assert {type(n).__name__ for n, _ in node.next_functions if n} == {"AccumulateGrad"}
+
+
+def test_in_numpy_it_runs_in_each_call(phases, caplog):
+    net = Net(NETS["in NumPy"])
+    net.hybridize()
+    with caplog.at_level(logging.DEBUG, "layers.mxnet.hybridize"):
+        calls(net, 3)
+    assert len(phases) == 3 * 2 * 3  # two operators, forward and twice backward
+    assert "runs in each call: " in caplog.text
+
+
+# Gradients of gradients
+
+
+def second(net, dtype="float64"):
+    found = []
+    for i in range(CALLS):
+        x, w = (nd.array(np.random.RandomState(i + k).rand(2, 3), dtype=dtype) for k in (0, 9))
+        x.attach_grad()
+        w.attach_grad()
+        with autograd.record():
+            u = x * 2  # has a past, and is kept by none where only y is
+            y = net(u, w * u)
+            y = y[0] if isinstance(y, (list, tuple)) else y
+            dx, dw = autograd.grad(y, [u, w], create_graph=True)
+            ddx = autograd.grad((dx * dx).sum() + (dw * x).sum(), x, create_graph=True)[0]
+        ddx.backward()
+        found.append([a.asnumpy() for a in (dx, dw, ddx, x.grad, w.grad)])
+    return found
+
+
+def first(y):
+    return y[-1] if isinstance(y, list) else y
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a chain", "two inputs", "outputs within", "built-in between", "a value twice", "left out"],
+)
+def test_gradients_of_gradients(name):
+    if name not in ("two inputs", "built-in between"):
+        net = Net(lambda F, x, w: pair(first(NETS[name](F, x, w)), tanh(tanh(w)))[0])
+    else:
+        net = Net(NETS[name])
+    expected = second(net)
+    net.hybridize()
+    for found, wanted in zip(second(net), expected, strict=True):
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_a_loss_has_no_second_derivative():
+    net = Net(NETS["a loss"])
+    net.hybridize()
+    for _ in range(3):
+        x, w = nd.ones((2, 3)), nd.ones((2, 3))
+        x.attach_grad()
+        with autograd.record():
+            dx = autograd.grad(net(x, w), x, create_graph=True)[0]
+        with pytest.raises(mx.base.MXNetError, match="no second derivative"):
+            dx.backward()
+
+
+# Which gradients
+
+
+def test_a_gradient_that_is_not_there_is_told():
+    net = Net(lambda F, x, label: picked(square(x), tanh(label)))
+    net.hybridize()
+    for i in range(4):
+        x, label = nd.array([[1, 2], [3, 4]]), nd.array([0, 1])
+        x.attach_grad()
+        if i % 2:
+            label.attach_grad()
+        with autograd.record():
+            y = net(x, label)
+        if i % 2:
+            with pytest.raises(mx.base.MXNetError, match="label asks for a gradient"):
+                y.backward()
+        else:
+            y.backward()
+            assert x.grad.asnumpy().tolist() == [[2, 0], [6, 0]]
+
+
+def test_only_gradients_that_are_asked_for(phases):
+    net = mlp()
+    for frozen in (False, True, False):
+        net[0].weight.grad_req = "null" if frozen else "write"
+        before = net[2].weight.grad().copy()
+        for _ in range(3):
+            step(net)
+        assert (net[2].weight.grad() != before).sum().asscalar()
+        if not frozen:
+            assert net[0].weight.grad().norm().asscalar() > 0
+
+
+def test_gradients_are_added_up():
+    net = mlp()
+    net.collect_params().setattr("grad_req", "add")
+    net(nd.ones((4, 5)))
+    for _ in range(CALLS):
+        net.collect_params().zero_grad()
+        x = nd.random.uniform(shape=(4, 5))
+        for times in (1, 2, 3):
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            if times == 1:
+                once = net[0].weight.grad().copy()
+            np.testing.assert_allclose(
+                net[0].weight.grad().asnumpy(), times * once.asnumpy(), rtol=1e-5
+            )
+
+
+def test_head_gradients_of_any_layout():
+    net, x = Net(NETS["a chain"]), nd.random.uniform(shape=(2, 3))
+    x.attach_grad()
+    heads = [nd.ones((2, 3)), nd.ones((3, 2)).T, nd.array([[1], [2]]).broadcast_to((2, 3))]
+    found = {}
+    for is_hybrid in (False, True):
+        net.hybridize(is_hybrid)
+        for i in range(3):
+            for k, head in enumerate(heads):
+                with autograd.record():
+                    y = net(x, x)
+                    z = y.T if k == 1 else y
+                z.backward(head if k != 1 else nd.ones((3, 2)))
+                key = (k, "value")
+                found.setdefault(key, x.grad.asnumpy())
+                np.testing.assert_array_equal(x.grad.asnumpy(), found[key])
+
+
+# What PyTorch's autograd looks after
+
+
+def test_gradients_are_used_up():
+    net = mlp()
+    for _ in range(CALLS):
+        with autograd.record():
+            y = net(nd.ones((4, 5)))
+        y.backward(retain_graph=True)
+        y.backward()
+        with pytest.raises(mx.base.MXNetError, match="used up"):
+            y.backward()
+
+
+def test_what_was_overwritten_is_told():
+    net = mlp()
+    for _ in range(CALLS):
+        x = nd.ones((4, 5))
+        with autograd.record():
+            y = net(x)
+        x[:] = 2
+        with pytest.raises(mx.base.MXNetError, match="overwritten"):
+            y.backward()
+
+
+def test_memory_is_freed_after_backward():
+    net = mlp()
+    for _ in range(CALLS):
+        x = nd.ones((4, 5))
+        with autograd.record():
+            y = net(x)
+        kept = weakref.ref(x._tensor)
+        del x
+        assert kept() is not None
+        y.backward()
+        assert kept() is None and y.shape == (4, 3)
+
+
+def test_memory_is_freed_without_a_backward():
+    net = mlp()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(CALLS):
+            x = nd.ones((4, 5))
+            x.attach_grad()
+            with autograd.record():
+                y = net(x * 2)
+            kept = weakref.ref(x._tensor)
+            del x, y
+            assert kept() is None
+    finally:
+        gc.enable()
+
+
+# What Python does
+
+
+class Counter:
+    count = 0
+
+
+SCALE = 1.0
+
+
+def helped(x):
+    return x * 3
+
+
+def test_what_it_prints_is_printed(capsys):
+    @operator
+    class spoken:
+        def forward(x):
+            print("forward")
+            return x + 1
+
+        def dx(dy):
+            print("backward")
+            return dy + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x, w: spoken(x))
+    net.hybridize()
+    calls(net)
+    assert capsys.readouterr().out == "forward\nbackward\nbackward\n" * CALLS
+
+
+def reading(value):
+    """A net whose operator multiplies by what `value` gives."""
+
+    @operator(name=f"test_chain.{value.__name__}")
+    class scaled:
+        def forward(x):
+            return x * value()
+
+        def dx(dy):
+            return dy * value()
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: scaled(x))
+    net.hybridize()
+    return net
+
+
+def product(net):
+    x = nd.ones((2,))
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    assert (x.grad == y).sum().asscalar() == 2
+    return y[0].asscalar()
+
+
+def of_global():
+    return SCALE
+
+
+def of_helper():
+    return helped(1)
+
+
+def of_object():
+    return Counter.count
+
+
+def of_default(x=[1]):  # noqa: B006 - that it may change is what is tested
+    x[0] += 0
+    return x[0]
+
+
+def test_a_global_is_another_one(monkeypatch):
+    net = reading(of_global)
+    for value in (1, 1, 1, 1, 5, 5, 1.5, 1.0, 7):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        assert product(net) == value
+
+
+def test_a_helper_is_another_one(monkeypatch):
+    net = reading(of_helper)
+    for value in (3, 3, 3, 3, 4, 4, 5):
+        monkeypatch.setitem(globals(), "helped", lambda x, value=value: x * value)
+        assert product(net) == value
+
+
+def test_an_attribute_is_another_one(monkeypatch):
+    net = reading(of_object)
+    for value in (3, 3, 3, 3, 4, 4, 5):
+        monkeypatch.setattr(Counter, "count", value)
+        assert product(net) == value
+
+
+def test_a_default_is_another_one(monkeypatch):
+    net = reading(of_default)
+    for value in (3, 3, 3, 3, 4, 4, 5):
+        of_default.__defaults__[0][0] = value
+        assert product(net) == value
+
+
+def test_a_closure_is_another_one():
+    value = 0
+
+    def of_closure():
+        return value
+
+    net = reading(of_closure)
+    for i in (3, 3, 3, 3, 4, 4, 5):
+        value = i
+        assert product(net) == value
+
+
+def test_a_gradient_is_another_one():
+    from layers.ops import customop
+
+    thrice = customop("mxnet", outputs=1)(lambda x: x * 3)
+    net = Net(lambda F, x: thrice(thrice(x)))
+    net.hybridize()
+    x = nd.ones((2,))
+    x.attach_grad()
+    for factor in (3, 3, 3, 3, 4, 4, 4, 5):
+        thrice.def_grad(lambda ans, x, factor=factor: lambda g: g * factor)
+        for _ in range(2):
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            assert x.grad[0].asscalar() == factor**2
+
+
+def test_a_method_is_another_one(monkeypatch):
+    net = Net(lambda F, x: F.Custom(x, op_type="chain_InNd"))
+    net.hybridize()
+    for _ in range(CALLS):
+        assert net(nd.zeros((2,)))[0].asscalar() == 0
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] + 7)
+
+    monkeypatch.setattr(InNd, "forward", forward)
+    assert net(nd.zeros((2,)))[0].asscalar() == 7
+
+
+def test_time_and_modules_are_read_in_each_call(monkeypatch):
+    import time
+
+    ticks = iter(range(1, 100))
+    monkeypatch.setattr(time, "time", lambda: next(ticks))
+
+    def of_time():
+        return time.time()
+
+    @operator
+    class timed:
+        def forward(x):
+            return x * of_time()
+
+        def dx(dy):
+            return dy + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: timed(x))
+    net.hybridize()
+    assert [net(nd.ones((1,))).asscalar() for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_random_numbers_are_drawn_in_each_call():
+    @operator
+    class noisy:
+        def forward(x):
+            return x + nd.random.uniform(shape=x.shape)
+
+        def dx(dy):
+            return dy + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    @operator
+    class dropped:
+        def forward(x):
+            return nd.Dropout(x, p=0.5, mode="always")
+
+        def dx(dy):
+            return dy + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    for function in (noisy, dropped):
+        net = Net(lambda F, x, function=function: function(x))
+        x, found = nd.ones((50,)), {}
+        for is_hybrid in (False, True):
+            net.hybridize(is_hybrid)
+            mx.random.seed(3)
+            found[is_hybrid] = [net(x).asnumpy() for _ in range(5)]
+        np.testing.assert_array_equal(found[True], found[False])
+        assert not (found[True][3] == found[True][4]).all()
+
+
+def test_values_are_looked_at_in_each_call():
+    @operator
+    class signed:
+        def forward(x):
+            return x * 2 if x.sum().asscalar() > 0 else x * 3
+
+        def dx(dy, x):
+            return dy * 2 if x.sum().asscalar() > 0 else dy * 3
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: signed(x))
+    net.hybridize()
+    for value in (1, 1, 1, -1, 1, -1):
+        x = nd.full((2,), value)
+        x.attach_grad()
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        assert x.grad[0].asscalar() == (2 if value > 0 else 3) == y[0].asscalar() / value
+
+
+def test_training_or_not():
+    class Trained(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * (2 if is_train else 3))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * (2 if autograd.is_training() else 3))
+
+    @mx.operator.register("chain_trained")
+    class TrainedProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Trained()
+
+    net = Net(lambda F, x: F.Custom(x, op_type="chain_trained"))
+    net.hybridize()
+    x = nd.ones((2,))
+    x.attach_grad()
+    for _ in range(CALLS):
+        for train_mode, factor in ((True, 2), (False, 3)):
+            with autograd.record(train_mode=train_mode):
+                y = net(x)
+            y.backward(train_mode=train_mode)
+            assert y[0].asscalar() == x.grad[0].asscalar() == factor
+        assert net(x)[0].asscalar() == 3
+
+
+def test_attributes_are_their_own():
+    @operator
+    class times:
+        def forward(x, *, a: float = 1.0):
+            return x * a
+
+        def dx(dy, a):
+            return dy * a
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: times(times(x, a=3), a=2))
+    net.hybridize()
+    assert [product(net) for _ in range(CALLS)] == [6] * CALLS
+
+
+# Errors
+
+
+def test_errors_are_those_of_the_operator():
+    net = mlp()
+    for i in range(CALLS):
+        step(net)
+        with pytest.raises(mx.base.MXNetError) as caught:
+            net(nd.ones((4, 7)))
+        notes = "\n".join(caught.value.__notes__)
+        assert "in forward of operator 'layers.dense' ((4, 7) float32, (8, 5) float32" in notes
+        assert notes.count("of the graph") == 1 and "in Custom '" in notes
+
+
+def test_an_error_of_one_call_is_of_that_call_alone():
+    @operator
+    class limited:
+        def forward(x):
+            if x.shape[0] > 2:
+                raise ValueError(f"{x.shape[0]} rows")
+            return x + 1
+
+        def dx(dy):
+            if dy.shape[0] > 1:
+                raise KeyError("dy")
+            return dy + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: limited(limited(x)))
+    net.hybridize()
+    for _ in range(CALLS):
+        assert product_of(net, 1) == 3
+        with pytest.raises(KeyError, match="dy"):
+            product_of(net, 2)
+        with pytest.raises(ValueError, match="3 rows"):
+            product_of(net, 3)
+
+
+def product_of(net, n):
+    x = nd.ones((n,))
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    return y[0].asscalar()
+
+
+def test_not_finite_values_are_found(monkeypatch):
+    from layers.mxnet import _function
+
+    @operator
+    class inverse:
+        def forward(x):
+            return 1 / x
+
+        def dx(dy, y):
+            return -dy * y * y
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: square(inverse(x)))
+    net.hybridize()
+    for _ in range(3):
+        assert np.isinf(net(nd.zeros((1,))).asscalar())
+    monkeypatch.setattr(_function, "CHECK_NAN", True)
+    with pytest.raises(mx.base.MXNetError, match="inverse': output y is inf"):
+        net(nd.zeros((1,)))
+
+
+# Kinds of calls
+
+
+def test_shapes_dtypes_and_contexts():
+    net = Net(NETS["a chain"])
+    net.hybridize()
+    for _ in range(3):
+        for context in (mx.cpu(0), mx.cpu(1)):
+            for dtype in ("float32", "float64"):
+                for shape in ((2, 3), (3,), (0, 3)):
+                    x = nd.ones(shape, ctx=context, dtype=dtype)
+                    y = net(x, x)
+                    assert (y.shape, y.dtype, y.context) == (shape, np.dtype(dtype), context)
+
+
+def test_kinds_are_counted(monkeypatch, phases):
+    from layers.mxnet.symbol import _chain
+
+    monkeypatch.setattr(_chain, "KINDS", 2)
+    net = mlp()
+    for n in (1, 1, 2, 2, 3, 3, 3):
+        assert net(nd.ones((n, 5))).shape == (n, 3)
+    phases.clear()
+    net(nd.ones((1, 5)))
+    net(nd.ones((2, 5)))
+    assert not phases
+    net(nd.ones((3, 5)))
+    assert len(phases) == 5
+
+
+def test_threads():
+    net, wrong = mlp(), []
+    x = nd.random.uniform(shape=(8, 5))
+    expected = net(x).asnumpy()
+
+    def run():
+        for i in range(20):
+            n = i % 8 + 1
+            if not np.allclose(net(x[:n]).asnumpy(), expected[:n], atol=1e-6):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_copy_notes_for_itself(phases):
+    net = mlp()
+    for _ in range(3):
+        step(net)
+    twin = copy.deepcopy(net)
+    x = nd.ones((4, 5))
+    assert (twin(x) == net(x)).asnumpy().all()
+    twin[0].weight.set_data(nd.zeros((8, 5)))
+    assert (twin(x) != net(x)).asnumpy().any()
+
+
+def test_a_symbol_block_with_chains_is_copied(tmp_path):
+    net = mlp()
+    step(net)
+    files = net.export(str(tmp_path / "net"))
+    block = gluon.SymbolBlock.imports(files[0], "data", files[1])
+    block.hybridize()
+    x = nd.random.uniform(shape=(4, 5))
+    for _ in range(3):
+        assert (block(x) == net(x)).asnumpy().all()
+    twin = copy.deepcopy(block)
+    assert (twin(x) == net(x)).asnumpy().all()
+
+
+def test_training_by_chains_is_training_operator_by_operator():
+    weights = {}
+    for is_hybrid in (False, True):
+        mx.random.seed(1)
+        net, loss = mlp(), SoftmaxLoss()
+        net.hybridize(is_hybrid)
+        loss.hybridize(is_hybrid)
+        trainer = gluon.Trainer(net.collect_params(), "adam")
+        for i in range(8):
+            rng = np.random.RandomState(i)
+            x, label = nd.array(rng.rand(4, 5)), nd.array(rng.randint(0, 3, 4))
+            with autograd.record():
+                y = loss(net(x), label)
+            y.backward()
+            trainer.step(4)
+        weights[is_hybrid] = net[0].weight.data().asnumpy()
+    np.testing.assert_array_equal(weights[True], weights[False])

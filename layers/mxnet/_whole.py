@@ -11,6 +11,7 @@ import random
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 import torch
 
 from . import _function
-from ._effects import effect
+from ._effects import Read, effect, readings
 from ._function import Call, call
 from .autograd import inside, state
 from .context import Context
@@ -40,6 +41,18 @@ def forbidden(it: Call) -> str:
     if _function.CHECK_NAN:
         return "its values are looked at, as LAYERS_CHECK_NAN says"
     return "it has states" if it.states else it.opaque or effect(it.codes)
+
+
+def settled(its: list[Call]) -> tuple[list[Read], str]:
+    """What tells that the Python of operators would do the same again; why nothing does, if so.
+
+    As long as none of it has changed, what was noted of it may be done in its place.
+    """
+    reads, reason = readings([f for it in its for f in it.codes])
+    if reason := next(filter(None, map(forbidden, its)), reason):
+        return [], reason
+    own = [Read("codes", it.what, partial(getattr, it, "codes"), it.codes) for it in its]
+    return reads + own, ""
 
 
 def _misfit(it: Call, traced: Call, tensors: list) -> str:

@@ -118,6 +118,20 @@ class picked:
         return {"label": x[:1], "y": x[:1]}
 
 
+@operator
+class largest:
+    """Numbers of columns, which have no gradient."""
+
+    def forward(x):
+        return nd.argmax(x, axis=1).astype("int32")
+
+    def types(x):
+        return {"y": "int32"}
+
+    def shapes(x):
+        return {"y": x[:1]}
+
+
 class InNumPy(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         self.assign(out_data[0], req[0], nd.array(np.sin(in_data[0].asnumpy())))
@@ -182,6 +196,8 @@ NETS = {
     "left out": lambda F, x, w: shifted(shifted(x), w),
     "a loss": lambda F, x, w: half_squares(tanh(x) * w),
     "a loss beside": lambda F, x, w: [half_squares(tanh(x)), square(w)],
+    "a loss that is not asked": lambda F, x, w: [square(w), half_squares(tanh(x))],
+    "whole numbers": lambda F, x, w: picked(square(x), largest(x)) * 2,
     "in NumPy": lambda F, x, w: F.Custom(square(x), op_type="chain_InNumPy"),
     "in nd": lambda F, x, w: F.Custom(F.Custom(x, op_type="chain_InNd"), op_type="chain_InNd"),
     "kept on self": lambda F, x, w: square(F.Custom(square(x), op_type="chain_Keeping")),
@@ -389,21 +405,33 @@ def test_gradients_are_added_up():
 
 
 def test_head_gradients_of_any_layout():
-    net, x = Net(NETS["a chain"]), nd.random.uniform(shape=(2, 3))
+    heads = [lambda y: y, lambda y: y.T, lambda y: y.sum(), lambda y: y * 2, lambda y: y[1:]]
+    net = Net(NETS["a chain"])
+    x, found = nd.random.uniform(shape=(2, 3)), {False: [], True: []}
     x.attach_grad()
-    heads = [nd.ones((2, 3)), nd.ones((3, 2)).T, nd.array([[1], [2]]).broadcast_to((2, 3))]
-    found = {}
     for is_hybrid in (False, True):
         net.hybridize(is_hybrid)
-        for i in range(3):
-            for k, head in enumerate(heads):
+        for _ in range(CALLS):
+            for head in heads:
                 with autograd.record():
-                    y = net(x, x)
-                    z = y.T if k == 1 else y
-                z.backward(head if k != 1 else nd.ones((3, 2)))
-                key = (k, "value")
-                found.setdefault(key, x.grad.asnumpy())
-                np.testing.assert_array_equal(x.grad.asnumpy(), found[key])
+                    y = head(net(x, x))
+                y.backward()
+                found[is_hybrid].append(x.grad.asnumpy())
+    np.testing.assert_array_equal(found[True], found[False])
+
+
+def test_predicting_before_training():
+    net = Net(NETS["two inputs"])
+    for is_hybrid in (False, True):
+        net.hybridize(is_hybrid)
+        x = nd.random.uniform(shape=(2, 3))
+        x.attach_grad()
+        for _ in range(CALLS):
+            assert not net(x, x)[0]._tensor.requires_grad
+        with autograd.record():
+            y = net(x, x)[0]
+        y.backward()
+        assert x.grad.norm().asscalar() > 0
 
 
 # What PyTorch's autograd looks after
@@ -459,6 +487,84 @@ def test_memory_is_freed_without_a_backward():
             assert kept() is None
     finally:
         gc.enable()
+
+
+ALIVE = []
+
+
+@operator
+class leaving:
+    def forward(x):
+        y = x + 1
+        ALIVE.append(weakref.ref(y._tensor))
+        return y
+
+    def dx(dy):
+        return dy + 0
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class finding:
+    def forward(x):
+        ALIVE.append(sum(r() is not None for r in ALIVE))
+        return x + 1
+
+    def dx(dy):
+        return dy + 0
+
+    def shapes(x):
+        return {"y": x}
+
+
+def test_memory_is_freed_on_the_way():
+    net = Net(lambda F, x: finding(leaving(leaving(x))))
+    net.hybridize()
+    for _ in range(CALLS):
+        ALIVE.clear()
+        x = nd.ones((2,))
+        x.attach_grad()
+        with autograd.record():
+            net(x)
+        assert ALIVE[-1] == 1
+
+
+@operator
+class written:
+    """Both ways write into what may be a view of what they were given."""
+
+    def forward(x):
+        y = x.reshape((-1,))
+        y += 1
+        return y
+
+    def dx(dy, x):
+        dx = dy.reshape(x.shape)
+        dx += 1
+        return dx
+
+    def shapes(x):
+        return {}
+
+
+def test_what_it_was_given_is_not_written():
+    net = Net(lambda F, x: written(x))
+    net.hybridize()
+    tensor = nd.zeros((3, 2))._tensor
+    for layout in (tensor.t(), tensor.t(), tensor.t(), tensor.reshape(2, 3), tensor.reshape(2, 3)):
+        x = nd.from_torch(layout)
+        assert net(x).asnumpy().tolist() == [1] * 6
+        assert not x.asnumpy().any()
+    x.attach_grad()
+    for head in (lambda y: y.sum(), lambda y: y.sum(), lambda y: y.sum(), lambda y: y, lambda y: y):
+        with autograd.record():
+            y = net(x)
+            z = head(y)
+        top = nd.ones(z.shape)
+        z.backward(top)
+        assert (x.grad == 2).asnumpy().all() and (top == 1).asnumpy().all()
 
 
 # What Python does
@@ -528,6 +634,10 @@ def of_global():
     return SCALE
 
 
+def of_type():
+    return 2 if isinstance(SCALE, int) else 3
+
+
 def of_helper():
     return helped(1)
 
@@ -546,6 +656,13 @@ def test_a_global_is_another_one(monkeypatch):
     for value in (1, 1, 1, 1, 5, 5, 1.5, 1.0, 7):
         monkeypatch.setitem(globals(), "SCALE", value)
         assert product(net) == value
+
+
+def test_a_global_is_of_another_type(monkeypatch):
+    net = reading(of_type)
+    for value in (1, 1, 1, 1, 1.0, True, 1):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        assert product(net) == (3 if type(value) is float else 2)
 
 
 def test_a_helper_is_another_one(monkeypatch):
@@ -741,7 +858,7 @@ def test_attributes_are_their_own():
 
 def test_errors_are_those_of_the_operator():
     net = mlp()
-    for i in range(CALLS):
+    for _ in range(CALLS):
         step(net)
         with pytest.raises(mx.base.MXNetError) as caught:
             net(nd.ones((4, 7)))
@@ -821,6 +938,30 @@ def test_shapes_dtypes_and_contexts():
                     x = nd.ones(shape, ctx=context, dtype=dtype)
                     y = net(x, x)
                     assert (y.shape, y.dtype, y.context) == (shape, np.dtype(dtype), context)
+
+
+def test_what_is_noted_is_of_one_context():
+    @operator
+    class placed:
+        def forward(x):
+            return x * (x.context.device_id + 1)
+
+        def dx(dy):
+            return dy * (dy.context.device_id + 1)
+
+        def shapes(x):
+            return {"y": x}
+
+    net = Net(lambda F, x: placed(x))
+    net.hybridize()
+    for _ in range(CALLS):
+        for number in (0, 1):
+            x = nd.ones((2,), ctx=mx.cpu(number))
+            x.attach_grad()
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            assert y[0].asscalar() == x.grad[0].asscalar() == number + 1
 
 
 def test_kinds_are_counted(monkeypatch, phases):

@@ -16,9 +16,9 @@ from threading import RLock
 import torch
 
 from .._custom import CUSTOM, prepared
-from .._effects import readings
-from .._function import refuse_second
-from .._whole import first_line, forbidden, near, undisturbed
+from .._effects import Read
+from .._function import Call, refuse_second
+from .._whole import first_line, near, settled, undisturbed
 from ..autograd import state
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
@@ -68,8 +68,10 @@ class Captured:
         places = [tensors[i].data_ptr() for i in self.fixed]
         key = (state.recording, state.training, context, *kinds)
         launch = self._launches.get(key)
-        if key in self._refused or (launch is not None and launch.places == places):
-            return launch
+        if key in self._refused:
+            return None
+        if launch is not None and launch.places == places:
+            return None if any(read.has_changed() for read in launch.reads) else launch
         if self._seen.get(key) != places:  # of a kind that is new, or whose parameters have moved
             if key not in self._seen and len(self._seen) >= KINDS:
                 warn(f"{self.what} is captured for {KINDS} shapes and modes, and replayed for more")
@@ -112,6 +114,7 @@ class Launch:
         self.what, self.places, self.recording = it.what, places, state.recording
         self._lock, self._program, self._context = it._lock, it.program, context
         self.read = [i for i in it.fixed if i not in it.program.states]
+        self.reads: list[Read] = []  # by its operators
         self._copied = [i for i in range(len(tensors)) if i not in it.fixed]
         self._inputs = [
             (t.detach().clone() if i in self._copied else t.detach()).requires_grad_(
@@ -132,13 +135,11 @@ class Launch:
 
     def _try(self, stream) -> list:
         """The outputs and gradients of the program as it is; its operators are looked at."""
-        reasons: list[str] = []
+        its: list[Call] = []
 
         def watched(node: Node) -> Callable:
             def run(*tensors, **supplied):
-                it = prepared(tensors, node.attributes, self._context)[0]
-                reads, reason = readings(it.codes)
-                reasons.append(forbidden(it) or reason or "".join(map(str, reads[:1])))
+                its.append(prepared(tensors, node.attributes, self._context)[0])
                 return node.op.run(*tensors, **supplied)
 
             return run
@@ -149,7 +150,8 @@ class Launch:
             self._heads = [torch.rand_like(y) for y in self._live]
             results = [y.clone() for y in outputs] + (self._back() if self._heads else [])
         self._live = []  # what it holds is not to be captured
-        if reason := next(filter(None, reasons), ""):
+        self.reads, reason = settled(its)
+        if reason:
             raise UnsupportedError(reason)
         return results
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from itertools import count
 from typing import NamedTuple
 
 import torch
 
 from .._custom import placed, prepared
-from .._effects import Read, readings
+from .._effects import Read
 from .._function import Call, Differentiable, Kind, call, kinds_of
 from .._op import Op
 from .._tape import taped
-from .._whole import forbidden
+from .._whole import settled
 from ..autograd import state
 from ..base import note
 from ..context import Context
@@ -139,15 +138,13 @@ class Chain(Op):
     def look(self, its: list[Call]) -> None:
         """Read the code of the operators, after a first call."""
         if self._reads is None:
-            reads, reason = readings([f for it in its for f in it.codes])
-            reads += [Read("codes", it.what, partial(getattr, it, "codes"), it.codes) for it in its]
-            self._reads = reads
-            self.refuse(next(filter(None, map(forbidden, its)), reason))
+            self._reads, reason = settled(its)
+            self.refuse(reason)
 
     def refuse(self, reason: str) -> None:
         """Have the Python of the operators run in each call from now on, if there is a reason."""
         if reason and not self._refusal:
-            self._refusal, self._reads = reason, []
+            self._refusal = reason
             self._ways.clear()
             names = ", ".join(link.node.name for link in self.links)
             log.debug("the Python of %s runs in each call: %s", names, reason)

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ._whole import near
 
 Tensor = torch.Tensor
-# Functions and attributes that tell of a tensor what its kind tells.
+# Functions and attributes that tell of a tensor what its kind tells; and one that is no tensor's.
 OF_KIND = {
     *("device", "dim", "dtype", "element_size", "is_complex", "is_contiguous", "is_cpu"),
     *("is_cuda", "is_floating_point", "is_leaf", "is_signed", "is_sparse", "itemsize", "layout"),

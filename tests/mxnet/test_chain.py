@@ -112,7 +112,7 @@ class picked:
         return nd.pick(x, label)
 
     def dx(dy, x, label):
-        return nd.one_hot(label, x.shape[1]) * dy.expand_dims(1)
+        return nd.one_hot(label, x.shape[1], dtype=x.dtype) * dy.expand_dims(1)
 
     def shapes(x):
         return {"label": x[:1], "y": x[:1]}

@@ -422,16 +422,15 @@ def test_head_gradients_of_any_layout():
 
 def test_predicting_before_training():
     net = Net(NETS["two inputs"])
-    for is_hybrid in (False, True):
-        net.hybridize(is_hybrid)
-        x = nd.random.uniform(shape=(2, 3))
-        x.attach_grad()
-        for _ in range(CALLS):
-            assert not net(x, x)[0]._tensor.requires_grad
-        with autograd.record():
-            y = net(x, x)[0]
-        y.backward()
-        assert x.grad.norm().asscalar() > 0
+    net.hybridize()
+    x, w = nd.random.uniform(shape=(2, 3)), nd.random.uniform(shape=(2, 3))
+    x.attach_grad()
+    for _ in range(CALLS):
+        assert not net(x, w)[0]._tensor.requires_grad
+    with autograd.record(train_mode=False):
+        y = net(x, w)[0]
+    y.backward()
+    assert x.grad.norm().asscalar() > 0
 
 
 # What PyTorch's autograd looks after
@@ -533,20 +532,20 @@ def test_memory_is_freed_on_the_way():
 
 @operator
 class written:
-    """Both ways write into what may be a view of what they were given."""
+    """Both ways write into what is a view of what they were given, for some layouts of that."""
 
     def forward(x):
-        y = x.reshape((-1,))
-        y += 1
-        return y
+        y = nd.reshape(x, (-1,))
+        y[1:] = 1
+        return nd.reshape(y, x.shape)
 
-    def dx(dy, x):
-        dx = dy.reshape(x.shape)
-        dx += 1
-        return dx
+    def dx(dy):
+        dx = nd.reshape(dy, (-1,))
+        dx[1:] = 2
+        return nd.reshape(dx, dy.shape)
 
     def shapes(x):
-        return {}
+        return {"y": x}
 
 
 def test_what_it_was_given_is_not_written():
@@ -555,16 +554,16 @@ def test_what_it_was_given_is_not_written():
     tensor = nd.zeros((3, 2))._tensor
     for layout in (tensor.t(), tensor.t(), tensor.t(), tensor.reshape(2, 3), tensor.reshape(2, 3)):
         x = nd.from_torch(layout)
-        assert net(x).asnumpy().tolist() == [1] * 6
+        assert net(x).asnumpy().tolist() == [[0, 1, 1], [1, 1, 1]]
         assert not x.asnumpy().any()
     x.attach_grad()
-    for head in (lambda y: y.sum(), lambda y: y.sum(), lambda y: y.sum(), lambda y: y, lambda y: y):
+    for turned in (True, True, True, False, False):
         with autograd.record():
-            y = net(x)
-            z = head(y)
-        top = nd.ones(z.shape)
-        z.backward(top)
-        assert (x.grad == 2).asnumpy().all() and (top == 1).asnumpy().all()
+            y = net(x).T if turned else net(x)
+        top = nd.ones(y.shape)
+        y.backward(top)
+        assert x.grad.asnumpy().tolist() == [[1, 2, 2], [2, 2, 2]]
+        assert (top == 1).asnumpy().all()
 
 
 # What Python does
@@ -728,19 +727,13 @@ def test_a_method_is_another_one(monkeypatch):
     assert net(nd.zeros((2,)))[0].asscalar() == 7
 
 
-def test_time_and_modules_are_read_in_each_call(monkeypatch):
+def test_time_goes_on():
     import time
-
-    ticks = iter(range(1, 100))
-    monkeypatch.setattr(time, "time", lambda: next(ticks))
-
-    def of_time():
-        return time.time()
 
     @operator
     class timed:
         def forward(x):
-            return x * of_time()
+            return x * time.perf_counter()
 
         def dx(dy):
             return dy + 0
@@ -750,7 +743,8 @@ def test_time_and_modules_are_read_in_each_call(monkeypatch):
 
     net = Net(lambda F, x: timed(x))
     net.hybridize()
-    assert [net(nd.ones((1,))).asscalar() for _ in range(5)] == [1, 2, 3, 4, 5]
+    x = nd.ones((1,), dtype="float64")
+    assert len({net(x).asscalar() for _ in range(CALLS)}) == CALLS
 
 
 def test_random_numbers_are_drawn_in_each_call():

@@ -16,7 +16,7 @@ from .base import ArgumentError
 from .context import Context
 from .ndarray.ndarray import VIEWED, NDArray
 
-__all__ = ["CUSTOM", "lasting", "placed", "prepared"]
+__all__ = ["CUSTOM", "input_numbers", "lasting", "prepared"]
 
 
 class _Custom(_op.Op):
@@ -126,7 +126,7 @@ def prepared(
     return prepare(op_type, prop_class, rest, arrays, context, made)
 
 
-def placed(attributes: dict[str, str], count: int) -> tuple[int | None, ...]:
+def input_numbers(attributes: dict[str, str], count: int) -> tuple[int | None, ...]:
     """Which of the `count` inputs of a node is each input of its operator; None is left out."""
     prop_class = operator.find(attributes["op_type"])
     if hasattr(prop_class, "_layers_operator"):

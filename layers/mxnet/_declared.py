@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any
 
@@ -39,6 +39,11 @@ class Declared:
                 f"{self.what}: its inputs and states are {', '.join(self.inputs)}\n"
                 "  expected different names"
             )
+
+    @property
+    def maker(self) -> Callable:
+        """What makes an operator."""
+        return type(self._prop).create_operator
 
     def shapes(self, given: list[list[int]], where: str = "") -> tuple[list, list, list]:
         """The shapes of inputs, outputs and states, from those of the inputs; an unknown is ()."""

@@ -46,14 +46,14 @@ class Call:
     training : bool
     twice : bool
         Whether its gradients can be differentiated again.
-    sparse : bool
-        Whether `backward` is given None, and not zeros, for outputs that have no gradient.
     traced : bool
         Whether it is part of a compiled graph.
     opaque : str
         Why a compiler cannot look into it, if so.
     codes : list of callable
-        What its author wrote.
+        What its author wrote. As methods of an object, they may call those of `methods`.
+    making : list of callable
+        What its author wrote to make that object.
     states : list
         What it updates in place.
     """
@@ -64,10 +64,11 @@ class Call:
     context: Context
     training: bool
     twice = False
-    sparse = False
     traced = False
     opaque = ""
     codes: list[Callable]
+    methods: set[str] | None = None
+    making: Sequence[Callable] = ()
     states: list
 
     def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
@@ -113,6 +114,8 @@ def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past when recording is on and there is one."""
     if CHECK_NAN and not it.traced:
         it = Finite(it)
+    if state.tape is not None:
+        state.tape.refuse(f"{it.what} is called inside")
     if it.traced:
         asked = torch.is_grad_enabled()
         return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
@@ -133,8 +136,6 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx, it: Call, *tensors):
         results = it.forward(tensors)
         ctx.it, ctx.kinds = it, kinds_of(tensors)
-        if it.sparse:
-            ctx.set_materialize_grads(False)
         ctx.save_for_backward(*it.kept(tensors, results, ctx.needs_input_grad[1:]))
         return results
 

@@ -75,12 +75,12 @@ class Op:
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
     own : bool
         Its rules and its function are a user's.
-    tells : bool
-        Its errors say where in the graph they are.
+    explains : bool
+        Its errors say by themselves where in the graph they are.
     """
 
     any_size = True
-    own = tells = False
+    own = explains = False
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import is_
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -195,9 +196,22 @@ class CustomCall(Call):
 
     @property
     def codes(self) -> list:
-        written = type(self.operator).__mro__
-        written = written[: written.index(operator.CustomOp)]
-        return [f for c in written for n, f in vars(c).items() if callable(f) and n != "__init__"]
+        return [f for n, f in self._written if n != "__init__"]
+
+    @property
+    def methods(self) -> set[str]:
+        return {"assign", *(n for n, f in self._written if isinstance(f, FunctionType))}
+
+    @property
+    def making(self) -> list:
+        return [self.signature.declared.maker, *(f for n, f in self._written if n == "__init__")]
+
+    @property
+    def _written(self) -> list[tuple[str, Callable]]:
+        """The functions of the operator's class, and of those that it extends."""
+        classes = type(self.operator).__mro__
+        classes = classes[: classes.index(operator.CustomOp)]
+        return [(n, f) for c in classes for n, f in vars(c).items() if callable(f)]
 
     def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
         """What backward sees: an empty array in the place of what it does not depend on."""

@@ -20,8 +20,9 @@ import numpy as np
 import torch
 
 from . import _function
-from ._effects import Read, effect, readings
+from ._effects import effect
 from ._function import Call, call
+from ._reads import Read, Reader, Unreadable
 from .autograd import inside, state
 from .context import Context
 
@@ -44,15 +45,23 @@ def forbidden(it: Call) -> str:
 
 
 def settled(its: list[Call]) -> tuple[list[Read], str]:
-    """What tells that the Python of operators would do the same again; why nothing does, if so.
+    """What the Python of operators reads, or why it cannot be told, or that it does more.
 
-    As long as none of it has changed, what was noted of it may be done in its place.
+    As long as none of that has changed, what was noted of the Python may be done in its place.
     """
-    reads, reason = readings([f for it in its for f in it.codes])
-    if reason := next(filter(None, map(forbidden, its)), reason):
-        return [], reason
-    own = [Read("codes", it.what, partial(getattr, it, "codes"), it.codes) for it in its]
-    return reads + own, ""
+    reader = Reader()
+    try:
+        for it in its:
+            if reason := forbidden(it):
+                raise Unreadable(reason)
+            for function in it.making:
+                reader.look(function, set())
+            for function in it.codes:
+                reader.look(function, it.methods)
+            reader.reads.append(Read("codes", partial(getattr, it, "codes"), it.codes))
+    except Unreadable as reason:
+        return [], str(reason)
+    return reader.reads, ""
 
 
 def _misfit(it: Call, traced: Call, tensors: list) -> str:

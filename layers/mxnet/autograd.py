@@ -45,6 +45,7 @@ class _State(threading.local):
     recording = False
     training = False
     differentiating = False  # inside a gradient that is itself to be differentiated
+    tape = None  # what notes the calls of PyTorch
 
 
 state = _State()

@@ -160,14 +160,15 @@ class Keeping(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * self.cos)
 
 
-for kind in (InNumPy, InNd, Keeping):
-
+def register(kind):
     @mx.operator.register(f"chain_{kind.__name__}")
     class Prop(mx.operator.CustomOpProp):
-        kind = kind
-
         def create_operator(self, ctx, in_shapes, in_dtypes):
-            return self.kind()
+            return kind()
+
+
+for kind in (InNumPy, InNd, Keeping):
+    register(kind)
 
 
 class Net(gluon.HybridBlock):
@@ -230,8 +231,7 @@ def test_replayed_is_eager(function, dtype):
     net.hybridize()
     for found, wanted in zip(calls(net, dtype=dtype), expected, strict=True):
         for a, b in zip(found, wanted, strict=True):
-            assert a.dtype == b.dtype
-            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_max_ulp(a, b, maxulp=1)  # sums of three, in another order
 
 
 @pytest.fixture
@@ -277,12 +277,10 @@ def test_their_python_runs_until_it_is_noted(phases, flags):
     phases.clear()
     step(net, 3)  # of another shape
     assert len(phases) == 10
-    phases.clear()
-    net(nd.ones((4, 5)))  # not recorded
-    assert phases == ["forward"] * 5
-    phases.clear()
-    net(nd.ones((4, 5)))
-    assert not phases
+    for number in (5, 5, 0, 0):
+        phases.clear()
+        net(nd.ones((4, 5)))  # not recorded
+        assert len(phases) == number
 
 
 def test_a_chain_is_one_function_for_autograd():
@@ -527,7 +525,7 @@ def test_memory_is_freed_on_the_way():
         x.attach_grad()
         with autograd.record():
             net(x)
-        assert ALIVE[-1] == 1
+    assert ALIVE[-1] == 1
 
 
 @operator
@@ -564,287 +562,6 @@ def test_what_it_was_given_is_not_written():
         y.backward(top)
         assert x.grad.asnumpy().tolist() == [[1, 2, 2], [2, 2, 2]]
         assert (top == 1).asnumpy().all()
-
-
-# What Python does
-
-
-class Counter:
-    count = 0
-
-
-SCALE = 1.0
-
-
-def helped(x):
-    return x * 3
-
-
-def test_what_it_prints_is_printed(capsys):
-    @operator
-    class spoken:
-        def forward(x):
-            print("forward")
-            return x + 1
-
-        def dx(dy):
-            print("backward")
-            return dy + 0
-
-        def shapes(x):
-            return {"y": x}
-
-    net = Net(lambda F, x, w: spoken(x))
-    net.hybridize()
-    calls(net)
-    assert capsys.readouterr().out == "forward\nbackward\nbackward\n" * CALLS
-
-
-def reading(value):
-    """A net whose operator multiplies by what `value` gives."""
-
-    @operator(name=f"test_chain.{value.__name__}")
-    class scaled:
-        def forward(x):
-            return x * value()
-
-        def dx(dy):
-            return dy * value()
-
-        def shapes(x):
-            return {"y": x}
-
-    net = Net(lambda F, x: scaled(x))
-    net.hybridize()
-    return net
-
-
-def product(net):
-    x = nd.ones((2,))
-    x.attach_grad()
-    with autograd.record():
-        y = net(x)
-    y.backward()
-    assert (x.grad == y).sum().asscalar() == 2
-    return y[0].asscalar()
-
-
-def of_global():
-    return SCALE
-
-
-def of_type():
-    return 2 if isinstance(SCALE, int) else 3
-
-
-def of_helper():
-    return helped(1)
-
-
-def of_object():
-    return Counter.count
-
-
-def of_default(x=[1]):  # noqa: B006 - that it may change is what is tested
-    x[0] += 0
-    return x[0]
-
-
-def test_a_global_is_another_one(monkeypatch):
-    net = reading(of_global)
-    for value in (1, 1, 1, 1, 5, 5, 1.5, 1.0, 7):
-        monkeypatch.setitem(globals(), "SCALE", value)
-        assert product(net) == value
-
-
-def test_a_global_is_of_another_type(monkeypatch):
-    net = reading(of_type)
-    for value in (1, 1, 1, 1, 1.0, True, 1):
-        monkeypatch.setitem(globals(), "SCALE", value)
-        assert product(net) == (3 if type(value) is float else 2)
-
-
-def test_a_helper_is_another_one(monkeypatch):
-    net = reading(of_helper)
-    for value in (3, 3, 3, 3, 4, 4, 5):
-        monkeypatch.setitem(globals(), "helped", lambda x, value=value: x * value)
-        assert product(net) == value
-
-
-def test_an_attribute_is_another_one(monkeypatch):
-    net = reading(of_object)
-    for value in (3, 3, 3, 3, 4, 4, 5):
-        monkeypatch.setattr(Counter, "count", value)
-        assert product(net) == value
-
-
-def test_a_default_is_another_one(monkeypatch):
-    net = reading(of_default)
-    for value in (3, 3, 3, 3, 4, 4, 5):
-        of_default.__defaults__[0][0] = value
-        assert product(net) == value
-
-
-def test_a_closure_is_another_one():
-    value = 0
-
-    def of_closure():
-        return value
-
-    net = reading(of_closure)
-    for i in (3, 3, 3, 3, 4, 4, 5):
-        value = i
-        assert product(net) == value
-
-
-def test_a_gradient_is_another_one():
-    from layers.ops import customop
-
-    thrice = customop("mxnet", outputs=1)(lambda x: x * 3)
-    net = Net(lambda F, x: thrice(thrice(x)))
-    net.hybridize()
-    x = nd.ones((2,))
-    x.attach_grad()
-    for factor in (3, 3, 3, 3, 4, 4, 4, 5):
-        thrice.def_grad(lambda ans, x, factor=factor: lambda g: g * factor)
-        for _ in range(2):
-            with autograd.record():
-                y = net(x)
-            y.backward()
-            assert x.grad[0].asscalar() == factor**2
-
-
-def test_a_method_is_another_one(monkeypatch):
-    net = Net(lambda F, x: F.Custom(x, op_type="chain_InNd"))
-    net.hybridize()
-    for _ in range(CALLS):
-        assert net(nd.zeros((2,)))[0].asscalar() == 0
-
-    def forward(self, is_train, req, in_data, out_data, aux):
-        self.assign(out_data[0], req[0], in_data[0] + 7)
-
-    monkeypatch.setattr(InNd, "forward", forward)
-    assert net(nd.zeros((2,)))[0].asscalar() == 7
-
-
-def test_time_goes_on():
-    import time
-
-    @operator
-    class timed:
-        def forward(x):
-            return x * time.perf_counter()
-
-        def dx(dy):
-            return dy + 0
-
-        def shapes(x):
-            return {"y": x}
-
-    net = Net(lambda F, x: timed(x))
-    net.hybridize()
-    x = nd.ones((1,), dtype="float64")
-    assert len({net(x).asscalar() for _ in range(CALLS)}) == CALLS
-
-
-def test_random_numbers_are_drawn_in_each_call():
-    @operator
-    class noisy:
-        def forward(x):
-            return x + nd.random.uniform(shape=x.shape)
-
-        def dx(dy):
-            return dy + 0
-
-        def shapes(x):
-            return {"y": x}
-
-    @operator
-    class dropped:
-        def forward(x):
-            return nd.Dropout(x, p=0.5, mode="always")
-
-        def dx(dy):
-            return dy + 0
-
-        def shapes(x):
-            return {"y": x}
-
-    for function in (noisy, dropped):
-        net = Net(lambda F, x, function=function: function(x))
-        x, found = nd.ones((50,)), {}
-        for is_hybrid in (False, True):
-            net.hybridize(is_hybrid)
-            mx.random.seed(3)
-            found[is_hybrid] = [net(x).asnumpy() for _ in range(5)]
-        np.testing.assert_array_equal(found[True], found[False])
-        assert not (found[True][3] == found[True][4]).all()
-
-
-def test_values_are_looked_at_in_each_call():
-    @operator
-    class signed:
-        def forward(x):
-            return x * 2 if x.sum().asscalar() > 0 else x * 3
-
-        def dx(dy, x):
-            return dy * 2 if x.sum().asscalar() > 0 else dy * 3
-
-        def shapes(x):
-            return {"y": x}
-
-    net = Net(lambda F, x: signed(x))
-    net.hybridize()
-    for value in (1, 1, 1, -1, 1, -1):
-        x = nd.full((2,), value)
-        x.attach_grad()
-        with autograd.record():
-            y = net(x)
-        y.backward()
-        assert x.grad[0].asscalar() == (2 if value > 0 else 3) == y[0].asscalar() / value
-
-
-def test_training_or_not():
-    class Trained(mx.operator.CustomOp):
-        def forward(self, is_train, req, in_data, out_data, aux):
-            self.assign(out_data[0], req[0], in_data[0] * (2 if is_train else 3))
-
-        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-            self.assign(in_grad[0], req[0], out_grad[0] * (2 if autograd.is_training() else 3))
-
-    @mx.operator.register("chain_trained")
-    class TrainedProp(mx.operator.CustomOpProp):
-        def create_operator(self, ctx, in_shapes, in_dtypes):
-            return Trained()
-
-    net = Net(lambda F, x: F.Custom(x, op_type="chain_trained"))
-    net.hybridize()
-    x = nd.ones((2,))
-    x.attach_grad()
-    for _ in range(CALLS):
-        for train_mode, factor in ((True, 2), (False, 3)):
-            with autograd.record(train_mode=train_mode):
-                y = net(x)
-            y.backward(train_mode=train_mode)
-            assert y[0].asscalar() == x.grad[0].asscalar() == factor
-        assert net(x)[0].asscalar() == 3
-
-
-def test_attributes_are_their_own():
-    @operator
-    class times:
-        def forward(x, *, a: float = 1.0):
-            return x * a
-
-        def dx(dy, a):
-            return dy * a
-
-        def shapes(x):
-            return {"y": x}
-
-    net = Net(lambda F, x: times(times(x, a=3), a=2))
-    net.hybridize()
-    assert [product(net) for _ in range(CALLS)] == [6] * CALLS
 
 
 # Errors
@@ -961,7 +678,7 @@ def test_what_is_noted_is_of_one_context():
 def test_kinds_are_counted(monkeypatch, phases):
     from layers.mxnet.symbol import _chain
 
-    monkeypatch.setattr(_chain, "KINDS", 2)
+    monkeypatch.setattr(_chain, "NOTINGS", 2)
     net = mlp()
     for n in (1, 1, 2, 2, 3, 3, 3):
         assert net(nd.ones((n, 5))).shape == (n, 3)

@@ -16,8 +16,8 @@ from threading import RLock
 import torch
 
 from .._custom import CUSTOM, prepared
-from .._effects import Read
 from .._function import Call, refuse_second
+from .._reads import Read
 from .._whole import first_line, near, settled, undisturbed
 from ..autograd import state
 from ..base import RecordingError, UnsupportedError
@@ -113,7 +113,7 @@ class Launch:
     def __init__(self, it: Captured, places: list[int], tensors: list, context: Context):
         self.what, self.places, self.recording = it.what, places, state.recording
         self._lock, self._program, self._context = it._lock, it.program, context
-        self.read = [i for i in it.fixed if i not in it.program.states]
+        self.by_address = [i for i in it.fixed if i not in it.program.states]
         self.reads: list[Read] = []  # by its operators
         self._copied = [i for i in range(len(tensors)) if i not in it.fixed]
         self._inputs = [
@@ -237,7 +237,7 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx, launch: Launch, *tensors):
         outputs = launch.forward(tensors)
         ctx.launch, ctx.turn = launch, launch.begin()
-        ctx.save_for_backward(*[tensors[i] for i in launch.read])
+        ctx.save_for_backward(*[tensors[i] for i in launch.by_address])
         differentiable = zip(outputs, launch.differentiable)
         ctx.mark_non_differentiable(*[y for y, there in differentiable if not there])
         return tuple(outputs)

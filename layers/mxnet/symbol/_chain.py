@@ -10,27 +10,28 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
 import torch
 
-from .._custom import placed, prepared
-from .._effects import Read
+from .._custom import input_numbers, prepared
 from .._function import Call, Differentiable, Kind, call, kinds_of
 from .._op import Op
+from .._reads import Read
 from .._tape import taped
 from .._whole import settled
 from ..autograd import state
 from ..base import note
 from ..context import Context
-from ._node import Entry, Node
-from ._program import place
+from ._node import Node
+from ._program import in_graph
 
 log = logging.getLogger("layers.mxnet.hybridize")
 Tensor = torch.Tensor
 Numbers = tuple[int | None, ...]  # of values in a chain; None for an input that is left out
-KINDS = 64  # of calls of a chain that are noted
+NOTINGS = 64  # for one chain
 
 
 class Link(NamedTuple):
@@ -54,203 +55,171 @@ class Step(NamedTuple):
     output_kinds: list[Kind]
 
 
-class Way:
-    """What is noted of calls with tensors of the same kinds, once there was one.
+@dataclass(frozen=True)
+class Noted:
+    """What is the same in all calls of one kind.
 
     Attributes
     ----------
-    steps : list of Step
-    saved : tuple of int
-        The numbers of what is kept for the gradients.
     forward : callable or None
-        From the inputs to the outputs and what is kept.
-    backwards : dict of tuple to (numbers, callable)
-        From what is kept and the gradients of the outputs to those of the inputs; by which outputs
-        have one.
+        From the inputs to the outputs and what is kept; None if Python is to run.
+    reads : list of Read
+        That holds as long as none of them has changed.
+    steps : list of Step
+    kept : tuple of int
+    is_constant : bool
+        Whether the outputs have no gradient.
+    backwards : dict of tuple to (numbers, callable or None)
+        From what is kept and the gradients of the outputs to those of the inputs, by their strides.
     """
 
-    def __init__(self):
-        self.steps: list[Step] = []
-        self.saved: Numbers = ()
-        self.forward: Callable | None = None
-        self.backwards: dict[tuple, tuple[Numbers, Callable]] = {}
+    forward: Callable | None
+    reads: list[Read]
+    steps: list[Step]
+    kept: Numbers
+    is_constant: bool
+    backwards: dict[tuple, tuple[Numbers, Callable | None]] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the Python would do the same again."""
+        return not any(map(Read.has_changed, self.reads))
 
 
 class Chain(Op):
     """The operators of nodes that follow one another.
 
-    Its values have numbers: its inputs first, then what its nodes compute.
-
-    Parameters
-    ----------
-    nodes : list of Node
-    asked : set of (Node, int)
-        What is an output, if it is computed here.
+    Its values have numbers: its inputs first, then what its nodes compute. Its outputs are those of
+    the last node.
 
     Attributes
     ----------
-    sources, targets : list of (Node, int)
-        What its inputs are of other nodes, and its outputs of these.
+    sources : list of (Node, int)
+        What its inputs are of other nodes.
     """
 
-    own = tells = True
+    own = explains = True
 
-    def __init__(self, nodes: list[Node], asked: set[Entry]):
+    def __init__(self, nodes: list[Node]):
         super().__init__(self._run, "chain")
-        computed = [e for n in nodes for e in n.entries]
-        used = [e for n in nodes for e in n.inputs]
-        self.sources = [*dict.fromkeys(e for e in used if e not in computed)]
-        self.targets = [e for e in computed if e in asked]
+        computed = {e: None for n in nodes for e in n.entries}
+        used = {e: n for n in nodes for e in n.inputs}  # by whom at last
+        self.sources = [e for e in used if e not in computed]
         numbers = dict(zip([*self.sources, *computed], count()))
-        self.results = [numbers[e] for e in self.targets]
-        last = {e: e[0] for e in computed} | {e: n for n in nodes for e in n.inputs}
+        self.results = tuple([numbers[e] for e in nodes[-1].entries])
         self.links: list[Link] = []
         for node in nodes:
-            inputs = [numbers[e] for e in node.inputs]
-            given = [None if i is None else inputs[i] for i in placed(node.attributes, len(inputs))]
-            outputs = [numbers[e] for e in node.entries]
-            done = [numbers[e] for e in computed if last[e] is node and e not in asked]
-            self.links.append(Link(node, *map(tuple, (inputs, given, outputs, done))))
-        self._reads: list[Read] | None = None  # before a first call
-        self._refusal = ""
-        self._ways: dict[tuple, Way] = {}
+            inputs = tuple([numbers[e] for e in node.inputs])
+            given = input_numbers(node.attributes, len(inputs))
+            done = [e for e in computed if used.get(e, e[0]) is node and node is not nodes[-1]]
+            self.links.append(
+                Link(
+                    node,
+                    inputs,
+                    tuple([None if i is None else inputs[i] for i in given]),
+                    tuple([numbers[e] for e in node.entries]),
+                    tuple([numbers[e] for e in done]),
+                )
+            )
+        self.left = NOTINGS
+        self._noted: dict[tuple, Noted | None] = {}  # by kind; None after a first call
+        self._told: set[str] = set()
 
     def output_names(self, attributes: dict) -> list[str]:
         return [f"output{i}" for i in range(len(self.results))]
 
     def _run(self, *data: Tensor, context: Context):
-        it = ChainCall(self, context, self._way(data, context))
+        it = self._call(data, context)
         results = call(it, data)
+        if it.is_constant:
+            results = [t.detach() for t in results]
         it.keep_past(data)
         return results if len(results) > 1 else results[0]
 
-    def _way(self, tensors: tuple, context: Context) -> Way | None:
-        """What is noted of such calls; None if their Python is to run."""
-        if self._reads is None or self._refusal or any(r.has_changed() for r in self._reads):
-            return None
+    def _call(self, tensors: tuple, context: Context) -> ChainCall:
+        """The first call of a kind as it is, the second noted, later ones by what is noted."""
         kinds = [(t.shape, t.stride(), t.dtype, t.requires_grad) for t in tensors]
         key = (context, state.training, state.recording, *kinds)
-        way = self._ways.get(key)
-        if way is None and len(self._ways) < KINDS:
-            way = self._ways[key] = Way()
-        return way
+        noted = self._noted.get(key)
+        if noted is not None and noted.holds:
+            return NotedCall(self, context, noted) if noted.forward else ChainCall(self, context)
+        if key in self._noted and self.left:
+            return NotingCall(self, context, key)
+        if len(self._noted) < NOTINGS:
+            self._noted.setdefault(key)
+        return ChainCall(self, context)
 
-    def look(self, its: list[Call]) -> None:
-        """Read the code of the operators, after a first call."""
-        if self._reads is None:
-            self._reads, reason = settled(its)
-            self.refuse(reason)
+    def keep(self, key: tuple, noted: Noted) -> None:
+        """Do calls of a kind as is noted from now on."""
+        self._noted[key] = noted
 
-    def refuse(self, reason: str) -> None:
-        """Have the Python of the operators run in each call from now on, if there is a reason."""
-        if reason and not self._refusal:
-            self._refusal = reason
-            self._ways.clear()
+    def tell(self, reason: str) -> None:
+        """Count what was noted; say why it cannot be done again, if there is a reason."""
+        self.left -= 1
+        if reason and reason not in self._told:
+            self._told.add(reason)
             names = ", ".join(link.node.name for link in self.links)
             log.debug("the Python of %s runs in each call: %s", names, reason)
 
 
 class ChainCall(Call):
-    """One call of a chain."""
+    """One call of a chain, by its operators' own Python."""
 
-    twice = sparse = True
+    twice = True
+    is_constant = False
 
-    def __init__(self, chain: Chain, context: Context, way: Way | None):
-        self.chain, self.context, self._way = chain, context, way
+    def __init__(self, chain: Chain, context: Context):
+        self.chain, self.context = chain, context
         self._steps: list[Step] = []
-        self._saved: dict[int, Tensor] = {}
-        self._keys: tuple[int, ...] = ()  # what PyTorch has saved, once it has
+        self._kept: dict[int, Tensor | None] = {}
         self._pasts: dict[int, Tensor] = {}
 
-    # Forward
-
     def forward(self, tensors) -> tuple[Tensor, ...]:
-        way = self._way
-        if way is None:
-            return self._compute(tensors)
-        if way.forward is None:
-            return self._noted(way, tensors)
-        found, n = way.forward(*tensors), len(self.chain.results)
-        self._steps, self._saved = way.steps, dict(zip(way.saved, found[n:]))
-        return found[:n]
+        return self._compute(tensors, [])
 
-    def _noted(self, way: Way, tensors: tuple) -> tuple[Tensor, ...]:
-        """Compute, and note how."""
-        found, function, reason = taped(
-            lambda: (*self._compute(tensors), *self._saved.values()), tensors
-        )
-        way.steps, way.saved, way.forward = self._steps, tuple(self._saved), function
-        self.chain.refuse(reason)
-        return found[: len(self.chain.results)]
-
-    def _compute(self, tensors: tuple) -> tuple[Tensor, ...]:
-        """The outputs, by the operators' own Python."""
+    def _compute(self, tensors: tuple, calls: list[Call]) -> tuple[Tensor, ...]:
+        """The outputs; the calls of the operators are put into a list."""
         values = dict(enumerate(tensors))
         asking = {i for i, t in values.items() if t.requires_grad and state.recording}
-        its = []
         for link in self.chain.links:
             given = [values[i] for i in link.inputs]
             it, given = prepared(given, link.node.attributes, self.context)
+            calls.append(it)
             results = _forward(link.node, it, tuple(given))
             values |= zip(link.outputs, results)
             asked = tuple([i in asking for i in link.given])
             if True in asked:
                 asking |= {i for i, y in zip(link.outputs, results) if y.is_floating_point()}
                 kept = tuple(it.kept(link.given, link.outputs, asked))
-                self._saved |= {i: values[i] for i in kept if i is not None}
+                self._kept |= {i: values[i] for i in kept if i is not None}
                 step = Step(link, it, asked, kept, kinds_of(given), kinds_of(results))
                 self._steps.append(step)
             for i in link.done:
                 del values[i]
-            its.append(it)
-        self.chain.look(its)
+        self.is_constant = state.recording and asking.isdisjoint(self.chain.results)
         return tuple([values[i] for i in self.chain.results])
 
     def kept(self, inputs, outputs, asked) -> list[Tensor]:
-        tensors = [*self._saved.values()]
-        self._keys, self._saved = tuple(self._saved), {}  # PyTorch has them now, and frees them
+        tensors = [*self._kept.values()]
+        self._kept = dict.fromkeys(self._kept)  # PyTorch has them now, and frees them
         return tensors
 
     def keep_past(self, tensors: tuple) -> None:
         """Keep the past of inputs whose values are not kept: a second derivative goes there."""
         for i, t in enumerate(tensors):
-            if t.requires_grad and state.recording and i not in self._keys:
+            if t.requires_grad and state.recording and i not in self._kept:
                 self._pasts[i] = t if t.is_leaf else Past.apply(t)
 
-    # Backward
-
     def backward(self, kept, dys, kinds, asked) -> tuple[Tensor | None, ...]:
-        known = dict(zip(self._keys, kept))
-        tops = {i: dy for i, dy in zip(self.chain.results, dys) if dy is not None}
+        known, tops = dict(zip(self._kept, kept)), dict(zip(self.chain.results, dys))
         if torch.is_grad_enabled():
             found = self._differentiable(known, tops, asked, kinds)
-        elif self._way is None:
-            found = self._gradients(known, tops)
         else:
-            found = self._noted_gradients(self._way, known, tops)
+            found = self._gradients(known, tops)
         return tuple([found.get(i) if a else None for i, a in enumerate(asked)])
 
-    def _noted_gradients(self, way: Way, known: dict, tops: dict) -> dict[int, Tensor]:
-        """The gradients of the inputs, by what is noted; if nothing is, it is now."""
-        tensors = [*known.values(), *tops.values()]
-        key = tuple([(i, dy.stride()) for i, dy in tops.items()])
-        if key in way.backwards:
-            numbers, function = way.backwards[key]
-            return dict(zip(numbers, function(*tensors)))
-        gradients: dict[int, Tensor] = {}
-
-        def run():
-            gradients.update(self._gradients(known, tops))
-            return gradients.values()
-
-        _, function, reason = taped(run, tensors)
-        if function is not None:
-            way.backwards[key] = tuple(gradients), function
-        self.chain.refuse(reason)
-        return gradients
-
-    def _gradients(self, known: dict, tops: dict) -> dict[int, Tensor]:
-        """The gradients of the inputs, from those of the outputs, by the operators' own Python."""
+    def _gradients(self, known: dict, tops: dict[int, Tensor]) -> dict[int, Tensor]:
+        """The gradients of the inputs, from those of the outputs."""
         found = dict(tops)
         for link, it, asked, kept, kinds, output_kinds in reversed(self._steps):
             dys = [found.pop(i, None) for i in link.outputs]
@@ -281,14 +250,91 @@ class ChainCall(Call):
             ]
             results = Differentiable.apply(Known(step, known, device), *given)
             values |= zip(step.link.outputs, results)
+        heads = {i: values[i] for i in tops if values[i].requires_grad}
         gradients = torch.autograd.grad(
-            [values[i] for i in tops],
+            [*heads.values()],
             [*inputs.values()],
-            [*tops.values()],
+            [tops[i] for i in heads],
             create_graph=True,
             allow_unused=True,
         )
         return dict(zip(inputs, gradients))
+
+
+class NotedCall(ChainCall):
+    """A call by what is noted of an earlier one."""
+
+    def __init__(self, chain: Chain, context: Context, noted: Noted):
+        super().__init__(chain, context)
+        self._noted = noted
+
+    def forward(self, tensors) -> tuple[Tensor, ...]:
+        noted, n = self._noted, len(self.chain.results)
+        try:
+            found = noted.forward(*tensors)
+        except Exception:  # a division by 0, say, which the operators' own Python tells better
+            return super().forward(tensors)
+        self._steps, self._kept = noted.steps, dict(zip(noted.kept, found[n:]))
+        self.is_constant = noted.is_constant
+        return found[:n]
+
+    def _gradients(self, known: dict, tops: dict[int, Tensor]) -> dict[int, Tensor]:
+        noted = self._noted
+        if noted.forward is None or not noted.holds:
+            return super()._gradients(known, tops)
+        key = tuple([dy.stride() for dy in tops.values()])
+        if key not in noted.backwards and self.chain.left:
+            return self._note_gradients(key, known, tops)
+        numbers, function = noted.backwards.get(key, ((), None))
+        if function is None:
+            return super()._gradients(known, tops)
+        try:
+            return dict(zip(numbers, function(*known.values(), *tops.values())))
+        except Exception:  # as in forward
+            return super()._gradients(known, tops)
+
+    def _note_gradients(self, key: tuple, known: dict, tops: dict) -> dict[int, Tensor]:
+        """The gradients; and how they are computed is noted."""
+        tops = {i: dy.detach() for i, dy in tops.items()}  # two of them may be one
+        found: dict[int, Tensor] = {}
+
+        def run():
+            found.update(ChainCall._gradients(self, known, tops))
+            return found.values()
+
+        _, function, reason = taped(run, [*known.values(), *tops.values()])
+        self._noted.backwards[key] = tuple(found), function
+        self.chain.tell(reason)
+        return found
+
+
+class NotingCall(NotedCall):
+    """A call that is noted, for the next ones of its kind."""
+
+    def __init__(self, chain: Chain, context: Context, key: tuple):
+        ChainCall.__init__(self, chain, context)
+        self._key = key
+
+    def forward(self, tensors) -> tuple[Tensor, ...]:
+        calls: list[Call] = []
+
+        def run():
+            results = self._compute(tensors, calls)
+            return *results, *self._kept.values()
+
+        found, function, reason = taped(run, tensors)
+        reads, unsettled = settled(calls)
+        reason = unsettled or reason
+        self._noted = Noted(
+            None if reason else function,
+            reads,
+            self._steps,
+            tuple(self._kept),
+            self.is_constant,
+        )
+        self.chain.keep(self._key, self._noted)
+        self.chain.tell(reason)
+        return found[: len(self.chain.results)]
 
 
 def _forward(node: Node, it: Call, tensors: tuple) -> tuple[Tensor, ...]:
@@ -296,7 +342,7 @@ def _forward(node: Node, it: Call, tensors: tuple) -> tuple[Tensor, ...]:
         return it.forward(tensors)
     except Exception as error:
         shapes = {n: tuple(t.shape) for n, t in zip(it.inputs, tensors) if t is not None}
-        note(error, place(node, shapes))
+        note(error, in_graph(node, shapes))
         raise
 
 

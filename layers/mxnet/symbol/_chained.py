@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from collections.abc import Iterator
 
 import torch
 
@@ -41,22 +41,44 @@ def chained(program: Program, entries: list[Entry]) -> Program | Chained:
     if program.is_open or not any(map(_is_link, program.nodes)):
         return program
     nodes = sorted(ordered(entries), key=lambda n: n.op is not None)  # variables first
+    last = _last(nodes, entries)
     made: list[Node] = []
     moved: dict[Entry, Entry] = {}
-    for is_link, run in groupby(nodes, _is_link):
-        run = list(run)
-        if is_link:
-            asked = {*entries, *(e for n in nodes if n not in run for e in n.inputs)}
-            chain = Chain(run, asked)
-            parts = [(chain, run[-1].name, chain.sources, {}, chain.targets)]
+    for part in _parts(nodes, last):
+        first = part[0]
+        if _is_link(first):
+            chain = Chain(part)
+            node = Node(chain, part[-1].name, [moved[e] for e in chain.sources])
         else:
-            parts = [(n.op, n.name, n.inputs, n.attributes, n.entries) for n in run]
-        for op, name, inputs, attributes, outputs in parts:
-            node = Node(op, name, [moved[e] for e in inputs], attributes)
-            made.append(node)
-            moved |= zip(outputs, node.entries)
+            node = Node(first.op, first.name, [moved[e] for e in first.inputs], first.attributes)
+        made.append(node)
+        moved |= zip(part[-1].entries, node.entries)
     return Chained(program, Program([moved[e] for e in entries], made), entries)
 
 
 def _is_link(node: Node) -> bool:
     return node.op is CUSTOM and not node.op.state_names(node.attributes)
+
+
+def _last(nodes: list[Node], entries: list[Entry]) -> dict[Node, int]:
+    """The place of the last user of each node's outputs; behind all, where the graph gives them."""
+    last = {node: place for place, node in enumerate(nodes)}
+    for place, node in enumerate(nodes):
+        last |= {source: place for source, _ in node.inputs}
+    return last | {node: len(nodes) for node, _ in entries}
+
+
+def _parts(nodes: list[Node], last: dict[Node, int]) -> Iterator[list[Node]]:
+    """The nodes one by one, and as long chains as there can be.
+
+    Of a chain, only the last node has outputs that others use: so there is a gradient by them.
+    """
+    start = 0
+    while start < len(nodes):
+        end = furthest = start
+        while furthest < len(nodes) and _is_link(nodes[furthest]):
+            if max((last[n] for n in nodes[start:furthest]), default=0) <= furthest:
+                end = furthest
+            furthest += 1
+        yield nodes[start : end + 1]
+        start = end + 1

@@ -98,10 +98,10 @@ class Program:
     def _explained(self, error: Exception) -> Exception:
         """The error with the node it happened in; PyTorch's as ours."""
         node, tensors = self._failed(error)
-        if node is not None and node.op.tells:
+        if node is not None and node.op.explains:
             return error
         shapes = {name: tuple(t.shape) for name, t in tensors.items()}
-        where = place(node, shapes) if node else "  in the graph"
+        where = in_graph(node, shapes) if node else "  in the graph"
         own = node is not None and node.op.own  # its author's errors stay what they are
         if type(error) in (RuntimeError, IndexError) and not own:
             kind, told = explained(error, shapes, [t.dtype for t in tensors.values()])
@@ -123,7 +123,7 @@ class Program:
         return node, {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
 
 
-def place(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
+def in_graph(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
     """The line that says in which node an error is, with the shapes of its inputs."""
     shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return f"  in {node.op.name} {node.name!r} of the graph" + (f" ({shown})" if shown else "")

@@ -119,6 +119,20 @@ class picked:
 
 
 @operator
+class parted:
+    """One part of one."""
+
+    def forward(x):
+        return nd.split(x, num_outputs=1, axis=0) * 2
+
+    def dx(dy):
+        return nd.split(dy, num_outputs=1, axis=0) * 2
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
 class largest:
     """Numbers of columns, which have no gradient."""
 
@@ -188,6 +202,8 @@ NETS = {
     "a chain": lambda F, x, w: tanh(square(tanh(x))),
     "two inputs": lambda F, x, w: pair(square(x), tanh(w)),
     "one output of two": lambda F, x, w: square(pair(x, w)[1]),
+    "two gradients that are one": lambda F, x, w: sum(pair(x, w)[:2]),
+    "a tuple of one": lambda F, x, w: parted(x),
     "an input twice": lambda F, x, w: pair(x, x)[0],
     "a value twice": lambda F, x, w: pair(square(x), square(x))[0] + tanh(square(x)),
     "outputs within": lambda F, x, w: [square(x), tanh(square(x)), square(tanh(square(x)))],
@@ -204,6 +220,9 @@ NETS = {
     "kept on self": lambda F, x, w: square(F.Custom(square(x), op_type="chain_Keeping")),
     "with a constant": lambda F, x, w: pair(x, F.ones_like(x))[0],
 }
+
+
+IN_PYTHON = {"in NumPy", "kept on self"}  # in each call
 
 
 def calls(net, count=CALLS, **kwargs):
@@ -223,32 +242,33 @@ def calls(net, count=CALLS, **kwargs):
     return found
 
 
-@pytest.mark.parametrize("function", NETS.values(), ids=NETS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_replayed_is_eager(function, dtype):
-    net = Net(function)
-    expected = calls(net, dtype=dtype)
-    net.hybridize()
-    for found, wanted in zip(calls(net, dtype=dtype), expected, strict=True):
-        for a, b in zip(found, wanted, strict=True):
-            np.testing.assert_array_max_ulp(a, b, maxulp=1)  # sums of three, in another order
-
-
 @pytest.fixture
 def phases(monkeypatch):
     """What operators' own code was run for."""
     from layers.mxnet._function import Call
 
     seen, run = [], Call.run
-    monkeypatch.setattr(
-        Call,
-        "run",
-        lambda self, phase, *args, **kwargs: (
-            seen.append(phase),
-            run(self, phase, *args, **kwargs),
-        )[1],
-    )
+
+    def watched(self, phase, *args, **kwargs):
+        seen.append(phase)
+        return run(self, phase, *args, **kwargs)
+
+    monkeypatch.setattr(Call, "run", watched)
     return seen
+
+
+@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_replayed_is_eager(name, dtype, phases):
+    net = Net(NETS[name])
+    expected = calls(net, dtype=dtype)
+    net.hybridize()
+    for found, wanted in zip(calls(net, dtype=dtype), expected, strict=True):
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_max_ulp(a, b, maxulp=1)  # sums of three, in another order
+    phases.clear()
+    calls(net, 1, dtype=dtype)
+    assert bool(phases) == (name in IN_PYTHON)
 
 
 def mlp(**kwargs):
@@ -372,16 +392,68 @@ def test_a_gradient_that_is_not_there_is_told():
             assert x.grad.asnumpy().tolist() == [[2, 0], [6, 0]]
 
 
-def test_only_gradients_that_are_asked_for(phases):
+def test_only_gradients_that_are_asked_for(monkeypatch):
+    from layers.ops import dense as layers_dense
+
+    asked = []
+
+    def gradient(name, known, gradient=layers_dense.gradient):
+        asked.append(name)
+        return gradient(name, known)
+
+    monkeypatch.setattr(layers_dense, "gradient", gradient)
     net = mlp()
+    net(nd.ones((4, 5)))
     for frozen in (False, True, False):
         net[0].weight.grad_req = "null" if frozen else "write"
-        before = net[2].weight.grad().copy()
         for _ in range(3):
+            asked.clear()
+            before = net[2].weight.grad().copy()
             step(net)
-        assert (net[2].weight.grad() != before).sum().asscalar()
-        if not frozen:
-            assert net[0].weight.grad().norm().asscalar() > 0
+            assert (net[2].weight.grad() != before).sum().asscalar()
+            assert not asked or asked.count("w") == (2 if frozen else 3)
+            assert asked.count("x") == (2 if asked else 0)  # not of the input
+        assert not asked
+
+
+def test_of_one_output_by_another():
+    def function(F, x, w):
+        s = square(x)
+        return [s, tanh(square(s)), square(w)]
+
+    net = Net(function)
+    for is_hybrid in (False, True):
+        net.hybridize(is_hybrid)
+        for _ in range(CALLS):
+            x, w = nd.full((2,), 0.5), nd.ones((2,))
+            x.attach_grad()
+            w.attach_grad()
+            with autograd.record():
+                a, b, c = net(x, w)
+            (found,) = autograd.grad(b, a, retain_graph=True)
+            s = 0.25
+            np.testing.assert_allclose(
+                found.asnumpy(), (1 - np.tanh(s * s) ** 2) * 2 * s, rtol=1e-6
+            )
+            with pytest.raises(mx.base.MXNetError, match="do not depend on"):
+                autograd.grad(c, a)
+
+
+def test_what_depends_on_no_variable_is_not_recorded():
+    net = Net(lambda F, x, w: [square(x), square(w), picked(w, largest(x))])
+    for is_hybrid in (False, True):
+        net.hybridize(is_hybrid)
+        for _ in range(CALLS):
+            x, w = nd.full((2, 3), 3), nd.ones((2, 3))
+            x.attach_grad()
+            with autograd.record():
+                a, b, c = net(x, w)
+                dx = autograd.grad(a + b, x, create_graph=True)[0]
+            dx.backward()
+            assert x.grad[0, 0].asscalar() == 2
+            for y in (b, c):
+                with pytest.raises(mx.base.MXNetError, match="was not recorded"):
+                    y.backward()
 
 
 def test_gradients_are_added_up():
@@ -642,13 +714,15 @@ def test_not_finite_values_are_found(monkeypatch):
 def test_shapes_dtypes_and_contexts():
     net = Net(NETS["a chain"])
     net.hybridize()
-    for _ in range(3):
+    for value in (0.1, 0.2, 0.3):
         for context in (mx.cpu(0), mx.cpu(1)):
-            for dtype in ("float32", "float64"):
+            for dtype in ("float32", "float64", "float16"):
                 for shape in ((2, 3), (3,), (0, 3)):
-                    x = nd.ones(shape, ctx=context, dtype=dtype)
-                    y = net(x, x)
+                    x = nd.full(shape, value, ctx=context, dtype=dtype)
+                    y = net(x, x + 0)
                     assert (y.shape, y.dtype, y.context) == (shape, np.dtype(dtype), context)
+                    expected = np.tanh(np.tanh(np.full(shape, value)) ** 2)
+                    np.testing.assert_allclose(y.asnumpy(), expected, rtol=5e-3)
 
 
 def test_what_is_noted_is_of_one_context():
@@ -691,17 +765,25 @@ def test_kinds_are_counted(monkeypatch, phases):
 
 
 def test_threads():
-    net, wrong = mlp(), []
-    x = nd.random.uniform(shape=(8, 5))
-    expected = net(x).asnumpy()
+    net, wrong = Net(NETS["two inputs"]), []
+    net.hybridize()
+    start = threading.Barrier(8)
 
-    def run():
+    def run(seed):
+        start.wait()
         for i in range(20):
-            n = i % 8 + 1
-            if not np.allclose(net(x[:n]).asnumpy(), expected[:n], atol=1e-6):
-                wrong.append(n)
+            shape = (i % 4 + 1, 3)
+            x, w = (nd.array(np.random.RandomState(seed + k).rand(*shape)) for k in (0, 1))
+            x.attach_grad()
+            with autograd.record():
+                y = net(x, w)[0]
+            y.backward()
+            s, t = x.asnumpy() ** 2, np.tanh(w.asnumpy())
+            dx = 2 * x.asnumpy() * t
+            if not np.allclose(y.asnumpy(), s * t) or not np.allclose(x.grad.asnumpy(), dx):
+                wrong.append((seed, i))
 
-    threads = [threading.Thread(target=run) for _ in range(8)]
+    threads = [threading.Thread(target=run, args=[seed]) for seed in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -714,6 +796,9 @@ def test_a_copy_notes_for_itself(phases):
     for _ in range(3):
         step(net)
     twin = copy.deepcopy(net)
+    phases.clear()
+    step(twin)
+    assert len(phases) == 10
     x = nd.ones((4, 5))
     assert (twin(x) == net(x)).asnumpy().all()
     twin[0].weight.set_data(nd.zeros((8, 5)))

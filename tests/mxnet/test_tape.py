@@ -30,12 +30,23 @@ def written(x):
     return [y]
 
 
+def given_memory(x):
+    """A function that writes into a part of what it is given, and gives the other part."""
+    import torch
+
+    y = torch.zeros(3, 3)
+    torch.topk(x, 2, out=(y[1:, :2], torch.zeros(2, 2, dtype=torch.int64)))
+    return [y]
+
+
 NOTED = {
     "numbers": lambda x: [(x * 2 + 1.5).exp()],
     "shapes": lambda x: [x.reshape(x.shape[::-1]) / x.numel()],
     "sums": lambda x: [x.sum(dim=1, keepdim=True), x.sum((0, 1))],
     "parts": lambda x: [x[0], x[:, 1:], x[..., None], x[[1, 0]], x[1:, 0]],
     "several outputs": lambda x: [*x.topk(2), *x.split(1)],
+    "a tuple of one": lambda x: [x.split(2)[0] + 1],
+    "given memory": given_memory,
     "lists": lambda x: [x.new_zeros([2]), x.new_zeros([2]).expand([3, 2])],
     "what is made": lambda x: [x + x.new_full((3,), 2)],
     "writes": written,
@@ -64,19 +75,28 @@ def looked_at(value):
     return lambda x: [x * value(x)]
 
 
+def recorded(x):
+    import torch
+
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return torch.autograd.grad((x * x).sum(), x)
+
+
 REFUSED = {
     "item": (looked_at(lambda x: x.sum().item()), "_local_scalar_dense.default looks at values"),
     "bool": (
         looked_at(lambda x: 1 if x.sum() > 0 else 2),
         "_local_scalar_dense.default looks at values",
     ),
-    "float": (looked_at(lambda x: float(x.sum())), "_local_scalar_dense.default looks at values"),
     "tolist": (looked_at(lambda x: x.tolist()[0][0]), "tolist gives list"),
     "equal": (looked_at(lambda x: 1 if x.equal(x) else 2), "equal.default looks at values"),
     "NumPy": (looked_at(lambda x: float(x.numpy().max())), "numpy gives ndarray"),
     "pointers": (looked_at(lambda x: x.data_ptr() % 7), "data_ptr gives int"),
     "random": (lambda x: [x.bernoulli(0.5)], "draws random numbers"),
-    "dropout": (lambda x: [x + x.clone().uniform_()], "draws random numbers"),
+    "recorded": (recorded, "it records"),
+    "turned": (lambda x: [x.clone().t_()], "t_ changes what an array is"),
+    "offset": (looked_at(lambda x: x[1:].storage_offset()), "storage_offset gives int"),
     "nonzero": (lambda x: [x.new_zeros(len(x.nonzero()))], "a shape that hangs on values"),
     "masks": (lambda x: [x[x > 0.5]], "a shape that hangs on values"),
     "constant": (lambda x: [x + CONSTANT["tensor"]], "given an array from outside"),
@@ -121,6 +141,26 @@ def test_what_gives_other_values_is_refused(mx):
         results, function, reason = taped(lambda x: [x.exp()], torch.zeros(2))
     assert (function, reason) == (None, "done again, it gives other values")
     assert results[0].tolist() == [2, 2]
+
+
+def test_what_fails_is_refused(mx):
+    import torch
+
+    class Failing(torch.overrides.TorchFunctionMode):
+        """`exp` fails when it is called again."""
+
+        times = 0
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            self.times += function is torch.Tensor.exp
+            if function is torch.Tensor.exp and self.times > 1:
+                raise ValueError("again")
+            return function(*args, **(kwargs or {}))
+
+    with Failing():
+        assert taped(lambda x: [x.exp()], torch.zeros(2))[2] == (
+            "done again, it fails: ValueError: again"
+        )
 
 
 def test_memory_is_freed_as_soon_as_by_the_code(mx):

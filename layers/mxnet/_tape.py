@@ -201,6 +201,10 @@ class _Unknown(Exception):
 class _Watch(TorchDispatchMode):
     """Looks for functions that depend on more than the kinds of tensors, and says so."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else PyTorch's compiler is imported, which takes seconds
+
     def __init__(self, reasons: list[str]):
         super().__init__()
         self._reasons = reasons

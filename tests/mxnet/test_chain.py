@@ -3,6 +3,8 @@
 import copy
 import gc
 import logging
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -835,3 +837,25 @@ def test_training_by_chains_is_training_operator_by_operator():
             trainer.step(4)
         weights[is_hybrid] = net[0].weight.data().asnumpy()
     np.testing.assert_array_equal(weights[True], weights[False])
+
+
+PROGRAM = """
+import sys
+from layers import DenseBlock
+from layers.engine import autograd, nd
+
+net = DenseBlock(5, 3)
+net.initialize()
+net.hybridize()
+for _ in range(4):
+    with autograd.record():
+        y = net(nd.ones((2, 5)))
+    y.backward()
+print(*{"torch._dynamo", "sympy"} & {*sys.modules})
+"""
+
+
+def test_no_compiler_is_imported():
+    """It would take as long as a hundred thousand calls."""
+    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    assert (found.stdout.strip(), found.returncode) == ("", 0), found.stderr

@@ -356,6 +356,25 @@ def another_operator_by_its_name():
     return outer, change
 
 
+def a_hybridized_block():
+    inner, change = a_list()
+    block = gluon.nn.HybridLambda(lambda F, x: inner(x))
+    block.hybridize()
+
+    @operator(name=f"test_reads.outer{next(counted)}")
+    class outer:
+        def forward(x):
+            return block(x)
+
+        def dx(dy):
+            return block(dy)
+
+        def shapes(x):
+            return {"y": x}
+
+    return outer, change
+
+
 def a_default_that_changes():
     box = [1.0]
 
@@ -530,6 +549,7 @@ REFUSED = [
     *(an_attribute, a_data_class, a_list, a_dict_of_functions, a_bound_method, an_array),
     *(an_nd_array, a_partial, a_cached_function, a_wrapped_function, a_functions_attribute),
     *(an_operators_attribute, another_operator, another_operator_by_its_name),
+    a_hybridized_block,
     *(a_default_that_changes, a_keyword_default, a_property_of_an_enum, a_named_tuple),
     *(a_number_with_attributes, a_context_variable, a_function_of_numpys_making, an_import),
     *(a_module, a_class_in_it, of_its_making, named_like_a_method),
@@ -601,7 +621,7 @@ def test_what_may_change_is_told(case, phases, caplog):
             phases.clear()
             product(net)
     assert phases
-    assert caplog.text.count("runs in each call: ") == 1
+    assert 1 <= caplog.text.count("runs in each call: ") <= 2  # of one inside, too
 
 
 def product(net):

@@ -153,7 +153,7 @@ class Chain(Op):
         """Do calls of a kind as is noted from now on."""
         self._noted[key] = noted
 
-    def tell(self, reason: str) -> None:
+    def count(self, reason: str) -> None:
         """Count what was noted; say why it cannot be done again, if there is a reason."""
         self.left -= 1
         if reason and reason not in self._told:
@@ -165,8 +165,7 @@ class Chain(Op):
 class ChainCall(Call):
     """One call of a chain, by its operators' own Python."""
 
-    twice = True
-    is_constant = False
+    what, twice, is_constant = "a graph", True, False
 
     def __init__(self, chain: Chain, context: Context):
         self.chain, self.context = chain, context
@@ -304,7 +303,7 @@ class NotedCall(ChainCall):
 
         _, function, reason = taped(run, [*known.values(), *tops.values()])
         self._noted.backwards[key] = tuple(found), function
-        self.chain.tell(reason)
+        self.chain.count(reason)
         return found
 
 
@@ -333,7 +332,7 @@ class NotingCall(NotedCall):
             self.is_constant,
         )
         self.chain.keep(self._key, self._noted)
-        self.chain.tell(reason)
+        self.chain.count(reason)
         return found[: len(self.chain.results)]
 
 

@@ -31,6 +31,10 @@ UNSAFE = {
 ALLOWED = {
     ("layers/mxnet/symbol/_program.py", "exec"): "the lines of a graph: its names are numbered, "
     "its attributes bound objects",
+    (
+        "layers/mxnet/_tape.py",
+        "exec",
+    ): "calls of PyTorch's functions: names are numbered, functions and constants bound objects",
     ("layers/ops/_kernel/compiler.py", "exec"): "the lines of a loop kernel: a checked function's, "
     "written anew with its names behind a prefix",
 }

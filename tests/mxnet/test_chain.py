@@ -135,6 +135,47 @@ class parted:
 
 
 @operator
+class same:
+    def forward(x):
+        return x
+
+    def dx(dy):
+        return dy
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class detached:
+    def forward(x):
+        return x.detach()
+
+    def dx(dy):
+        return dy.detach()
+
+    def shapes(x):
+        return {"y": x}
+
+
+@operator
+class twice:
+    """One array for two outputs."""
+
+    outputs = ("y", "z")
+
+    def forward(x):
+        y = x * 2
+        return y, y
+
+    def dx(dy, dz, y, z):
+        return (dy + dz) * 2 + 0 * y + 0 * z
+
+    def shapes(x):
+        return {"y": x, "z": x}
+
+
+@operator
 class largest:
     """Numbers of columns, which have no gradient."""
 
@@ -204,6 +245,10 @@ NETS = {
     "a chain": lambda F, x, w: tanh(square(tanh(x))),
     "two inputs": lambda F, x, w: pair(square(x), tanh(w)),
     "one output of two": lambda F, x, w: square(pair(x, w)[1]),
+    "itself": lambda F, x, w: [same(x), same(same(w))],
+    "detached": lambda F, x, w: [detached(detached(x)), square(detached(w))],
+    "one array twice": lambda F, x, w: pair(twice(x)[0], twice(w)[1])[0],
+    "one array as two outputs": lambda F, x, w: sum(twice(x)[:2]) + w,
     "two gradients that are one": lambda F, x, w: sum(pair(x, w)[:2]),
     "a tuple of one": lambda F, x, w: parted(x),
     "an input twice": lambda F, x, w: pair(x, x)[0],

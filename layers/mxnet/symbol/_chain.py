@@ -294,7 +294,7 @@ class NotedCall(ChainCall):
 
     def _note_gradients(self, key: tuple, known: dict, tops: dict) -> dict[int, Tensor]:
         """The gradients; and how they are computed is noted."""
-        tops = {i: dy.detach() for i, dy in tops.items()}  # two of them may be one
+        known, tops = ({i: t.detach() for i, t in d.items()} for d in (known, tops))  # none twice
         found: dict[int, Tensor] = {}
 
         def run():

@@ -157,8 +157,6 @@ def _computes(value: Any) -> bool:
     name, home = getattr(value, "__name__", ""), getattr(value, "__module__", None)
     if isinstance(value, np.ufunc):
         return getattr(np, name, None) is value
-    if isinstance(value, BuiltinFunctionType) and not isinstance(value.__self__, ModuleType):
-        return False  # a method of something
     if home == "builtins":
         is_error = isinstance(value, type) and issubclass(value, BaseException)
         return is_error or name in PURE

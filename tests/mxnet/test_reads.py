@@ -212,7 +212,39 @@ def the_maker():
     return custom(make), change
 
 
+def another_class():
+    def made(k):
+        class Op(Scaling):
+            def scale(self):
+                return k
+
+        return Op
+
+    kind = made(1.0)
+
+    def change(value):
+        nonlocal kind
+        kind = made(value)
+
+    return custom(lambda: kind()), change
+
+
+def a_function_that_says_it_is_numpys():
+    k = 1.0
+
+    def get():
+        return k
+
+    def change(value):
+        nonlocal k
+        k = value
+
+    get.__module__ = "numpy"
+    return times(get), change
+
+
 NOTED = [
+    *(another_class, a_function_that_says_it_is_numpys),
     *(a_global, a_helper, a_closure, one_of_a_factory, a_tuple, a_tuple_of_another_type),
     *(a_sign_of_zero, a_default, a_code, a_function_of_a_library, a_rule, a_method, the_maker),
 ]
@@ -527,6 +559,20 @@ def of_its_making():
     return custom(Op), change
 
 
+def of_the_class_that_is_made():
+    class One(Scaling):
+        k = 1.0
+
+        def scale(self):
+            return 1.0
+
+    class Two(Scaling):
+        def scale(self):
+            return 2.0
+
+    return custom(lambda: One() if One.k == 1 else Two()), lambda value: setattr(One, "k", value)
+
+
 def named_like_a_method():
     class One(Scaling):
         k = 1.0
@@ -553,6 +599,7 @@ REFUSED = [
     *(a_default_that_changes, a_keyword_default, a_property_of_an_enum, a_named_tuple),
     *(a_number_with_attributes, a_context_variable, a_function_of_numpys_making, an_import),
     *(a_module, a_class_in_it, of_its_making, named_like_a_method),
+    of_the_class_that_is_made,
 ]
 
 

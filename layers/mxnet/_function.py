@@ -51,9 +51,11 @@ class Call:
     opaque : str
         Why a compiler cannot look into it, if so.
     codes : list of callable
-        What its author wrote. As methods of an object, they may call those of `methods`.
-    making : list of callable
-        What its author wrote to make that object.
+        What its author wrote of it. As methods of an object, they may call `methods`.
+    maker : (callable, type) or None
+        What makes that object, and its type.
+    written : list
+        All that its author wrote: it is another call if some of it is.
     states : list
         What it updates in place.
     """
@@ -68,8 +70,12 @@ class Call:
     opaque = ""
     codes: list[Callable]
     methods: set[str] | None = None
-    making: Sequence[Callable] = ()
+    maker: tuple[Callable, type] | None = None
     states: list
+
+    @property
+    def written(self) -> list:
+        return self.codes
 
     def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
         """The outputs."""

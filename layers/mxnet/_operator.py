@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from inspect import getattr_static
 from operator import is_
 from types import FunctionType
 from typing import Any
@@ -196,22 +197,30 @@ class CustomCall(Call):
 
     @property
     def codes(self) -> list:
-        return [f for n, f in self._written if n != "__init__"]
+        parts = [item for c in self._classes for item in vars(c).items()]
+        return [f for n, f in parts if callable(f) and n != "__init__"]
 
     @property
     def methods(self) -> set[str]:
-        return {"assign", *(n for n, f in self._written if isinstance(f, FunctionType))}
+        kind = type(self.operator)
+        names = {"assign", *(n for c in self._classes for n in vars(c))} - vars(
+            self.operator
+        ).keys()
+        return {n for n in names if type(getattr_static(kind, n)) is FunctionType}
 
     @property
-    def making(self) -> list:
-        return [self.signature.declared.maker, *(f for n, f in self._written if n == "__init__")]
+    def maker(self) -> tuple[Callable, type]:
+        return self.signature.declared.maker, type(self.operator)
 
     @property
-    def _written(self) -> list[tuple[str, Callable]]:
-        """The functions of the operator's class, and of those that it extends."""
+    def written(self) -> list:
+        return [self.maker[0], *(f for c in self._classes for f in vars(c).values())]
+
+    @property
+    def _classes(self) -> Sequence[type]:
+        """The operator's class, and those that it extends."""
         classes = type(self.operator).__mro__
-        classes = classes[: classes.index(operator.CustomOp)]
-        return [(n, f) for c in classes for n, f in vars(c).items() if callable(f)]
+        return classes[: classes.index(operator.CustomOp)]
 
     def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
         """What backward sees: an empty array in the place of what it does not depend on."""

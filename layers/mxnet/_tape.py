@@ -45,12 +45,15 @@ def taped(
 ) -> tuple[tuple[Tensor, ...], Callable | None, str]:
     """What code gives that is given tensors; what does the same again, or why nothing does."""
     tape, before = Tape(tensors), state.tape
+    versions = [t._version for t in tensors]
     state.tape = tape
     try:
         with tape, tape.watch:
             results = tuple(run())
     finally:
         state.tape = before
+    if versions != [t._version for t in tensors]:
+        tape.refuse("it writes into what it is given")
     function = tape.function(results)
     if function is None:
         return results, None, tape.reason

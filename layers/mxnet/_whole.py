@@ -54,11 +54,11 @@ def settled(its: list[Call]) -> tuple[list[Read], str]:
         for it in its:
             if reason := forbidden(it):
                 raise Unreadable(reason)
-            for function in it.making:
-                reader.look(function, set())
+            if it.maker is not None:
+                reader.look_at_maker(*it.maker)
             for function in it.codes:
                 reader.look(function, it.methods)
-            reader.reads.append(Read("codes", partial(getattr, it, "codes"), it.codes))
+            reader.reads.append(Read("written", partial(getattr, it, "written"), it.written))
     except Unreadable as reason:
         return [], str(reason)
     return reader.reads, ""

@@ -7,6 +7,7 @@ import enum
 import functools
 import itertools
 import logging
+import tempfile
 import types
 
 import numpy as np
@@ -65,7 +66,11 @@ def custom(make):
         def create_operator(self, ctx, in_shapes, in_dtypes):
             return make()
 
-    return lambda x: (mx.sym if isinstance(x, mx.sym.Symbol) else nd).Custom(x, op_type=name)
+    def function(x):
+        return (mx.sym if isinstance(x, mx.sym.Symbol) else nd).Custom(x, op_type=name)
+
+    function.op_type = name
+    return function
 
 
 # Each gives a function of an array, and what sets its factor.
@@ -243,10 +248,25 @@ def a_function_that_says_it_is_numpys():
     return times(get), change
 
 
+def of_what_makes_it():
+    class Op(Scaling):
+        def scale(self):
+            return 1.0
+
+    function = custom(Op)
+    prop = mx.operator.find(function.op_type)
+
+    def change(value):
+        other = type("Other", (Scaling,), {"scale": lambda self: value})
+        prop.create_operator = lambda self, ctx, in_shapes, in_dtypes: other()
+
+    return function, change
+
+
 NOTED = [
-    *(another_class, a_function_that_says_it_is_numpys),
+    *(a_function_that_says_it_is_numpys, of_what_makes_it),
     *(a_global, a_helper, a_closure, one_of_a_factory, a_tuple, a_tuple_of_another_type),
-    *(a_sign_of_zero, a_default, a_code, a_function_of_a_library, a_rule, a_method, the_maker),
+    *(a_sign_of_zero, a_default, a_code, a_function_of_a_library, a_rule, a_method),
 ]
 
 
@@ -573,6 +593,111 @@ def of_the_class_that_is_made():
     return custom(lambda: One() if One.k == 1 else Two()), lambda value: setattr(One, "k", value)
 
 
+def overridden(part):
+    """By what is no function, in a class that extends one with a function of that name."""
+
+    def case():
+        class Base(Scaling):
+            def scale(self):
+                return 1.0
+
+        class Op(Base):
+            k = 1.0
+
+        Op.scale = part
+        return custom(Op), lambda value: setattr(Op, "k", value)
+
+    return case
+
+
+class Descriptor:
+    def __get__(self, instance, owner):
+        return lambda: owner.k
+
+
+OVERRIDDEN = {
+    "classmethod": classmethod(lambda cls: cls.k),
+    "property": property(lambda self: lambda: self.k),
+    "descriptor": Descriptor(),
+}
+
+
+def of_another_class():
+    class Config(mx.operator.CustomOp):
+        k = 1.0
+
+    class Op(Scaling):
+        def scale(self):
+            return Config().k
+
+    return custom(Op), lambda value: setattr(Config, "k", value)
+
+
+def of_a_metaclass():
+    k = 1.0
+
+    class Meta(type):
+        def __call__(cls):
+            made = super().__call__()
+            made.scale = lambda: k
+            return made
+
+    class Op(Scaling, metaclass=Meta):
+        def scale(self):
+            return 1.0
+
+    def change(value):
+        nonlocal k
+        k = value
+
+    return custom(Op), change
+
+
+def a_decorated_function():
+    import torch
+
+    box = [1.0]
+
+    @torch.no_grad()
+    def get():
+        return box[0]
+
+    return times(lambda: get()), lambda value: box.__setitem__(0, value)
+
+
+def the_globals_of_a_function():
+    box = GLOBALS.setdefault("box", [1.0])
+    return times(lambda: len_of.__globals__["GLOBALS"]["box"][0]), lambda v: box.__setitem__(0, v)
+
+
+GLOBALS = {}
+
+
+def len_of(x):
+    return len(x)
+
+
+def what_says_it_is_a_builtin():
+    made = {"__name__": "builtins"}
+    exec("class float:\n    k = 1.0", made)
+    kind = made["float"]
+    return times(lambda: kind.k), lambda value: setattr(kind, "k", value)
+
+
+def state_of_numpy():
+    ways = {1.0: "warn", 5.0: "ignore", 2.0: "print"}
+    return (
+        times(lambda: len(np.geterr()["divide"])),
+        lambda value: np.seterr(divide=ways[value]),
+    )
+
+
+def a_file_of_numbers():
+    path = tempfile.mkstemp()[1]
+    np.savetxt(path, [1.0])
+    return times(lambda: float(np.loadtxt(path))), lambda value: np.savetxt(path, [value])
+
+
 def named_like_a_method():
     class One(Scaling):
         k = 1.0
@@ -599,7 +724,9 @@ REFUSED = [
     *(a_default_that_changes, a_keyword_default, a_property_of_an_enum, a_named_tuple),
     *(a_number_with_attributes, a_context_variable, a_function_of_numpys_making, an_import),
     *(a_module, a_class_in_it, of_its_making, named_like_a_method),
-    of_the_class_that_is_made,
+    *(of_the_class_that_is_made, another_class, the_maker, of_another_class, of_a_metaclass),
+    *(a_decorated_function, the_globals_of_a_function, what_says_it_is_a_builtin),
+    *(state_of_numpy, a_file_of_numbers, *map(overridden, OVERRIDDEN.values())),
 ]
 
 
@@ -621,6 +748,12 @@ def found(function, change, is_hybrid):
             y.backward()
             values.append([*y.asnumpy(), *x.grad.asnumpy()])
     return values
+
+
+@pytest.fixture(autouse=True)
+def _as_before():
+    with np.errstate():
+        yield
 
 
 @pytest.fixture
@@ -709,6 +842,85 @@ def test_what_it_counts_is_counted():
     for _ in range(4):
         product(net)
     assert len(log) == 8
+
+
+def test_what_it_writes_is_written(tmp_path):
+    path = str(tmp_path / "seen.npy")
+
+    @operator
+    class saved:
+        def forward(x):
+            np.save(path, float(x.shape[0]))
+            return x + 0
+
+        def shapes(x):
+            return {"y": x}
+
+    net = gluon.nn.HybridLambda(lambda F, x: saved(x))
+    net.hybridize()
+    for _ in range(4):
+        (tmp_path / "seen.npy").unlink(missing_ok=True)
+        net(nd.ones((2,)))
+        assert np.load(path) == 2
+
+
+def test_what_it_does_to_its_inputs_is_done_once():
+    @operator
+    class counting:
+        def forward(x, n):
+            n.to_torch().add_(1)
+            return x + 0
+
+        def shapes(x):
+            return {"n": x, "y": x}
+
+    net = gluon.nn.HybridLambda(lambda F, x, n: counting(x, n))
+    net.hybridize()
+    n = nd.zeros((2,))
+    for i in range(5):
+        net(nd.ones((2,)), n)
+        assert n[0].asscalar() == i + 1
+
+
+def test_numbers_that_have_no_text(phases):
+    huge = 10**5000 + 1
+
+    def get():
+        return 1 if huge else 2
+
+    function = times(get)
+    net = gluon.nn.HybridLambda(lambda F, x: function(x))
+    net.hybridize()
+    for _ in range(4):
+        phases.clear()
+        huge = 10**5000 + 1
+        product(net)
+    assert not phases
+
+
+def test_globals_without_builtins():
+    names = {}
+    get = types.FunctionType((lambda: len((1, 2))).__code__, names)
+    function = times(get)
+    net = gluon.nn.HybridLambda(lambda F, x: function(x))
+    net.hybridize()
+    for _ in range(4):
+        assert product(net)[0].asscalar() == 2
+
+
+@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.default_rng])
+def test_generators_draw_in_each_call(kind):
+    @operator(name=f"test_reads.drawn{next(counted)}")
+    class drawn:
+        def forward(x):
+            return x + float(kind().uniform())
+
+        def shapes(x):
+            return {"y": x}
+
+    net = gluon.nn.HybridLambda(lambda F, x: drawn(x))
+    net.hybridize()
+    assert len({net(nd.zeros((1,))).asscalar() for _ in range(5)}) == 5
 
 
 def test_time_goes_on():

@@ -75,10 +75,12 @@ def _parts(nodes: list[Node], last: dict[Node, int]) -> Iterator[list[Node]]:
     """
     start = 0
     while start < len(nodes):
-        end = furthest = start
-        while furthest < len(nodes) and _is_link(nodes[furthest]):
-            if max((last[n] for n in nodes[start:furthest]), default=0) <= furthest:
-                end = furthest
-            furthest += 1
+        end, reach = start, 0
+        for place, node in enumerate(nodes[start:], start):
+            if not _is_link(node):
+                break
+            if reach <= place:  # nobody behind it uses what is before it
+                end = place
+            reach = max(reach, last[node])
         yield nodes[start : end + 1]
         start = end + 1

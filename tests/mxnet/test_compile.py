@@ -934,3 +934,12 @@ def test_a_gradient_that_is_an_operator_is_compiled(told):
         for found, value in zip(values_and_gradients(block, x), expected):
             np.testing.assert_allclose(found, value, rtol=1e-5)
     assert [line for line in told() if line.endswith("is compiled")]
+
+
+def test_functions_of_one_factory_are_all_looked_at():
+    from layers.mxnet._effects import effect
+
+    def made(draw):
+        return lambda x: x * draw()
+
+    assert effect([made(float), made(random.random)]).startswith("random numbers (draw)")

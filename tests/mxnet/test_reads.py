@@ -558,6 +558,7 @@ OWN = {
     "helper(self)": lambda self: by_a_helper(self),
     "alias": alias,
     "this.k": other_name,
+    "(lambda: self.k)()": lambda self: (lambda: self.k)(),
 }
 
 
@@ -677,6 +678,17 @@ def len_of(x):
     return len(x)
 
 
+def a_docstring():
+    def told():
+        """1"""
+
+    def get():
+        f = told
+        return float(len(f.__doc__))
+
+    return times(get), lambda value: setattr(told, "__doc__", "1" * int(value))
+
+
 def what_says_it_is_a_builtin():
     made = {"__name__": "builtins"}
     exec("class float:\n    k = 1.0", made)
@@ -725,7 +737,7 @@ REFUSED = [
     *(a_number_with_attributes, a_context_variable, a_function_of_numpys_making, an_import),
     *(a_module, a_class_in_it, of_its_making, named_like_a_method),
     *(of_the_class_that_is_made, another_class, the_maker, of_another_class, of_a_metaclass),
-    *(a_decorated_function, the_globals_of_a_function, what_says_it_is_a_builtin),
+    *(a_decorated_function, the_globals_of_a_function, what_says_it_is_a_builtin, a_docstring),
     *(state_of_numpy, a_file_of_numbers, *map(overridden, OVERRIDDEN.values())),
 ]
 

@@ -79,6 +79,21 @@ def mx(engine):
     return import_module({"torch": "layers.mxnet", "mxnet": "mxnet"}[engine])
 
 
+@pytest.fixture
+def phases(monkeypatch):
+    """What operators' own code was run for."""
+    from layers.mxnet._function import Call
+
+    seen, run = [], Call.run
+
+    def watched(self, phase, *args, **kwargs):
+        seen.append(phase)
+        return run(self, phase, *args, **kwargs)
+
+    monkeypatch.setattr(Call, "run", watched)
+    return seen
+
+
 @pytest.fixture(autouse=True)
 def _seeded(mx):
     """The same numbers in every run: what is drawn without a seed must not decide a test."""

@@ -202,11 +202,10 @@ class CustomCall(Call):
 
     @property
     def methods(self) -> set[str]:
+        names = {"assign", *(n for c in self._classes for n in vars(c))}
+        own = vars(self.operator)  # what it has itself comes before what its class has
         kind = type(self.operator)
-        names = {"assign", *(n for c in self._classes for n in vars(c))} - vars(
-            self.operator
-        ).keys()
-        return {n for n in names if type(getattr_static(kind, n)) is FunctionType}
+        return {n for n in names - own.keys() if type(getattr_static(kind, n)) is FunctionType}
 
     @property
     def maker(self) -> tuple[Callable, type]:

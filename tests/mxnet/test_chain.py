@@ -289,21 +289,6 @@ def calls(net, count=CALLS, **kwargs):
     return found
 
 
-@pytest.fixture
-def phases(monkeypatch):
-    """What operators' own code was run for."""
-    from layers.mxnet._function import Call
-
-    seen, run = [], Call.run
-
-    def watched(self, phase, *args, **kwargs):
-        seen.append(phase)
-        return run(self, phase, *args, **kwargs)
-
-    monkeypatch.setattr(Call, "run", watched)
-    return seen
-
-
 @pytest.mark.parametrize("name", NETS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_replayed_is_eager(name, dtype, phases):

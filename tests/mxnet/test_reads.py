@@ -768,21 +768,6 @@ def _as_before():
         yield
 
 
-@pytest.fixture
-def phases(monkeypatch):
-    """What operators' own code was run for."""
-    from layers.mxnet._function import Call
-
-    seen, run = [], Call.run
-
-    def watched(self, phase, *args, **kwargs):
-        seen.append(phase)
-        return run(self, phase, *args, **kwargs)
-
-    monkeypatch.setattr(Call, "run", watched)
-    return seen
-
-
 @pytest.mark.parametrize("case", [*NOTED, *REFUSED, *map(own, OWN.values())])
 def test_every_change_is_seen(case):
     function, change = case()

@@ -94,8 +94,8 @@ class Captured:
         return {n: getattr(self, n) for n in ("program", "_replayed", "fixed", "what")}
 
     def __setstate__(self, values: dict) -> None:
-        program, replayed, fixed, what = values.values()
-        self.__init__(program, replayed, {*fixed}, what)
+        fixed = {*values["fixed"]}
+        self.__init__(values["program"], values["_replayed"], fixed, values["what"])
 
 
 class Turn:

@@ -149,9 +149,10 @@ class Chain(Op):
             self._noted.setdefault(key)
         return ChainCall(self, context)
 
-    def keep(self, key: tuple, noted: Noted) -> None:
-        """Do calls of a kind as is noted from now on."""
+    def keep(self, key: tuple, noted: Noted, reason: str) -> None:
+        """Do calls of a kind as is noted from now on; by their Python, if there is a reason."""
         self._noted[key] = noted
+        self.count(reason)
 
     def count(self, reason: str) -> None:
         """Count what was noted; say why it cannot be done again, if there is a reason."""
@@ -331,8 +332,7 @@ class NotingCall(NotedCall):
             tuple(self._kept),
             self.is_constant,
         )
-        self.chain.keep(self._key, self._noted)
-        self.chain.count(reason)
+        self.chain.keep(self._key, self._noted, reason)
         return found[: len(self.chain.results)]
 
 

@@ -87,14 +87,14 @@ _adapters: list[type] = []  # the one; a compiler sees through this, not through
 def adapter() -> type:
     """The class that calls an `Operator` on this engine."""
     if not _adapters:
-        module = {"torch": "layers.mxnet._adapter", "mxnet": "layers.ops.custom"}[name()]
+        module = {"torch": "layers.mxnet._own.adapter", "mxnet": "layers.ops.ways.custom"}[name()]
         _adapters.append(import_module(module).Adapter)
     return _adapters[0]
 
 
 def step() -> type:
     """The class of a whole training step on this engine; see `layers.compiled_step`."""
-    module = {"torch": "layers.mxnet.gluon._step", "mxnet": "layers.step"}[name()]
+    module = {"torch": "layers.mxnet._run.step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
 
 
@@ -107,7 +107,7 @@ def describe() -> dict[str, Any]:
     """The engine's name and version, and how it multiplies matrices if that may differ."""
     found = {"name": name(), "version": _engine().__version__}
     if name() == "torch":
-        found["gemm"] = import_module("layers.mxnet._gemm").describe()
+        found["gemm"] = import_module("layers.mxnet._table.product").describe()
     return found
 
 

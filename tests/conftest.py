@@ -82,7 +82,7 @@ def mx(engine):
 @pytest.fixture
 def phases(monkeypatch):
     """What operators' own code was run for."""
-    from layers.mxnet._function import Call
+    from layers.mxnet._own.call import Call
 
     seen, run = [], Call.run
 

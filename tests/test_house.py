@@ -29,13 +29,16 @@ UNSAFE = {
     "marshal.loads", "shelve.open", "torch.load", "joblib.load",
 }  # fmt: skip
 ALLOWED = {
-    ("layers/mxnet/symbol/_program.py", "exec"): "the lines of a graph: its names are numbered, "
+    ("layers/mxnet/_run/program.py", "exec"): "the lines of a graph: its names are numbered, "
     "its attributes bound objects",
     (
-        "layers/mxnet/_tape.py",
+        "layers/mxnet/_run/tape.py",
         "exec",
     ): "calls of PyTorch's functions: names are numbered, functions and constants bound objects",
-    ("layers/ops/_kernel/compiler.py", "exec"): "the lines of a loop kernel: a checked function's, "
+    (
+        "layers/ops/ways/_kernel/compiler.py",
+        "exec",
+    ): "the lines of a loop kernel: a checked function's, "
     "written anew with its names behind a prefix",
 }
 
@@ -252,7 +255,7 @@ BAD = [
 ]
 
 GOOD = [
-    (only_layers_mxnet_imports_torch, "layers/mxnet/_gemm.py", "import torch"),
+    (only_layers_mxnet_imports_torch, "layers/mxnet/_table/product.py", "import torch"),
     (only_layers_mxnet_imports_torch, "train/loop.py", "import torchlike"),
     (only_the_engine_knows_that_there_are_two, "layers/engine.py", "engine == 'torch'"),
     (only_the_engine_knows_that_there_are_two, "layers/dense.py", "from .engine import mx"),

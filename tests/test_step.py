@@ -366,7 +366,7 @@ def test_a_net_that_is_frozen_is_refused(mx, data):
 
 @pytest.mark.engine("torch")
 def test_little_is_looked_at_before_a_compiled_step(mx, data, monkeypatch):
-    from layers.mxnet.symbol import _backend
+    from layers.mxnet._run import torch_compile
 
     kept = []
 
@@ -374,8 +374,8 @@ def test_little_is_looked_at_before_a_compiled_step(mx, data, monkeypatch):
         kept.append(_guards(entries))
         return kept[-1]
 
-    _guards = _backend.kept
-    monkeypatch.setattr(_backend, "kept", watched)
+    _guards = torch_compile.kept
+    monkeypatch.setattr(torch_compile, "kept", watched)
     net, loss, trainer = made(mx)
     step = compiled_step(net, mx.gluon.loss.L2Loss(), trainer, backend="aot_eager")
     for _ in range(2):
@@ -410,7 +410,7 @@ def test_an_attribute_holds_from_hybridize_on(mx, data):
 @pytest.mark.parametrize("replayed", [False, True])
 def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer, replayed):
     from layers import operator
-    from layers.mxnet.symbol import _compiled
+    from layers.mxnet._run import compiled
 
     @operator(name="test_step_twice")
     class twice:
@@ -438,7 +438,7 @@ def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer,
         return net, SoftmaxLoss(), mx.gluon.Trainer(net.collect_params(), optimizer, settings)
 
     if replayed:
-        monkeypatch.setattr(_compiled, "KINDS", 0)
+        monkeypatch.setattr(compiled, "KINDS", 0)
     # The first call runs as it is, for there are operators of one's own.
     compared(mx, data, lambda step, *_: [step(*data).asnumpy()], parts, backend="aot_eager")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from layers.engine import nd
 from layers.ops import Custom
-from layers.ops.library import Library
+from layers.ops.ways.library import Library
 
 from ..data import elements
 from ..plain.libraries import SOURCE

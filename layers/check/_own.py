@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import autograd, mx, nd
-from ..ops.operator import Operator
+from ..ops.ways.operator import Operator
 from ._report import Failure
 from ._trial import Trial, Values, like
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine import gluon, mx, nd
 from ..operator_block import OperatorBlock
-from ..ops.operator import Operator
+from ..ops.ways.operator import Operator
 from ._own import CustomCode, OperatorCode
 from ._report import Unchecked, WrongArguments
 from ._trial import Values

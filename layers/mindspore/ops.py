@@ -7,9 +7,9 @@ from functools import wraps
 from typing import Any
 
 from ..engine import nd
-from ..ops.kernel import kernel
-from ..ops.primitive import Custom as _Custom
-from ..ops.registration import CustomRegOp, DataType, custom_info_register
+from ..ops.ways.kernel import kernel
+from ..ops.ways.primitive import Custom as _Custom
+from ..ops.ways.registration import CustomRegOp, DataType, custom_info_register
 from ._absent import absent
 from ._tensor import BINARY, Tensor, common, read
 

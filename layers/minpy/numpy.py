@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import mx, nd
-from ..ops import host
+from ..ops.ways import host
 
 e, inf, nan, newaxis, pi = np.e, np.inf, np.nan, None, np.pi
 float16, float32, float64 = np.float16, np.float32, np.float64

@@ -4,8 +4,8 @@
 that says so, unchanged.
 """
 
+from ._old import missing
 from . import (
-    _absent,
     attribute,
     autograd,
     base,
@@ -39,7 +39,7 @@ from . import ndarray as ndarray
 from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
-from ._install import install
+from ._old.install import install
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
@@ -91,5 +91,5 @@ __all__ = [
     "visualization",
     "viz",
 ]
-__getattr__ = _absent.attribute(__name__)
-_absent.watch()
+__getattr__ = missing.attribute(__name__)
+missing.watch()

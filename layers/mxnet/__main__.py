@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import install
 
-SHIM = str(Path(__file__).parent / "_shim")
+SHIM = str(Path(__file__).parent / "_old" / "shim")
 
 
 def main(arguments: list[str]) -> None:

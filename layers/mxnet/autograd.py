@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 # Where what was kept for a backward is asked for.
-KEEPING = ("layers.mxnet._function", "layers.mxnet.symbol._captured")
+KEEPING = ("layers.mxnet._own.call", "layers.mxnet._run.captured")
 _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
 
 
@@ -477,7 +477,7 @@ class Function:
         raise NotImplementedError(f"{type(self).__name__}.backward")
 
     def __call__(self, *inputs):
-        from ._function import FunctionCall
+        from ._own.call import FunctionCall
 
         if self._used:
             raise MXNetError(

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from . import autograd
-from ._custom import lasting
+from ._own.node import lasting
+from ._run.program import Program
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
 from .symbol._node import Entry
-from .symbol._program import Program
 
 __all__ = ["Executor"]
 

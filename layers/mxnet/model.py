@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from collections import namedtuple
 
-from . import _params, ndarray, symbol
+from . import ndarray, symbol
+from ._files import params
 from .ndarray import NDArray
 from .symbol import Symbol
 
@@ -77,7 +78,7 @@ def parted(saved: Params | list, path: str) -> tuple[Params, Params]:
     for name in saved if isinstance(saved, dict) else [""]:
         kind, colon, rest = name.partition(":")
         if not colon or kind not in parts:
-            raise _params.ParamsFileError(
+            raise params.ParamsFileError(
                 f"{path}: an array is named {name!r}\n  expected arg: or aux: and a name"
             )
         parts[kind][rest] = saved[name]

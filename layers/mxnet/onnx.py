@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from . import _dtype, ndarray, operator, symbol
-from ._custom import CUSTOM
-from ._whole import first_line, near
+from ._own.node import CUSTOM
+from ._run.trial import first_line, near
 from .base import ArgumentError, MXNetError
 from .context import cpu
 from .gluon import SymbolBlock

@@ -139,9 +139,9 @@ def register(reg_name: str) -> Callable[[type], type]:
 
 def get_all_registered_operators() -> list[str]:
     """Names of all operators of the table; custom ones are not in it."""
-    from . import _op
+    from ._table import registry
 
-    return _op.names()
+    return registry.names()
 
 
 class OpType(str):

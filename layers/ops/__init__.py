@@ -1,15 +1,15 @@
 """Operators: one file, one formula, forward and gradients; and the ways of writing one."""
 
 from .dense import dense
-from .function import customop
-from .kernel import Kernel, kernel
-from .library import Library
-from .operator import Operator, operator
-from .primitive import Custom
-from .registration import CustomRegOp, DataType, custom_info_register
 from .relu import relu
 from .sigmoid import sigmoid
 from .softmax import softmax, softmax_cross_entropy
+from .ways.function import customop
+from .ways.kernel import Kernel, kernel
+from .ways.library import Library
+from .ways.operator import Operator, operator
+from .ways.primitive import Custom
+from .ways.registration import CustomRegOp, DataType, custom_info_register
 
 __all__ = [
     "Custom",

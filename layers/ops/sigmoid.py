@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine import nd
-from .operator import operator
+from .ways.operator import operator
 
 __all__ = ["sigmoid"]
 

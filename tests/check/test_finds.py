@@ -10,7 +10,7 @@ import wrong
 from layers.check import CheckFailed, check_layer, check_operator
 from layers.engine import autograd, gluon, mx, nd
 from layers.ops import operator, sigmoid
-from layers.ops.function import customop
+from layers.ops.ways.function import customop
 
 LABEL = np.array([0, 2, 1, 3])
 

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     mx = import_module("layers.mxnet")
-    _attribute = import_module("layers.mxnet._attribute")
-    _op = import_module("layers.mxnet._op")
+    _attribute = import_module("layers.mxnet._table.attributes")
+    _op = import_module("layers.mxnet._table.registry")
     Shape, Axis, Slice = _attribute.Shape, _attribute.Axis, _attribute.Slice
     Floats, DType = _attribute.Floats, _attribute.DType
     float16, int64 = (mx._dtype.to_torch(name) for name in ("float16", "int64"))

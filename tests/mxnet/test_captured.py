@@ -49,31 +49,31 @@ def stand_in():
 @pytest.fixture
 def made(mx, monkeypatch):
     """What is captured, on a GPU by CUDA."""
-    from layers.mxnet.symbol import _captured, _compiled
+    from layers.mxnet._run import captured, compiled
 
     listed = []
     on_gpu = mx.current_context().device_type == "gpu"
-    recorder = _captured.Recorder if on_gpu else stand_in()
+    recorder = captured.Recorder if on_gpu else stand_in()
 
     def record(*args):
         listed.append(recorder(*args))
         return listed[-1]
 
-    monkeypatch.setattr(_captured, "Recorder", record)
-    monkeypatch.setattr(_captured, "captures", lambda context: True)
-    _compiled.warn.cache_clear()
+    monkeypatch.setattr(captured, "Recorder", record)
+    monkeypatch.setattr(captured, "captures", lambda context: True)
+    compiled.warn.cache_clear()
     return listed
 
 
 @pytest.fixture
 def launches(made, monkeypatch):
     """The launches of what was captured."""
-    from layers.mxnet.symbol import _captured
+    from layers.mxnet._run import captured
 
     counted = []
-    launch = _captured.Launch.forward
+    launch = captured.Launch.forward
     monkeypatch.setattr(
-        _captured.Launch, "forward", lambda self, ts: counted.append(self) or launch(self, ts)
+        captured.Launch, "forward", lambda self, ts: counted.append(self) or launch(self, ts)
     )
     return counted
 
@@ -302,7 +302,7 @@ def test_own_operators_in_nd_are_captured(mx, launches):
 
 
 def test_what_gives_other_values_is_not_launched(mx, launches, monkeypatch, caplog):
-    from layers.mxnet.symbol import _captured
+    from layers.mxnet._run import captured
 
     class Nothing:  # as on a GPU, when nothing of what runs is captured
         pool = None
@@ -313,7 +313,7 @@ def test_what_gives_other_values_is_not_launched(mx, launches, monkeypatch, capl
         def replay(self):
             pass
 
-    monkeypatch.setattr(_captured, "Recorder", Nothing)
+    monkeypatch.setattr(captured, "Recorder", Nothing)
     net = mlp(mx)
     x = batch(mx)
     expected = net(x)

@@ -718,7 +718,7 @@ def product_of(net, n):
 
 
 def test_not_finite_values_are_found(monkeypatch):
-    from layers.mxnet import _function
+    from layers.mxnet._own import call
 
     @operator
     class inverse:
@@ -735,7 +735,7 @@ def test_not_finite_values_are_found(monkeypatch):
     net.hybridize()
     for _ in range(3):
         assert np.isinf(net(nd.zeros((1,))).asscalar())
-    monkeypatch.setattr(_function, "CHECK_NAN", True)
+    monkeypatch.setattr(call, "CHECK_NAN", True)
     with pytest.raises(mx.base.MXNetError, match="inverse': output y is inf"):
         net(nd.zeros((1,)))
 
@@ -782,9 +782,9 @@ def test_what_is_noted_is_of_one_context():
 
 
 def test_kinds_are_counted(monkeypatch, phases):
-    from layers.mxnet.symbol import _chain
+    from layers.mxnet._run import chain
 
-    monkeypatch.setattr(_chain, "NOTINGS", 2)
+    monkeypatch.setattr(chain, "NOTINGS", 2)
     net = mlp()
     for n in (1, 1, 2, 2, 3, 3, 3):
         assert net(nd.ones((n, 5))).shape == (n, 3)

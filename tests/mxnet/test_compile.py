@@ -742,18 +742,19 @@ def test_threads_compile_nets_of_their_own(told):
 
 
 def test_large_products_are_those_of_gemm(monkeypatch):
-    from layers.mxnet import _gemm, _gemm_pass
+    from layers.mxnet._run import product_pass
+    from layers.mxnet._table import product
 
     calls = []
-    multiply = _gemm.mm
-    monkeypatch.setattr(_gemm, "mm", lambda a, b: calls.append(1) or multiply(a, b))
-    _gemm.choose("onednn")
-    _gemm_pass._pass.cache_clear()
+    multiply = product.mm
+    monkeypatch.setattr(product, "mm", lambda a, b: calls.append(1) or multiply(a, b))
+    product.choose("onednn")
+    product_pass._pass.cache_clear()
     try:
         assert_dense_is_eager()
     finally:
-        _gemm.choose()
-        _gemm_pass._pass.cache_clear()
+        product.choose()
+        product_pass._pass.cache_clear()
     assert calls
 
 
@@ -829,7 +830,7 @@ def test_signs_of_nan(told):
 
 
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
-    monkeypatch.setattr("layers.mxnet.symbol._compiled.KINDS", 2)
+    monkeypatch.setattr("layers.mxnet._run.compiled.KINDS", 2)
     net = gluon.nn.HybridLambda(lambda F, x: F.tanh(x))
     net.hybridize(backend=FAST)
     torch._dynamo.utils.counters.clear()
@@ -937,7 +938,7 @@ def test_a_gradient_that_is_an_operator_is_compiled(told):
 
 
 def test_functions_of_one_factory_are_all_looked_at():
-    from layers.mxnet._effects import effect
+    from layers.mxnet._run.effects import effect
 
     def made(draw):
         return lambda x: x * draw()

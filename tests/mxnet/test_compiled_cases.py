@@ -12,9 +12,10 @@ from case import CASES, function
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
-from layers.mxnet import _op, autograd  # noqa: E402 - it needs torch
-from layers.mxnet.symbol._compiled import Compiled  # noqa: E402 - it needs torch
-from layers.mxnet.symbol._program import Program  # noqa: E402 - it needs torch
+from layers.mxnet import autograd  # noqa: E402 - it needs torch
+from layers.mxnet._run.compiled import Compiled  # noqa: E402 - it needs torch
+from layers.mxnet._run.program import Program  # noqa: E402 - it needs torch
+from layers.mxnet._table import registry  # noqa: E402 - it needs torch
 
 pytestmark = pytest.mark.engine("torch")
 TOGETHER = 16
@@ -29,7 +30,7 @@ def chosen():
     for case in CASES.values():
         if case.ours or not case.inputs or case.operator in REPLAYED or not case.grad:
             continue
-        row = _op.get(case.operator)
+        row = registry.get(case.operator)
         rules = row.infer_rules or row.back_rule or row.inputs_rule or row.outputs_rule
         family = row.name if rules or row.states else row.function.__code__
         if all(v.dtype == np.float32 for v in case.values()):

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    gemm = import_module("layers.mxnet._gemm")
+    gemm = import_module("layers.mxnet._table.product")
     base = import_module("layers.mxnet.base")
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "bfloat16": 2e-2, "float16": 2e-3}

@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
-    names = import_module("layers.mxnet._numpy_names")
+    names = import_module("layers.mxnet._old.numpy_names")
     ALL = [*names.PYTHON, *names.RENAMED, *names.OTHERS]
 
 MATRIX = np.array([[3.0, 1.0], [2.0, 4.0]])

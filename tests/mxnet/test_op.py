@@ -10,7 +10,7 @@ import pytest
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    _op = import_module("layers.mxnet._op")
+    _op = import_module("layers.mxnet._table.registry")
 
 torch_only = pytest.mark.engine("torch")
 

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
-from layers.mxnet import _params  # noqa: E402 - torch first
-from layers.mxnet._params import ParamsFileError, read, reads, write  # noqa: E402 - torch first
+from layers.mxnet._files import params  # noqa: E402 - torch first
+from layers.mxnet._files.params import ParamsFileError, read, reads, write  # noqa: E402 - torch first
 from layers.mxnet.base import DTypeError, MXNetError  # noqa: E402 - torch first
 
 pytestmark = pytest.mark.engine("torch")
@@ -477,19 +477,19 @@ def test_damaged_array(tmp_path, case):
 
 
 def test_sparse_arrays_of_a_file_share_the_room(monkeypatch):
-    monkeypatch.setattr(_params, "SPARSE_ROOM", 100_000)
+    monkeypatch.setattr(params, "SPARSE_ROOM", 100_000)
     record = sparse(1, (10_000, 1), (0, 1), 0, b"", [])  # 40 000 bytes, dense
     assert len(reads(pack(container(record, record)))[0]) == 2
     with pytest.raises(ParamsFileError, match=r"array 2 of 3.*\n.*at most 20000 more"):
         reads(pack(container(record, record, record)))
-    monkeypatch.setattr(_params, "SPARSE_ROOM", 0)  # then 64 times the file
+    monkeypatch.setattr(params, "SPARSE_ROOM", 0)  # then 64 times the file
     kilobyte = dense(V2, (1000,), 3, bytes(1000))
     assert len(reads(pack(container(kilobyte, record)))[0]) == 2
 
 
 def test_number_of_arrays_is_bounded(tmp_path, monkeypatch):
     write(tmp_path / "f", [torch.ones(1)] * 3)
-    monkeypatch.setattr(_params, "MAX_RECORDS", 2)
+    monkeypatch.setattr(params, "MAX_RECORDS", 2)
     with pytest.raises(ParamsFileError, match="number of arrays is 3\n  expected at most 2"):
         read(tmp_path / "f")
     with pytest.raises(ParamsFileError, match="3 arrays\n  expected .* at most 2"):
@@ -500,7 +500,7 @@ def test_number_of_arrays_is_bounded(tmp_path, monkeypatch):
 def test_file_that_shrinks_while_it_is_read(lost):
     data = pack(container(ONE_TWO))
     with pytest.raises(ParamsFileError, match="ended after"):
-        _params._file(_params._Reader(BytesIO(data[:-lost]), len(data), "net.params"))
+        params._file(params._Reader(BytesIO(data[:-lost]), len(data), "net.params"))
 
 
 def test_no_file(tmp_path):
@@ -548,7 +548,7 @@ def test_fuzz(edits, cut):
     data = pack(fields)
     data = data[: len(data) - cut] if cut < 20 else data
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_params, "SPARSE_ROOM", 1 << 20)
+        patch.setattr(params, "SPARSE_ROOM", 1 << 20)
         try:
             tensors, names = reads(data, "net.params")
         except ParamsFileError as error:

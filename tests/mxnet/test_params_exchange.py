@@ -16,7 +16,7 @@ import exchange  # noqa: E402 - torch first
 import numpy as np  # noqa: E402 - torch first
 
 import layers.mxnet as mx  # noqa: E402 - torch first
-from layers.mxnet._params import read, write  # noqa: E402 - torch first
+from layers.mxnet._files.params import read, write  # noqa: E402 - torch first
 
 pytestmark = pytest.mark.engine("torch")
 

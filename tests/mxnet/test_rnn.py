@@ -109,11 +109,11 @@ def test_lengths_by_position_and_in_a_graph(mode):
 def test_gradients(mode, projection, bidirectional):
     import torch
 
-    from layers.mxnet import _op
+    from layers.mxnet._table import registry
 
     inputs, given = arrays(mode, bidirectional, 2, projection=projection, dtype="float64")
     tensors = [array.to_torch().requires_grad_() for array in inputs]
-    run = _op.get("RNN").run
+    run = registry.get("RNN").run
     torch.autograd.gradcheck(lambda *a: run(*a, training=True, **given), tensors, fast_mode=True)
 
 

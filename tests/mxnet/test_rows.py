@@ -9,7 +9,7 @@ import pytest
 torch_only = pytest.mark.engine("torch")
 
 if os.environ["LAYERS_ENGINE"] == "torch":
-    _op = import_module("layers.mxnet._op")
+    _op = import_module("layers.mxnet._table.registry")
 
 REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("Reshape", [(2, 3)], {}, "shape is ()"),

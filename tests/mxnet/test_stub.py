@@ -8,14 +8,14 @@ pytestmark = pytest.mark.engine("torch")
 
 
 def test_the_stubs_are_fresh():
-    from layers.mxnet._stub import stubs
+    from layers.mxnet._table.stub import stubs
 
     stale = [path.name for path, text in stubs().items() if path.read_text("utf-8") != text]
     assert not stale, f"{stale} are stale: make stub"
 
 
 def test_the_stubs_are_python():
-    from layers.mxnet._stub import stubs
+    from layers.mxnet._table.stub import stubs
 
     names = {
         node.name

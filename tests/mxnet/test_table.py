@@ -21,7 +21,7 @@ LEFT_OUT = re.compile("_np|_sparse_|_sg_|.*_?backward|_broadcast_backward|_contr
 WRONG = {"_linspace": "MXNet's operator information lists the arguments of _arange"}
 
 if os.environ["LAYERS_ENGINE"] == "torch":
-    _op = import_module("layers.mxnet._op")
+    _op = import_module("layers.mxnet._table.registry")
     import_module("layers.mxnet.ndarray")  # fills the table
     OPERATORS = list(dict.fromkeys(map(_op.get, _op.names())))
     ROWS = [o for o in OPERATORS if not isinstance(o, _op.Absent)]

@@ -11,10 +11,10 @@ pytestmark = pytest.mark.engine("torch")
 def taped(run, *tensors):
     import torch
 
-    from layers.mxnet import _tape
+    from layers.mxnet._run import tape
 
     with torch.no_grad():
-        return _tape.taped(lambda: run(*tensors), tensors)
+        return tape.taped(lambda: run(*tensors), tensors)
 
 
 def written(x):

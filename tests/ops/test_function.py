@@ -8,7 +8,7 @@ from functions import cross_entropy, cube, gradients, halves, product, recorded
 
 from layers.engine import autograd, mx, nd
 from layers.ops import Operator
-from layers.ops.function import Primitive, customop
+from layers.ops.ways.function import Primitive, customop
 
 # Decorating
 

@@ -12,7 +12,7 @@ import pytest
 from functions import cross_entropy, gradients, product
 
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops.function import Primitive, customop
+from layers.ops.ways.function import Primitive, customop
 
 # By name, in graphs, as methods
 
@@ -162,7 +162,7 @@ def test_copies_and_pickles():
 
 @pytest.mark.engine("torch")
 def test_it_is_pickled_by_its_place():
-    from layers.ops import function
+    from layers.ops.ways import function
 
     module = type(function)("pickled_operators")
     exec("def double(x):\n    return 2 * x", vars(module))

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layers.ops._kernel.intrinsics import DTYPES, FUNCTIONS
-from layers.ops.kernel import Kernel, KernelError, kernel
+from layers.ops.ways._kernel.intrinsics import DTYPES, FUNCTIONS
+from layers.ops.ways.kernel import Kernel, KernelError, kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 # There uint64 with a Python integer is float64, and what does not fit wraps around.
@@ -667,7 +667,7 @@ def test_plans_are_bounded():
 FORKS = """
 import multiprocessing, sys
 import numpy as np
-from layers.ops._kernel import compiler, threads
+from layers.ops.ways._kernel import compiler, threads
 from layers.ops.kernel import kernel
 
 compiler.WORTH = 1

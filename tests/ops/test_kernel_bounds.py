@@ -7,9 +7,9 @@ import textwrap
 import numpy as np
 import pytest
 
-from layers.ops._kernel.bounds import survey
-from layers.ops._kernel.expansion import expand
-from layers.ops.kernel import Kernel
+from layers.ops.ways._kernel.bounds import survey
+from layers.ops.ways._kernel.expansion import expand
+from layers.ops.ways.kernel import Kernel
 
 # What is between `y = output_tensor((1,), float64)` and `return y`: one access to x, which has n
 # elements, and whole numbers a, b.

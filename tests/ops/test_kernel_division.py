@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layers.ops.kernel import kernel
+from layers.ops.ways.kernel import kernel
 
 PAIRS = [
     ("float64", "float64"),

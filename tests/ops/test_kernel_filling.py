@@ -5,9 +5,9 @@ import textwrap
 
 import pytest
 
-from layers.ops._kernel.expansion import expand
-from layers.ops._kernel.filling import is_filled
-from layers.ops.kernel import Kernel
+from layers.ops.ways._kernel.expansion import expand
+from layers.ops.ways._kernel.filling import is_filled
+from layers.ops.ways.kernel import Kernel
 
 FILLED = [
     "for i in range(x.shape[0]):\n    for j in range(x.shape[1]):\n        y[i, j] = x[i, j]",

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from layers.ops.kernel import Kernel, KernelError, kernel
+from layers.ops.ways.kernel import Kernel, KernelError, kernel
 
 # One for each rule, between `y = output_tensor(x.shape, x.dtype)` and `return y`; x is a vector.
 ACCEPTED = {

@@ -7,7 +7,7 @@ import runpy
 import numpy as np
 import pytest
 
-from layers.ops.kernel import Kernel, KernelError, kernel
+from layers.ops.ways.kernel import Kernel, KernelError, kernel
 
 X = np.ones((5, 7), np.float32)
 
@@ -116,7 +116,7 @@ def scaled(x, a):
 
 
 def test_custom_infers_without_running(mx):
-    from layers.ops.primitive import Custom
+    from layers.ops.ways.primitive import Custom
 
     def ends(v, p):
         y = output_tensor((p.shape[0] - 1,), v.dtype)

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from layers.ops._kernel import compiler, threads
-from layers.ops.kernel import Kernel
+from layers.ops.ways._kernel import compiler, threads
+from layers.ops.ways.kernel import Kernel
 
 N = 300
 

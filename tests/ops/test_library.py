@@ -17,10 +17,10 @@ import pytest
 
 from layers import engine
 from layers.engine import autograd, nd
-from layers.ops import library, toolchain
-from layers.ops.custom import register
-from layers.ops.library import Library, LibraryError
-from layers.ops.operator import Operator
+from layers.ops.ways import library, toolchain
+from layers.ops.ways.custom import register
+from layers.ops.ways.library import Library, LibraryError
+from layers.ops.ways.operator import Operator
 
 SOURCES = Path(__file__).with_name("sources")
 random = np.random.default_rng(0)

@@ -13,9 +13,14 @@ import pytest
 
 from layers import OperatorBlock
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops.kernel import KernelError, kernel
-from layers.ops.primitive import Custom
-from layers.ops.registration import CustomRegOp, DataType, RegistrationError, custom_info_register
+from layers.ops.ways.kernel import KernelError, kernel
+from layers.ops.ways.primitive import Custom
+from layers.ops.ways.registration import (
+    CustomRegOp,
+    DataType,
+    RegistrationError,
+    custom_info_register,
+)
 
 
 def same(*given):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from layers.ops.registration import (
+from layers.ops.ways.registration import (
     CustomRegOp,
     DataType,
     RegistrationError,

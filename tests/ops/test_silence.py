@@ -385,7 +385,7 @@ ROOTS = {
 
 @pytest.fixture
 def nan_is_told(monkeypatch):
-    monkeypatch.setattr("layers.mxnet._function.CHECK_NAN", True)
+    monkeypatch.setattr("layers.mxnet._own.call.CHECK_NAN", True)
 
 
 @pytest.mark.parametrize("what", ROOTS)

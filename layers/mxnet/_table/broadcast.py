@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import torch
 
-from .._attribute import Axis, Shape
 from .._dtype import name as dtype_name
-from .._op import Tensor, family, op, zeros
 from ..base import DTypeError, ShapeError
+from .attributes import Axis, Shape
+from .registry import Tensor, family, op, zeros
 
 
 def broadcast(name, function, doc, *aliases, **rules):

@@ -6,9 +6,9 @@ from math import ceil
 
 import torch
 
-from .._attribute import DType, Shape
-from .._op import REQUIRED, Tensor, op
 from ..base import ArgumentError
+from .attributes import DType, Shape
+from .registry import REQUIRED, Tensor, op
 
 
 @op

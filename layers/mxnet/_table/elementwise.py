@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import softsign
 
-from .._attribute import DType
-from .._op import REQUIRED, Tensor, family, op, zeros
+from .attributes import DType
+from .registry import REQUIRED, Tensor, family, op, zeros
 
 
 def unary(name, function, doc, *aliases, **rules):

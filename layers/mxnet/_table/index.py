@@ -12,9 +12,9 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from .._attribute import DType, Shape, Slice
-from .._op import REQUIRED, Tensor, op, zeros
 from ..base import ArgumentError, ShapeError, UnsupportedError
+from .attributes import DType, Shape, Slice
+from .registry import REQUIRED, Tensor, op, zeros
 from .shape import forward
 
 Mode = Literal["clip", "raise", "wrap"]

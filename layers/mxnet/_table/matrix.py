@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 
 from .._dtype import name as dtype_name
-from .._gemm import bmm, mm
-from .._op import Tensor, op
 from ..base import ArgumentError, DTypeError, ShapeError
+from .product import bmm, mm
+from .registry import Tensor, op
 
 Storage = Literal["csr", "default", "row_sparse"] | None
 

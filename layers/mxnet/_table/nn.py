@@ -12,11 +12,11 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from .._attribute import DType, Shape
-from .._gemm import linear
-from .._op import REQUIRED, Tensor, constant, op
 from ..base import ArgumentError, ShapeError, UnsupportedError
+from .attributes import DType, Shape
 from .index import positions
+from .product import linear
+from .registry import REQUIRED, Tensor, constant, op
 
 Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"] | None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import torch
 
-from .._op import REQUIRED, Tensor, op
+from .registry import REQUIRED, Tensor, op
 
 
 def _clip(x, bound):

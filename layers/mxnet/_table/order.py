@@ -6,9 +6,9 @@ from typing import Literal
 
 import torch
 
-from .._attribute import DType
-from .._op import Tensor, constant, op, zeros
 from ..base import ArgumentError
+from .attributes import DType
+from .registry import Tensor, constant, op, zeros
 
 
 @op

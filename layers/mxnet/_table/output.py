@@ -10,8 +10,8 @@ from typing import Literal
 
 import torch
 
-from .._op import Tensor, op
 from ..base import ShapeError
+from .registry import Tensor, op
 
 Normalization = Literal["batch", "null", "valid"]
 

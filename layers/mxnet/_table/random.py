@@ -10,8 +10,8 @@ from inspect import Parameter, Signature
 
 import torch
 
-from .._attribute import DType, Shape
-from .._op import REQUIRED, Tensor, constant, family, op, zeros
+from .attributes import DType, Shape
+from .registry import REQUIRED, Tensor, constant, family, op, zeros
 
 
 def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):

@@ -10,9 +10,9 @@ from typing import Literal
 
 import torch
 
-from .._attribute import Axis, DType
-from .._op import Tensor, family, op, zeros
 from ..base import ArgumentError
+from .attributes import Axis, DType
+from .registry import Tensor, family, op, zeros
 
 
 def reduce(name, function, doc, *aliases, **rules):

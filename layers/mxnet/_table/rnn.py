@@ -8,8 +8,8 @@ from typing import Literal
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from .._op import REQUIRED, Tensor, op
 from ..base import ArgumentError, ShapeError, UnsupportedError
+from .registry import REQUIRED, Tensor, op
 
 KERNELS = {  # and the number of gates
     "rnn_relu": (torch.rnn_relu, 1),

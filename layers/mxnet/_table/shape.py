@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from .._attribute import Axis, Shape, Slice
 from .._dtype import name as dtype_name
-from .._op import REQUIRED, Tensor, op
 from ..base import ArgumentError, DTypeError, ShapeError
 from ..ndarray._index import reshaped
+from .attributes import Axis, Shape, Slice
+from .registry import REQUIRED, Tensor, op
 
 
 @op("reshape", view=True)

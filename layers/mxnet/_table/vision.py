@@ -7,9 +7,9 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from .._attribute import Shape
-from .._op import Tensor, op, zeros
 from ..base import ArgumentError, ShapeError
+from .attributes import Shape
+from .registry import Tensor, op, zeros
 
 _PARITY = {  # what is added to an even size, and to an odd one
     "to_even_down": (0, -1),

@@ -1,6 +1,6 @@
 """Gluon: networks as objects that own their parameters."""
 
-from .._absent import attribute
+from .._old.missing import attribute
 from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 
 from .. import symbol
+from .._run.captured import Captured
+from .._run.chained import chained
+from .._run.compiled import Compiled
+from .._run.program import Program
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
-from ..symbol._captured import Captured
-from ..symbol._chained import chained
-from ..symbol._compiled import Compiled
 from ..symbol._infer import shapes
-from ..symbol._program import Program
 from ._nest import BlockError, _flatten, _regroup
 from ._parameter import DeferredInitializationError, Parameter
 

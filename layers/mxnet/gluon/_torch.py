@@ -19,11 +19,11 @@ from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import _dtype, autograd, symbol
+from .._run.exported import as_torch, traceable
 from ..base import ArgumentError, ContextError
 from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED, apart, recorded
-from ..symbol._traced import as_torch, traceable
 from ._graph import Graph, trace
 from ._nest import BlockError, _regroup
 from .block import Block, HybridBlock, SymbolBlock

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import autograd, ndarray
+from .._run.torch_compile import chosen, unknown_flag
 from ..base import ArgumentError, UnsupportedError
 from ..context import _stack as contexts
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ..symbol._backend import chosen, unknown_flag
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._nest import BlockError, _flatten, first_context, warn_of_unregistered

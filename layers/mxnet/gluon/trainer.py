@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from os import PathLike
 
-from .. import _params, kvstore, optimizer
+from .. import kvstore, optimizer
+from .._files import params
 from ..base import ArgumentError, ContextError, MXNetError, UnsupportedError
 from ..context import Context
 from ..kvstore.kvstore import spread, total
@@ -242,7 +243,7 @@ class Trainer:
 
         It is a ``.params`` file with JSON in it, not MXNet's pickle.
         """
-        _params.write(fname, *pack(self._updaters[0], True))
+        params.write(fname, *pack(self._updaters[0], True))
 
     def load_states(self, fname: str | PathLike) -> None:
         """Load what `save_states` saved: afterwards training goes on as it would have.
@@ -258,7 +259,7 @@ class Trainer:
             for i, p in enumerate(self._params)
             if p.grad_req != "null" and not p._deferred_init
         }
-        tensors, names = _params.read(fname)
+        tensors, names = params.read(fname)
         for updater in self._updaters:  # each changes its own copy
             unpack(updater, [t.clone() for t in tensors], names, str(fname), weights)
 

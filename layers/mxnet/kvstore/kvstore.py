@@ -6,7 +6,7 @@ from os import PathLike
 
 import torch
 
-from .. import _params
+from .._files import params
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
@@ -133,11 +133,11 @@ class KVStore:
 
     def save_optimizer_states(self, fname: str | PathLike, dump_optimizer: bool = False) -> None:
         """Save the optimizer's states; the file appears whole or not at all."""
-        _params.write(fname, *pack(self._optimizer_updater(), dump_optimizer))
+        params.write(fname, *pack(self._optimizer_updater(), dump_optimizer))
 
     def load_optimizer_states(self, fname: str | PathLike) -> None:
         """Load what `save_optimizer_states` saved."""
-        unpack(self._optimizer_updater(), *_params.read(fname), str(fname))
+        unpack(self._optimizer_updater(), *params.read(fname), str(fname))
 
     def _optimizer_updater(self) -> Updater:
         if not isinstance(self._updater, Updater):

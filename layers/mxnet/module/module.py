@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 
-from .. import _params
+from .._files import params
 from ..base import ArgumentError, UnsupportedError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
@@ -132,12 +132,12 @@ class Module(BaseModule):
     def save_optimizer_states(self, fname) -> None:
         """Save the optimizer's states, as arrays: not MXNet's pickle."""
         self._need("save_optimizer_states", "optimizer_initialized")
-        _params.write(fname, *pack(self._updater, False))
+        params.write(fname, *pack(self._updater, False))
 
     def load_optimizer_states(self, fname) -> None:
         """Load what `save_optimizer_states` saved."""
         self._need("load_optimizer_states", "optimizer_initialized")
-        unpack(self._updater, *_params.read(fname), str(fname))
+        unpack(self._updater, *params.read(fname), str(fname))
 
     # What it is bound for
 

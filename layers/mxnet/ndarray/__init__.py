@@ -12,4 +12,4 @@ from .utils import *
 
 _methods.fill(NDArray)
 
-from .._operator import custom as Custom  # it works on the arrays from above
+from .._own.prop import custom as Custom  # it works on the arrays from above

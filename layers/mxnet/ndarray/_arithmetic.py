@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 
-from .. import _op
+from .._table import registry
 from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
@@ -46,7 +46,7 @@ ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
     both = getattr(op, on_arrays)
-    right, left = _op.get(on_scalar), _op.get(reflected)
+    right, left = registry.get(on_scalar), registry.get(reflected)
 
     def function(lhs, rhs):
         if isinstance(lhs, NDArray):

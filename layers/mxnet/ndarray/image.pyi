@@ -1,4 +1,4 @@
-"""Written by `python -m layers.mxnet._stub` from the table; not to be edited."""
+"""Written by `python -m layers.mxnet._table.stub` from the table; not to be edited."""
 
 from typing import Any, Literal
 

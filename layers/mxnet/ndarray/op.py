@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from .. import _op, _table
+from .. import _table
+from .._table import registry
 from .register import eager
 
 PREFIXES = {  # where MXNet puts an operator, by the beginning of its name
@@ -25,8 +26,8 @@ def functions(prefix: str = "") -> dict:
     """
     cut = prefix if prefix != "_" else ""
     return {
-        name.removeprefix(cut): _made(_op.get(name))
-        for name in _op.names()
+        name.removeprefix(cut): _made(registry.get(name))
+        for name in registry.names()
         if place(name) == prefix
     }
 
@@ -37,7 +38,7 @@ def place(name: str) -> str:
     return "_" if prefix == "_random_" and not name.endswith("_like") else prefix
 
 
-def _made(operator: _op.Op):
+def _made(operator: registry.Op):
     if operator not in _functions:
         _functions[operator] = eager(operator)
     return _functions[operator]

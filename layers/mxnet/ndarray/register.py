@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from .. import _op, autograd
+from .. import autograd
+from .._table import registry
 from ..base import ArgumentError, MXNetError, explained, note
 from ..context import Context, current_context
 from ._memory import apart
@@ -36,7 +37,7 @@ class Pending:
         )
 
 
-def eager(operator: _op.Op) -> Callable:
+def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required = set(operator.required)
@@ -72,9 +73,9 @@ def eager(operator: _op.Op) -> Callable:
 
 
 @cache
-def signature(operator: _op.Op) -> inspect.Signature:
+def signature(operator: registry.Op) -> inspect.Signature:
     """The signature that a user sees: the operator's own, with `out` and `name`."""
-    kept = [p for p in operator.signature.parameters.values() if p.name not in _op.SUPPLIED]
+    kept = [p for p in operator.signature.parameters.values() if p.name not in registry.SUPPLIED]
     kind = inspect.Parameter.KEYWORD_ONLY if operator.variadic else kept[-1].kind if kept else None
     extra = [
         inspect.Parameter(name, kind or inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
@@ -84,7 +85,7 @@ def signature(operator: _op.Op) -> inspect.Signature:
     return operator.signature.replace(parameters=[*kept, *extra])
 
 
-def call(operator: _op.Op, args: tuple, kwargs: dict) -> Any:
+def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     """Call an operator with all that a call may have."""
     inputs, attributes, out = bind(operator, args, kwargs)
     pending = [n for n, a in inputs.items() if isinstance(a, Pending)]
@@ -112,7 +113,7 @@ def supply(name: str, context: Context) -> Any:
     return context.device if name == "device" else context
 
 
-def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
+def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
     """Arrays by input name, attributes parsed, and `out`, from a call's arguments."""
     out = kwargs.pop("out", None)
     attributes = {}
@@ -142,7 +143,7 @@ def bind(operator: _op.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
     return inputs, attributes, out
 
 
-def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
+def _check(operator: registry.Op, inputs: dict, attributes: dict) -> None:
     for name, value in inputs.items():
         if not isinstance(value, (NDArray, Pending)) and not (
             value is None and not operator.variadic
@@ -154,7 +155,7 @@ def _check(operator: _op.Op, inputs: dict, attributes: dict) -> None:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}")
 
 
-def _no_array(operator: _op.Op, name: str, value: Any) -> ArgumentError:
+def _no_array(operator: registry.Op, name: str, value: Any) -> ArgumentError:
     listed = isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value)
     text = repr(value)
     shown = f"{type(value).__name__}" if len(text) > 40 else f"{text} ({type(value).__name__})"
@@ -162,7 +163,7 @@ def _no_array(operator: _op.Op, name: str, value: Any) -> ArgumentError:
     return ArgumentError(f"{operator.name}: {name} is {shown}\n  expected {way}")
 
 
-def _resolve(operator: _op.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
+def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
     shapes = {n: getattr(a, "shape", None) for n, a in inputs.items() if n not in pending}
     found = operator.infer_shapes(shapes, attributes)
     for name in pending:
@@ -181,7 +182,7 @@ def _context(given: str | None) -> Context:
     return Context(kind, int(number or 0))
 
 
-def compute(operator: _op.Op, tensors: list, attributes: dict, context: Context) -> Any:
+def compute(operator: registry.Op, tensors: list, attributes: dict, context: Context) -> Any:
     """Run an operator on tensors, with PyTorch's grad mode as recording is."""
     recording = autograd.state.recording
     flipped = torch.is_grad_enabled() is not recording
@@ -216,12 +217,14 @@ def give(result: Any, out: Any) -> Any:
     return out
 
 
-def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: dict) -> Exception:
+def _explained(
+    error: Exception, operator: registry.Op, tensors: list, attributes: dict
+) -> Exception:
     """PyTorch's error as ours, with the operator and its inputs; an error of ours with a note."""
     named = zip(_input_names(operator, tensors), tensors)
     inputs = {n: t for n, t in named if t is not None}
     shown = [f"{n} {describe(t)}" for n, t in inputs.items()]
-    shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in _op.SUPPLIED]
+    shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in registry.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError):
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
@@ -230,7 +233,7 @@ def _explained(error: Exception, operator: _op.Op, tensors: list, attributes: di
     return note(error, where)
 
 
-def _input_names(operator: _op.Op, tensors: list) -> list[str]:
+def _input_names(operator: registry.Op, tensors: list) -> list[str]:
     if operator.variadic:
         return [f"{operator.inputs[0]}{i}" for i in range(len(tensors))]
     return list(operator.inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from .. import _params, _safetensors
+from .._files import params, safetensors
 from ..base import ArgumentError
 from ..context import cpu
 from ._create import array, empty, zeros
@@ -32,7 +32,7 @@ def save(fname: str | PathLike, data) -> None:
                 f"save {str(fname)!r}: item {names[i] if names else i!r} is {value!r}\n"
                 "  expected an NDArray"
             )
-    format = _safetensors if _safetensors.named(fname) else _params
+    format = safetensors if safetensors.named(fname) else params
     format.write(fname, [a._tensor.detach() for a in arrays], names)
 
 
@@ -46,13 +46,13 @@ def load(fname: str | PathLike):
     ParamsFileError
         The file is not in its format, or is cut off; the message says where.
     """
-    format = _safetensors if _safetensors.named(fname) else _params
+    format = safetensors if safetensors.named(fname) else params
     return _arrays(*format.read(fname))
 
 
 def load_frombuffer(buf: bytes):
     """The same from bytes."""
-    return _arrays(*_params.reads(buf, "buffer"))
+    return _arrays(*params.reads(buf, "buffer"))
 
 
 def _arrays(tensors, names):

@@ -19,8 +19,8 @@ import json
 import numpy as np
 import torch
 
-from .. import _params
-from .._params import ParamsFileError
+from .._files import params
+from .._files.params import ParamsFileError
 from ..base import ArgumentError
 from ..context import Context
 from ..ndarray import NDArray
@@ -87,7 +87,7 @@ class Updater:
 
         Not a pickle, as in MXNet: arrays, and JSON.
         """
-        return _params.writes(*pack(self, dump_optimizer))
+        return params.writes(*pack(self, dump_optimizer))
 
     def set_states(self, states: bytes) -> None:
         """Take over what `get_states` gave.
@@ -97,7 +97,7 @@ class Updater:
         ParamsFileError
             These are not such bytes, or those of another optimizer.
         """
-        unpack(self, *_params.reads(states, "states"), "states")
+        unpack(self, *params.reads(states, "states"), "states")
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

@@ -9,7 +9,7 @@ from ._create import *
 from .symbol import *
 from .symbol import Symbol
 
-from .._custom import CUSTOM
+from .._own.node import CUSTOM
 from .register import symbolic
 
 Custom = symbolic(CUSTOM, "Custom")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 
-from .. import _op
+from .._table import registry
 from ..base import UnsupportedError
 from ..ndarray._arithmetic import ORDER, ROWS
 from .register import compose
@@ -25,12 +25,12 @@ def _binary(name: str, on_scalar: str, reflected: str):
 
     def scalar(operator: str, symbol: Symbol, value) -> Symbol:
         shown = operator if name in _COMPARISONS else operator.replace("_scalar", "scalar")
-        return compose(_op.get(operator), (symbol,), {"scalar": value}, shown)
+        return compose(registry.get(operator), (symbol,), {"scalar": value}, shown)
 
     def function(lhs, rhs):
         if isinstance(lhs, Symbol):
             if isinstance(rhs, Symbol):
-                return compose(_op.get(both), (lhs, rhs), {}, hint)
+                return compose(registry.get(both), (lhs, rhs), {}, hint)
             if isinstance(rhs, numbers.Number):
                 return scalar(on_scalar, lhs, rhs)
         elif isinstance(rhs, Symbol) and isinstance(lhs, numbers.Number):
@@ -73,7 +73,7 @@ def _fill(cls: type) -> None:
             if method not in ("mod", "pow"):  # as in MXNet, these make a new one
                 setattr(cls, f"__i{method}__", _in_place(name))
     cls.__neg__ = lambda self: self * -1.0
-    cls.__abs__ = lambda self: compose(_op.get("abs"), (self,), {}, "abs")
+    cls.__abs__ = lambda self: compose(registry.get("abs"), (self,), {}, "abs")
     cls.__hash__ = object.__hash__
 
 

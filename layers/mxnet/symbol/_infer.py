@@ -7,8 +7,8 @@ from collections.abc import Callable
 import torch
 
 from .. import _dtype
-from .._attribute import parser
-from .._op import ask
+from .._table.attributes import parser
+from .._table.registry import ask
 from ..base import DTypeError, MXNetError, ShapeError, explained, note
 from ._node import Entry, Node, ordered
 

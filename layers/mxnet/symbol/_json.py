@@ -11,8 +11,8 @@ import json
 from collections import Counter
 from typing import Any
 
-from .. import _op
-from .._custom import CUSTOM
+from .._own.node import CUSTOM
+from .._table import registry
 from ..base import ArgumentError, MXNetError
 from ._node import HIDDEN, Entry, Node, kept, ordered
 from ._subgraph import OPERATORS, ControlFlow
@@ -159,11 +159,11 @@ def _with_graphs(kind: type[ControlFlow], graphs: list, attrs: dict, count: int,
         raise MXNetError(f"symbol: {where}: {error}") from None
 
 
-def _operator(name: Any, where: str) -> _op.Op:
+def _operator(name: Any, where: str) -> registry.Op:
     if name == "Custom":
         return CUSTOM
     try:
-        return _op.get(name)
+        return registry.get(name)
     except (KeyError, TypeError):
         raise MXNetError(
             f"symbol: {where}: there is no operator {name!r}\n"

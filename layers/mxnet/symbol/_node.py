@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from .._op import Op
+from .._table.registry import Op
 
 # Attributes that are MXNet's own and not the operator's; kept with underscores around them.
 HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")

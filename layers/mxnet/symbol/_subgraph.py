@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from .. import _op
-from .._op import REQUIRED
+from .._run.program import Program
+from .._table import registry
+from .._table.registry import REQUIRED
 from ..base import ArgumentError, ShapeError, UnsupportedError
 from . import _infer
 from ._node import Entry, ordered
-from ._program import Program
 
 Tensor = torch.Tensor
 Places = tuple[int, ...]
@@ -66,7 +66,7 @@ class Subgraph:
         return all(node.op.traceable for node in ordered(self.entries) if node.op is not None)
 
 
-class ControlFlow(_op.Op):
+class ControlFlow(registry.Op):
     """The base: a function of tensors that calls its graphs.
 
     Parameters
@@ -99,7 +99,7 @@ class ControlFlow(_op.Op):
 
     def __init__(self, graphs: Sequence[list[Entry]], given: dict[str, Any], count: int):
         super().__init__(self.wired, self.kind)
-        self.run, self.supplied, self.outputs_rule = self._run, _op.SUPPLIED, _number
+        self.run, self.supplied, self.outputs_rule = self._run, registry.SUPPLIED, _number
         self.graphs = [Subgraph(entries) for entries in graphs]
         self.traceable = not self.by_value and all(graph.traceable() for graph in self.graphs)
         self._known: dict[tuple, tuple[Shapes, list[Shapes]]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .. import _op
+from .._table import registry
 from ..ndarray.op import place
 from .register import symbolic
 
@@ -14,8 +14,8 @@ def functions(prefix: str = "") -> dict:
     """The functions whose names begin with `prefix`, by the rest of the name; see `nd.op`."""
     cut = prefix if prefix != "_" else ""
     return {
-        (short := name.removeprefix(cut)): symbolic(_op.get(name), short)
-        for name in _op.names()
+        (short := name.removeprefix(cut)): symbolic(registry.get(name), short)
+        for name in registry.names()
         if place(name) == prefix
     }
 

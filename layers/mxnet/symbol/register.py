@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from .. import _dtype, _op, attribute
+from .. import _dtype, attribute
+from .._table import registry
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray.register import signature
@@ -19,7 +20,7 @@ __all__ = ["compose", "symbolic"]
 _USERS = ("name", "attr", "out")  # of a call, and not the operator's
 
 
-def symbolic(operator: _op.Op, name: str) -> Callable:
+def symbolic(operator: registry.Op, name: str) -> Callable:
     """The function of `sym` for an operator, under one of its names."""
 
     def function(*args, **kwargs):
@@ -32,7 +33,7 @@ def symbolic(operator: _op.Op, name: str) -> Callable:
     return function
 
 
-def compose(operator: _op.Op, args: tuple, kwargs: dict[str, Any], hint: str) -> Symbol:
+def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: str) -> Symbol:
     """A node of an operator. Inputs that are not given become variables: ``fc_weight``."""
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
@@ -78,7 +79,7 @@ def _text(given: Any, read: Any) -> str:
     return _dtype.name(read) if named else str(given)
 
 
-def _by_position(operator: _op.Op, args: tuple) -> dict[str, Any]:
+def _by_position(operator: registry.Op, args: tuple) -> dict[str, Any]:
     """The attributes among positional arguments, which come behind the inputs."""
     if operator.variadic or not operator.inputs:
         return {} if operator.variadic else dict(zip(operator.attribute_names, args))

@@ -1,0 +1,65 @@
+"""Arrays in ``.safetensors`` files, which many other libraries read and write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .. import _dtype
+from ..base import DTypeError, MXNetError
+from ..ndarray._memory import apart
+from .params import ParamsFileError, _replacing
+
+SUFFIX = ".safetensors"
+
+
+def named(path: str | os.PathLike) -> bool:
+    """Whether a file of this name is one."""
+    return os.fsdecode(path).endswith(SUFFIX)
+
+
+def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
+    """The tensors of a file, on the CPU, and their names.
+
+    Raises ParamsFileError for a file that is damaged, or has a type that NDArrays have not, and
+    OSError.
+    """
+    library = _library()
+    try:
+        with library.safe_open(path, "pt") as file:
+            names = list(file.keys())
+            tensors = [file.get_tensor(n).clone() for n in names]  # they were the file's memory
+    except library.SafetensorError as error:
+        raise ParamsFileError(f"{path}: {error}\n  expected a whole {SUFFIX} file") from None
+    for name, tensor in zip(names, tensors):
+        try:
+            _dtype.to_torch(tensor.dtype)
+        except DTypeError as error:
+            raise ParamsFileError(f"{path}: {name!r}: {error}") from None
+    return tensors, names
+
+
+def write(path: str | os.PathLike, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> None:
+    """Write tensors, each with a name. The file appears whole or not at all."""
+    if len(names) != len(tensors):
+        raise ParamsFileError(f"{path}: arrays without names\n  expected a dict of arrays")
+    _library()
+    from safetensors.torch import save
+
+    own = apart([t.detach().cpu().contiguous() for t in tensors], [])
+    with _replacing(Path(os.fsdecode(path))) as file:
+        file.write(save(dict(zip(names, own)), {"format": "pt"}))
+
+
+def _library() -> Any:
+    try:
+        import safetensors
+    except ImportError:
+        raise MXNetError(
+            f"{SUFFIX} files need the package safetensors\n  expected pip install safetensors"
+        ) from None
+    return safetensors

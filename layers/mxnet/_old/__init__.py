@@ -1,0 +1,1 @@
+"""What lets programs written for `import mxnet` run as they are."""

@@ -1,0 +1,1 @@
+"""Users' operators: what runs them, eagerly and as nodes of a graph."""

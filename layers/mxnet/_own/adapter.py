@@ -1,0 +1,322 @@
+"""An `Operator` of `layers.ops`, called on PyTorch: one autograd function for each signature."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from .. import _dtype
+from ..autograd import state
+from ..base import DTypeError, MXNetError, RecordingError, ShapeError
+from ..context import Context, current_context
+from ..ndarray._memory import VIEWED
+from ..ndarray.ndarray import NDArray, from_numpy
+from ..ndarray.register import Pending, describe
+from ..operator import OpType
+from ..symbol import Symbol
+from ..symbol.register import compose
+from .call import Call, borrow, call, lent, owned
+from .library import launch
+from .node import CUSTOM
+
+__all__ = ["Adapter"]
+
+
+class Adapter:
+    """Calls an operator. What a signature (attributes, context, training) decides is built once."""
+
+    def __init__(self, operator):
+        self.operator = operator
+        # Bounded: an attribute may change in every call. Typed: 1 and True are two attributes.
+        self._signature = lru_cache(maxsize=256, typed=True)(partial(Signature, operator))
+
+    def __call__(self, inputs: list, attributes: dict[str, Any]):
+        try:
+            tensors = [None if a is None else a._tensor for a in inputs]
+        except (AttributeError, MXNetError):
+            tensors = None  # and leave the handler, whose error is not the cause of what follows
+        if tensors is None and any(isinstance(a, Symbol) for a in inputs):
+            return self._node(inputs, attributes)
+        signature, tensors = self.prepare(inputs, attributes, tensors)
+        outputs = [lent(t, signature.context) for t in call(signature, tensors)]
+        return outputs if len(outputs) > 1 else outputs[0]
+
+    def prepare(self, inputs: list, attributes: dict[str, Any], tensors: list | None = None):
+        """What is called, and the tensors of the inputs; `tensors`, if they are there already."""
+        if tensors is None:
+            inputs = self._arrays(inputs, attributes)
+            tensors = [None if a is None else a._tensor for a in inputs]
+        if self.operator.states:
+            tensors = [
+                self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
+            ]
+        first = inputs[0] if inputs else None
+        there = next((a for a in inputs if a is not None), None) if first is None else first
+        context = current_context() if there is None else there._context
+        return self.signature(context, attributes), tensors
+
+    @staticmethod
+    def view(array: NDArray) -> np.ndarray:
+        """The values, not to be written."""
+        tensor = array._tensor
+        if not tensor.is_cpu or tensor.requires_grad or tensor.dtype is torch.bfloat16:
+            return array.asnumpy()
+        values = tensor.numpy()
+        values.setflags(write=False)
+        return values
+
+    @staticmethod
+    def adopt(values: np.ndarray, context: Context) -> NDArray:
+        """An array in the memory of `values`, which nobody else has."""
+        tensor = torch.from_numpy(values)
+        on_gpu = context.device_type == "gpu"
+        return NDArray(tensor.to(context.device) if on_gpu else tensor, context)
+
+    @staticmethod
+    def array(values: np.ndarray, context: Context) -> NDArray:
+        """An array of `values`, in memory of its own."""
+        if torch.compiler.is_compiling() or values.dtype not in _dtype.NATIVE:
+            return from_numpy(values, zero_copy=False).as_in_context(context)
+        return Adapter.adopt(values.copy(), context)
+
+    launch = staticmethod(launch)
+
+    def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
+        """What is called with arrays of a context."""
+        key = context, state.training
+        if attributes:
+            key += tuple(attributes), *attributes.values()
+        if torch.compiler.is_compiling():  # inside another operator; its cache is not seen through
+            return Signature(self.operator, *key).as_traced()
+        return self._signature(*key)
+
+    def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
+        """The operator in a graph."""
+        text = {n: str(v) for n, v in attributes.items()}
+        text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
+        by_name = dict(zip(self.operator.inputs, inputs))
+        given = tuple(by_name[n] for n in self.operator.placed if by_name[n] is not None)
+        op_type = OpType(self.operator.name, self.operator.prop)
+        return compose(CUSTOM, given, text | {"op_type": op_type}, "custom")
+
+    def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
+        return array._writable() if name in self.operator.states else tensor
+
+    def _arrays(self, inputs: list, attributes: dict) -> list:
+        """The inputs, when not all are arrays: those of unknown shape made, others refused."""
+        operator = self.operator
+        operator.expect(tuple(inputs))
+        for name, value in zip(operator.inputs, inputs):
+            if not (value is None or isinstance(value, (NDArray, Pending))):
+                raise DTypeError(
+                    f"operator {operator.name!r}: {name} is {value!r} ({type(value).__name__})\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )
+        pending = {n for n, a in zip(operator.inputs, inputs) if isinstance(a, Pending)}
+        shapes = {
+            n: (a.known or None) if n in pending else getattr(a, "shape", None)
+            for n, a in zip(operator.inputs, inputs)
+        }
+        found = (
+            operator.ask_shapes(shapes | operator.attributes | attributes)
+            if pending and operator.shapes is not None
+            else {}
+        )
+        if unknown := sorted(pending - found.keys()):
+            raise ShapeError(
+                f"operator {operator.name!r}: the shape of {unknown[0]} is not known\n"
+                "  expected `def shapes(...)` in the operator, or the shape where it is made"
+            )
+        return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
+
+
+class Signature(Call):
+    """An operator with its attributes, on one context, for training or not."""
+
+    def __init__(self, operator, context: Context, training: bool, names: tuple = (), *values):
+        self.operator, self.context, self.training = operator, context, training
+        self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
+        self.inputs, self.outputs = operator.inputs, operator.outputs
+        self.attributes = operator.attributes | dict(zip(names, values))
+        self.opaque = operator.opaque
+        self.states = [operator.inputs.index(n) for n in operator.states]
+        # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
+        self.seen: dict[tuple, list] = {}
+        self._plans: dict[tuple[bool, ...], Plan] = {}
+
+    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+        arrays = [None if t is None else borrow(t, self.context) for t in tensors]
+        for i in self.states:
+            arrays[i]._held = VIEWED
+        y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
+        values = y if isinstance(y, (list, tuple)) else (y,)
+        if not self.traced:  # it was checked when it was tried before
+            self._look(values, tensors)
+        return tuple([owned(a) for a in values])
+
+    def kept(self, inputs, outputs, asked) -> list:
+        values = inputs + outputs
+        return [values[i] for i in self._plan(asked).kept]
+
+    def _plan(self, asked: tuple[bool, ...]) -> Plan:
+        plan = self._plans.get(asked)
+        if plan is None:
+            plan = self._plans[asked] = Plan(self.operator, asked)
+        return plan
+
+    def backward(self, kept, dys, kinds, asked) -> tuple:
+        operator, plan = self.operator, self._plan(asked)
+        if plan.missing:
+            name = plan.missing[0]
+            raise RecordingError(
+                f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
+                f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
+            )
+        known = dict(zip(plan.known, kept + dys))
+        found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
+        gradients = [None] * len(kinds)
+        for name, i in plan.wanted.items():
+            if name not in found:
+                raise DTypeError(
+                    f"operator {operator.name!r}: backward gave no gradient of {name}\n"
+                    f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
+                )
+            gradients[i] = _fitting(operator, name, found[name], kinds[i])
+        return tuple(gradients)
+
+    @property
+    def codes(self) -> list:
+        return self.operator.codes
+
+    def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
+        operator = self.operator
+        show = NDArray if torch.is_grad_enabled() else borrow  # to be differentiated again, or not
+        arrays = {n: t if t is None else show(t, self.context) for n, t in known.items()}
+        arrays |= self.attributes
+        if operator.backward is not None:
+            names = next(iter(operator.needs.values()), ())
+            return _together(operator, operator.backward(**{n: arrays[n] for n in names}))
+        return {n: operator.gradient(n, arrays) for n in wanted}
+
+    def _look(self, values: tuple, tensors) -> None:
+        """Check the outputs, in full when the inputs are of new shapes and dtypes."""
+        key = tuple([t if t is None else (t.shape, t.dtype) for t in tensors])
+        kinds = _kinds(values)
+        if self.seen.get(key) != kinds:
+            self._check(values, tensors)
+            if len(self.seen) > 1024:
+                self.seen.clear()
+            self.seen[key] = kinds
+
+    def _check(self, values: tuple, tensors) -> None:
+        """Whether the outputs are what the operator says of itself."""
+        operator = self.operator
+        if len(values) != len(operator.outputs):
+            raise ShapeError(
+                f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
+                f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
+            )
+        declared = self._types(tensors)
+        for name, value in zip(operator.outputs, values):
+            if not isinstance(value, NDArray):
+                raise DTypeError(
+                    f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
+                    "  expected an NDArray"
+                )
+            if name in declared:
+                self._check_type(name, value, declared[name])
+            elif tensors:
+                self._check_kind(name, value._tensor, value._context, tensors[0])
+        if operator.shapes is None:
+            return
+        shapes = {
+            n: None if t is None else tuple(t.shape) for n, t in zip(operator.inputs, tensors)
+        }
+        declared = operator.ask_shapes(shapes | self.attributes)
+        real = shapes | {n: v.shape for n, v in zip(operator.outputs, values)}
+        for name, shape in declared.items():
+            if real[name] is not None and tuple(shape) != real[name]:
+                raise ShapeError(
+                    f"operator {operator.name!r}: {name} is {real[name]}\n"
+                    f"  expected {tuple(shape)}, which its `{operator.shapes.__name__}` gives\n"
+                    f"  in forward of {self.what} ({self.shown(tensors)})"
+                )
+
+    def _types(self, tensors) -> dict[str, Any]:
+        """The dtypes that the operator declares, by output."""
+        if self.operator.types is None:
+            return {}
+        names = zip(self.operator.inputs, tensors)
+        given = {n: None if t is None else _dtype.name(t.dtype) for n, t in names}
+        return self.operator.ask(self.operator.types, given | self.attributes)
+
+    def _check_type(self, name: str, value: NDArray, declared: Any) -> None:
+        dtype = _dtype.name(_dtype.to_torch(declared))
+        if _dtype.name(value._tensor.dtype) != dtype or value._context != self.context:
+            raise DTypeError(
+                f"operator {self.operator.name!r}: output {name} is {describe(value._tensor)} on "
+                f"{value._context}\n  expected {dtype} on {self.context}, which its `types` gives"
+            )
+
+    def _check_kind(self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor) -> None:
+        """An output has the dtype of the first input, among the floating ones, and its context."""
+        floating = y.is_floating_point() and x.is_floating_point()
+        if (floating and y.dtype is not x.dtype) or context != self.context:
+            raise DTypeError(
+                f"operator {self.operator.name!r}: output {name} is {describe(y)} on {context}\n"
+                f"  expected {str(x.dtype).removeprefix('torch.')} on {self.context}, as the first "
+                "input is"
+            )
+
+
+def _kinds(values) -> list:
+    return [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
+
+
+def _together(operator, given: Any) -> dict:
+    """What `backward` gave, when it is a dict by inputs."""
+    if not isinstance(given, dict) or given.keys() - set(operator.inputs):
+        shown = list(given) if isinstance(given, dict) else type(given).__name__
+        raise DTypeError(
+            f"operator {operator.name!r}: backward gave {shown}\n"
+            f"  expected a dict of gradients by input, of {', '.join(operator.inputs)}"
+        )
+    return given
+
+
+class Plan:
+    """Which gradients are computed when some are asked for, and what is kept for them."""
+
+    def __init__(self, operator, asked: tuple[bool, ...]):
+        names = (*operator.inputs, *operator.outputs)
+        self.wanted = {
+            n: i for i, n in enumerate(operator.inputs) if asked[i] and n in operator.needs
+        }
+        # Asked for, and there is none: to be told, not to be zero in silence.
+        inputs = [n for n in operator.inputs if n not in operator.states]
+        self.missing = [
+            n for n in inputs if asked[operator.inputs.index(n)] and n not in operator.needs
+        ]
+        needed = {n for w in self.wanted for n in operator.needs[w]}
+        self.kept = [i for i, n in enumerate(names) if n in needed]
+        self.known = [names[i] for i in self.kept] + [f"d{n}" for n in operator.outputs]
+
+
+def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
+    """A gradient's tensor, when it is what its input asks for."""
+    if not isinstance(gradient, NDArray):
+        raise DTypeError(
+            f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
+            "  expected an NDArray"
+        )
+    tensor = gradient._tensor
+    shape, dtype = kind
+    if tensor.shape != shape or tensor.dtype is not dtype:
+        raise ShapeError(
+            f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
+            f"  expected {tuple(shape)} {str(dtype).removeprefix('torch.')}"
+        )
+    return tensor

@@ -1,0 +1,297 @@
+"""Operators of one's own on PyTorch's autograd: one function, which any kind of call goes through.
+
+A `Call` runs Python code on NDArrays that wrap the tensors: not recorded, training as the caller
+is, on the context of the inputs. An exception keeps its type and gets a note.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from typing import Any
+
+import torch
+
+from ..autograd import _set_grad_enabled, inside, state
+from ..base import ArgumentError, MXNetError, NotFiniteError, RecordingError, ShapeError, note
+from ..context import Context
+from ..ndarray._memory import BORROWED, LENT
+from ..ndarray.ndarray import NDArray
+from ..ndarray.register import describe
+
+Tensor = torch.Tensor
+Kind = tuple[torch.Size, torch.dtype]
+# Whether to look for NaN and infinity in what operators give.
+CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
+
+
+class Call:
+    """An operator of one's own, about to run.
+
+    Attributes
+    ----------
+    what : str
+        The operator, as messages name it.
+    inputs, outputs : sequence of str
+        Their names, where they have some.
+    context : Context
+    training : bool
+    twice : bool
+        Whether its gradients can be differentiated again.
+    traced : bool
+        Whether it is part of a compiled graph.
+    opaque : str
+        Why a compiler cannot look into it, if so.
+    codes : list of callable
+        What its author wrote of it. As methods of an object, they may call `methods`.
+    maker : (callable, type) or None
+        What makes that object, and its type.
+    written : list
+        All that its author wrote: it is another call if some of it is.
+    states : list
+        What it updates in place.
+    """
+
+    what: str
+    inputs: Sequence[str] = ()
+    outputs: Sequence[str] = ()
+    context: Context
+    training: bool
+    twice = False
+    traced = False
+    opaque = ""
+    codes: list[Callable]
+    methods: set[str] | None = None
+    maker: tuple[Callable, type] | None = None
+    states: list
+
+    @property
+    def written(self) -> list:
+        return self.codes
+
+    def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
+        """The outputs."""
+        raise NotImplementedError
+
+    def kept(self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]) -> Iterable:
+        """What `backward` will be given of the inputs and outputs."""
+        return ()
+
+    def backward(self, kept: tuple, dys: tuple, kinds: list, asked: tuple[bool, ...]) -> tuple:
+        """The gradients of the inputs that are asked for, None for the others.
+
+        `kinds` has the shape and dtype of each input.
+        """
+        raise NotImplementedError
+
+    def run(self, phase: str, tensors: Iterable, function: Callable, /, *args, **kwargs) -> Any:
+        """Run the operator's own code; what fails in it is told with `tensors`."""
+        if self.traced:  # these are set around the whole graph
+            return function(*args, **kwargs)
+        again = self.twice and phase == "backward" and torch.is_grad_enabled()
+        with inside(self.context, self.training, again):
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                req = f"; req {kwargs['req']}" if "req" in kwargs else ""
+                note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
+                raise
+
+    def as_traced(self) -> Call:
+        """The same call, for a compiled graph."""
+        made = copy(self)
+        made.traced = True
+        return made
+
+    def shown(self, tensors: Iterable) -> str:
+        """The tensors, as messages show them."""
+        return ", ".join(describe(t) for t in tensors if t is not None)
+
+
+def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
+    """The outputs, with a past when recording is on and there is one."""
+    if CHECK_NAN and not it.traced:
+        it = Finite(it)
+    if state.tape is not None:
+        state.tape.refuse(f"{it.what} is called inside")
+    if it.traced:
+        asked = torch.is_grad_enabled()
+        return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
+    if not state.recording:
+        return it.forward(tuple(tensors))
+    before = torch.is_grad_enabled()
+    _set_grad_enabled(True)
+    try:
+        return _apply(it, *tensors)
+    finally:
+        _set_grad_enabled(before)
+
+
+class Differentiable(torch.autograd.Function):
+    """A call, with the gradients that it gives itself."""
+
+    @staticmethod
+    def forward(ctx, it: Call, *tensors):
+        results = it.forward(tensors)
+        ctx.it, ctx.kinds = it, kinds_of(tensors)
+        ctx.save_for_backward(*it.kept(tensors, results, ctx.needs_input_grad[1:]))
+        return results
+
+    @staticmethod
+    def backward(ctx, *dys):
+        it = ctx.it
+        gradients = it.backward(ctx.saved_tensors, dys, ctx.kinds, ctx.needs_input_grad[1:])
+        if not it.twice and not it.traced and torch.is_grad_enabled():
+            gradients = refuse_second(gradients, it.what)
+        return None, *gradients
+
+
+# Without the part of `apply` that is for functorch's transforms: they do not come here.
+_apply = super(torch.autograd.Function, Differentiable).apply
+
+
+def kinds_of(tensors: Iterable) -> list[Kind | None]:
+    """The shape and dtype of each."""
+    return [None if t is None else (t.shape, t.dtype) for t in tensors]
+
+
+class Finite(Call):
+    """A call that raises where it makes NaN or infinity of what is finite."""
+
+    def __init__(self, it: Call):
+        self.it, self.what, self.twice, self.kept = it, it.what, it.twice, it.kept
+
+    def forward(self, tensors):
+        results = self.it.forward(tensors)
+        names = self.it.outputs or range(len(results))
+        self._look("forward", tensors, {f"output {n}": t for n, t in zip(names, results)})
+        return results
+
+    def backward(self, kept, dys, kinds, asked):
+        gradients = self.it.backward(kept, dys, kinds, asked)
+        names = self.it.inputs or range(len(gradients))
+        found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
+        self._look("backward", (*kept, *dys), found)
+        return gradients
+
+    def _look(self, phase: str, given: Iterable, found: dict[str, Tensor | None]) -> None:
+        for name, tensor in found.items():
+            if _is_finite(tensor) or not all(map(_is_finite, given)):
+                continue
+            wrong = (~tensor.isfinite()).nonzero()
+            first = tuple(wrong[0].tolist())
+            raise NotFiniteError(
+                f"{self.what}: {name} is {tensor[first].item()} at {first}, and not finite at "
+                f"{len(wrong)} of {tensor.numel()} places\n"
+                f"  expected finite values, as all that it was given are\n"
+                f"  in {phase} of {self.what} ({self.it.shown(given)})"
+            )
+
+
+def _is_finite(tensor: Tensor | None) -> bool:
+    return tensor is None or bool(tensor.isfinite().all())
+
+
+def borrow(tensor: Tensor, context: Context) -> NDArray:
+    """An input as the operator's code sees it: what is written there stays there."""
+    array = NDArray(tensor.detach() if tensor.requires_grad else tensor, context)
+    array._held = BORROWED
+    return array
+
+
+def lent(tensor: Tensor, context: Context) -> NDArray:
+    """An output as the caller sees it; the operator may have kept it, and must not see writes."""
+    array = NDArray(tensor, context)
+    array._held = LENT
+    return array
+
+
+def owned(array: NDArray) -> Tensor:
+    """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
+    if array._held is None:
+        array._held = LENT
+    return array._tensor if array._held is LENT else array._tensor.clone()
+
+
+def apart(outputs: tuple) -> tuple:
+    """Outputs that PyTorch may give a past: the operator that kept one would be in its own."""
+    return tuple([t.detach() for t in outputs])
+
+
+class _Refused(torch.autograd.Function):
+    """A gradient, which has none itself."""
+
+    @staticmethod
+    def forward(ctx, what: str, gradient: Tensor):
+        ctx.what = what
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RecordingError(
+            f"{ctx.what} has no second derivative\n"
+            "  expected its gradient written in nd, one function for each input"
+        )
+
+
+def refuse_second(gradients: tuple, what: str) -> tuple:
+    """Gradients that raise when they are differentiated again, instead of giving zeros."""
+    return tuple(
+        [
+            None if g is None else _Refused.apply(what, g.detach().requires_grad_())
+            for g in gradients
+        ]
+    )
+
+
+# autograd.Function
+
+
+class FunctionCall(Call):
+    """The one call of an `autograd.Function`."""
+
+    def __init__(self, function, inputs):
+        self.function, self.name, self.many = function, type(function).__name__, False
+        self.what = f"Function {self.name!r}"
+        self._are_arrays("input", inputs or [None])
+        self.context, self.training = inputs[0]._context, state.training
+
+    def __call__(self, inputs) -> NDArray | list[NDArray]:
+        results = call(self, [a._tensor for a in inputs])
+        outputs = [lent(t, self.context) for t in results]
+        return outputs if self.many else outputs[0]
+
+    def forward(self, tensors) -> tuple[Tensor, ...]:
+        arrays = [borrow(t, self.context) for t in tensors]
+        y = self.run("forward", tensors, self.function.forward, *arrays)
+        self.many = isinstance(y, (list, tuple))
+        arrays = y if self.many else (y,)
+        self._are_arrays("output", arrays)
+        return apart([owned(a) for a in arrays])
+
+    def backward(self, kept, dys, kinds, asked) -> tuple[Tensor | None, ...]:
+        arrays = [borrow(t, self.context) for t in dys]
+        given = self.run("backward", dys, self.function.backward, *arrays)
+        given = given if isinstance(given, (list, tuple)) else (given,)
+        if len(given) != len(kinds):
+            raise MXNetError(
+                f"{self.name}: backward gave {len(given)} gradients\n"
+                f"  expected {len(kinds)}, one for each input"
+            )
+        self._are_arrays("gradient", [g for g in given if g is not None])
+        for i, (gradient, (shape, _)) in enumerate(zip(given, kinds)):
+            if gradient is not None and gradient._tensor.shape != shape:
+                raise ShapeError(
+                    f"{self.name}: the gradient of input {i} is {gradient.shape}\n"
+                    f"  expected {tuple(shape)}"
+                )
+        return tuple([None if g is None else g._tensor for g in given])
+
+    def _are_arrays(self, what: str, arrays) -> None:
+        for i, array in enumerate(arrays):
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )

@@ -1,0 +1,115 @@
+"""A graph for PyTorch's own tracers: `torch.export`, `torch.onnx` and `torch.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .. import operator
+from .._own.call import Call
+from .._own.node import CUSTOM, prepared
+from ..autograd import state
+from ..base import MXNetError, UnsupportedError
+from ..context import Context
+from ..symbol._node import Node
+from .program import Program
+from .trial import forbidden
+
+
+def traceable(program: Program, training: bool) -> Callable:
+    """The function of a program, whose operators of one's own can be exported.
+
+    They are exported by their forward, which has to be traced whole. Under `torch.compile` they
+    run as they are, between compiled parts.
+    """
+    return program.bound({n: _Own(n, training) for n in program.nodes if n.op is CUSTOM})
+
+
+class as_torch:
+    """``with as_torch(training):`` arrays are recorded where PyTorch records tensors."""
+
+    def __init__(self, training: bool):
+        self._training = training
+
+    def __enter__(self) -> None:
+        self._before = state.recording, state.training
+        state.recording, state.training = torch.is_grad_enabled(), self._training
+
+    def __exit__(self, *_) -> None:
+        state.recording, state.training = self._before
+
+
+class _Own:
+    """The function of a node that is an operator of one's own."""
+
+    def __init__(self, node: Node, training: bool):
+        self.node, self.training = node, training
+        self.what = f"Custom {node.attributes['op_type']!r}"
+        # The call of a `CustomOp` has the shapes of its outputs: it is made for its inputs'.
+        written = operator.find(node.attributes["op_type"])
+        self.any_shape = hasattr(written, "_layers_operator")
+        self.made: dict[tuple, str] = {}
+        self.plain = torch.compiler.disable(self._plain)
+
+        @torch.compiler.assume_constant_result
+        def make(*kind):  # runs as it is, while what is around it is traced
+            return self._make(*kind)
+
+        self.make = make
+
+    def __call__(self, *tensors: torch.Tensor, context: Context, **_: str) -> Any:
+        if not torch.compiler.is_exporting():
+            return self.plain(tensors, context)
+        if not torch.compiler.is_dynamo_compiling():
+            return self._walked(tensors, context)
+        kinds = tuple([(self._shape(t), t.dtype) for t in tensors])
+        # By name: what is made while tracing goes on is seen only where it is looked for.
+        it, given = getattr(self, self.make(kinds, context.device_type, context.device_id))
+        rest = iter(tensors)
+        results = it.forward(tuple([next(rest) if there else None for there in given]))
+        return results if len(results) > 1 else results[0]
+
+    def _shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        return (1,) * tensor.dim() if self.any_shape else tuple([int(n) for n in tensor.shape])
+
+    def _plain(self, tensors: tuple, context: Context) -> Any:
+        with as_torch(self.training):
+            return self.node.op.run(*tensors, context=context, **self.node.attributes)
+
+    def _walked(self, tensors: tuple, context: Context) -> Any:
+        """The outputs where tensors have no values and the code runs as it is."""
+        before, state.training = state.training, self.training
+        try:
+            self._refuse(prepared(list(tensors), self.node.attributes, context)[0])
+            return self.node.op.run(*tensors, context=context, **self.node.attributes)
+        except RuntimeError as error:
+            if "numpy()" not in str(error):
+                raise
+        finally:
+            state.training = before
+        raise MXNetError(
+            f"{self.what}: what NumPy computes cannot be traced in this way\n"
+            "  expected torch.export.export(..., strict=True)"
+        )
+
+    def _make(self, kinds: tuple, device_type: str, device_id: int) -> str:
+        """Make the call for inputs of these shapes and dtypes; returns the attribute it is in."""
+        context = Context(device_type, device_id)
+        key = kinds, context
+        if key not in self.made:
+            before, state.training = state.training, self.training
+            try:
+                tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in kinds]
+                it, places = prepared(tensors, self.node.attributes, context)
+            finally:
+                state.training = before
+            self._refuse(it)
+            self.made[key] = f"call{len(self.made)}"
+            setattr(self, self.made[key], (it.as_traced(), tuple([t is not None for t in places])))
+        return self.made[key]
+
+    def _refuse(self, it: Call) -> None:
+        if reason := forbidden(it):
+            raise UnsupportedError(f"{it.what} cannot be exported: {reason}")

@@ -1,0 +1,72 @@
+"""The matrix product in compiled code: large ones are those of `_gemm` there too.
+
+Inductor's own lowering of oneDNN's product wants weights that are constant, so its graph is
+rewritten before it is lowered. Without this pass the same is computed by PyTorch's product.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .._table import product
+
+aten = torch.ops.aten
+
+
+def rewrite() -> Any:
+    """A `post_grad_custom_pre_pass` of inductor, or None where PyTorch's product is the faster."""
+    return None if product.describe()["onednn_from_multiplications"] is None else _pass()
+
+
+@cache
+def _pass() -> Any:
+    from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
+
+    class Rewrite(CustomGraphPass):
+        def __call__(self, graph: torch.fx.Graph) -> None:
+            for node in list(graph.nodes):
+                if node.target is aten.mm.default and _is_large(*node.args):
+                    node.target = torch.ops.layers.mm.default
+                elif node.target is aten.addmm.default and not node.kwargs:
+                    bias, x, w = node.args
+                    if _is_large(x, w):
+                        _split(graph, node, bias, x, w)
+
+        def uuid(self) -> Any:
+            return get_hash_for_files((__file__, str(Path(product.__file__)))), product.describe()
+
+    _define()
+    return Rewrite()
+
+
+@cache
+def _define() -> torch.library.Library:
+    """The product as an operator of PyTorch; it is there as long as what this returns."""
+    library = torch.library.Library("layers", "DEF")
+    library.define("mm(Tensor a, Tensor b) -> Tensor")
+    library.impl("mm", product.mm, "CPU")
+    torch.library.register_fake("layers::mm")(lambda a, b: a.new_empty(a.shape[0], b.shape[1]))
+    return library
+
+
+def _is_large(x: torch.fx.Node, w: torch.fx.Node) -> bool:
+    a, b = x.meta["val"], w.meta["val"]
+    sizes = (*a.shape, b.shape[1])
+    least = product.describe()["onednn_from_multiplications"]
+    if not all(isinstance(n, int) for n in sizes) or not a.dtype is b.dtype is torch.float32:
+        return False
+    return a.device.type == "cpu" and a.numel() * sizes[-1] >= least
+
+
+def _split(graph: torch.fx.Graph, node: torch.fx.Node, bias, x, w) -> None:
+    """The product and the sum apart; inductor puts the sum into what comes after."""
+    with graph.inserting_before(node):
+        product = graph.call_function(torch.ops.layers.mm.default, (x, w))
+        result = graph.call_function(aten.add.Tensor, (product, bias))
+    product.meta, result.meta = dict(node.meta), dict(node.meta)
+    node.replace_all_uses_with(result)
+    graph.erase_node(node)

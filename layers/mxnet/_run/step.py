@@ -1,0 +1,230 @@
+"""A whole training step in one call."""
+
+from __future__ import annotations
+
+from itertools import chain
+from operator import is_
+
+import torch
+
+from .. import autograd
+from ..base import ArgumentError, ContextError, RecordingError
+from ..context import Context
+from ..gluon._graph import Graph, trace
+from ..gluon._nest import BlockError, _flatten
+from ..gluon._parameter import Parameter
+from ..gluon.block import HybridBlock
+from ..gluon.trainer import Trainer
+from ..ndarray import NDArray
+from .compiled import WithGradients, warn
+from .torch_compile import chosen
+from .update import GraphUpdate, fits
+
+__all__ = ["Step"]
+
+# Graphs of a step: one for each nesting of the inputs, parameters that are trained, and settings of
+# the optimizer. With other settings the update comes after the graph.
+WAYS = 8
+
+
+class Step:
+    """``step(x, ..., label)``: see `layers.compiled_step`."""
+
+    def __init__(self, net, loss, trainer, backend: str = "inductor", **options):
+        for block in (net, loss):
+            if not isinstance(block, HybridBlock):
+                raise BlockError(f"compiled_step: {block!r}\n  expected a HybridBlock")
+        if not isinstance(trainer, Trainer):
+            raise ArgumentError(f"compiled_step: {trainer!r}\n  expected a Trainer")
+        if len(trainer._contexts) > 1:
+            raise ContextError(
+                f"compiled_step: the parameters are on {trainer._contexts}\n  expected one context"
+            )
+        parameters = {**net.collect_params(), **loss.collect_params()}
+        if not any(p is q for p in trainer._params for q in parameters.values()):
+            raise ArgumentError(
+                f"compiled_step: the Trainer has {trainer._params[0].name!r}, and no parameter of "
+                f"{net.name or type(net).__name__}\n  expected a Trainer of net.collect_params()"
+            )
+        self.trainer = trainer
+        self._block = _Losses(net, loss)
+        self._what = f"the step of {net.name or type(net).__name__}"
+        self._backend, self._options = chosen("compiled_step", backend, options)
+        self._forget()
+
+    def __call__(self, *args: NDArray, batch_size: float | None = None) -> NDArray:
+        """The losses before the update, one for each sample."""
+        if autograd.is_recording():
+            raise RecordingError(
+                "step: called inside autograd.record()\n"
+                "  expected it outside: it records, goes back and updates by itself"
+            )
+        if len(args) < 2:
+            raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and a label")
+        if args[-1] is None:
+            raise ArgumentError("step: the label, which comes last, is None\n  expected an NDArray")
+        flat, nesting = _flatten(args, "input")
+        flat = [array for array in flat if array is not None]
+        if not _same(self._now(), self._seen):  # a block was added, replaced, hybridized again
+            self._forget()
+        held = self._held.get(key := str(nesting))
+        if held is None or not held.holds(flat[0]._context):
+            held = self._hold(key, args, flat)
+        return self._run(held, flat, flat[0].shape[0] if batch_size is None else batch_size)
+
+    def _forget(self) -> None:
+        """Drop all graphs, and remember the blocks as they are now."""
+        self._blocks = _all(self._block)
+        self._seen = self._now()
+        self._graphs: dict[str, Graph] = {}
+        self._held: dict[str, _Held] = {}
+        self._ways: dict[tuple, WithGradients] = {}
+
+    def _now(self) -> list:
+        """What is another object when a block has changed."""
+        return [x for b in self._blocks for x in (b._graphs, *b._children.values())]
+
+    def _hold(self, key: str, args: tuple, flat: list[NDArray]) -> _Held:
+        if key not in self._graphs:
+            self._graphs[key] = trace(self._block, args)
+        held = _Held(self._graphs[key], flat)
+        if not held.wanted:
+            raise ArgumentError(
+                "step: no parameter is trained, the grad_req of all is 'null'\n"
+                "  expected 'write' or 'add' for some"
+            )
+        if self._backend is not None:
+            held.update = _graph_update(self.trainer, held)
+        self._held[key] = held
+        return held
+
+    def _run(self, held: _Held, flat: list[NDArray], batch_size: float) -> NDArray:
+        """Step, and give the losses."""
+        trainer = self.trainer
+        trainer._rescale(batch_size)
+        if held.update and not (_is_plain(trainer) and held.update.holds(trainer._updaters[0])):
+            held.update = _graph_update(trainer, held)
+        run = self._way(held)
+        update = held.update
+        given = update.begin() if update else []
+        try:
+            with autograd.record():
+                results = run([*held.tensors(flat), *given], held.context)
+        except BaseException:
+            if update:
+                update.undo()
+            raise
+        count = len(results) - len(held.leaves)
+        for leaf, gradient in zip(held.leaves, results[count:]):
+            leaf.take(gradient)
+            leaf.fresh = not update
+        if not update:
+            trainer.step(batch_size)
+        return held.graph.regrouped(results[:count], held.context)
+
+    def _way(self, held: _Held) -> WithGradients:
+        """What runs a graph now, with the update in it where that fits."""
+        key = held.update and held.update.key()
+        run = self._ways.get((held.graph, held.wanted, key))
+        if run is None and key and len(self._ways) >= WAYS:
+            warn(f"{self._what}: the optimizer's settings change often, it updates outside now")
+            held.update = None
+            return self._way(held)
+        if run is None:
+            run = self._ways[held.graph, held.wanted, key] = WithGradients(
+                held.graph.program,
+                held.wanted,
+                self._backend,
+                held.update and held.update.function(key),
+                what=self._what,
+                **self._options,
+            )
+        return run
+
+
+class _Held:
+    """A graph with the arrays of its parameters, and the tensors of those.
+
+    Attributes
+    ----------
+    wanted : tuple of int
+        Which of the program's inputs are trained. `weights` are their arrays, `leaves` take their
+        gradients.
+    update : GraphUpdate or None
+        Where the graph updates them too.
+    """
+
+    def __init__(self, graph: Graph, flat: list[NDArray]):
+        self.graph, self.context = graph, flat[0]._context
+        self.update: GraphUpdate | None = None
+        arrays, states = graph.arrays(self.context, flat), graph.program.states
+        owned = {i: p for i, p in enumerate(graph.sources) if isinstance(p, Parameter)}
+        self.wanted = tuple([i for i in owned if arrays[i]._tensor.requires_grad])
+        self.weights = [arrays[i] for i in self.wanted]
+        self.leaves = [w._leaf for w in self.weights]
+        self._parameters = list(owned.values())
+        self._arrays = [arrays[i] for i in owned]
+        self._seen = self._now()
+        self._fixed = [a._tensor.detach() if i in owned else None for i, a in enumerate(arrays)]
+        # States may have been lent to someone, who must not see them change.
+        self._states = [(i, arrays[i]) for i in owned if i in states]
+        sources = enumerate(graph.sources)
+        self._inputs = [(i, number, i in states) for i, number in sources if i not in owned]
+
+    def _now(self) -> list:
+        return [p._data for p in self._parameters] + [a._tensor for a in self._arrays]
+
+    def holds(self, context: Context) -> bool:
+        """Whether the parameters have the same arrays, and those the same tensors."""
+        return context is self.context and _same(self._now(), self._seen)
+
+    def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
+        """What the program takes."""
+        tensors = self._fixed.copy()
+        for i, array in self._states:
+            tensors[i] = array._writable()
+        for i, number, written in self._inputs:
+            tensors[i] = flat[number]._writable() if written else flat[number]._tensor
+        return tensors
+
+
+def _graph_update(trainer: Trainer, held: _Held) -> GraphUpdate | None:
+    """The Trainer's update, if a graph can make it: of all its parameters and no others."""
+    numbers = {id(p): i for i, p in enumerate(trainer._params)}
+    index = [numbers.get(id(held.graph.sources[i])) for i in held.wanted]
+    if (
+        not _is_plain(trainer)
+        or trainer._kvstore
+        or None in index
+        or not numbers.keys() <= set(map(id, held.graph.sources))
+        or any(leaf.req == "add" for leaf in held.leaves)
+        or not fits(trainer._updaters[0], index, held.weights)
+    ):
+        return None
+    return GraphUpdate(trainer._updaters[0], index, held.weights)
+
+
+def _is_plain(trainer: Trainer) -> bool:
+    """Whether its `step` is the one that is known."""
+    return type(trainer) is Trainer and "step" not in vars(trainer)
+
+
+def _same(now: list, before: list) -> bool:
+    """Whether these are the same objects."""
+    return len(now) == len(before) and all(map(is_, now, before))
+
+
+def _all(block: HybridBlock) -> list[HybridBlock]:
+    """The block, and those in it."""
+    return [block, *chain.from_iterable(map(_all, block._children.values()))]
+
+
+class _Losses(HybridBlock):
+    """The losses of what a net gives for all inputs but the last, which is the label."""
+
+    def __init__(self, net: HybridBlock, loss: HybridBlock):
+        super().__init__(prefix="")
+        self.net, self.loss = net, loss
+
+    def hybrid_forward(self, F, *args):
+        return self.loss(self.net(*args[:-1]), args[-1])

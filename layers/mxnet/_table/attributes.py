@@ -1,0 +1,121 @@
+"""Attributes: annotated types, and the parsers that they stand for.
+
+Attributes may come as Python values, as NumPy's, or as text (a symbol's JSON, old code):
+``"(3, 3)"``, ``"(3L, 3L)"``, ``"True"``, ``"true"``, ``"None"``, ``"inf"``. Nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import torch
+
+from .. import _dtype
+from ..base import DTypeError
+
+Shape = tuple[int, ...]
+Axis = tuple[int, ...] | None  # also one int
+Floats = tuple[float, ...]
+Slice = tuple[int | None, ...]  # begin, end and step of a slice
+DType = torch.dtype
+
+_words = {"true": True, "1": True, "false": False, "0": False}
+
+
+def parser(annotation: Any) -> Callable[[Any], Any]:
+    """The function that reads a value of this type; it raises ValueError(what is expected)."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation in _scalars:
+        return _scalars[annotation]
+    if origin in (Union, UnionType):
+        return _optional(parser(next(a for a in args if a is not NoneType)))
+    if origin is Literal:
+        return _choice(args)
+    if origin is tuple:
+        return _tuple(parser(args[0]))
+    raise TypeError(f"no parser for {annotation!r}")
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lower() in _words:
+        return _words[value.strip().lower()]
+    if not isinstance(value, str) and value in (0, 1):
+        return bool(value)
+    raise ValueError("a bool")
+
+
+def _int(value: Any) -> int:
+    if type(value) is int:
+        return value
+    try:
+        if isinstance(value, str):
+            return int(value.strip().rstrip("L"))
+        return operator.index(value)
+    except (ValueError, TypeError):
+        raise ValueError("an int") from None
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, (float, int)):
+        return value
+    try:
+        return float(value)
+    except (ValueError, TypeError):
+        raise ValueError("a number") from None
+
+
+def _str(value: Any) -> str:
+    return str(value)
+
+
+def _type(value: Any) -> torch.dtype:
+    try:
+        return _dtype.to_torch(value)
+    except DTypeError as error:
+        raise ValueError(str(error).split("expected ")[1]) from None
+
+
+_scalars = {bool: _bool, int: _int, float: _float, str: _str, torch.dtype: _type}
+
+
+def _optional(parse: Callable) -> Callable:
+    def read(value: Any) -> Any:
+        if value is None or (isinstance(value, str) and value.strip() == "None"):
+            return None
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise ValueError(f"{error} or None") from None
+
+    return read
+
+
+def _choice(allowed: tuple) -> Callable:
+    def read(value: Any) -> Any:
+        if isinstance(value, str) and value in allowed:
+            return value
+        raise ValueError("one of " + ", ".join(map(repr, allowed)))
+
+    return read
+
+
+def _tuple(parse: Callable) -> Callable:
+    def read(value: Any) -> tuple:
+        if isinstance(value, str):
+            text = value.strip()
+            if text[:1] + text[-1:] in ("()", "[]"):
+                text = text[1:-1]
+            value = [part for part in text.split(",") if part.strip()]
+        elif not hasattr(value, "__iter__"):
+            value = (value,)
+        try:
+            return tuple([parse(part.strip() if isinstance(part, str) else part) for part in value])
+        except ValueError as error:
+            raise ValueError(f"a tuple, each of it {error}") from None
+
+    return read

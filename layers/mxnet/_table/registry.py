@@ -1,0 +1,444 @@
+"""The registry: an operator is a plain function on tensors, with MXNet's signature.
+
+Parameters annotated `Tensor` are inputs, the others are attributes, in MXNet's order and with
+MXNet's defaults. Keyword-only parameters named in `SUPPLIED` are filled in by the caller. What
+is not the default hangs on the operator as a rule::
+
+    @op("fc")                                   # other names
+    def FullyConnected(data: Tensor, weight: Tensor, ..., num_hidden: int = REQUIRED): ...
+
+    @FullyConnected.infer                       # shapes of inputs that are not yet known
+    def _(data, num_hidden): return {"weight": (num_hidden, data[1])}
+
+    @SoftmaxOutput.grad                         # a gradient that is not the derivative
+    def _(dy, y, label): return y - label       # of the first input; a tuple for several
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache, cached_property
+from typing import Any, get_type_hints
+
+import torch
+
+from ..base import ArgumentError, UnsupportedError
+from . import attributes
+
+Tensor = torch.Tensor
+
+
+class _Required:
+    """The default of an attribute that must be given."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
+SUPPLIED = (
+    "context",
+    "device",
+    "training",
+)  # what the caller fills in: a Context, its device, bool
+
+_registry: dict[str, Op] = {}
+
+
+class Op:
+    """One operator: a function on tensors, and the rules that the function cannot tell.
+
+    Attributes
+    ----------
+    name : str
+        MXNet's name for it; `aliases` are the others.
+    run : callable
+        The function, differentiable: with the `grad` rule where there is one.
+    inputs : tuple of str
+        Names of the inputs. `variadic` says that there is one, which takes any number.
+    needed : tuple of str
+        The inputs that have no default.
+    attributes : dict of str to (parse, default)
+        In MXNet's order; `defaults` has the defaults alone, `required` the names without one.
+    view : bool
+        The result may share memory with an input; who shows it to a user must copy.
+    states : tuple of str
+        Inputs that the operator updates in place when training.
+    same : bool
+        Inputs and output have one shape, so that one of them tells the others.
+    traceable : bool
+        PyTorch's compiler may look inside; else it runs as it is, between compiled parts.
+    any_size : bool
+        Its rules and its function may be asked of sizes that are made up.
+    inits : dict of str to str
+        How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
+    own : bool
+        Its rules and its function are a user's.
+    explains : bool
+        Its errors say by themselves where in the graph they are.
+    """
+
+    any_size = True
+    own = explains = False
+
+    def __init__(
+        self,
+        function: Callable,
+        name: str,
+        aliases=(),
+        *,
+        view=False,
+        states=(),
+        same=False,
+        traceable=True,
+        inits=None,
+    ):
+        self.function = self.run = function
+        self.name, self.aliases = name, aliases
+        self.view, self.states, self.same = view, states, same
+        self.traceable = traceable
+        self.inits: dict[str, str] = inits or {}
+        self.infer_rules: list[Callable] = []
+        self.back_rule: Callable | None = None
+        self.types_rule: Callable | None = None
+        self.type_rules: list[Callable] = []
+        self.inputs_rule: Callable | None = None
+        self.outputs_rule: Callable | None = None
+        self.__doc__ = function.__doc__
+        self.signature = inspect.signature(function)
+        parameters = self.signature.parameters.values()
+        inputs = [p for p in parameters if "Tensor" in str(p.annotation)]
+        rest = [p for p in parameters if p not in inputs and p.name not in SUPPLIED]
+        self.inputs = tuple(p.name for p in inputs)
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
+        self.needed = tuple(p.name for p in inputs if p.default is p.empty and not self.variadic)
+        self.required = tuple(p.name for p in rest if p.default is REQUIRED)
+        self.defaults = {p.name: p.default for p in rest}
+        self.supplied = tuple(p.name for p in parameters if p.name in SUPPLIED)
+
+    @cached_property
+    def attributes(self) -> dict[str, tuple[Callable, Any]]:
+        hints = get_type_hints(self.function)
+        return {
+            p.name: (attributes.parser(hints[p.name]), p.default)
+            for p in self.signature.parameters.values()
+            if p.name not in self.inputs and p.name not in SUPPLIED
+        }
+
+    @cached_property
+    def parsers(self) -> dict[str, Callable]:
+        return {name: parse for name, (parse, _) in self.attributes.items()}
+
+    @cached_property
+    def attribute_names(self) -> list[str]:
+        return list(self.attributes)
+
+    def count_outputs(self, attributes: dict) -> int:
+        """How many outputs a user sees."""
+        given = ask(self.outputs_rule, self.defaults | attributes)
+        return given if isinstance(given, int) else len(given)
+
+    def places(self, attributes: dict, count: int) -> list[str]:
+        """Names of the inputs in the order of their positions in a call."""
+        return self.input_names(attributes, count) if self.variadic else list(self.inputs)
+
+    def input_names(self, attributes: dict, count: int = 0) -> list[str]:
+        """Names of the inputs that these attributes leave; of `count` where any number may come."""
+        ruled = self.inputs_rule and ask(self.inputs_rule, self.defaults | attributes)
+        if ruled:
+            return list(ruled)
+        if self.variadic:
+            return [f"arg{i}" for i in range(count)]
+        return list(self.inputs if count > len(self.needed) else self.needed)
+
+    def output_names(self, attributes: dict) -> list[str]:
+        """Names of the outputs that a user sees."""
+        given = (
+            1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
+        )
+        if not isinstance(given, int):
+            return list(given)
+        return ["output"] if given == 1 else [f"output{i}" for i in range(given)]
+
+    def state_names(self, attributes: dict) -> tuple[str, ...]:
+        """Names of the inputs that are updated in place."""
+        return self.states
+
+    def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
+        """Shapes of inputs not yet known, by name, from those that are; 0 is an unknown size."""
+        known = {n: s for n, s in shapes.items() if s is not None and 0 not in s}
+        known |= self.defaults | attributes
+        told = {}
+        for rule in self.infer_rules:
+            if known.keys() >= set(_named(rule)):
+                told |= ask(rule, known)
+        return told
+
+    def one_type(self, attributes: dict) -> bool:
+        """Whether inputs and outputs have one dtype, so that one of them tells the others."""
+        free = not self.inputs or self.types_rule or self.type_rules
+        return not free and (self.defaults | attributes).get("dtype") is None
+
+    def input_types(self, dtypes: dict, attributes: dict) -> dict[str, torch.dtype]:
+        """Dtypes of inputs, by name, from those that are known."""
+        known = self.defaults | attributes | dtypes
+        rules = [rule for rule in self.type_rules if known.keys() >= set(_named(rule))]
+        return {name: dtype for rule in rules for name, dtype in ask(rule, known).items()}
+
+    def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
+        """Dtypes of the outputs: by rule, else the `dtype` attribute, else the first input's."""
+        known = self.defaults | attributes
+        told = known.get("dtype")
+        if self.types_rule:
+            known |= dtypes
+            told = ask(self.types_rule, known) if known.keys() >= {*_named(self.types_rule)} else ()
+        elif told is None:
+            told = next(iter(dtypes.values()), ()) if self.inputs else torch.float32
+        count = len(self.output_names(attributes))
+        return list(told) if isinstance(told, tuple) else [told] * count
+
+    def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
+        """Shapes of the outputs: the function's, on PyTorch's meta device, which has no data."""
+        supplied = {"training": False, "device": torch.device("meta"), "context": None}
+        with torch.no_grad():
+            y = self.function(
+                *[torch.empty(shape, device="meta") for shape in shapes],
+                **attributes,
+                **{name: supplied[name] for name in self.supplied},
+            )
+        return [tuple(t.shape) for t in ([y] if isinstance(y, Tensor) else y)]
+
+    def owns(self, attribute: str) -> bool:
+        """Whether an attribute of a node is the operator's, and not attached by a user."""
+        return attribute in self.attributes
+
+    def read(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The operator's attributes among those given, read."""
+        return {name: self.parse(name, value) for name, value in given.items()}
+
+    def parse(self, name: str, value: Any) -> Any:
+        """The value of an attribute, from what a caller or a file gave."""
+        try:
+            parse = self.attributes[name][0]
+        except KeyError:
+            known = ", ".join((*self.inputs, *self.attributes))
+            raise ArgumentError(
+                f"{self.name}: unknown argument {name!r} (given {value!r})\n  expected {known}"
+            ) from None
+        try:
+            return parse(value)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"{self.name}: {name} is {value!r}\n  expected {error}") from None
+
+    def parse_at(self, index: int, value: Any) -> Any:
+        """The same for the attribute at a position."""
+        if index >= len(self.attributes):
+            raise ArgumentError(
+                f"{self.name}: {index + 1 + len(self.inputs)} arguments are too many, "
+                f"the last is {value!r}\n  expected {self.form}"
+            )
+        return self.parse(self.attribute_names[index], value)
+
+    @property
+    def form(self) -> str:
+        """How it is called, for a message: ``sum(data, axis=None, keepdims=False)``."""
+        shown = []
+        for p in self.signature.parameters.values():
+            star = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+            default = "" if p.default is p.empty else f"={p.default!r}".replace("=torch.", "=")
+            shown += [] if p.name in SUPPLIED else [star + p.name + default]
+        return f"{self.name}({', '.join(shown)})"
+
+    def split(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
+        """All inputs, in order, and all attributes of a call."""
+        bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        inputs = [given.pop(name) for name in self.inputs]
+        return list(inputs[0]) if self.variadic else inputs, given
+
+    # The rules. Each is a decorator; a rule names what it needs of the inputs and attributes.
+
+    def infer(self, rule: Callable) -> Callable:
+        """rule(shapes of known inputs, attributes) -> {input: shape} for the others."""
+        self.infer_rules.append(rule)
+        return rule
+
+    def back(self, rule: Callable) -> Callable:
+        """rule(shapes of all inputs, None or 0 where unknown; that of the output, maybe ()) -> what
+        can be told of the inputs."""
+        self.back_rule = rule
+        return rule
+
+    def types(self, rule: Callable) -> Callable:
+        """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them; with it
+        the inputs need not have one dtype."""
+        self.types_rule = rule
+        return rule
+
+    def typed(self, rule: Callable) -> Callable:
+        """rule(dtypes of known inputs, attributes) -> {input: dtype} for others."""
+        self.type_rules.append(rule)
+        return rule
+
+    def takes(self, rule: Callable) -> Callable:
+        """rule(attributes) -> names of the inputs that these attributes leave; None: any number."""
+        self.inputs_rule = rule
+        return rule
+
+    def gives(self, rule: Callable) -> Callable:
+        """rule(attributes) -> how many outputs of the function the user sees, or their names."""
+        self.outputs_rule = rule
+        return rule
+
+    def grad(self, rule: Callable) -> Callable:
+        """rule(dy, y, inputs, attributes) -> gradient of the first input, or a tuple."""
+        self.run = _constant(self) if rule is zeros else _with_gradient(self, rule)
+        return rule
+
+    def __reduce__(self):
+        return get, (self.name,)
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}{self.signature}>"
+
+
+@cache
+def _named(rule: Callable) -> tuple[str, ...]:
+    """What a rule asks for; `inspect.signature` costs as much as several operators."""
+    return tuple(inspect.signature(rule).parameters)
+
+
+def ask(rule: Callable, known: dict[str, Any]) -> Any:
+    """Call a rule with what it names of `known`."""
+    return rule(**{name: known[name] for name in _named(rule)})
+
+
+def _with_gradient(operator: Op, rule: Callable) -> Callable:
+    names = _named(rule)
+    kept = [(i, n) for i, n in enumerate(operator.inputs) if n in names]
+    saved = [n for _, n in kept] + ["y"] * ("y" in names)
+    rest = [n for n in names if n not in saved and n != "dy"]
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, arguments, *tensors):
+            y = operator.function(*tensors, **arguments)
+            ctx.known = {name: arguments[name] for name in rest}
+            ctx.count = len(tensors)
+            ctx.save_for_backward(*[tensors[i] for i, _ in kept], *[y] * ("y" in names))
+            return y
+
+        @staticmethod
+        def backward(ctx, dy):
+            known = dict(zip(saved, ctx.saved_tensors), dy=dy, **ctx.known)
+            given = ask(rule, known)
+            given = given if isinstance(given, tuple) else (given,)
+            return None, *given, *[None] * (ctx.count - len(given))
+
+    Function.__name__ = Function.__qualname__ = operator.name
+
+    def run(*args, **kwargs):
+        if not torch.is_grad_enabled():
+            return operator.function(*args, **kwargs)
+        if len(args) != len(operator.inputs):
+            args, kwargs = operator.split(args, kwargs)
+        return Function.apply(operator.defaults | kwargs, *args)
+
+    return run
+
+
+class Constant(torch.autograd.Function):
+    """make(), computed from the tensors by what is constant almost everywhere.
+
+    Nothing is sent back, not even zeros: an infinite derivative on their way would make them NaN,
+    and they would cost as much as a gradient. The variables at the end see that none came.
+    """
+
+    @staticmethod
+    def forward(ctx, make, *tensors):
+        ctx.set_materialize_grads(False)
+        return make()
+
+    @staticmethod
+    def backward(ctx, *_):
+        return (None,) * len(ctx.needs_input_grad)
+
+
+def _constant(operator: Op) -> Callable:
+    def run(*args, **kwargs):
+        if not torch.is_grad_enabled():
+            return operator.function(*args, **kwargs)
+        if len(args) != len(operator.inputs):
+            args, kwargs = operator.split(args, kwargs)
+        return Constant.apply(lambda: operator.function(*args, **kwargs), *args)
+
+    return run
+
+
+def constant(y: Tensor, *tensors: Tensor) -> Tensor:
+    """y, computed from the tensors by what is constant almost everywhere."""
+    return Constant.apply(lambda: y, *tensors) if torch.is_grad_enabled() else y
+
+
+def op(*aliases, **rules) -> Any:
+    """Register a function as the operator of its name: ``@op``, ``@op("alias", view=True)``."""
+    if aliases and callable(aliases[0]):
+        return _register(aliases[0])
+    return lambda function: _register(function, aliases, **rules)
+
+
+def _register(function: Callable, aliases=(), **rules) -> Op:
+    return _add(Op(function, function.__name__, aliases, **rules))
+
+
+def _add(operator: Op) -> Op:
+    names = (operator.name, *operator.aliases)
+    for name in names:
+        if name in _registry:
+            raise ValueError(f"operator {name!r} is registered twice")
+    _registry.update(dict.fromkeys(names, operator))
+    return operator
+
+
+def family(template: Callable, hole: Callable, name: str, doc: str, *aliases, **rules) -> Op:
+    """Register one row of a family: `template(hole)` is the function, named and documented."""
+    row = template(hole)
+    row.__name__ = row.__qualname__ = name
+    row.__doc__ = doc
+    return _register(row, aliases, **rules)
+
+
+class Absent(Op):
+    """An operator of MXNet that does not exist here, and why; a call says so."""
+
+    def __init__(self, name: str, reason: str):
+        def missing(*data: Tensor) -> Tensor:
+            raise UnsupportedError(f"{name}: not supported\n  {reason}")
+
+        missing.__doc__ = f"Not supported: {reason}"
+        super().__init__(missing, name)
+
+    def parse(self, name: str, value: Any) -> Any:
+        return self.run()
+
+
+def absent(name: str, reason: str) -> Op:
+    """Register an operator of MXNet that does not exist here, and why."""
+    return _add(Absent(name, reason))
+
+
+def zeros(*inputs: Tensor) -> tuple[Tensor, ...]:
+    """The gradient rule of operators that are constant almost everywhere: zeros for each input."""
+    return tuple(torch.zeros_like(x) for x in inputs)
+
+
+def get(name: str) -> Op:
+    """The operator of this name."""
+    return _registry[name]
+
+
+def names() -> list[str]:
+    """All names, in the order of registration."""
+    return list(_registry)

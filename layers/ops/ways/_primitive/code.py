@@ -1,0 +1,246 @@
+"""What computes a `Custom`: a function in NumPy, a loop kernel, or a function of a library."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import lru_cache
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .... import engine
+from .. import host
+from ..kernel import Kernel
+from ..library import Library
+from .declared import Declared, noted
+
+LOOP = "it is a loop kernel, which Numba compiles"
+COMPILED = "it is compiled already"
+
+
+class Code:
+    """What computes arrays from arrays.
+
+    Attributes
+    ----------
+    who : str
+        The operator, as messages name it: `Custom` says so, when it has a name.
+    parameters : tuple of str, or None
+        The names of its inputs; None where there may be any number.
+    least : int
+        How many inputs it takes at least.
+    inferred : tuple of str
+        What it infers where it is not declared, of 'out_shape' and 'out_dtype'.
+    outputs : int or None
+        How many outputs it gives in a tuple, where it tells.
+    take : callable
+        From an NDArray to what it is given.
+    opaque : str
+        Why a compiler cannot look into it, if so.
+    on_cpu : bool
+        Whether it runs on the CPU wherever its inputs are.
+    attributes : dict
+        What is registered beside its inputs.
+    """
+
+    who: str
+    parameters: tuple[str, ...] | None = None
+    least = 0
+    inferred: tuple[str, ...] = ()
+    outputs: int | None = None
+    opaque, on_cpu = "", False
+    attributes: Mapping[str, Any] = MappingProxyType({})
+    take: Callable
+
+    def function(self, declared: Declared) -> Callable:
+        """What is called with arrays and numbers by position, with attributes by name."""
+        raise NotImplementedError
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        """An output as an NDArray, of what the function gave."""
+        raise NotImplementedError
+
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        """The shapes of outputs, from those of inputs and what is a number of them."""
+        raise NotImplementedError
+
+    def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
+        """The dtypes of outputs, from those of inputs."""
+        raise NotImplementedError
+
+    def expect(self, i: int, array: Any, dtype: str) -> Any:
+        """Return an output; refuse one of another dtype than is declared."""
+        if host.dtype_of(array) != dtype:
+            raise TypeError(
+                f"{self.who}: output {i} is {array.shape} {host.dtype_of(array)}\n"
+                f"  expected {dtype}, which out_dtype gives"
+            )
+        return array
+
+
+class Numpy(Code):
+    """A function of NumPy's arrays, which a compiler can look into."""
+
+    take = staticmethod(host.values)
+    on_cpu = True
+
+    def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
+        _expect(who, func, callable(func), "a function")
+        self.func = func
+        self.opaque = "" if isinstance(func, FunctionType) else "it is no plain function"
+        self.parameters, self.least = _parameters(who, func, attributes)
+
+    def function(self, declared: Declared) -> Callable:
+        return self.func
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        if not isinstance(y, np.ndarray):
+            y = self._array(i, y, dtype)
+        return self.expect(i, host.array(y, context), dtype)
+
+    def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
+        """A number as NumPy has it, Python's in the dtype that is declared, if it can be."""
+        if isinstance(y, (bool, int, float)) and _holds(dtype, y):
+            return np.asarray(y, dtype)
+        if not isinstance(y, np.generic):
+            raise TypeError(
+                f"{self.who}: output {i} is {type(y).__name__}\n"
+                f"  expected an array of NumPy, {dtype}"
+            )
+        return np.asarray(y)
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Whether a number of Python's is one of a dtype."""
+    kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
+    return np.dtype(dtype).kind in kinds
+
+
+def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | None, int]:
+    """The names of what a function takes by position, without attributes, and the least of them."""
+    try:
+        signature = inspect.signature(func)
+    except ValueError:  # what is written in C may tell none
+        return None, 0
+    parameters = signature.parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        _expect_attributes(who, attributes, signature.parameters)
+    places = [
+        p
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name not in attributes
+    ]
+    least = sum(p.default is p.empty for p in places)
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return None, least
+    return tuple(p.name for p in places), least
+
+
+def _expect(who: str, func: Any, fits: bool, expected: str) -> None:
+    if not fits:
+        raise TypeError(f"{who}: func is {func!r} ({type(func).__name__})\n  expected {expected}")
+
+
+def _expect_attributes(who: str, attributes: tuple, parameters: Collection[str]) -> None:
+    if missing := [n for n in attributes if n not in parameters]:
+        raise ValueError(
+            f"{who}: reg_info has the attribute {missing[0]!r}\n"
+            f"  expected of the parameters {', '.join(parameters)}"
+        )
+
+
+class Loop(Code):
+    """A loop kernel."""
+
+    opaque, inferred = LOOP, ("out_shape", "out_dtype")
+
+    def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
+        _expect(who, func, callable(func), "a function")
+        self.kernel = func if isinstance(func, Kernel) else Kernel(func)
+        names = self.kernel.parameters
+        _expect_attributes(who, attributes, names)
+        self.parameters = tuple(n for n in names if n not in attributes)
+        self.least = len(self.parameters)
+        self.outputs = self.kernel.outputs if self.kernel.outputs > 1 else None
+
+    @property
+    def take(self) -> Callable:
+        return engine.adapter().view
+
+    def run(self, *values, **attributes) -> Any:
+        """The outputs, from inputs by position."""
+        return self.kernel.run(*(self._bound(values, attributes) if attributes else values))
+
+    def _bound(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
+        given = dict(zip(self.parameters, values)) | attributes
+        return [given[n] for n in self.kernel.parameters]
+
+    def function(self, declared: Declared) -> Callable:
+        return self.run
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        return self.expect(i, host.adopt(y, context), dtype)
+
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        given = [s if n is None else n for s, n in zip(shapes, numbers)]
+        return self._inferred("shapes", self.kernel.infer_shapes, given, self.attributes)
+
+    def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
+        kinds = {n: type(v) for n, v in self.attributes.items()}
+        return self._inferred("dtypes", self.kernel.infer_dtypes, dtypes, kinds)
+
+    def _inferred(self, what: str, rule: Callable, given: Sequence, attributes: Mapping) -> list:
+        try:
+            return rule(*self._bound(given, attributes))
+        except Exception as error:
+            shown = ", ".join(map(str, given))
+            noted(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
+            raise
+
+
+class Compiled(Code):
+    """A function of a compiled library."""
+
+    opaque, inferred = COMPILED, ("out_shape",)
+
+    def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
+        text = "the text 'file:function', for func_type 'aot'"
+        _expect(who, func, isinstance(func, str), text)
+        self.library = Library(func)
+
+    @staticmethod
+    def take(array: Any) -> Any:
+        return array
+
+    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        return y
+
+    def function(self, declared: Declared) -> Callable:
+        launch = engine.adapter().launch
+
+        @lru_cache(maxsize=1024)
+        def plan(shapes: tuple, dtypes: tuple) -> tuple[list, list, int | None]:
+            names = tuple(map(host.dtype_name, dtypes))
+            types, count = declared.types(names), declared.count(names)
+            shapes = declared.shapes(shapes, (None,) * len(shapes), count)
+            return shapes, [np.dtype(t) for t in types], count
+
+        def run(*values, **attributes):
+            dtypes = tuple([host.NUMBERS.get(type(v)) or v.dtype for v in values])
+            shapes = tuple([() if type(v) in host.NUMBERS else v.shape for v in values])
+            shapes, types, count = plan(shapes, dtypes)
+            found = launch(self.library, values, shapes, types, attributes)
+            return found[0] if count is None else tuple(found)
+
+        return run
+
+    def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
+        found = self.library.infer_shape(shapes, self.attributes)
+        if found is None:
+            raise TypeError(
+                f"{self.who}: out_shape is None, and {self.library.function} has no InferShape\n"
+                "  expected out_shape, or that function in the library"
+            )
+        return [found]

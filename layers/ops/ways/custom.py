@@ -1,0 +1,229 @@
+"""An `Operator` as MXNet's CustomOp and CustomOpProp, for `nd.Custom` and `sym.Custom`."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ...engine import mx
+from .host import adopt, number
+from .operator import Operator
+
+__all__ = ["Adapter", "register"]
+
+_holders: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # of the names
+
+
+def register(operator: Operator) -> None:
+    """Register an operator under its name, unless it has it; from another one it is taken.
+
+    By name, an input is left out by ``no_<input>=True``.
+    """
+    if _holders.get(operator.name) is operator:
+        return
+
+    class Prop(_Prop):
+        def __init__(self, **text):
+            super().__init__(operator, text)
+
+    Prop._layers_operator, operator.prop = operator, Prop
+    Prop.__name__ = Prop.__qualname__ = operator.__name__
+    mx.operator.register(operator.name)(Prop)
+    _holders[operator.name] = operator
+
+
+class _Prop(mx.operator.CustomOpProp):
+    def __init__(self, operator: Operator, text: dict[str, str]):
+        super().__init__(need_top_grad=not operator.is_loss)
+        self.operator = operator
+        left_out = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
+        self.inputs = [n for n in operator.inputs if n not in left_out]
+        self.attributes = {
+            n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes
+        }
+
+    def list_arguments(self) -> list[str]:
+        return [n for n in self.inputs if n not in self.operator.states]
+
+    def list_outputs(self) -> list[str]:
+        return list(self.operator.outputs)
+
+    def list_auxiliary_states(self) -> list[str]:
+        return [n for n in self.inputs if n in self.operator.states]
+
+    def infer_shape(self, in_shape):
+        names = self.list_arguments()
+        known = {n: tuple(s) if len(s) else None for n, s in zip(names, in_shape)}
+        found = infer_shapes(self.operator, known, self.attributes)
+        return (
+            [found.get(n) or known[n] or () for n in names],
+            [found.get(n, ()) for n in self.operator.outputs],
+            [found.get(n, ()) for n in self.list_auxiliary_states()],
+        )
+
+    def infer_type(self, in_type):
+        operator = self.operator
+        first = in_type[0] if in_type else np.float32
+        in_type = [first if t is None else t for t in in_type]
+        floating = next((t for t in in_type if np.dtype(t).kind == "f"), first)
+        declared = {}
+        if operator.types is not None:
+            names = dict.fromkeys(operator.inputs) | dict(zip(self.list_arguments(), in_type))
+            known = {n: t and str(np.dtype(t)) for n, t in names.items()}
+            declared = operator.ask(operator.types, known | operator.attributes | self.attributes)
+        return (
+            in_type,
+            [np.dtype(declared[n]).type if n in declared else floating for n in operator.outputs],
+            [first] * len(self.list_auxiliary_states()),
+        )
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return _Op(self)
+
+
+class _Op(mx.operator.CustomOp):
+    def __init__(self, prop: _Prop):
+        super().__init__()
+        self.prop, self.operator = prop, prop.operator
+        self.attributes = self.operator.attributes | prop.attributes
+
+    def _named(self, in_data: list, aux: list) -> dict[str, Any]:
+        names = dict.fromkeys(self.operator.inputs)
+        return (
+            names
+            | dict(zip(self.prop.list_arguments(), in_data))
+            | dict(zip(self.prop.list_auxiliary_states(), aux))
+        )
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        inputs = self._named(in_data, aux)
+        y = self.operator.forward(*inputs.values(), **self.attributes)
+        outputs = y if isinstance(y, (list, tuple)) else [y]
+        if len(outputs) != len(out_data):
+            raise ValueError(
+                f"operator {self.operator.name!r}: forward gave {len(outputs)} outputs\n"
+                f"  expected {', '.join(self.operator.outputs)}"
+            )
+        for name, dst, how, value in zip(self.operator.outputs, out_data, req, outputs):
+            self._give(f"output {name}", dst, how, value)
+
+    def _give(self, what: str, dst, how: str, value) -> None:
+        """Write what the operator's code gave, when it is of the declared shape."""
+        shape = getattr(value, "shape", None)
+        if not isinstance(value, mx.nd.NDArray) or shape != dst.shape:
+            raise ValueError(
+                f"operator {self.operator.name!r}: {what} is {shape or type(value).__name__}\n"
+                f"  expected an NDArray {dst.shape}"
+            )
+        self.assign(dst, how, value)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        outputs = self.operator.outputs
+        # Everything is declared as needed: MXNet 1.9.1 cannot rebuild the arrays of what is not.
+        known = self._named(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
+        known |= dict(zip([f"d{n}" for n in outputs], out_grad))
+        together = self.operator.backward and self.operator.ask(self.operator.backward, known)
+        for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
+            if how == "null":
+                continue
+            if name not in self.operator.needs or np.dtype(dst.dtype).kind != "f":  # integers
+                value = mx.nd.zeros_like(dst)
+            elif together:
+                value = together[name]
+            else:
+                value = self.operator.gradient(name, known)
+            if isinstance(value, mx.nd.NDArray) and value.dtype is not dst.dtype:
+                raise ValueError(
+                    f"operator {self.operator.name!r}: the gradient of {name} is "
+                    f"{value.shape} {np.dtype(value.dtype)}\n"
+                    f"  expected {dst.shape} {np.dtype(dst.dtype)}"
+                )
+            self._give(f"the gradient of {name}", dst, how, value)
+
+
+def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
+    """Shapes by name: by the rule; else those of the outputs, as one run on zeros has them."""
+    if operator.shapes is not None:
+        shapes = dict.fromkeys(operator.inputs) | known
+        return operator.ask_shapes(shapes | operator.attributes | attributes)
+    if any(shape is None or 0 in shape for shape in known.values()):
+        return {}
+    return _run_on_zeros(operator, tuple(known.items()), tuple(attributes.items()))
+
+
+@lru_cache(maxsize=1024)
+def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
+    # On a thread of its own: MXNet asks for shapes in the middle of a call, and a call of `nd` on
+    # that thread would overwrite what the first has found so far.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_on_zeros, operator, known, attributes).result()
+
+
+@np.errstate(all="ignore")  # log(0) and the like
+def _on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
+    values = operator.attributes | dict(attributes)
+    failed: list[Exception] = []
+    # Indices in NumPy, such as labels, have to be integers.
+    for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
+        try:
+            y = operator.forward(*_zeros(operator, known, *dtypes), **values)
+            break
+        except (IndexError, TypeError) as error:
+            failed.append(error)
+    else:
+        raise failed[0]
+    outputs = y if isinstance(y, (list, tuple)) else [y]
+    return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
+
+
+def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
+    """Zeros of the shapes, of a dtype the first and of another the others."""
+    zeros = {n: mx.nd.zeros(s, dtype=others if i else first) for i, (n, s) in enumerate(known)}
+    return list((dict.fromkeys(operator.inputs) | zeros).values())
+
+
+class Adapter:
+    """Calls an operator through `Custom`, with NDArrays or Symbols."""
+
+    def __init__(self, operator: Operator):
+        register(operator)  # of which some are not known by name before they are called
+        self.operator = operator
+
+    @staticmethod
+    def view(array) -> np.ndarray:
+        """The values, not to be written."""
+        return array.asnumpy()
+
+    @staticmethod
+    def adopt(values: np.ndarray, context):
+        """An array in the memory of `values`, which nobody else has."""
+        return mx.nd.from_numpy(values).as_in_context(context)
+
+    @staticmethod
+    def array(values: np.ndarray, context):
+        """An array of `values`, in memory of its own."""
+        return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
+
+    @staticmethod
+    def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:
+        """The outputs of a function of a library, from arrays and numbers."""
+        arrays = [v for v in values if isinstance(v, mx.nd.NDArray)]
+        context = arrays[0].context if arrays else mx.context.current_context()
+        given = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
+        found = library.run(given, shapes, dtypes, attributes)
+        return [adopt(np.atleast_1d(y), context) for y in found]
+
+    def __call__(self, inputs: list, attributes: dict[str, Any]):
+        operator = self.operator
+        operator.expect(tuple(inputs))
+        register(operator)  # another of this name may have been made since; MXNet calls by name
+        by_name = dict(zip(operator.inputs, inputs))
+        given = [by_name[n] for n in operator.placed if by_name[n] is not None]
+        text = {n: str(v) for n, v in attributes.items()}
+        text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
+        package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in given) else mx.nd
+        return package.Custom(*given, op_type=operator.name, **text)

@@ -1,0 +1,78 @@
+"""NumPy at the border of an operator: what its code is given, and what becomes of what it gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import engine
+
+__all__ = [
+    "BFLOAT16",
+    "NUMBERS",
+    "adopt",
+    "array",
+    "as_dtype",
+    "dtype_name",
+    "dtype_of",
+    "is_floating",
+    "number",
+    "values",
+]
+
+NUMBERS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MXNet names it
+
+
+def values(x) -> np.ndarray:
+    """The values of an NDArray, in memory of their own; a compiler sees through it."""
+    return x.asnumpy()
+
+
+def array(y: Any, context):
+    """An NDArray of what NumPy's code gave, an array or a number, of its dtype; a copy."""
+    return engine.adapter().array(np.atleast_1d(np.asarray(y)), context)
+
+
+def adopt(y: np.ndarray, context):
+    """An NDArray on an array that nobody else has; on the CPU without a copy."""
+    return engine.adapter().adopt(y, context) if y.ndim and y.size else array(y, context)
+
+
+def number(value: bool | int | float) -> np.ndarray:
+    """A number among the inputs of an operator, as an array without axes."""
+    return np.asarray(value, NUMBERS[type(value)])
+
+
+def dtype_of(x) -> str:
+    """The name of an NDArray's dtype; a compiler sees through this, not through NumPy's."""
+    return getattr(x.dtype, "__name__", "bfloat16").rstrip("_")  # NumPy 1 has bool_
+
+
+def is_floating(x) -> bool:
+    """Whether an NDArray is of a floating dtype."""
+    return dtype_of(x).startswith(("float", "bfloat"))
+
+
+def dtype_name(dtype: Any) -> str:
+    """``'float32'`` and so on, of a dtype in any form.
+
+    Raises
+    ------
+    TypeError
+        It is none.
+    """
+    found = dtype
+    if isinstance(dtype, str):
+        found = as_dtype(dtype)
+    elif isinstance(dtype, type) and issubclass(dtype, (np.generic, bool, int, float)):
+        found = np.dtype(dtype)
+    if not isinstance(found, np.dtype):
+        raise TypeError(f"{dtype!r} is no dtype")
+    return "bfloat16" if found == BFLOAT16 else found.name
+
+
+def as_dtype(name: str) -> np.dtype:
+    """NumPy's dtype of a name."""
+    return BFLOAT16 if name == "bfloat16" else np.dtype(name)

@@ -668,7 +668,7 @@ FORKS = """
 import multiprocessing, sys
 import numpy as np
 from layers.ops.ways._kernel import compiler, threads
-from layers.ops.kernel import kernel
+from layers.ops import kernel
 
 compiler.WORTH = 1
 
@@ -714,7 +714,7 @@ def test_forked_and_spawned_children(tmp_path):
 def test_without_numba(tmp_path):
     program = (
         "import sys, numpy as np\n"
-        "from layers.ops.kernel import kernel\n"
+        "from layers.ops import kernel\n"
         "print('numba' in sys.modules)\n"
         "sys.modules['numba'] = None\n"
         "@kernel\n"

@@ -141,7 +141,7 @@ class Signature(Call):
         self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
         self.inputs, self.outputs = operator.inputs, operator.outputs
         self.attributes = operator.attributes | dict(zip(names, values))
-        self.opaque = operator.opaque
+        self.opaque, self.pure = operator.opaque, operator.pure
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
         self.seen: dict[tuple, list] = {}

@@ -41,6 +41,10 @@ class Call:
         Whether its gradients can be differentiated again.
     traced : bool
         Whether it is part of a compiled graph.
+    pure : bool or None
+        Whether it is a function of its inputs and attributes, whose Python may be left out once
+        what it computes is recorded: True or False as its author says, None where nothing is said.
+        What is said not to be pure is not compiled either.
     opaque : str
         Why a compiler cannot look into it, if so.
     codes : list of callable
@@ -60,6 +64,7 @@ class Call:
     training: bool
     twice = False
     traced = False
+    pure: bool | None = None
     opaque = ""
     codes: list[Callable]
     methods: set[str] | None = None
@@ -161,6 +166,7 @@ class Finite(Call):
 
     def __init__(self, it: Call):
         self.it, self.what, self.twice, self.kept = it, it.what, it.twice, it.kept
+        self.pure = it.pure
 
     def forward(self, tensors):
         results = self.it.forward(tensors)
@@ -250,6 +256,8 @@ def refuse_second(gradients: tuple, what: str) -> tuple:
 
 class FunctionCall(Call):
     """The one call of an `autograd.Function`."""
+
+    pure = False  # each is an object of its own, which may remember what it was called with
 
     def __init__(self, function, inputs):
         self.function, self.name, self.many = function, type(function).__name__, False

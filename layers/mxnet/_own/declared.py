@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import index
+from types import NoneType
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ class Declared:
     arguments, outputs, states : list of str
     inputs : list of str
         Arguments, then states.
+    pure : bool or None
+        Whether it is a function of its inputs and attributes; None where the Prop does not say.
     """
 
     def __init__(self, op_type: str, prop_class: type, attributes: tuple):
@@ -38,6 +41,13 @@ class Declared:
             raise ArgumentError(
                 f"{self.what}: its inputs and states are {', '.join(self.inputs)}\n"
                 "  expected different names"
+            )
+        self.pure = self._ask("pure", "", getattr, self._prop, "pure", None)
+        if not isinstance(self.pure, (bool, NoneType)):
+            raise DTypeError(
+                f"{self.what}: pure is {self.pure!r} ({type(self.pure).__name__})\n"
+                "  expected True or False\n"
+                f"  in {prop_class.__name__}"
             )
 
     @property

@@ -135,7 +135,7 @@ class CustomCall(Call):
         self.signature, self.states = signature, states
         self.what, self.context = signature.what, signature.context
         self.inputs, self.outputs = signature.declared.arguments, signature.declared.outputs
-        self.training = state.training
+        self.training, self.pure = state.training, signature.declared.pure
         self.operator = signature.create() if made is None else made.get(signature.key)
         if self.operator is None:
             self.operator = made[signature.key] = signature.create()

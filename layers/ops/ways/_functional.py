@@ -35,7 +35,15 @@ class FunctionOperator(Operator):
 
     is_loss = False  # who knows what its gradients do with theirs
 
-    def __init__(self, name: str, function: Callable, border: type, layout: Layout, count: int):
+    def __init__(
+        self,
+        name: str,
+        function: Callable,
+        border: type,
+        layout: Layout,
+        count: int,
+        pure: bool,
+    ):
         outputs = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
         outputs = free(outputs, (*layout.inputs, *layout.attributes))
         self._function, self._border = function, border(name, layout, outputs)
@@ -46,6 +54,7 @@ class FunctionOperator(Operator):
             outputs=outputs,
             optional=layout.optional,
             attributes=layout.attributes,
+            pure=pure,
         )
         for part in ("__doc__", "__module__", "__qualname__"):
             setattr(self, part, getattr(function, part, None) or getattr(self, part))

@@ -28,7 +28,7 @@ from ._arguments import Form, Layout, is_array, signature
 from ._functional import BORDERS, FunctionOperator, Maker, Rule
 from .custom import register
 from .host import array
-from .operator import name_of
+from .operator import expect_bool, name_of
 
 __all__ = ["Primitive", "customop"]
 
@@ -36,7 +36,9 @@ _LISTS = ("BUILD_TUPLE", "BUILD_LIST")
 VALUES = {type(None), bool, int, float, str}  # attributes that are taken as they are
 
 
-def customop(type: str, *, outputs: int | None = None) -> Callable[[Callable], Primitive]:
+def customop(
+    type: str, *, outputs: int | None = None, pure: bool = True
+) -> Callable[[Callable], Primitive]:
     """Make an operator of a function of arrays; decorator.
 
     It is called with NDArrays (or NumPy's arrays, or Symbols), and is registered under its name
@@ -49,11 +51,14 @@ def customop(type: str, *, outputs: int | None = None) -> Callable[[Callable], P
         Floating results in NumPy get the dtype of the first floating input.
     outputs : int, optional
         How many arrays it returns; by default as its ``return a, b`` says.
+    pure : bool
+        Whether it and its gradients are functions of their arguments. False keeps their Python
+        running in each call, also where a graph is recorded or compiled.
 
     Raises
     ------
     ValueError, TypeError
-        The type is unknown; or the decorator stands without parentheses.
+        The type is unknown, `pure` is no bool; or the decorator stands without parentheses.
 
     Examples
     --------
@@ -73,10 +78,12 @@ def customop(type: str, *, outputs: int | None = None) -> Callable[[Callable], P
     if outputs is not None and (not isinstance(outputs, int) or outputs < 1):
         raise ValueError(f"customop: outputs is {outputs!r}\n  expected their number, 1 or more")
 
+    expect_bool("customop", "pure", pure)
+
     def decorate(function: Callable) -> Primitive:
         if not (callable(function) and hasattr(function, "__name__")):
             raise TypeError(f"customop({type!r}): {function!r}\n  expected a function")
-        return Primitive(function, type, outputs)
+        return Primitive(function, type, outputs, pure=pure)
 
     return decorate
 
@@ -97,16 +104,22 @@ class Primitive:
         The `op_type` it is registered under; methods are not.
     type : str
         'numpy' or 'mxnet'.
+    pure : bool
     operator : Operator
         What it is when it is called by name.
     """
 
     def __init__(
-        self, function: Callable, type: str, outputs: int | None = None, name: str | None = None
+        self,
+        function: Callable,
+        type: str,
+        outputs: int | None = None,
+        name: str | None = None,
+        pure: bool = True,
     ):
         self.type, self.name = type, name or name_of(function)
         self._function, self._form = function, Form(self.name, function)
-        self._outputs = outputs or _returned(function)
+        self._outputs, self.pure = outputs or _returned(function), pure
         self._rules: dict[str, Rule] = {}
         self._operators: dict[tuple, FunctionOperator] = {}
         self._calls: dict[tuple, Called] = {}
@@ -196,7 +209,9 @@ class Primitive:
         if key not in self._operators:
             usual = not self._operators
             name = self.name if usual else f"{self.name}({', '.join(layout.inputs)})"
-            made = FunctionOperator(name, self._function, BORDERS[self.type], layout, self._outputs)
+            made = FunctionOperator(
+                name, self._function, BORDERS[self.type], layout, self._outputs, self.pure
+            )
             made.__doc__ = self.__doc__
             made.learn(self._rules)
             self._operators[key] = made
@@ -231,7 +246,8 @@ class Method(Primitive):
 
         # In a graph each instance has an operator of its own, which keeps the instance.
         name = f"{unbound.name}@{id(instance):x}"
-        super().__init__(_as(function, method, 0), unbound.type, unbound._outputs, name)
+        made = _as(function, method, 0)
+        super().__init__(made, unbound.type, unbound._outputs, name, unbound.pure)
         with unbound._lock:
             unbound._bound.add(self)
             for rule in unbound._rules.values():

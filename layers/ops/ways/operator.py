@@ -59,6 +59,9 @@ class Operator:
         than the first input. Dtypes are text, such as 'float32'.
     loss : callable, optional
         What the gradients are those of, if not of the outputs' sum: what the checker compares with.
+    pure : bool
+        Whether all that `forward` and the gradients give is a function of inputs and attributes. If
+        not, their Python runs in each call: it is left out of no recorded graph, and not compiled.
     opaque : str
         Why a compiler cannot look into its code, if so.
 
@@ -87,6 +90,7 @@ class Operator:
         shapes: Callable | None = None,
         types: Callable | None = None,
         loss: Callable | None = None,
+        pure: bool = True,
         opaque: str = "",
     ):
         self.name, self.forward = name, forward
@@ -94,7 +98,8 @@ class Operator:
         self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
         self.optional, self.attributes = tuple(optional), attributes or {}
         self.gradients, self.backward = gradients or {}, backward
-        self.shapes, self.types, self.loss, self.opaque = shapes, types, loss, opaque
+        self.shapes, self.types, self.loss = shapes, types, loss
+        self.pure, self.opaque = expect_bool(f"operator {name!r}", "pure", pure), opaque
         rules = self.gradients
         if backward is not None:
             rules = {n: backward for n in self.inputs if n not in self.states}
@@ -290,6 +295,15 @@ def noted(error: BaseException, text: str) -> None:
         error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
 
 
+def expect_bool(who: str, name: str, value: Any) -> bool:
+    """Return an argument that has to be True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{who}: {name} is {value!r} ({type(value).__name__})\n  expected True or False"
+        )
+    return value
+
+
 def free(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
     """Names for outputs, where neither they nor those of their gradients are taken."""
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
@@ -331,10 +345,16 @@ READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str,
 
 
 @overload
-def operator(definition: type, *, name: str | None = None) -> Operator: ...
+def operator(
+    definition: type, *, name: str | None = None, pure: bool | None = None
+) -> Operator: ...
 @overload
-def operator(*, name: str | None = None) -> Callable[[type], Operator]: ...
-def operator(definition: type | None = None, *, name: str | None = None) -> Any:
+def operator(
+    *, name: str | None = None, pure: bool | None = None
+) -> Callable[[type], Operator]: ...
+def operator(
+    definition: type | None = None, *, name: str | None = None, pure: bool | None = None
+) -> Any:
     """Make an `Operator` of a class with `forward` and gradients; decorator.
 
     Parameters
@@ -342,17 +362,25 @@ def operator(definition: type | None = None, *, name: str | None = None) -> Any:
     name : str, optional
         What it is registered as; by default the class's name after its module's, which is left out
         in a program's own file.
+    pure : bool, optional
+        Whether it is a function of its inputs and attributes; by default as the class's ``pure``
+        says, and else True. False keeps its Python running in each call.
+
+    Raises
+    ------
+    TypeError
+        The class does not describe an operator; the message says what is wrong with it.
     """
     if definition is None:
-        return lambda cls: operator(cls, name=name)
-    made = _read(definition, name or name_of(definition))
+        return lambda cls: operator(cls, name=name, pure=pure)
+    made = _read(definition, name or name_of(definition), pure)
     from .custom import register  # which asks for the engine
 
     register(made)
     return made
 
 
-def _read(definition: type, name: str) -> Operator:
+def _read(definition: type, name: str, pure: bool | None) -> Operator:
     """The operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
         raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
@@ -385,6 +413,7 @@ def _read(definition: type, name: str) -> Operator:
         optional=[p.name for p in arrays if p.default is None],
         attributes=attributes,
         gradients=gradients,
+        pure=getattr(definition, "pure", True) if pure is None else pure,
         **parts,
     )
     for part in ("__doc__", "__module__", "__name__", "__qualname__"):
@@ -399,7 +428,11 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
             kind, known = "gradient", functions
             reason = f": there is no input {part.removeprefix('d')!r}"
         else:
-            kind, known, reason = "part of an operator", {*functions, "outputs", "states"}, ""
+            kind, known, reason = (
+                "part of an operator",
+                {*functions, "outputs", "states", "pure"},
+                "",
+            )
         if part not in known and (reason or not part.startswith("_")):
             raise TypeError(
                 f"operator {name!r}: {part!r} is no {kind}{reason}\n"

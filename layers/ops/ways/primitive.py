@@ -25,7 +25,7 @@ from ._primitive.declared import Declared
 from .custom import register
 from .host import NUMBERS, dtype_of, is_floating
 from .kernel import Kernel, KernelError
-from .operator import Operator, free, noted
+from .operator import Operator, expect_bool, free, noted
 from .registration import Registration, dicts, registrations
 
 __all__ = ["Custom"]
@@ -60,6 +60,9 @@ class Custom:
         Without it there is no gradient.
     reg_info : dict, str, CustomRegOp, or list of them, optional
         Registration information, one for each target; before that of `custom_info_register`.
+    pure : bool
+        Whether `func` and `bprop` are functions of their arguments. False keeps their Python
+        running in each call, also where a graph is recorded or compiled.
 
     Attributes
     ----------
@@ -83,8 +86,9 @@ class Custom:
         func_type: str = "hybrid",
         bprop: Callable | None = None,
         reg_info: Any = None,
+        pure: bool = True,
     ):
-        self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info
+        self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info, pure
         info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
@@ -92,8 +96,9 @@ class Custom:
             raise TypeError(
                 f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function"
             )
+        self.pure = expect_bool(who, "pure", pure)
         self.__name__ = _title(func)
-        self.name = _unique(self.__name__, (*self._made_of[:-1], dicts(who, info)))
+        self.name = _unique(self.__name__, (*self._made_of[:5], dicts(who, info)))
         self.bprop, self._who = bprop, f"operator {self.name!r}"
         self.registered = registrations(who, info, func_type)
         told = next(iter(self.registered.values()), None)
@@ -212,6 +217,7 @@ class Custom:
             backward=self._backward(places, arrays, names, count),
             shapes=shapes,
             types=types,
+            pure=self.pure,
             opaque=self._code.opaque or _opaque(self.bprop),
         )
         made.places, made.count, made.__name__ = places, count, self.__name__

@@ -87,7 +87,7 @@ def function(border: str, body: str):
         "double": (lambda x: x * 2, lambda ans, x: lambda g: g * 2),
         "sigmoid": (lambda x: 1 / (1 + exp(-x)), lambda ans, x: lambda g: g * ans * (1 - ans)),
     }[body]
-    return customop(border, outputs=1)(forward).def_grad(maker)
+    return customop(border)(forward).def_grad(maker)
 
 
 def custom(kind: str, body: str):

@@ -40,8 +40,9 @@ def test_types_are_checked(type):
 def test_only_functions_become_operators():
     with pytest.raises(TypeError, match="expected a function"):
         customop("numpy")(3)
-    with pytest.raises(ValueError, match="outputs is 0"):
-        customop("numpy", outputs=0)
+    for outputs in (0, None, True, "2"):
+        with pytest.raises(ValueError, match=f"outputs is {outputs!r}\n  expected their number"):
+            customop("numpy", outputs=outputs)
 
 
 # Gradients
@@ -174,22 +175,11 @@ def test_several_results():
     assert x.grad.asnumpy().tolist() == [3, 0]
 
 
-def test_several_results_that_are_said():
-    @customop("numpy", outputs=2)
-    def both(x):
-        return tuple(np.split(x, 2))
-
-    both.def_grad(lambda ans, x: lambda g: np.concatenate(g))
-    (p, q), (x,) = recorded(both, [1.0, 2.0])
-    autograd.backward([p, q], [nd.array([10.0]), nd.array([20.0])])
-    assert x.grad.asnumpy().tolist() == [10, 20]
-
-
 @pytest.mark.engine("torch")
 def test_another_number_of_results_is_told():
     @customop("numpy")
     def both(x):
-        return tuple(np.split(x, 2))
+        return x, x  # a graph has to know how many there are before it runs
 
     with pytest.raises(
         ValueError, match=r"gave 2 results\n  expected 1; customop\(\.\.\., outputs=2"
@@ -439,7 +429,7 @@ def test_one_argument_twice():
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_dtypes_are_kept(dtype):
-    @customop("numpy")
+    @customop("numpy", outputs=2)
     def f(x, rate):
         return x.astype("float64").sum(axis=1) * rate, x.argmax(axis=1)
 

@@ -12,7 +12,6 @@ array (a number, text, None, a tuple of them) is an attribute, and is not differ
 
 from __future__ import annotations
 
-import dis
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -32,13 +31,10 @@ from .operator import expect_bool, name_of
 
 __all__ = ["Primitive", "customop"]
 
-_LISTS = ("BUILD_TUPLE", "BUILD_LIST")
 VALUES = {type(None), bool, int, float, str}  # attributes that are taken as they are
 
 
-def customop(
-    type: str, *, outputs: int | None = None, pure: bool = True
-) -> Callable[[Callable], Primitive]:
+def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Callable], Primitive]:
     """Make an operator of a function of arrays; decorator.
 
     It is called with NDArrays (or NumPy's arrays, or Symbols), and is registered under its name
@@ -49,8 +45,8 @@ def customop(
     type : {'numpy', 'mxnet'}
         What the function and its gradients are given and give: NumPy's arrays, or NDArrays.
         Floating results in NumPy get the dtype of the first floating input.
-    outputs : int, optional
-        How many arrays it returns; by default as its ``return a, b`` says.
+    outputs : int
+        How many arrays it returns, in a tuple where they are several.
     pure : bool
         Whether it and its gradients are functions of their arguments. False keeps their Python
         running in each call, also where a graph is recorded or compiled.
@@ -58,7 +54,8 @@ def customop(
     Raises
     ------
     ValueError, TypeError
-        The type is unknown, `pure` is no bool; or the decorator stands without parentheses.
+        The type is unknown, `outputs` is no number from 1, `pure` is no bool; or the decorator
+        stands without parentheses.
 
     Examples
     --------
@@ -75,7 +72,7 @@ def customop(
         )
     if type not in BORDERS:
         raise ValueError(f"customop: the type is {type!r}\n  expected 'numpy' or 'mxnet'")
-    if outputs is not None and (not isinstance(outputs, int) or outputs < 1):
+    if not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1:
         raise ValueError(f"customop: outputs is {outputs!r}\n  expected their number, 1 or more")
 
     expect_bool("customop", "pure", pure)
@@ -113,13 +110,13 @@ class Primitive:
         self,
         function: Callable,
         type: str,
-        outputs: int | None = None,
+        outputs: int = 1,
         name: str | None = None,
         pure: bool = True,
     ):
         self.type, self.name = type, name or name_of(function)
         self._function, self._form = function, Form(self.name, function)
-        self._outputs, self.pure = outputs or _returned(function), pure
+        self._outputs, self.pure = outputs, pure
         self._rules: dict[str, Rule] = {}
         self._operators: dict[tuple, FunctionOperator] = {}
         self._calls: dict[tuple, Called] = {}
@@ -280,15 +277,6 @@ def _as(function: Callable, made: Callable, bound: int) -> Callable:
             del parameters[bound]
         made.__signature__ = found.replace(parameters=parameters)
     return made
-
-
-def _returned(function: Callable) -> int:
-    """How many results its `return` statements list."""
-    code = getattr(function, "__code__", None)
-    done = list(dis.get_instructions(code)) if code else []
-    pairs = zip(done, done[1:])
-    listed = (a.argval for a, b in pairs if b.opname == "RETURN_VALUE" and a.opname in _LISTS)
-    return max([1, *listed])
 
 
 class Called:

@@ -36,8 +36,6 @@ __all__ = [
     "train_mode",
 ]
 
-# Where what was kept for a backward is asked for.
-KEEPING = ("layers.mxnet._own.call", "layers.mxnet._run.captured")
 _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
 
 
@@ -379,39 +377,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
 
 
+def saved_tensors(ctx) -> tuple[torch.Tensor, ...]:
+    """The tensors that a `torch.autograd.Function` saved for its backward.
+
+    Raises
+    ------
+    RecordingError
+        One was overwritten since, or they were freed by an earlier backward.
+    """
+    try:
+        return ctx.saved_tensors
+    except RuntimeError as error:
+        raise _translated(error) from error
+
+
 def _explain(error: RuntimeError) -> NoReturn:
-    """Raise PyTorch's error as ours, and that of an operator as it is."""
-    if not _is_the_engines(error):
-        raise error
-    text = str(error)
-    if "second time" in text:
-        raise RecordingError(
-            "backward: what was recorded is used up\n"
-            "  expected retain_graph=True at the first backward, to go back a second time"
-        ) from error
-    if "double backward" in text:
-        raise RecordingError(
-            "a second derivative through a compiled graph, which has none\n"
-            "  expected hybridize() without a backend"
-        ) from error
-    if "inplace operation" in text:
-        found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
-        raise RecordingError(
-            f"backward: an array {found[1] if found else ''} was overwritten after it was used "
-            "in the recorded computation\n  expected it to keep its value until backward"
-        ) from error
-    if type(error) is RuntimeError:
-        raise MXNetError(f"backward: {text}") from error
+    """Raise an error of PyTorch's autograd as ours, and one of an operator's code as it is."""
+    if type(error) is RuntimeError and _raised_by_pytorch(error):
+        raise _translated(error) from error
     raise error
 
 
-def _is_the_engines(error: BaseException) -> bool:
-    """Whether PyTorch itself raised it, and not an operator that was called back."""
+def _translated(error: RuntimeError) -> MXNetError:
+    """Our error for one of PyTorch's autograd."""
+    text = str(error)
+    if "second time" in text:
+        return RecordingError(
+            "backward: what was recorded is used up\n"
+            "  expected retain_graph=True at the first backward, to go back a second time"
+        )
+    if "double backward" in text:
+        return RecordingError(
+            "a second derivative through a compiled graph, which has none\n"
+            "  expected hybridize() without a backend"
+        )
+    if "inplace operation" in text:
+        found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
+        return RecordingError(
+            f"backward: an array {found[1] if found else ''} was overwritten after it was used "
+            "in the recorded computation\n  expected it to keep its value until backward"
+        )
+    return MXNetError(f"backward: {text}")
+
+
+def _raised_by_pytorch(error: BaseException) -> bool:
+    """Whether PyTorch itself raised an error, and not the code of an operator that it called."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    home = trace.tb_frame.f_globals["__name__"]
-    return home.startswith(("torch.autograd", "torch._functorch", *KEEPING))
+    return trace.tb_frame.f_globals["__name__"].startswith(("torch.autograd", "torch._functorch"))
 
 
 # torch.autograd.backward without its checks, which are made above: half of its cost. Not public.

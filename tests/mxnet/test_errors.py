@@ -197,6 +197,18 @@ def test_recorded(mx, nd):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.parametrize("name, shape", [("SoftmaxOutput", 2), ("LinearRegressionOutput", (2, 3))])
+def test_gradients_by_rule_that_are_asked_for_twice(mx, nd, name, shape):
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = getattr(nd, name)(x, nd.zeros(shape))
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="(?s)used up.*retain_graph=True"):
+        y.backward()
+
+
+@pytest.mark.engine("torch")
 def test_dtypes_are_named_as_everywhere(mx):
     x, i = mx.nd.ones((2, 3)), mx.nd.ones((2, 3), dtype="int32")
     for mistake in (lambda: mx.nd.concat(x, i), lambda: mx.nd.dot(x, i)):

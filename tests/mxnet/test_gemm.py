@@ -53,6 +53,16 @@ def agree(found, expected):
     torch.testing.assert_close(found.double(), expected.double(), rtol=0, atol=TOLERANCE[name] * 8)
 
 
+def test_gradients_that_are_asked_for_twice(mx, rule):
+    x, w = mx.nd.ones((2, 3)), mx.nd.ones((4, 3))
+    w.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.FullyConnected(x, w, num_hidden=4, no_bias=True)
+    y.backward()
+    with pytest.raises(mx.MXNetError, match="used up"):
+        y.backward()
+
+
 @sizes
 def test_linear(rule, n, k, m):
     x, w, b = rand(n, k), rand(m, k), rand(m)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from ..autograd import _set_grad_enabled, inside, state
+from ..autograd import _set_grad_enabled, inside, saved_tensors, state
 from ..base import ArgumentError, MXNetError, NotFiniteError, RecordingError, ShapeError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
@@ -146,7 +146,7 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *dys):
         it = ctx.it
-        gradients = it.backward(ctx.saved_tensors, dys, ctx.kinds, ctx.needs_input_grad[1:])
+        gradients = it.backward(saved_tensors(ctx), dys, ctx.kinds, ctx.needs_input_grad[1:])
         if not it.twice and not it.traced and torch.is_grad_enabled():
             gradients = refuse_second(gradients, it.what)
         return None, *gradients

@@ -17,7 +17,7 @@ import torch
 
 from .._own.call import Call, refuse_second
 from .._own.node import CUSTOM, prepared
-from ..autograd import state
+from ..autograd import saved_tensors, state
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
@@ -244,7 +244,7 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *dys):
-        _ = ctx.saved_tensors  # an error if they were overwritten, or the gradients are computed
+        saved_tensors(ctx)  # an error if they were overwritten, or the gradients are computed
         gradients = ctx.launch.backward(ctx.turn, dys)
         if torch.is_grad_enabled():
             gradients = refuse_second(tuple(gradients), ctx.launch.what)

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+from ..autograd import saved_tensors
 from ..base import ArgumentError
 
 Tensor = torch.Tensor
@@ -145,7 +146,7 @@ class _Linear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, dy):
-        x, w = ctx.saved_tensors
+        x, w = saved_tensors(ctx)
         need_x, need_w, need_b = ctx.needs_input_grad
         return (
             mm(dy, w) if need_x else None,

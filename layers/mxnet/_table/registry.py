@@ -23,6 +23,7 @@ from typing import Any, get_type_hints
 
 import torch
 
+from ..autograd import saved_tensors
 from ..base import ArgumentError, UnsupportedError
 from . import attributes
 
@@ -332,7 +333,7 @@ def _with_gradient(operator: Op, rule: Callable) -> Callable:
 
         @staticmethod
         def backward(ctx, dy):
-            known = dict(zip(saved, ctx.saved_tensors), dy=dy, **ctx.known)
+            known = dict(zip(saved, saved_tensors(ctx)), dy=dy, **ctx.known)
             given = ask(rule, known)
             given = given if isinstance(given, tuple) else (given,)
             return None, *given, *[None] * (ctx.count - len(given))

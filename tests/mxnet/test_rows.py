@@ -13,6 +13,10 @@ if os.environ["LAYERS_ENGINE"] == "torch":
 
 REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("Reshape", [(2, 3)], {}, "shape is ()"),
+    ("sum", [(2, 3)], {"axis": 2}, "axis is (2,), data is (2, 3)"),
+    ("prod", [(2, 3)], {"axis": (0, -3)}, "axis is (0, -3), data is (2, 3)"),
+    ("max", [(2, 3)], {"axis": 2, "exclude": True}, "axis is (2,), data is (2, 3)"),
+    ("mean", [(2, 3)], {"axis": (1, -1)}, "expected axes from -2 to 1, each once"),
     ("squeeze", [(1, 3)], {"axis": 1}, "axis 1 of (1, 3) has size 3"),
     ("Concat", [(2, 3), (3, 3)], {}, "Concat: "),
     ("SliceChannel", [(2, 3)], {"num_outputs": 2}, "axis 1 of (2, 3) has size 3"),

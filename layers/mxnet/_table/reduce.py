@@ -10,7 +10,7 @@ from typing import Literal
 
 import torch
 
-from ..base import ArgumentError
+from ..base import ArgumentError, ShapeError
 from .attributes import Axis, DType
 from .registry import Tensor, family, op, zeros
 
@@ -22,7 +22,10 @@ def reduce(name, function, doc, *aliases, **rules):
         def row(
             data: Tensor, axis: Axis = None, keepdims: bool = False, exclude: bool = False
         ) -> Tensor:
-            y = function(data, axes(data, axis, exclude), keepdims)
+            over = _axes(name, data, axis, exclude)
+            if not over:  # each element alone; PyTorch takes no axes for all axes
+                return function(data.unsqueeze(-1), (-1,), False)
+            y = function(data, over, keepdims)
             return y if y.dim() else y.reshape(1)
 
         return row
@@ -30,15 +33,18 @@ def reduce(name, function, doc, *aliases, **rules):
     return family(template, function, name, doc, *aliases, **rules)
 
 
-def axes(data, axis, exclude=False):
-    """The axes to reduce over, as a tuple."""
+def _axes(name, data, axis, exclude=False):
+    """The axes to reduce over, from 0 up: those given, the others with `exclude`, or all."""
+    count = data.dim()
     if not axis:
-        return tuple(range(data.dim()))
-    if exclude:
-        count = data.dim()
-        kept = {a % count for a in axis}
-        return tuple(a for a in range(count) if a not in kept)
-    return axis
+        return tuple(range(count))
+    given = {a + count if a < 0 else a for a in axis}
+    if len(given) < len(axis) or not given <= {*range(count)}:
+        raise ShapeError(
+            f"{name}: axis is {axis}, data is {tuple(data.shape)}\n"
+            f"  expected axes from {-count} to {count - 1}, each once"
+        )
+    return tuple(a for a in range(count) if (a in given) is not exclude)
 
 
 def _sum(x, axes, keepdims):
@@ -58,8 +64,7 @@ def _nansum(x, axes, keepdims):
 
 
 def _prod(x, axes, keepdims):
-    axes = sorted((a % x.dim() for a in axes), reverse=True)
-    for axis in axes:
+    for axis in reversed(axes):
         x = torch.prod(x, axis, keepdims, dtype=x.dtype)
     return x
 
@@ -81,7 +86,7 @@ minimum = reduce("min", torch.amin, "The smallest value over axes.", "min_axis")
 @minimum.grad
 def _(dy, y, data, axis, exclude):  # each of the equal ones takes it all
     shape = list(data.shape)
-    for a in axes(data, axis, exclude):
+    for a in _axes("max", data, axis, exclude):
         shape[a] = 1
     return dy.reshape(shape) * (data == y.reshape(shape))
 
@@ -98,7 +103,7 @@ def norm(
     if ord not in (1, 2):
         raise ArgumentError(f"norm: ord is {ord}\n  expected 1 or 2")
     x = data if data.is_floating_point() else data.double()
-    y = torch.linalg.vector_norm(x, ord, axes(data, axis), keepdims)
+    y = torch.linalg.vector_norm(x, ord, _axes("norm", data, axis), keepdims)
     y = y.to(out_dtype or data.dtype)
     return y if y.dim() else y.reshape(1)
 
@@ -162,9 +167,8 @@ def L2Normalization(
 @op
 def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
-    var, mean = torch.var_mean(
-        data, axes or tuple(range(data.dim())), correction=0, keepdim=keepdims
-    )
+    over = _axes("moments", data, axes)
+    var, mean = torch.var_mean(data, over, correction=0, keepdim=keepdims)
     return (mean, var) if mean.dim() else (mean.reshape(1), var.reshape(1))
 
 

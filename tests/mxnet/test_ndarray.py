@@ -225,13 +225,38 @@ def test_histogram(nd):
     same(edges, [0, 2, 4, 6, 8])
     count, edges = nd.histogram(x, bins=nd.array([0, 2, 5]))
     same(count, [2, 2], "int64")
+    _, edges = nd.histogram(x.astype("float64"), 2, (1, 2))
+    same(edges, [1, 1.5, 2], "float64")
 
 
-@pytest.mark.engine("torch")  # MXNet asks NumPy, with a warning, and gives the counts as floats
-def test_histogram_from_least_to_most(nd):
-    count, edges = nd.histogram(nd.array([1, 2, 1, 4]), bins=4)
-    same(count, [2, 1, 0, 1], "int64")
+@pytest.mark.parametrize(
+    "low, high, counts, edges",
+    [
+        (0, 8.5, [1, 3, 1], [0, 2, 5, 8]),
+        (-2.5, 3, [0, 0, 4], [-2, 0, 1, 3]),
+        (1.5, 4, [0, 2, 1], [1, 2, 3, 4]),
+    ],
+)
+def test_histogram_of_integers_has_integer_edges(nd, low, high, counts, edges):
+    found = nd.histogram(nd.array([1, 2, 2, 3, 7], dtype="int32"), 3, (low, high))
+    same(found[0], counts, "int64")
+    same(found[1], edges, "int32")
+
+
+@pytest.mark.filterwarnings("ignore:range is not specified")  # MXNet, which asks NumPy
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_histogram_from_least_to_most(nd, dtype):
+    count, edges = nd.histogram(nd.array([1, 2, 1, 4], dtype=dtype), bins=4)
+    same(count, [2, 1, 0, 1])
     same(edges, [1, 1.75, 2.5, 3.25, 4])
+
+
+@pytest.mark.engine("torch")
+def test_histogram_refuses(nd):
+    with pytest.raises(ValueError, match=r"range is \(2, 1\)"):
+        nd.histogram(nd.array([1, 2]), 3, (2, 1))
+    with pytest.raises(TypeError, match="bins is 2.5"):
+        nd.histogram(nd.array([1, 2]), 2.5)
 
 
 # Arithmetic

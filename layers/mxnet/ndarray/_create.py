@@ -184,7 +184,10 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
-    """How many values fall into each bin, int64, and the edges of the bins, float32.
+    """How many values fall into each bin, and the edges of the bins. The last bin has both edges.
+
+    Without a range both come as float32; else the counts as int64, the edges in the dtype of `a`,
+    truncated where that has only integers.
 
     Parameters
     ----------
@@ -193,11 +196,29 @@ def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
         How many, or their edges.
     range : (float, float), optional
         From where to where; by default from the smallest to the largest value.
+
+    Raises
+    ------
+    ArgumentError
+        `bins` is neither, or `range` does not go upwards.
     """
-    values = a._tensor.detach().float().reshape(-1).cpu()
     if isinstance(bins, NDArray):
-        count, edges = torch.histogram(values, bins._tensor.float().cpu())
+        edges = bins._tensor.detach()
+        low, high = edges[0], edges[-1]
+    elif not isinstance(bins, int):
+        raise ArgumentError(f"histogram: bins is {bins!r}\n  expected an int or an NDArray")
+    elif range is None:
+        count, edges = np.histogram(a.asnumpy(), bins)
+        return array(count, a.context), array(edges, a.context)
     else:
-        ends = range or (float(values.min()), float(values.max()))
-        count, edges = torch.histogram(values, bins, range=ends)
-    return array(count, a.context, "int64"), array(edges, a.context)
+        low, high = range
+        if not low <= high:
+            raise ArgumentError(f"histogram: range is {range}\n  expected (least, most)")
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = torch.linspace(low, high, bins + 1, dtype=torch.float64).to(a._tensor)
+    values = a._tensor.detach().reshape(-1)
+    values = values[(values >= low) & (values <= high)]
+    places = torch.bucketize(values, edges[1:-1].contiguous(), right=True)
+    count = torch.bincount(places, minlength=len(edges) - 1)
+    return NDArray(count, a.context), NDArray(edges.clone(), a.context)

@@ -132,7 +132,7 @@ class _BinaryCounts:
 class _Binary(Built):
     """A score of binary predictions, (n, 2) or (n, 1), and labels 0 and 1.
 
-    `average` is the mean over batches, 'macro', or that of all samples, 'micro'.
+    `average` is the mean over updates, 'macro', or that of all samples, 'micro'.
     """
 
     score: Callable[[_BinaryCounts], float]
@@ -141,21 +141,11 @@ class _Binary(Built):
         self.average = average
         super().__init__(name, output_names, label_names)
 
-    def _batch(self, label, pred) -> None:
-        if pred.dim() != 2:
-            raise ShapeError(f"{self.name}: predictions are {tuple(pred.shape)}\n  expected (n, 2)")
-        found, label = pred.argmax(1), label.to(torch.int64).flatten()
-        if len(found) != len(label):
-            raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
-            )
-        cells = torch.bincount((2 * label + found).clamp(0, 4), minlength=5).tolist()
-        if cells[4] or (label < 0).any() or (found > 1).any():
-            raise ArgumentError(f"{self.name}: more than two classes\n  expected classes 0 and 1")
-        batch = _BinaryCounts()
-        batch.passes, batch.alarms, batch.misses, batch.hits = torch.bincount(
-            2 * label + found, minlength=4
-        ).tolist()
+    def update(self, labels, preds) -> None:
+        labels, preds = check_label_shapes(labels, preds, True)
+        batch = _BinaryCounts()  # of all arrays: several devices share one batch
+        for label, pred in zip(labels, preds):
+            batch += self._count(tensor_of(label), tensor_of(pred))
         if self.average == "macro":
             self._add(self.score(batch), 1)
             return
@@ -164,6 +154,21 @@ class _Binary(Built):
         self.num_inst, self.global_num_inst = self._counts.total, self._global_counts.total
         self.sum_metric = self.score(self._counts) * self.num_inst
         self.global_sum_metric = self.score(self._global_counts) * self.global_num_inst
+
+    def _count(self, label: torch.Tensor, pred: torch.Tensor) -> _BinaryCounts:
+        if pred.dim() != 2:
+            raise ShapeError(f"{self.name}: predictions are {tuple(pred.shape)}\n  expected (n, 2)")
+        found, label = pred.argmax(1), label.to(pred.device, torch.int64).flatten()
+        if len(found) != len(label):
+            raise ShapeError(
+                f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
+            )
+        cells = torch.bincount((2 * label + found).clamp(0, 4), minlength=5).tolist()
+        if cells[4] or (label < 0).any() or (found > 1).any():
+            raise ArgumentError(f"{self.name}: more than two classes\n  expected classes 0 and 1")
+        counts = _BinaryCounts()
+        counts.passes, counts.alarms, counts.misses, counts.hits, _ = cells
+        return counts
 
     def reset(self) -> None:
         super().reset()

@@ -106,6 +106,21 @@ def test_a_batch_over_contexts():
     assert accuracy.get() == ("accuracy", 0.5)
 
 
+@pytest.mark.parametrize("name", ["f1", "mcc"])
+def test_a_binary_score_is_of_all_arrays_of_an_update(name):
+    """As of several devices, which share a batch; the mean over updates follows."""
+    at_once, in_two = metric.create(name), metric.create(name)
+    for label, pred in zip(YES, TWO):
+        at_once.update([nd.array(label)], [nd.array(pred)])
+        parts = [
+            (nd.array(label[:4]), nd.array(pred[:4])),
+            (nd.array(label[4:]), nd.array(pred[4:])),
+        ]
+        in_two.update(*zip(*parts))
+        assert in_two.get() == at_once.get()
+    assert in_two.num_inst == 2
+
+
 @pytest.mark.engine("torch")
 def test_accuracy_waits_for_nothing(monkeypatch):
     """The value is read when it is asked for, not at each update."""

@@ -142,6 +142,12 @@ def test_learning_rate_goes_before_the_schedulers():
     assert mx.optimizer.SGD(learning_rate=0.3, lr_scheduler=schedule).learning_rate == 0.3
 
 
+def test_ftrl_leaves_the_scheduler_its_rate():
+    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.5)
+    ftrl = mx.optimizer.Ftrl(lr_scheduler=schedule, learning_rate=0.3)
+    assert (ftrl.learning_rate, schedule.base_lr) == (0.5, 0.5)
+
+
 def test_begin_num_update():
     optimizer = mx.optimizer.Adam(begin_num_update=7)
     optimizer._update_count(3)

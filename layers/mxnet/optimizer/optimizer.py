@@ -386,7 +386,8 @@ class Ftrl(Fused):
     """
 
     def __init__(self, lamda1=0.01, learning_rate=0.1, beta=1, **kwargs):
-        super().__init__(learning_rate=learning_rate, **kwargs)
+        super().__init__(**kwargs)
+        self.lr = learning_rate  # a scheduler keeps its own
         self.lamda1 = lamda1
         self.beta = beta
 

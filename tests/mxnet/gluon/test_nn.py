@@ -269,6 +269,14 @@ def test_dropout():
         assert (layer(x).asnumpy() == 1).all()
 
 
+@pytest.mark.parametrize("name", ["InstanceNorm", "LayerNorm", "GroupNorm", "BatchNorm"])
+def test_a_scale_that_is_not_learned_can_be_later_but_not_of_batch_norm(name):
+    layer = getattr(nn, name)(scale=False, center=False)
+    layer.collect_params().setattr("grad_req", "write")
+    expected = "null" if name == "BatchNorm" else "write"
+    assert (layer.gamma.grad_req, layer.beta.grad_req) == (expected, expected)
+
+
 def test_batch_norm_learns_only_in_training():
     layer, x = nn.BatchNorm(in_channels=2), nd.array([[1, 2], [3, 6]])
     layer.initialize()

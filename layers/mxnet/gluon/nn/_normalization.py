@@ -10,14 +10,17 @@ from ..block import HybridBlock
 class _Normalization(HybridBlock):
     """What normalizations have in common: gamma and beta, and their settings as they are shown."""
 
-    def _own(self, name: str, size: int, init, learned: bool):
+    # Whether a parameter that is not learned can be, once its grad_req is set.
+    _can_be_learned_later = True
+
+    def _parameter(self, name: str, size: int, init, learned: bool):
         return self.params.get(
             name,
             grad_req="write" if learned else "null",
             shape=(size,),
             init=init,
             allow_deferred_init=True,
-            differentiable=learned,
+            differentiable=learned or self._can_be_learned_later,
         )
 
     def _shown_channels(self):
@@ -54,6 +57,8 @@ class BatchNorm(_Normalization):
     (Ioffe and Szegedy 2015, Batch Normalization)
     """
 
+    _can_be_learned_later = False
+
     def __init__(
         self,
         axis: int = 1,
@@ -79,11 +84,11 @@ class BatchNorm(_Normalization):
         }
         if in_channels:
             self.in_channels = in_channels
-        self.gamma = self._own("gamma", in_channels, gamma_initializer, scale)
-        self.beta = self._own("beta", in_channels, beta_initializer, center)
+        self.gamma = self._parameter("gamma", in_channels, gamma_initializer, scale)
+        self.beta = self._parameter("beta", in_channels, beta_initializer, center)
         mean_init, var_init = running_mean_initializer, running_variance_initializer
-        self.running_mean = self._own("running_mean", in_channels, mean_init, False)
-        self.running_var = self._own("running_var", in_channels, var_init, False)
+        self.running_mean = self._parameter("running_mean", in_channels, mean_init, False)
+        self.running_var = self._parameter("running_var", in_channels, var_init, False)
 
     def cast(self, dtype) -> None:
         """Convert the parameters; float16 leaves them float32."""
@@ -138,8 +143,8 @@ class InstanceNorm(_Normalization):
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
-        self.gamma = self._own("gamma", in_channels, gamma_initializer, scale)
-        self.beta = self._own("beta", in_channels, beta_initializer, center)
+        self.gamma = self._parameter("gamma", in_channels, gamma_initializer, scale)
+        self.beta = self._parameter("beta", in_channels, beta_initializer, center)
 
     def hybrid_forward(self, F, x, gamma, beta):
         """x, normalized."""
@@ -183,8 +188,8 @@ class LayerNorm(_Normalization):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis, self._epsilon = axis, epsilon
-        self.gamma = self._own("gamma", in_channels, gamma_initializer, scale)
-        self.beta = self._own("beta", in_channels, beta_initializer, center)
+        self.gamma = self._parameter("gamma", in_channels, gamma_initializer, scale)
+        self.beta = self._parameter("beta", in_channels, beta_initializer, center)
 
     def hybrid_forward(self, F, x, gamma, beta):
         """x, normalized."""
@@ -227,8 +232,8 @@ class GroupNorm(_Normalization):
             "scale": scale,
         }
         self._num_groups, self._epsilon = num_groups, epsilon
-        self.gamma = self._own("gamma", num_groups, gamma_initializer, scale)
-        self.beta = self._own("beta", num_groups, beta_initializer, center)
+        self.gamma = self._parameter("gamma", num_groups, gamma_initializer, scale)
+        self.beta = self._parameter("beta", num_groups, beta_initializer, center)
 
     def hybrid_forward(self, F, x, gamma, beta):
         """x, normalized."""

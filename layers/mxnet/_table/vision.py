@@ -39,7 +39,8 @@ def _contrib_BilinearResize2D(
     size: (height, width), or h and w times the scales where these are given. like: the size of the
     array `like`. odd_scale: times the scales, from an odd size (h - 1) scale + 1.
     to_even_down, to_odd_up, ...: to the next even or odd size. `align_corners` keeps the corner
-    pixels where they are, else the corners of the corner pixels.
+    pixels where they are, else the corners of the corner pixels. A size of 1 takes the first row
+    or column.
     """
     if data.dim() != 4 or (mode == "like" and (like is None or like.dim() != 4)):
         shape = None if like is None else tuple(like.shape)
@@ -63,6 +64,9 @@ def _contrib_BilinearResize2D(
         size = (int(h * scale_height), int(w * scale_width))
     else:
         size = [int((s - s % 2) * k) + s % 2 for s, k in ((h, scale_height), (w, scale_width))]
+    for axis, n in zip((2, 3), size):
+        if n == 1 and not align_corners:  # PyTorch would take the middle
+            data = data.narrow(axis, 0, 1)
     return F.interpolate(data, tuple(size), mode="bilinear", align_corners=align_corners)
 
 

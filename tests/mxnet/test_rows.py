@@ -90,6 +90,12 @@ def test_refused(mx, name, shapes, attributes, message):
     assert f"  in {name}(" in shown
 
 
+@torch_only
+def test_hard_sigmoid_refuses_integers(mx):
+    with pytest.raises(TypeError, match="hard_sigmoid: data is int32"):
+        mx.nd.hard_sigmoid(mx.nd.ones((2,), dtype="int32"))
+
+
 def function(mx, name):
     place = mx.nd.contrib if name.startswith("_contrib_") else mx.nd
     return getattr(place, name.removeprefix("_contrib_"))

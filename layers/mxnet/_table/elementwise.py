@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn.functional import softsign
 
+from .._dtype import name as dtype_name
+from ..base import DTypeError
 from .attributes import DType
 from .registry import REQUIRED, Tensor, family, op, zeros
 
@@ -92,13 +94,27 @@ unary("rint", _rint, "The nearest integer; halves go down.").grad(zeros)
 
 def _gamma(x):
     y = torch.lgamma(x).exp()
-    negative = (x < 0) & (torch.floor(x) % 2 != 0)
-    return torch.where(negative, -y, y)
+    whole = torch.floor(x)
+    y = torch.where((x < 0) & (whole % 2 != 0), -y, y)
+    y = torch.where((x < 0) & (x == whole), torch.nan, y)
+    return torch.where(x == 0, torch.reciprocal(x), y)  # infinity with the sign of the 0
 
 
-unary("gamma", _gamma, "The gamma function.")
-cbrt = unary("cbrt", lambda x: x.sign() * x.abs().pow(1 / 3), "The cube root.")
-rcbrt = unary("rcbrt", lambda x: x.sign() * x.abs().pow(-1 / 3), "1 over the cube root.")
+gamma = unary("gamma", _gamma, "The gamma function; NaN at -1, -2, ...")
+
+
+@gamma.grad
+def _(dy, y, data):
+    return dy * y * torch.digamma(data)
+
+
+def _power_of_size(exponent):
+    """The function |x|ᵉ with the sign of x, also that of a 0."""
+    return lambda x: torch.copysign(x.abs().pow(exponent), x)
+
+
+cbrt = unary("cbrt", _power_of_size(1 / 3), "The cube root.")
+rcbrt = unary("rcbrt", _power_of_size(-1 / 3), "1 over the cube root.")
 
 
 @cbrt.grad
@@ -114,7 +130,16 @@ def _(dy, y, data):
 @op(same=True)
 def hard_sigmoid(data: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
     """The sigmoid in three straight pieces, αx + β between 0 and 1."""
+    if not data.is_floating_point():
+        raise DTypeError(
+            f"hard_sigmoid: data is {dtype_name(data.dtype)}\n  expected floating-point numbers"
+        )
     return torch.clamp(alpha * data + beta, 0, 1)
+
+
+@hard_sigmoid.grad
+def _(dy, y, alpha):
+    return dy * alpha * ((y > 0) & (y < 1))
 
 
 @op(same=True)
@@ -122,7 +147,15 @@ def clip(data: Tensor, a_min: float = REQUIRED, a_max: float = REQUIRED) -> Tens
     """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
     if not data.is_floating_point():
         a_min, a_max = _bound(a_min, data), _bound(a_max, data)
-    return torch.clamp(data, a_min, a_max)
+    if a_min <= a_max:
+        return torch.clamp(data, a_min, a_max)
+    # A bound of NaN bounds nothing, and of two in the wrong order a_max is looked at first.
+    return torch.where(data > a_max, a_max, torch.where(data < a_min, a_min, data))
+
+
+@clip.grad
+def _(dy, data, a_min, a_max):
+    return dy * ~((data < a_min) | (data > a_max))
 
 
 def _bound(value, data):
@@ -134,11 +167,14 @@ def _bound(value, data):
 def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     """Quadratic near zero, linear beyond: (σx)² / 2 where |x| < 1/σ², else |x| - 1 / 2σ².
 
-    σ is `scalar`.
+    σ is `scalar`. For integers it is truncated, and so is the result.
     """
-    square = scalar * scalar
-    size = torch.abs(data)
-    return torch.where(size < 1 / square, 0.5 * square * data * data, size - 0.5 / square)
+    x = data if data.is_floating_point() else data.float()
+    square = float(scalar if x is data else int(scalar)) ** 2
+    bound = 1 / square if square else torch.inf
+    size = torch.abs(x)
+    y = torch.where(size < bound, 0.5 * square * x * x, size - 0.5 * bound)
+    return y if x is data else y.to(data.dtype)
 
 
 @op("cast", same=True)

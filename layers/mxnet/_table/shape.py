@@ -272,9 +272,14 @@ def tile(data: Tensor, reps: Shape = REQUIRED) -> Tensor:
 
 @op
 def repeat(data: Tensor, repeats: int = REQUIRED, axis: int | None = None) -> Tensor:
-    """Each element repeated along an axis; without one the array is flattened first."""
+    """Each element repeated along an axis; without one the array is flattened first.
+
+    0 repetitions leave nothing, not even the other axes: the shape is (0,).
+    """
     if repeats < 0:
         raise ArgumentError(f"repeat: repeats is {repeats}\n  expected 0 or more")
+    if not repeats:
+        axis = None
     return torch.repeat_interleave(data, repeats, axis)
 
 

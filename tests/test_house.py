@@ -31,15 +31,10 @@ UNSAFE = {
 ALLOWED = {
     ("layers/mxnet/_run/program.py", "exec"): "the lines of a graph: its names are numbered, "
     "its attributes bound objects",
-    (
-        "layers/mxnet/_run/tape.py",
-        "exec",
-    ): "calls of PyTorch's functions: names are numbered, functions and constants bound objects",
-    (
-        "layers/ops/ways/_kernel/compiler.py",
-        "exec",
-    ): "the lines of a loop kernel: a checked function's, "
-    "written anew with its names behind a prefix",
+    ("layers/mxnet/_run/recorder.py", "exec"): "recorded calls of PyTorch: names are numbered, "
+    "functions and constants bound objects",
+    ("layers/ops/ways/_kernel/compiler.py", "exec"): "the lines of a loop kernel: a checked "
+    "function's, written anew with its names behind a prefix",
 }
 
 MODULE_LINES = 500

@@ -43,7 +43,7 @@ class _State(threading.local):
     recording = False
     training = False
     differentiating = False  # inside a gradient that is itself to be differentiated
-    tape = None  # what notes the calls of PyTorch
+    recorder = None  # of the calls of PyTorch
 
 
 state = _State()
@@ -411,7 +411,7 @@ def _translated(error: RuntimeError) -> MXNetError:
             "a second derivative through a compiled graph, which has none\n"
             "  expected hybridize() without a backend"
         )
-    if "inplace operation" in text:
+    if "inplace operation" in text or "modified inplace" in text:
         found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
         return RecordingError(
             f"backward: an array {found[1] if found else ''} was overwritten after it was used "
@@ -444,6 +444,28 @@ def _go_back(tensors: list, gradients: list, retain_graph: bool) -> None:
         (),
         allow_unreachable=True,
         accumulate_grad=True,
+    )
+
+
+def gradients_of(
+    heads: list[torch.Tensor],
+    inputs: list[torch.Tensor],
+    dys: list[torch.Tensor],
+    retain_graph: bool = False,
+    create_graph: bool = False,
+) -> tuple[torch.Tensor | None, ...]:
+    """The gradients of `inputs` from those of `heads`; None for one that was not used."""
+    if _engine_run_backward is None:
+        options = {"retain_graph": retain_graph, "create_graph": create_graph}
+        return torch.autograd.grad(heads, inputs, dys, allow_unused=True, **options)
+    return _engine_run_backward(
+        tuple(heads),
+        tuple(dys),
+        retain_graph,
+        create_graph,
+        tuple(inputs),
+        allow_unreachable=True,
+        accumulate_grad=False,
     )
 
 

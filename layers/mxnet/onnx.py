@@ -15,7 +15,8 @@ import torch
 
 from . import _dtype, ndarray, operator, symbol
 from ._own.node import CUSTOM
-from ._run.trial import first_line, near
+from ._run.kinds import agree
+from ._run.tracing import reason_of, tracing
 from .base import ArgumentError, MXNetError
 from .context import cpu
 from .gluon import SymbolBlock
@@ -103,7 +104,7 @@ def export_model(
         _expect_open(own)
     with torch.no_grad():
         try:
-            program = torch.export.export(module, args, dynamic_shapes=open_sizes, strict=bool(own))
+            program = _traced(module, args, bool(own), dynamic_shapes=open_sizes)
         except Exception as error:  # of the tracer, of any kind
             raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
         if own:
@@ -210,7 +211,7 @@ def _compare(program, module, args: tuple) -> None:
     found, expected = program.module()(*args), module(*args)
     if not isinstance(found, (list, tuple)):
         found, expected = [found], [expected]
-    if not all(map(near, expected, found)):
+    if not agree(expected, found):
         raise MXNetError("export_model: traced, the graph gives other values")
 
 
@@ -219,7 +220,7 @@ def _write(program, path, **options) -> None:
         try:
             torch.onnx.export(program, f=path, **options)
         except torch.onnx.OnnxExporterError as error:
-            raise _Formless(first_line(error.__cause__ or error)) from error  # itself a heading
+            raise _Formless(reason_of(error.__cause__ or error)) from error  # itself a heading
 
 
 class _Formless(Exception):
@@ -249,9 +250,9 @@ def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
     found = shapes(graph._entries, given)
     node, reason = _culprit(suspects, found, _traced, Exception) or (None, error)
     if node is None:
-        return MXNetError(f"export_model: the graph cannot be traced: {first_line(error)}")
+        return MXNetError(f"export_model: the graph cannot be traced: {reason_of(error)}")
     return MXNetError(
-        f"export_model: operator {_name(node)!r} cannot be traced: {first_line(reason)}\n"
+        f"export_model: operator {_name(node)!r} cannot be traced: {reason_of(reason)}\n"
         f"  in {node.name!r} of the graph"
     )
 
@@ -270,8 +271,11 @@ def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:
     return MXNetError(f"export_model: {what} has no form in ONNX: {reason}{where}")
 
 
-def _traced(module: torch.nn.Module, args: tuple, own: bool) -> torch.export.ExportedProgram:
-    return torch.export.export(module, args, strict=own)
+def _traced(
+    module: torch.nn.Module, args: tuple, own: bool, **options
+) -> torch.export.ExportedProgram:
+    with tracing(cpu()):
+        return torch.export.export(module, args, strict=own, **options)
 
 
 def _name(node: Node) -> str:

@@ -118,8 +118,8 @@ def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past when recording is on and there is one."""
     if CHECK_NAN and not it.traced:
         it = Finite(it)
-    if state.tape is not None:
-        state.tape.refuse(f"{it.what} is called inside")
+    if state.recorder is not None and not it.pure:
+        state.recorder.refuse(f"{it.what} is not pure")
     if it.traced:
         asked = torch.is_grad_enabled()
         return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))

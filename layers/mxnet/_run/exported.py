@@ -15,7 +15,7 @@ from ..base import MXNetError, UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
 from .program import Program
-from .trial import forbidden
+from .tracing import forbidden
 
 
 def traceable(program: Program, training: bool) -> Callable:

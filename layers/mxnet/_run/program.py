@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import count
 from traceback import walk_tb
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -47,6 +47,8 @@ class Program:
         Whether some of its nodes make arrays of sizes that only a call tells.
     """
 
+    settings: ClassVar[dict[str, bool]] = {}  # of PyTorch's tracer
+
     def __init__(self, entries: list[Entry], nodes: list[Node] | None = None):
         nodes = ordered(entries) if nodes is None else nodes
         variables = [n for n in nodes if n.op is None]
@@ -69,14 +71,20 @@ class Program:
         """The nodes that compute something, in their order."""
         return list(self._lines.values())
 
-    def bound(self, functions: dict[Node, Callable]) -> Callable:
-        """The function, with other ones for some nodes."""
+    def bound(
+        self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
+    ) -> Callable:
+        """The function, with other ones for some nodes, and as `through` makes it of that."""
         names = dict(self._names)
         for number, node in enumerate(self.nodes):
             if node in functions:
                 names[f"f{number}"] = functions[node]
         exec(compile(self.source, self._file, "exec"), names)
-        return names["graph"]
+        return through(names["graph"]) if through else names["graph"]
+
+    def changed(self, count: int) -> set[int]:
+        """Which of so many inputs the function changes in place."""
+        return self.states
 
     def __call__(self, tensors: list[torch.Tensor], context: Context) -> list[torch.Tensor]:
         """The outputs, in memory of their own, recorded when recording is on."""

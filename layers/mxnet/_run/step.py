@@ -16,9 +16,11 @@ from ..gluon._parameter import Parameter
 from ..gluon.block import HybridBlock
 from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
-from .compiled import WithGradients, warn
+from .compiled import Compiled
+from .kinds import Run, warn
 from .torch_compile import chosen
 from .update import GraphUpdate, fits
+from .with_gradients import WithGradients
 
 __all__ = ["Step"]
 
@@ -78,7 +80,7 @@ class Step:
         self._seen = self._now()
         self._graphs: dict[str, Graph] = {}
         self._held: dict[str, _Held] = {}
-        self._ways: dict[tuple, WithGradients] = {}
+        self._ways: dict[tuple, Run] = {}
 
     def _now(self) -> list:
         """What is another object when a block has changed."""
@@ -122,7 +124,7 @@ class Step:
             trainer.step(batch_size)
         return held.graph.regrouped(results[:count], held.context)
 
-    def _way(self, held: _Held) -> WithGradients:
+    def _way(self, held: _Held) -> Run:
         """What runs a graph now, with the update in it where that fits."""
         key = held.update and held.update.key()
         run = self._ways.get((held.graph, held.wanted, key))
@@ -131,14 +133,11 @@ class Step:
             held.update = None
             return self._way(held)
         if run is None:
-            run = self._ways[held.graph, held.wanted, key] = WithGradients(
-                held.graph.program,
-                held.wanted,
-                self._backend,
-                held.update and held.update.function(key),
-                what=self._what,
-                **self._options,
-            )
+            update = held.update and held.update.function(key)
+            run = WithGradients(held.graph.program, held.wanted, update)
+            if self._backend is not None:
+                run = Compiled(run, self._backend, self._what, **self._options)
+            self._ways[held.graph, held.wanted, key] = run
         return run
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from difflib import get_close_matches
 from typing import Any
 
@@ -12,7 +14,6 @@ import torch
 
 from ..base import ArgumentError
 from . import product_pass
-from .guards import kept
 
 OPTIONS = "mode", "options"  # of torch.compile
 
@@ -83,10 +84,12 @@ def compiled(
     mode, options
         As of `torch.compile`; here they may come together.
     """
-    settings: dict[str, Any] = {"guard_filter_fn": kept}
+    settings: dict[str, Any] = {"guard_filter_fn": _arrays_from_outside if whole else _arguments}
     if backend == "inductor":
-        # The draws are those of the graph as it is; and the product is that of `_gemm`.
+        # The draws are those of the graph as it is, the product is that of `_table.product`, and
+        # what is cast to 16 bits and back is rounded.
         settings |= {"fallback_random": True, "post_grad_custom_pre_pass": product_pass.rewrite()}
+        settings |= {"emulate_precision_casts": True}
         # Weights would be laid out anew for convolutions in each call, which costs more than it
         # saves on a CPU: a step of ResNet-18 on 64 x 64 takes 1.3 times as long.
         settings |= {"layout_optimization": False} if device == "cpu" else {}
@@ -98,3 +101,38 @@ def compiled(
         backend=backend,
         options=settings | (options or {}),
     )
+
+
+# PyTorch looks at what it calls guards before each call of compiled code: at a thousand things for
+# a small network. What callers may change of the arguments is a part of the kind of call, and what
+# Python has read while it was traced stays a part of the graph.
+
+
+def _arrays_from_outside(entries: list) -> list[bool]:
+    """The guards that stay for a whole graph: compiled code must find an array as it was."""
+    for entry in entries:
+        # Of an array of NumPy PyTorch makes a new tensor at every look, and would compare the one
+        # of its second look with that of its first.
+        if entry.name.startswith("___from_numpy("):
+            entry.orig_guard.obj_weakref = None
+    return [e.guard_type == "TENSOR_MATCH" and not _is_argument(e) for e in entries]
+
+
+def _arguments(entries: list) -> list[bool]:
+    """The guards that stay for parts of a graph: what lies between them may give other shapes."""
+    whole = _arrays_from_outside(entries)
+    return [stays or not entry.is_global for stays, entry in zip(whole, entries)]
+
+
+def _is_argument(entry: Any) -> bool:
+    return not entry.is_global and bool(re.fullmatch(r"\w+(\[\d+\])?", entry.name))
+
+
+def parts(whole: bool) -> AbstractContextManager:
+    """``with parts(whole):`` a part of a graph that cannot be compiled runs as it is."""
+    return nullcontext() if whole else torch._dynamo.config.patch(suppress_errors=True)
+
+
+def by_the_tracer(error: Exception) -> bool:
+    """Whether PyTorch's tracer raised it, and not what was traced."""
+    return type(error).__module__.startswith("torch._dynamo")

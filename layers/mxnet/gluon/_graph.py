@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from .. import symbol
-from .._run.captured import Captured
-from .._run.chained import chained
 from .._run.compiled import Compiled
 from .._run.program import Program
+from .._run.recorded import Recorded
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
@@ -89,17 +88,12 @@ class Graph:
         return self._arrays(context, args)
 
     def compile(self, backend: str | None, is_static: bool | None = False, **options) -> None:
-        """Run it compiled from now on, or, without a backend, the program as it is.
-
-        If `is_static`, the program is launched as one on a GPU.
-        """
+        """Run it compiled from now on; recorded, if `is_static`; else the program as it is."""
         if backend:
             self.run = Compiled(self.program, backend, self.what, **options)
-            return
-        self.run = chained(self.program, self.symbol._entries)
-        if is_static:
+        elif is_static:
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Captured(self.program, self.run, fixed, self.what)
+            self.run = Recorded(self.program, self.what, fixed)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

@@ -1,0 +1,260 @@
+"""Recorded calls on a GPU, launched as one: CUDA graphs, on memory of their own.
+
+A call copies the inputs into that memory, launches what was captured, and copies the outputs out;
+parameters are read where they are. What is captured is compared with the recorded calls first.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import TYPE_CHECKING
+
+import torch
+
+from ..base import RecordingError, UnsupportedError
+from ..context import Context
+from .kinds import agree, warn
+from .node import Call, autograd_call, states_restored
+from .tracing import reason_of
+
+if TYPE_CHECKING:
+    from .recorded import Replay
+
+Tensor = torch.Tensor
+_one_by_one = RLock()  # a process captures one graph at a time
+
+
+class Launched:
+    """A replay that is captured at its second call on a GPU, and launched from then on.
+
+    Where it cannot be captured, and while its memory is in use, the recorded calls are done.
+
+    Parameters
+    ----------
+    replay : Replay
+    fixed : sequence of int
+        The inputs that are read where they are, such as parameters.
+    tensors : sequence of Tensor
+        The inputs of the first call.
+    """
+
+    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor]):
+        self._replay, self._fixed = replay, fixed
+        self._launch: Launch | None = None
+        self._places = self._where(tensors)  # the fixed inputs were in the last call
+        self._is_refused = False
+        self._lock = RLock()
+
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        """The outputs, recorded when recording is on."""
+        if not self._is_refused and can_capture(context):
+            with self._lock:
+                launch = self._captured(tensors)
+                if launch is not None and not launch.is_pending:
+                    return launch(tensors)
+        return self._replay(tensors, context)
+
+    def _captured(self, tensors: Sequence[Tensor]) -> Launch | None:
+        """What is captured for parameters that are there; None where they have just moved."""
+        places = self._where(tensors)
+        if self._launch is not None and self._launch.places == places:
+            return self._launch
+        if self._places != places:
+            self._places = places
+            return None
+        self._launch = None  # and its memory
+        try:
+            with _one_by_one:
+                self._launch = Launch(self._replay, self._fixed, tensors, self._lock)
+        except Exception as error:  # of CUDA, of any kind
+            warn(f"{self._replay.what} is no CUDA graph, and is replayed: {reason_of(error)}")
+            self._is_refused = True
+        return self._launch
+
+    def _where(self, tensors: Sequence[Tensor]) -> list[int]:
+        return [tensors[i].data_ptr() for i in self._fixed]
+
+
+class Launch:
+    """What is captured of the recorded calls: forward and, if there are gradients, backward."""
+
+    def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor], lock):
+        self.replay, self.lock = replay, lock
+        self.places = [tensors[i].data_ptr() for i in fixed]
+        self.read_in_place = [i for i in fixed if i not in replay.program.states]
+        self._copied = [i for i in range(len(tensors)) if i not in fixed]
+        self._inputs = [
+            t.detach().clone() if i in self._copied else t.detach() for i, t in enumerate(tensors)
+        ]
+        self._turn: Callable[[], Turn | None] = lambda: None
+        device = replay.context.device
+        stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        results = []
+        for step in (self._run, self._capture, self._launch_again):
+            with states_restored(replay.program, tensors), same_draws(device):
+                results.append(step(stream))
+        expected, _, found = results
+        if not agree(expected, found):
+            raise UnsupportedError("captured, it gives other values")
+
+    def _run(self, stream) -> list[Tensor | None]:
+        """The outputs and gradients by the recorded calls, for gradients of the outputs."""
+        with aside(stream), torch.no_grad():
+            outputs, saved = self.replay.forward(self._inputs)
+            heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
+            asked = zip(heads, self.replay.asked)
+            self._heads = [torch.rand_like(y) if there else None for y, there in asked]
+            gradients = self.replay.backward(saved, self._heads) if self._heads else ()
+            return [y if y is None else y.clone() for y in (*outputs, *gradients)]
+
+    def _capture(self, stream) -> None:
+        replay = self.replay
+
+        def forward():
+            return replay.forward(self._inputs)
+
+        def backward():
+            return replay.backward(self._forward.results[1], self._heads)
+
+        self._forward, self._backward = Capture(forward, stream), None
+        if self._heads:
+            self._backward = Capture(backward, stream, self._forward.pool)
+
+    def _launch_again(self, _) -> list[Tensor | None]:
+        """The outputs and gradients as they are launched.
+
+        They are filled with NaN before, so that one that the graph does not write is seen.
+        """
+        outputs = self._forward.results[0]
+        found = [*outputs]
+        _fill(outputs)
+        self._forward.replay()
+        if self._backward is not None:
+            _fill(self._backward.results)
+            self._backward.replay()
+            found += self._backward.results
+        return found
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether its memory has what the gradients of an earlier call will need."""
+        turn = self._turn()
+        return turn is not None and not turn.is_done
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs."""
+        if self._backward is None:
+            return self.forward(tensors)
+        turn = Turn(self)
+        self._turn = weakref.ref(turn)
+        return autograd_call(turn, tensors)
+
+    @torch.no_grad()
+    def forward(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs, in memory of their own."""
+        for i in self._copied:
+            self._inputs[i].copy_(tensors[i])
+        self._forward.replay()
+        return [y.clone() for y in self._forward.results[0]]
+
+    @torch.no_grad()
+    def backward(self, turn: Turn, dys: Sequence[Tensor]) -> list[Tensor | None]:
+        """The gradients of the inputs, in memory of their own."""
+        with self.lock:
+            if self._turn() is not turn:
+                raise RecordingError(
+                    f"backward: {turn.what} was called again since its gradients were computed\n"
+                    "  expected all backwards before the next call, or hybridize() without "
+                    "static_shape"
+                )
+            for head, dy in zip(self._heads, dys):
+                if head is not None:
+                    head.copy_(dy)
+            self._backward.replay()
+            turn.is_done = True  # from now on the memory may be written again
+            return [g if g is None else g.clone() for g in self._backward.results]
+
+
+class Turn(Call):
+    """One recorded call of a launch, until its gradients are computed or it is forgotten."""
+
+    def __init__(self, launch: Launch):
+        first = launch.replay
+        super().__init__(first.program, first.what, first.context)
+        self.training, self.draws = first.training, first.draws
+        self.differentiable = first.differentiable
+        self.launch, self.is_done = launch, False
+
+    def forward(self, tensors):
+        return self.launch.forward(tensors), [tensors[i] for i in self.launch.read_in_place]
+
+    def backward(self, saved, dys):
+        if tuple([dy is not None for dy in dys]) != self.launch.replay.asked:
+            return None
+        return self.launch.backward(self, dys)
+
+
+class Capture:
+    """What a function does on a GPU, to be done again on the same memory.
+
+    Attributes
+    ----------
+    results
+        Of the function; a replay writes into them.
+    pool : tuple
+        Where its memory is from.
+    """
+
+    def __init__(self, function: Callable, stream, pool: tuple | None = None):
+        self._graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize(stream.device)
+        gc.collect()  # nothing is to be freed while it is captured
+        # Not torch.cuda.graph, whose stream is on the first GPU that was used.
+        with aside(stream), torch.no_grad():
+            self._graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+            try:
+                self.results = function()
+            finally:
+                self._graph.capture_end()
+        self.pool = self._graph.pool()
+
+    def replay(self) -> None:
+        """Do it again, on the current stream."""
+        self._graph.replay()
+
+
+def can_capture(context: Context) -> bool:
+    """Whether CUDA graphs can be captured on a context now."""
+    return context.device_type == "gpu" and not torch.cuda.is_current_stream_capturing()
+
+
+@contextmanager
+def aside(stream) -> Iterator[None]:
+    """On another stream, where there are streams, which begins and ends with the current one."""
+    if stream is None:
+        yield
+        return
+    current = torch.cuda.current_stream(stream.device)
+    stream.wait_stream(current)
+    try:
+        with torch.cuda.stream(stream):
+            yield
+    finally:
+        current.wait_stream(stream)
+
+
+@contextmanager
+def same_draws(device: torch.device) -> Iterator[None]:
+    """``with same_draws(device):`` the random numbers drawn inside are drawn again after it."""
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        yield
+
+
+def _fill(tensors: Sequence[Tensor | None]) -> None:
+    for t in tensors:
+        if t is not None:
+            t.fill_(torch.nan if t.is_floating_point() else 0)

@@ -1,0 +1,153 @@
+"""A call of a graph, as one node for autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from .. import autograd
+from ..base import RecordingError
+from ..context import Context
+from .program import Program
+
+Tensor = torch.Tensor
+Gradients = Sequence[Tensor | None]
+
+
+class Call:
+    """A call of a graph, as one node for autograd.
+
+    Attributes
+    ----------
+    differentiable : tuple of bool
+        The outputs that have a gradient.
+    draws : bool
+        Whether random numbers are drawn.
+    """
+
+    differentiable: tuple[bool, ...]
+    draws: bool
+
+    def __init__(self, program: Program, what: str, context: Context):
+        self.program, self.what, self.context = program, what, context
+        self.training = autograd.state.training
+
+    def forward(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
+        """The outputs, and what `backward` needs."""
+        raise NotImplementedError
+
+    def backward(self, saved: Sequence[Tensor], dys: Sequence[Tensor | None]) -> Gradients | None:
+        """The gradients of the inputs that ask for one, from those of the differentiable outputs.
+
+        None where it does not know how to compute them from these.
+        """
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of what `backward` needs: it will not be called again."""
+
+    def differentiate(
+        self, tensors: Sequence[Tensor], dys: Sequence[Tensor | None], again: bool
+    ) -> Gradients:
+        """What `backward` gives, by the program as it is; to be differentiated again or not."""
+        if self.draws:
+            raise RecordingError(
+                f"{self.what} draws random numbers, and is recorded: it has no second derivative, "
+                "nor gradients of other outputs than those of the first backward\n"
+                "  expected hybridize() without static_shape"
+            )
+        with autograd.record(self.training), states_restored(self.program, tensors):
+            with torch.enable_grad():  # one input may have been computed from another
+                inputs = [t.view_as(t) if t.requires_grad else t for t in tensors]
+            outputs = self.program.run(self.program.function, inputs, self.context, True)
+            heads = [y for y, there in zip(outputs, self.differentiable) if there]
+            return gradients_of(heads, inputs, dys, again, again)
+
+
+def gradients_of(
+    heads: Sequence[Tensor], inputs: Sequence[Tensor], dys: Sequence[Tensor | None], *options: bool
+) -> Gradients:
+    """The gradients of the inputs that ask for one; None for a head whose gradient is None."""
+    given = [(y, dy) for y, dy in zip(heads, dys) if dy is not None]
+    wanted = [t for t in inputs if t.requires_grad]
+    return autograd.gradients_of([y for y, _ in given], wanted, [dy for _, dy in given], *options)
+
+
+class _Differentiable(torch.autograd.Function):
+    """A call of a graph, with its gradients."""
+
+    @staticmethod
+    def forward(ctx, call: Call, *tensors):
+        outputs, saved = call.forward(tensors)
+        ctx.call, ctx.tensors = call, tensors
+        ctx.versions = [t._version for t in tensors]
+        ctx.save_for_backward(*saved)
+        ctx.set_materialize_grads(False)  # an operator of losses has gradients where it is asked
+        if not all(call.differentiable):
+            constant = zip(outputs, call.differentiable)
+            ctx.mark_non_differentiable(*[y for y, there in constant if not there])
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx, *dys):
+        call, saved = ctx.call, autograd.saved_tensors(ctx)
+        given = [
+            dy if dy is None else dy.contiguous()
+            for dy, there in zip(dys, call.differentiable)
+            if there
+        ]
+        again = torch.is_grad_enabled()
+        found = None if again else call.backward(saved, given)
+        if found is None:
+            found = call.differentiate(_unchanged(ctx), given, again)
+        if not _keeps_graph():
+            ctx.tensors = ()
+            call.release()
+        gradients = iter(found)
+        asked = ctx.needs_input_grad[1:]
+        return None, *[next(gradients) if there else None for there in asked]
+
+
+# Whether the graph is kept for another backward. Not public.
+_keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
+
+
+def autograd_call(call: Call, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The outputs of a call, with a past."""
+    before = torch.is_grad_enabled()
+    autograd._set_grad_enabled(True)
+    try:
+        return list(_apply(call, *tensors))
+    finally:
+        autograd._set_grad_enabled(before)
+
+
+# Without the part of `apply` that is for functorch's transforms: they do not come here.
+_apply = super(torch.autograd.Function, _Differentiable).apply
+
+
+def _unchanged(ctx) -> tuple[Tensor, ...]:
+    """The inputs of a call, when nobody has written into them since; states may change."""
+    states = ctx.call.program.states
+    for i, (tensor, version) in enumerate(zip(ctx.tensors, ctx.versions)):
+        if tensor._version != version and i not in states:
+            raise RecordingError(
+                f"{ctx.call.what}: {ctx.call.program.inputs[i]} {tuple(tensor.shape)} was "
+                "overwritten after it was used in the recorded computation\n"
+                "  expected it to keep its value until backward"
+            )
+    return ctx.tensors
+
+
+@contextmanager
+def states_restored(program: Program, tensors: Sequence[Tensor]) -> Iterator[None]:
+    """``with states_restored(...):`` what is written into the states is forgotten after it."""
+    states = [tensors[i] for i in program.states]
+    values = [t.clone() for t in states]
+    try:
+        yield
+    finally:
+        for tensor, value in zip(states, values):
+            tensor.copy_(value)

@@ -1,0 +1,174 @@
+"""A graph whose calls of PyTorch are recorded, forward and backward, and done again as one node.
+
+This is what ``hybridize(static_alloc=True, static_shape=True)`` asks for. The first call of a kind
+runs the program as it is, under a recorder, and so does its backward. Later calls of that kind do
+the recorded calls, and no other Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+
+from .. import autograd
+from ..context import Context
+from . import cuda_graph
+from .kinds import Kind, Specialized, agree
+from .node import Call, Gradients, autograd_call, gradients_of
+from .program import Program
+from .recorder import Recorder
+
+Tensor = torch.Tensor
+ATTEMPTS = 8  # to record a kind whose gradients nobody asks for
+_below_autograd = torch._C._AutoDispatchBelowAutograd
+
+
+class Recorded(Specialized):
+    """A program that is recorded at the first call of each kind.
+
+    One that looks at values, makes shapes of values, computes outside of PyTorch, or has a custom
+    operator that is not pure, is not recorded and runs as it is.
+    """
+
+    done, kinds = "recorded", 32  # each holds memory on a GPU
+
+    def __init__(self, program: Program, what: str = "a graph", fixed: Iterable[int] = ()):
+        super().__init__(program, what)
+        self.fixed = sorted({*fixed} | program.states)
+        self._attempts: dict[Kind, int] = {}
+
+    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        self._attempts[kind] = attempt = self._attempts.get(kind, 0) + 1
+        if attempt > ATTEMPTS:
+            self.refuse(kind, f"no gradient was asked for in {ATTEMPTS} calls")
+            return self.plain(tensors, context)
+        return Recording(self, kind, context)(tensors)
+
+    def __getstate__(self) -> dict:
+        return super().__getstate__() | {"_attempts": {}}
+
+
+class Recording(Call):
+    """The first call of a kind: what it does is recorded, and kept for the later ones."""
+
+    def __init__(self, owner: Recorded, kind: Kind, context: Context):
+        super().__init__(owner.program, owner.what, context)
+        self._owner, self._kind, self._recorder = owner, kind, Recorder()
+
+    def __call__(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        if autograd.state.recording and any(t.requires_grad for t in tensors):
+            return autograd_call(self, tensors)
+        return self._run(tensors, False)
+
+    def forward(self, tensors):
+        outputs = self._run(tensors, True)
+        return [y.detach() for y in outputs], [torch.empty(0)]  # by which PyTorch knows it is used
+
+    def _run(self, tensors: Sequence[Tensor], asked: bool) -> list[Tensor]:
+        """The outputs; with a past, if gradients may be asked for."""
+        program, recorder = self.program, self._recorder
+        self._inputs = [t.detach().requires_grad_(asked and t.requires_grad) for t in tensors]
+        # Before the call changes its states: to be compared with what the recorded calls give.
+        self._given = [t.clone() if i in program.states else t for i, t in enumerate(self._inputs)]
+        versions = [t._version for t in tensors]
+        self._names = recorder.name_inputs(self._inputs)
+        with recorder:
+            self._outputs = program.run(program.function, self._inputs, self.context, asked)
+        for i, name in enumerate(program.inputs):
+            if tensors[i]._version != versions[i] and i not in program.states:
+                recorder.refuse(f"it writes into {name}")
+        self._results, self._ahead = recorder.names(self._outputs), len(recorder.lines)
+        self.differentiable = tuple([y.requires_grad for y in self._outputs])
+        self.draws = recorder.draws
+        if not any(self.differentiable):
+            self._keep()
+        return self._outputs
+
+    def backward(self, saved, dys):
+        heads = [y for y in self._outputs if y.requires_grad]
+        recorder = self._recorder
+        if recorder is None:  # this is not the first backward
+            return gradients_of(heads, self._inputs, dys, True)
+        tops = recorder.name_inputs([dy for dy in dys if dy is not None])
+        with recorder:
+            gradients = gradients_of(heads, self._inputs, dys, True)
+        self._keep(tops, dys, gradients)
+        return gradients
+
+    def release(self):
+        self._inputs = self._given = self._outputs = ()
+
+    def _keep(
+        self, tops: Sequence[str] = (), dys: Sequence[Tensor | None] = (), gradients: Gradients = ()
+    ) -> None:
+        """Keep what is recorded for the later calls of the kind, if it does the same again."""
+        recorder, self._recorder = self._recorder, None
+        results = recorder.names(gradients)
+        if recorder.reason:
+            self._owner.refuse(self._kind, recorder.reason)
+            return
+        ahead, behind = recorder.lines[: self._ahead], recorder.lines[self._ahead :]
+        made = {*self._names}.union(*[line.made for line in ahead])
+        saved = sorted(made & recorder.needed(behind, results))
+        replay = Replay(
+            self,
+            recorder.function(self._names, ahead, [*self._results, *saved]),
+            recorder.function([*saved, *tops], behind, results) if tops else None,
+            tuple([dy is not None for dy in dys]),
+        )
+        if not self.draws and not self._agrees(replay, dys, gradients):
+            self._owner.refuse(self._kind, "done again, its calls give other values")
+        elif cuda_graph.can_capture(self.context):
+            self._owner.keep(
+                self._kind, cuda_graph.Launched(replay, self._owner.fixed, self._given)
+            )
+        else:
+            self._owner.keep(self._kind, replay)
+
+    def _agrees(self, replay: Replay, dys: Sequence[Tensor | None], gradients: Gradients) -> bool:
+        """Whether the recorded calls give what the call gave."""
+        with torch.no_grad():
+            outputs, saved = replay.forward(self._given)
+            found = replay.backward(saved, dys) if dys else ()
+        return agree([*self._outputs, *gradients], [*outputs, *found])
+
+
+class Replay(Call):
+    """A later call of a kind: the recorded calls.
+
+    Attributes
+    ----------
+    asked : tuple of bool
+        The differentiable outputs whose gradients the recorded backward was given.
+    """
+
+    def __init__(
+        self,
+        first: Recording,
+        forward: Callable[..., tuple],
+        backward: Callable[..., tuple] | None,
+        asked: tuple[bool, ...],
+    ):
+        super().__init__(first.program, first.what, first.context)
+        self.training, self.draws = first.training, first.draws
+        self.differentiable, self._count = first.differentiable, len(first.differentiable)
+        self._forward, self._backward, self.asked = forward, backward, asked
+
+    def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        """The outputs, recorded when recording is on."""
+        if self._backward is None:
+            with torch.no_grad():
+                return list(self.forward(tensors)[0])
+        return autograd_call(self, tensors)
+
+    def forward(self, tensors):
+        with _below_autograd():
+            found = self._forward(*tensors)
+        return found[: self._count], found[self._count :]
+
+    def backward(self, saved, dys):
+        if tuple([dy is not None for dy in dys]) != self.asked:
+            return None
+        with _below_autograd():
+            return self._backward(*saved, *[dy for dy in dys if dy is not None])

@@ -1,0 +1,228 @@
+"""What a computation calls of PyTorch below autograd: recorded once, and done again.
+
+One recorder sees forward and backward, whatever Python makes the calls. For tensors of the same
+shapes, strides and dtypes the same calls are right again, unless the Python looks at values: then
+the recorder refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ..autograd import state
+
+aten = torch.ops.aten
+Tensor = torch.Tensor
+REFUSED = {
+    torch.Tag.data_dependent_output: "looks at values",
+    torch.Tag.dynamic_output_shape: "gives a shape that depends on values",
+}
+# Methods that hand a tensor's memory to code that PyTorch does not see.
+ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
+
+
+class Line(NamedTuple):
+    """One call, as a line of source.
+
+    Attributes
+    ----------
+    text : str
+    made, used : set of str
+        The names of the tensors that it gives, and of those that it is given.
+    writes : bool
+        Whether it writes into one that it is given.
+    """
+
+    text: str
+    made: set[str]
+    used: set[str]
+    writes: bool
+
+
+class Recorder(TorchDispatchMode):
+    """Records what is called inside ``with recorder:``, which may be entered more than once.
+
+    Attributes
+    ----------
+    reason : str
+        Why the calls cannot be done again, if so.
+    lines : list of Line
+    draws : bool
+        Whether random numbers are among them.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else PyTorch imports its compiler, which takes seconds
+
+    def __init__(self):
+        super().__init__()
+        self.reason, self.draws = "", False
+        self.lines: list[Line] = []
+        self._escapes = _Escapes(self)
+        self._count = count()
+        self._values: dict[str, Any] = {}  # of the names that are constants and functions
+        self._names: dict[int, str] = {}  # by the id of a tensor
+        self._alive: list[Tensor] = []  # so that no two tensors have one id
+        self._memory: set[int] = set()  # of tensors that are no constants
+
+    def __enter__(self) -> Recorder:
+        self._before, state.recorder = state.recorder, self
+        self._escapes.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error) -> None:
+        super().__exit__(*error)
+        self._escapes.__exit__(*error)
+        state.recorder = self._before
+
+    def refuse(self, reason: str) -> None:
+        """Say why the calls cannot be done again; the first reason stays."""
+        self.reason = self.reason or reason
+
+    def name_inputs(self, tensors: Iterable[Tensor]) -> list[str]:
+        """Names for tensors that will be others when the calls are done again."""
+        return [self._name(t) for t in tensors]
+
+    def names(self, tensors: Iterable[Tensor | None]) -> list[str]:
+        """The names of results; one that no recorded call has made is a constant."""
+        return [self._text(t, set()) for t in tensors]
+
+    def needed(self, lines: Sequence[Line], results: Iterable[str]) -> set[str]:
+        """The names that `function` would use for these results."""
+        return self._selected(lines, results)[1]
+
+    def function(
+        self, inputs: Sequence[str], lines: Sequence[Line], results: Sequence[str]
+    ) -> Callable[..., tuple[Any, ...]]:
+        """A function of `inputs` that does the lines again, as far as the results need them."""
+        text = "\n    ".join(
+            [
+                f"def recorded({', '.join(inputs)}):",
+                *self._selected(lines, results)[0],
+                f"return ({''.join(f'{name}, ' for name in results)})",
+            ]
+        )
+        values = dict(self._values)
+        exec(compile(text, "<recorded>", "exec"), values)
+        return values["recorded"]
+
+    def _selected(
+        self, lines: Sequence[Line], results: Iterable[str]
+    ) -> tuple[list[str], set[str]]:
+        """The lines that results need, with those that free memory; and all names in them."""
+        texts: list[str] = []
+        needed = {*results}
+        for line in reversed(lines):
+            if not (line.writes or needed & line.made):
+                continue
+            done = sorted((line.made | line.used) - needed - self._values.keys())
+            texts += [f"del {', '.join(done)}"] if done else []
+            texts.append(line.text)
+            needed |= line.made | line.used
+        return texts[::-1], needed
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        with torch._C.DisableTorchFunction():  # what is done here is no part of the computation
+            y = function(*args, **kwargs)
+            if not self.reason:
+                self._record(function, args, kwargs, y)
+        return y
+
+    def _record(self, function: Any, args: tuple, kwargs: dict, y: Any) -> None:
+        if function is aten.detach.default and id(args[0]) in self._names:
+            self._name(y, self._names[id(args[0])])  # below autograd the two are the same
+            return
+        if function is aten.lift_fresh.default:  # a tensor of numbers, which a call may write into
+            text = f"{self._constant(aten.clone.default._op)}({self._constant(args[0].clone())})"
+            self.lines.append(Line(f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
+            return
+        if reason := _refused(function, args):
+            self.refuse(reason)
+            return
+        self.draws |= torch.Tag.nondeterministic_seeded in function.tags
+        used: set[str] = set()
+        given = [self._text(a, used) for a in args]
+        given += [f"{name}={self._text(value, used)}" for name, value in kwargs.items()]
+        writes = function._schema.is_mutable
+        if writes and not self._values.keys().isdisjoint(self._written(function, args, kwargs)):
+            self.refuse(f"{function} writes into an array that is not among the inputs")
+            return
+        # An operator's `_op` is its C++ function, without the wrapper in Python.
+        call = f"{self._constant(function._op)}({', '.join(given)})"
+        several = isinstance(y, (tuple, list))
+        made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
+        left = f"[{', '.join(made)}]" if several else made[0]
+        self.lines.append(Line(f"{left} = {call}", {*made} - {"_"}, used, writes))
+
+    def _written(self, function: Any, args: tuple, kwargs: dict) -> list[str]:
+        """The names of the tensors that a call writes into."""
+        arguments = function._schema.arguments
+        given = dict(zip([a.name for a in arguments], args)) | kwargs
+        names: set[str] = set()
+        for argument in arguments:
+            if argument.is_write and argument.name in given:
+                self._text(given[argument.name], names)
+        return list(names)
+
+    def _name(self, tensor: Tensor, name: str = "") -> str:
+        if id(tensor) not in self._names:
+            self._names[id(tensor)] = name or f"t{next(self._count)}"
+            self._alive.append(tensor)
+            self._memory.add(tensor.untyped_storage()._cdata)
+        return self._names[id(tensor)]
+
+    def _constant(self, value: Any) -> str:
+        name = f"c{len(self._values)}"
+        self._values[name] = value
+        return name
+
+    def _text(self, value: Any, used: set[str]) -> str:
+        """A value in the source of a call; the names of the tensors in it go into `used`."""
+        if isinstance(value, Tensor):
+            if id(value) not in self._names:
+                if value.untyped_storage()._cdata in self._memory:
+                    self.refuse("an array shares memory with another in a way that is not recorded")
+                self._names[id(value)] = self._constant(value)
+                self._alive.append(value)
+            used.add(self._names[id(value)])
+            return self._names[id(value)]
+        if isinstance(value, (tuple, list)):
+            return f"[{', '.join([self._text(v, used) for v in value])}]"
+        return self._constant(value)
+
+
+class _Escapes(TorchFunctionMode):
+    """Sees the methods that hand out a tensor's memory."""
+
+    def __init__(self, recorder: Recorder):
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        if name in ESCAPES:
+            self._recorder.refuse(f"its values leave PyTorch by {name}")
+        return function(*args, **(kwargs or {}))
+
+
+def _refused(function: Any, args: tuple) -> str:
+    """Why a call may not do for other values, if so."""
+    for tag, reason in REFUSED.items():
+        if tag in function.tags:
+            # Of integers that index something the shape is known, unlike of a mask.
+            if function is aten.index.Tensor and not any(map(_is_mask, args[1])):
+                continue
+            return f"{function} {reason}"
+    return ""
+
+
+def _is_mask(index: Tensor | None) -> bool:
+    return index is not None and index.dtype in (torch.bool, torch.uint8)

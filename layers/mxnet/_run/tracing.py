@@ -1,0 +1,174 @@
+"""Custom operators in compiled graphs: whole, or not at all.
+
+PyTorch's tracer decides. It is asked about each operator alone, forward and backward, and nothing
+of the operator runs for that. One that it cannot trace whole, or that changes what outlives the
+call, runs as it is, between compiled parts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import torch
+
+from .._own import call as own_call
+from .._own.call import Call, call
+from ..autograd import inside, state
+from ..context import Context
+from ..symbol._node import Node
+
+Tensor = torch.Tensor
+LIBRARIES = tuple(str(Path(p).parent) for p in (Path(__file__).parent, np.__file__, torch.__file__))
+# Of PyTorch's tracer; the second is not in all versions.
+STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
+LONGEST = 300  # characters of a reason
+
+
+def trace(it: Call, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]]:
+    """Why an operator cannot be part of a compiled graph, if so; and the arrays from outside.
+
+    Those are what its code reads beside the inputs, and may write into.
+    """
+    if said := forbidden(it):
+        return said, []
+    function = in_graph(it, tensors)
+    given = [t.detach().requires_grad_(t.requires_grad) for t in tensors if t is not None]
+    alone = torch.compile(
+        renewed(lambda *inputs: function(*inputs)),
+        fullgraph=True,
+        dynamic=False,
+        backend=lambda graph, inputs: _end,
+    )
+    recording = state.recording
+    inner = inside(it.context, it.training)
+    try:
+        with tracing(it.context), inner, torch.set_grad_enabled(recording):
+            alone(*given)
+    except _Traced as traced:
+        return "", [t for t in traced.tensors if not any(t is g for g in given)]
+    except Exception as error:  # of the tracer or of the operator's author, of any kind
+        return reason_of(error, it), []
+    return "", []  # it computes nothing
+
+
+def forbidden(it: Call) -> str:
+    """What an operator says of itself that forbids tracing it, if anything."""
+    if own_call.CHECK_NAN:
+        return "its values are looked at, as LAYERS_CHECK_NAN says"
+    if it.pure is False:
+        return "it says that it is not pure"
+    return "it has states" if it.states else it.opaque
+
+
+class _Traced(BaseException):
+    """An operator was traced, and would run now."""
+
+    def __init__(self, tensors: list[Tensor]):
+        self.tensors = tensors
+
+
+def _end(*given: Any) -> None:
+    raise _Traced([t for t in given if isinstance(t, Tensor)])
+
+
+def in_graph(it: Call, tensors: Sequence[Tensor | None]) -> Callable:
+    """The function of a node whose operator is traced with the graph."""
+    return partial(_call_traced, it.as_traced(), tuple([t is not None for t in tensors]))
+
+
+def _call_traced(it: Call, given: tuple[bool, ...], *tensors: Tensor, **_) -> Any:
+    # One tensor in two places is refused by PyTorch's compiler; a view of it is another tensor.
+    different = [
+        t.view_as(t) if any(t is before for before in tensors[:i]) else t
+        for i, t in enumerate(tensors)
+    ]
+    rest = iter(different)
+    results = call(it, [next(rest) if there else None for there in given])
+    return results if len(results) > 1 else results[0]
+
+
+def as_it_is(node: Node, recording: bool) -> Callable:
+    """The function of a node that is kept out of the compiler."""
+
+    @torch.compiler.disable
+    def run(*tensors, **supplied):
+        before, state.recording = state.recording, recording
+        try:
+            return node.op.run(*tensors, **supplied)
+        finally:
+            state.recording = before
+
+    return run
+
+
+def renewed(function: FunctionType) -> FunctionType:
+    """The function with code of its own: PyTorch's tracer counts what it traces by that."""
+    return FunctionType(
+        function.__code__.replace(), function.__globals__, closure=function.__closure__
+    )
+
+
+@contextmanager
+def tracing(context: Context, settings: dict[str, bool] | None = None) -> Iterator[None]:
+    """``with tracing(context):`` PyTorch's tracer refuses effects, and other random numbers."""
+    settings = {n: v for n, v in STRICT.items() if hasattr(torch._dynamo.config, n)} | (
+        settings or {}
+    )
+    with torch._dynamo.config.patch(**settings), warnings.catch_warnings(), on(context):
+        warnings.simplefilter("ignore")  # the tracer looks at what warns of being looked at
+        yield
+
+
+def on(context: Context) -> Any:
+    """``with on(context):`` what NumPy's code makes while it is traced is made on this device."""
+    return nullcontext() if context.device.type == "cpu" else context.device
+
+
+def reason_of(error: BaseException, it: Call | None = None) -> str:
+    """What an error says, with the user's file, line and expression.
+
+    Of one of PyTorch's compiler, its explanation: the first lines are headings. `it` is the
+    operator that was traced.
+    """
+    error = getattr(error, "inner_exception", None) or error.__cause__ or error
+    text = str(error).strip()
+    if it is not None and (changed := EFFECTS.search(text)):
+        names = ", ".join(filter(None, map(_expression, QUOTED.findall(changed[1]))))
+        return f"it changes {names or 'an object'}, which outlives a call ({_place(it)})"
+    said = text.partition("\n  Explanation: ")[2] or text
+    first = said.partition("\n")[0][:LONGEST].rstrip(" .")
+    frames = [f for f in getattr(error, "real_stack", None) or () if not _is_library(f.filename)]
+    where = f" ({frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line})" if frames else ""
+    return f"{type(error).__name__}: {first}{where}"
+
+
+# How PyTorch's tracer tells of effects, and names what they change: G['__import_module'].name
+EFFECTS = re.compile(r"side effects.*sources you can double check: \[(.*)\]", re.S)
+QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
+MODULE = re.compile(r"^G\['__import_(\w+)'\]")
+ITSELF = re.compile(r"^L\[.*\.args\[0\]\.operator(?=$|\.)")
+
+
+def _expression(quoted: str) -> str:
+    """The user's name for what the tracer calls so, if it is a simple one."""
+    name = MODULE.sub(lambda found: found[1].replace("_dot_", "."), quoted[1:-1])
+    name = ITSELF.sub("self", re.sub(r"^G\['(\w+)'\]", r"\1", name))
+    return name if re.fullmatch(r"[\w.]+", name) else ""
+
+
+def _place(it: Call) -> str:
+    code = inspect.unwrap(it.operator.forward).__code__
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def _is_library(path: str) -> bool:
+    return path.startswith((*LIBRARIES, "<"))

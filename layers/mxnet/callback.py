@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import namedtuple
 from collections.abc import Callable
 
-from .model import BatchEndParam, save_checkpoint
+from ._files.checkpoint import save_checkpoint
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -21,6 +22,9 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+BatchEndParam = namedtuple("BatchEndParam", ["epoch", "nbatch", "eval_metric", "locals"])
+BatchEndParam.__doc__ = "What a callback gets after a batch."
 
 
 def module_checkpoint(mod, prefix, period: int = 1, save_optimizer_states: bool = False):

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import metric, ndarray
+from .._files import checkpoint
 from ..base import ArgumentError, MXNetError
+from ..callback import BatchEndParam
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from ..model import BatchEndParam, joined, parted
 from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]
@@ -276,11 +277,11 @@ class BaseModule:
 
     def save_params(self, fname) -> None:
         """Save parameters and states to a file."""
-        ndarray.save(fname, joined(*self.get_params()))
+        ndarray.save(fname, checkpoint.merge(*self.get_params()))
 
     def load_params(self, fname) -> None:
         """Set parameters and states from a file."""
-        self.set_params(*parted(ndarray.load(fname), str(fname)))
+        self.set_params(*checkpoint.split(ndarray.load(fname), str(fname)))
 
     # What a subclass may define
 

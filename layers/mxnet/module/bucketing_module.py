@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 
 from .. import ndarray, symbol
+from .._files.checkpoint import load_params
 from ..base import ArgumentError
 from ..io import DataBatch
-from ..model import load_params
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .module import Module

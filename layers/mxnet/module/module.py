@@ -6,12 +6,12 @@ import logging
 import warnings
 
 from .._files import params
+from .._files.checkpoint import load_checkpoint, save_checkpoint
 from ..base import ArgumentError, UnsupportedError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataBatch, DataDesc
 from ..kvstore.kvstore import spread, total
-from ..model import load_checkpoint, save_checkpoint
 from ..ndarray import NDArray
 from ..optimizer._updater import Updater, pack, unpack
 from ._optimizer import made, store

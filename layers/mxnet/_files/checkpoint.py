@@ -1,0 +1,79 @@
+"""Checkpoints: a graph and its parameters as files that MXNet reads too."""
+
+from __future__ import annotations
+
+import logging
+
+from .. import ndarray, symbol
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from . import params
+
+Params = dict[str, NDArray]
+
+
+def save_checkpoint(
+    prefix,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Params,
+    aux_params: Params,
+    remove_amp_cast: bool = True,
+) -> None:
+    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1.
+
+    Parameters
+    ----------
+    prefix : path
+    epoch : int
+    symbol : Symbol or None
+    arg_params, aux_params : dict of str to NDArray
+    """
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json")
+    path = _params_path(prefix, epoch)
+    ndarray.save(path, merge(arg_params, aux_params))
+    logging.info('Saved checkpoint to "%s"', path)
+
+
+def load_checkpoint(prefix, epoch: int) -> tuple[Symbol, Params, Params]:
+    """The graph, the parameters and the states that `save_checkpoint` wrote.
+
+    Raises
+    ------
+    MXNetError, FileNotFoundError
+        A file is not there, or is not what it should be.
+    """
+    return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
+
+
+def load_params(prefix, epoch: int) -> tuple[Params, Params]:
+    """The parameters and the states that `save_checkpoint` wrote."""
+    path = _params_path(prefix, epoch)
+    return split(ndarray.load(path), path)
+
+
+def _params_path(prefix, epoch: int) -> str:
+    return f"{prefix}-{epoch:04d}.params"
+
+
+def merge(arg_params: Params, aux_params: Params) -> Params:
+    """Parameters and states in one dict, as they are in a file."""
+    arguments = {f"arg:{name}": value for name, value in arg_params.items()}
+    return arguments | {f"aux:{name}": value for name, value in aux_params.items()}
+
+
+def split(saved: Params | list, path: str) -> tuple[Params, Params]:
+    """Parameters and states of a file apart: the inverse of `merge`; `path` is for errors."""
+    parts: dict[str, Params] = {"arg": {}, "aux": {}}
+    if not saved:
+        logging.warning("Params file '%s' is empty", path)
+        return {}, {}
+    for name in saved if isinstance(saved, dict) else [""]:
+        kind, colon, rest = name.partition(":")
+        if not colon or kind not in parts:
+            raise params.ParamsFileError(
+                f"{path}: an array is named {name!r}\n  expected arg: or aux: and a name"
+            )
+        parts[kind][rest] = saved[name]
+    return parts["arg"], parts["aux"]

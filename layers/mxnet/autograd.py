@@ -12,13 +12,16 @@ import re
 import threading
 import warnings
 from contextlib import AbstractContextManager, nullcontext
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import torch
 
-from .base import ArgumentError, MXNetError, RecordingError
+from .base import ArgumentError, MXNetError, RecordingError, UnsupportedError
 from .context import _stack
+
+if TYPE_CHECKING:
+    from ._own.function import Function as Function  # the package puts it here
 
 __all__ = [
     "Function",
@@ -269,8 +272,6 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     RecordingError
         Nothing was recorded, or it is used up, or a variable was not used.
     """
-    from .ndarray import NDArray
-
     listed = _listed(variables)
     tensors, gradients = _heads("grad", heads, head_grads)
     with _Scope(None, train_mode):
@@ -291,7 +292,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
                     f"grad: the heads do not depend on variable {i} of {len(listed)}"
                 )
             value = torch.zeros_like(variable._tensor, requires_grad=False)
-        results.append(NDArray(value, variable._context))
+        results.append(variable._wrap(value))
     return results
 
 
@@ -471,54 +472,6 @@ def gradients_of(
 
 def get_symbol(x):
     """The recorded computation as a Symbol is not kept; hybridize the block instead."""
-    from .base import UnsupportedError
-
     raise UnsupportedError(
         "get_symbol: not supported\n  a hybridized block has the graph: export()"
     )
-
-
-class Function:
-    """A differentiable function with a gradient of one's own; for one call.
-
-    Subclasses define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on NDArrays;
-    `backward` returns one NDArray per input. `save_for_backward` keeps arrays, `saved_tensors`
-    gives them back.
-    """
-
-    _used = False
-    _saved = ()
-
-    def save_for_backward(self, *args) -> None:
-        """Keep arrays for `backward`."""
-        self._saved = [(array, array._tensor, array._tensor._version) for array in args]
-
-    @property
-    def saved_tensors(self) -> tuple:
-        """The arrays that were kept. Raises RecordingError when one was overwritten since."""
-        for i, (array, tensor, version) in enumerate(self._saved):
-            if array._tensor is not tensor or tensor._version != version:
-                raise RecordingError(
-                    f"{type(self).__name__}: saved array {i} {array.shape} was overwritten since\n"
-                    "  expected it to keep its value until backward"
-                )
-        return tuple([array for array, _, _ in self._saved])
-
-    def forward(self, *inputs):
-        """The outputs: an NDArray or a tuple of them."""
-        raise NotImplementedError(f"{type(self).__name__}.forward")
-
-    def backward(self, *output_grads):
-        """The gradients of the inputs: an NDArray, or one for each input."""
-        raise NotImplementedError(f"{type(self).__name__}.backward")
-
-    def __call__(self, *inputs):
-        from ._own.call import FunctionCall
-
-        if self._used:
-            raise MXNetError(
-                f"{type(self).__name__}: this instance was called before\n"
-                "  expected a new instance for each call"
-            )
-        self._used = True
-        return FunctionCall(self, inputs)(inputs)

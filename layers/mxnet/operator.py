@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ._table import registry
 from .base import ArgumentError, MXNetError
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
@@ -49,10 +50,9 @@ class CustomOp:
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":
-            from .ndarray import NDArray, array
-
-            is_plain = isinstance(src, (NDArray, int, float))
-            dst[:] = dst + (src if is_plain else array(src, dst.context, dst.dtype))
+            term = dst.copy()
+            term[:] = src
+            dst[:] = dst + term
         elif req != "null":
             raise ArgumentError(
                 f"assign: req is {req!r}\n  expected 'null', 'write', 'inplace' or 'add'"
@@ -139,8 +139,6 @@ def register(reg_name: str) -> Callable[[type], type]:
 
 def get_all_registered_operators() -> list[str]:
     """Names of all operators of the table; custom ones are not in it."""
-    from ._table import registry
-
     return registry.names()
 
 

@@ -1,5 +1,6 @@
 """Recording and differentiating."""
 
+import pickle
 import threading
 
 import numpy as np
@@ -754,6 +755,11 @@ def test_grad_of_a_constant_is_zeros(autograd, nd, variable):
 
 
 # Function
+
+
+def test_function_is_a_name_of_autograd(autograd):
+    assert "Function" in dir(autograd) and "Function" in autograd.__all__
+    assert pickle.loads(pickle.dumps(autograd.Function)) is autograd.Function
 
 
 @pytest.fixture

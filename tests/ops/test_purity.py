@@ -202,7 +202,7 @@ def test_calls_of_functions_say_what_their_operators_say(pure):
 
 @pytest.mark.engine("torch")
 def test_a_function_of_autograd_is_not_pure():
-    from layers.mxnet._own.call import FunctionCall
+    from layers.mxnet._own.function import FunctionCall
 
     class Same(autograd.Function):
         def forward(self, x):

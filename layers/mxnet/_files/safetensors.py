@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from .. import _dtype
+from .._tensor import copy_if_aliased
 from ..base import DTypeError, MXNetError
-from ..ndarray._memory import apart
 from .params import ParamsFileError, _replacing
 
 SUFFIX = ".safetensors"
@@ -50,7 +50,7 @@ def write(path: str | os.PathLike, tensors: Sequence[torch.Tensor], names: Seque
     _library()
     from safetensors.torch import save
 
-    own = apart([t.detach().cpu().contiguous() for t in tensors], [])
+    own = copy_if_aliased([t.detach().cpu().contiguous() for t in tensors], [])
     with _replacing(Path(os.fsdecode(path))) as file:
         file.write(save(dict(zip(names, own)), {"format": "pt"}))
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 
 from .. import _dtype
+from .._tensor import describe
 from ..autograd import state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import VIEWED
 from ..ndarray.ndarray import NDArray, from_numpy
-from ..ndarray.register import Pending, describe
+from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
+from .._tensor import describe
 from ..autograd import _set_grad_enabled, inside, saved_tensors, state
-from ..base import ArgumentError, MXNetError, NotFiniteError, RecordingError, ShapeError, note
+from ..base import NotFiniteError, RecordingError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
 from ..ndarray.ndarray import NDArray
-from ..ndarray.register import describe
 
 Tensor = torch.Tensor
 Kind = tuple[torch.Size, torch.dtype]
@@ -249,57 +249,3 @@ def refuse_second(gradients: tuple, what: str) -> tuple:
             for g in gradients
         ]
     )
-
-
-# autograd.Function
-
-
-class FunctionCall(Call):
-    """The one call of an `autograd.Function`."""
-
-    pure = False  # each is an object of its own, which may remember what it was called with
-
-    def __init__(self, function, inputs):
-        self.function, self.name, self.many = function, type(function).__name__, False
-        self.what = f"Function {self.name!r}"
-        self._are_arrays("input", inputs or [None])
-        self.context, self.training = inputs[0]._context, state.training
-
-    def __call__(self, inputs) -> NDArray | list[NDArray]:
-        results = call(self, [a._tensor for a in inputs])
-        outputs = [lent(t, self.context) for t in results]
-        return outputs if self.many else outputs[0]
-
-    def forward(self, tensors) -> tuple[Tensor, ...]:
-        arrays = [borrow(t, self.context) for t in tensors]
-        y = self.run("forward", tensors, self.function.forward, *arrays)
-        self.many = isinstance(y, (list, tuple))
-        arrays = y if self.many else (y,)
-        self._are_arrays("output", arrays)
-        return apart([owned(a) for a in arrays])
-
-    def backward(self, kept, dys, kinds, asked) -> tuple[Tensor | None, ...]:
-        arrays = [borrow(t, self.context) for t in dys]
-        given = self.run("backward", dys, self.function.backward, *arrays)
-        given = given if isinstance(given, (list, tuple)) else (given,)
-        if len(given) != len(kinds):
-            raise MXNetError(
-                f"{self.name}: backward gave {len(given)} gradients\n"
-                f"  expected {len(kinds)}, one for each input"
-            )
-        self._are_arrays("gradient", [g for g in given if g is not None])
-        for i, (gradient, (shape, _)) in enumerate(zip(given, kinds)):
-            if gradient is not None and gradient._tensor.shape != shape:
-                raise ShapeError(
-                    f"{self.name}: the gradient of input {i} is {gradient.shape}\n"
-                    f"  expected {tuple(shape)}"
-                )
-        return tuple([None if g is None else g._tensor for g in given])
-
-    def _are_arrays(self, what: str, arrays) -> None:
-        for i, array in enumerate(arrays):
-            if not isinstance(array, NDArray):
-                raise ArgumentError(
-                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
-                    "  expected an NDArray; nd.array(...) makes one"
-                )

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 import torch
 
 from .. import autograd
+from .._tensor import copy_if_aliased
 from ..base import explained, note
 from ..context import Context
-from ..ndarray._memory import apart
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered, states
 
@@ -93,7 +93,7 @@ class Program:
     def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
         """The outputs of `function`, which is the graph's, in memory of their own."""
         with torch.set_grad_enabled(recording):
-            return apart(self.results(function, tensors, context), tensors)
+            return copy_if_aliased(self.results(function, tensors, context), tensors)
 
     def results(self, function: Callable, tensors: list, context: Context) -> list:
         """What `function`, which is the graph's, returns."""

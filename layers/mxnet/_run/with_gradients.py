@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import torch
 
+from .._tensor import copy_if_aliased
 from ..context import Context
-from ..ndarray._memory import apart
 from ..symbol._node import Node
 from .program import Program
 from .tracing import renewed
@@ -60,7 +60,7 @@ class WithGradients:
                 [torch.ones_like(v) for v in heads],
                 materialize_grads=True,
             )
-            results = apart([*[v.detach() for v in values], *gradients], tensors)
+            results = copy_if_aliased([*[v.detach() for v in values], *gradients], tensors)
             if update:
                 with torch.no_grad():
                     update([tensors[i] for i in wanted], results[len(values) :], given)

@@ -20,10 +20,11 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import _dtype, autograd, symbol
 from .._run.exported import as_torch, traceable
+from .._tensor import call_recorded, copy_if_aliased
 from ..base import ArgumentError, ContextError
 from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
-from ..ndarray._memory import VIEWED, apart, recorded
+from ..ndarray._memory import VIEWED
 from ._graph import Graph, trace
 from ._nest import BlockError, _regroup
 from .block import Block, HybridBlock, SymbolBlock
@@ -257,14 +258,16 @@ class ModuleBlock(Block):
             self.module.train(training)
         given = tree_map(lambda a: a._tensor if isinstance(a, NDArray) else a, args)
         now = dict(tensors)
-        y = recorded(torch.func.functional_call, self.module, now, given)
+        y = call_recorded(torch.func.functional_call, self.module, now, given)
         for name, tensor in now.items():  # a buffer may have been set, not written to
             if tensor is not tensors[name]:
                 arrays[name]._writable().copy_(tensor)
         leaves, nesting = tree_flatten(y)
         inputs = [a for a in tree_flatten(given)[0] if isinstance(a, torch.Tensor)]
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
-        own = recorded(apart, [leaves[i] for i in places], [*inputs, *tensors.values()])
+        own = call_recorded(
+            copy_if_aliased, [leaves[i] for i in places], [*inputs, *tensors.values()]
+        )
         for i, tensor in zip(places, own):
             leaves[i] = NDArray(tensor, context)
         return tree_unflatten(leaves, nesting)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numbers
 
 from .._table import registry
+from .._tensor import describe
 from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
 from .ndarray import NDArray
-from .register import compute, describe
+from .register import compute
 
 # function: (operator on arrays, the same with a scalar on the right, on the left, NDArray's method)
 ROWS = {

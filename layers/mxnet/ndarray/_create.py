@@ -6,10 +6,10 @@ import numpy as np
 import torch
 
 from .. import _dtype
+from .._tensor import as_tensor, copy_to
 from ..base import ArgumentError, ShapeError
 from ..context import Context, current_context
 from . import op
-from ._memory import as_tensor, copied
 from .ndarray import NDArray
 
 __all__ = [
@@ -51,7 +51,7 @@ def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
         own = isinstance(source_array, NDArray) and dtype is None
         tensor = source_array._tensor if isinstance(source_array, NDArray) else source_array
         target = tensor.dtype if own else _target(dtype)
-        return NDArray(copied(tensor.detach(), context.device, target), context)
+        return NDArray(copy_to(tensor.detach(), context.device, target), context)
     tensor = as_tensor("array", source_array, _target(dtype))
     return NDArray(tensor if context.device.type == "cpu" else tensor.to(context.device), context)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from .. import _dtype, autograd
-from ..base import ArgumentError, RecordingError
+from .. import autograd
+from .._tensor import as_tensor, call_recorded, contiguous_copy, copy_to
+from ..base import RecordingError
 from . import _index
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Memory:
         """From now on others may see what is written here."""
         if self._held is None or self._held is LENT:
             if self._held is LENT or not self._tensor.is_contiguous():
-                self._tensor = recorded(_contiguous, self._tensor)
+                self._tensor = call_recorded(contiguous_copy, self._tensor)
             self._held = VIEWED
 
     def _present(self) -> torch.Tensor:
@@ -73,7 +73,7 @@ class Memory:
     def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
         """Take the value of a tensor that nobody else holds, or that is `lent`."""
         if self._keeps_memory():
-            recorded(torch.Tensor.copy_, self._writable(), tensor)
+            call_recorded(torch.Tensor.copy_, self._writable(), tensor)
         else:
             self._tensor, self._held = tensor, LENT if lent else None
 
@@ -81,13 +81,13 @@ class Memory:
         """Take the value of another array of the same shape, without a copy where that is safe."""
         tensor, device, dtype = other._tensor, self._context.device, self._tensor.dtype
         if self._keeps_memory():
-            recorded(torch.Tensor.copy_, self._writable(), self._apart(other))
+            call_recorded(torch.Tensor.copy_, self._writable(), self._apart(other))
         elif (
             other._leaf is not None
             or other._held in (VIEWED, BORROWED)
             or (other._context, tensor.dtype) != (self._context, dtype)
         ):
-            self._tensor, self._held = recorded(copied, tensor, device, dtype), None
+            self._tensor, self._held = call_recorded(copy_to, tensor, device, dtype), None
         else:
             self._tensor, self._held = other._present(), LENT
             other._held = LENT
@@ -128,61 +128,3 @@ class Memory:
         if self._held is VIEWED and other._held is VIEWED:
             return other._tensor.clone()
         return other._tensor
-
-
-def recorded(function, *args):
-    """Run a function of tensors with PyTorch's grad mode as recording is."""
-    recording = autograd.state.recording
-    if torch.is_grad_enabled() is recording:
-        return function(*args)
-    autograd._set_grad_enabled(recording)
-    try:
-        return function(*args)
-    finally:
-        autograd._set_grad_enabled(not recording)
-
-
-def apart(results: list, inputs: list) -> list:
-    """Results in memory of their own: none shares it with an input, another one, or itself."""
-    if torch.compiler.is_compiling():  # who shares what is not known, and copies are left out there
-        return [_contiguous(y) for y in results]
-    taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
-    own = []
-    for y in results:
-        place = y.untyped_storage().data_ptr()
-        if place in taken or 0 in y.stride():
-            y = y.clone(memory_format=torch.contiguous_format)
-            place = y.untyped_storage().data_ptr()
-        taken.add(place)
-        own.append(y)
-    return own
-
-
-def copied(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
-    """A copy on a device, in a dtype."""
-    return tensor.to(device, dtype or tensor.dtype, copy=True)
-
-
-def _contiguous(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.clone(memory_format=torch.contiguous_format)
-
-
-def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
-    """A new tensor of what NumPy makes of `values`; `what` wants it, for the error."""
-    kind = _dtype.to_numpy(torch.float32 if dtype is torch.bfloat16 else dtype)
-    try:
-        if isinstance(values, (list, tuple)):
-            try:
-                raw = np.array(values, kind)
-            except OverflowError:  # NumPy 2 refuses 300 as uint8 in a list, where MXNet wraps it
-                raw = np.array(values).astype(kind)
-        else:
-            raw = np.asarray(values).astype(kind)
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(
-            f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "
-            f"{error}\n  expected numbers, nested in lists of equal lengths"
-        ) from None
-    tensor = torch.from_numpy(raw)
-    tensor = tensor if tensor.dtype is dtype else tensor.to(dtype)
-    return tensor if tensor.is_contiguous() else tensor.contiguous()

@@ -1,12 +1,16 @@
-"""NDArray's methods that are operators of the table, called on the array."""
+"""NDArray's methods that need the operators of the table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from . import op
+from . import _create, _internal, op
 
-# In MXNet's order; the methods that are more than an operator stand in the class itself.
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+# The methods that are an operator, called on the array; in MXNet's order.
 _WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
 broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
@@ -24,6 +28,8 @@ def fill(cls: type) -> None:
     for name in NAMES:
         if hasattr(op, name):
             setattr(cls, name, _method(name))
+    for method in WRITTEN:
+        setattr(cls, method.__name__, method)
 
 
 def _method(name: str) -> Callable:
@@ -36,3 +42,30 @@ def _method(name: str) -> Callable:
     method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__
     return method
+
+
+def broadcast_to(self: NDArray, shape) -> NDArray:
+    """A copy repeated to a shape, which may have more axes, in front."""
+    shape = tuple(shape)
+    new = (1,) * (len(shape) - self.ndim)
+    array = op.reshape(self, shape=new + self.shape) if new else self
+    return op.broadcast_to(array, shape=shape)
+
+
+def split_v2(self: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
+    """Parts along an axis; see `nd.split_v2`."""
+    return _create.split_v2(self, indices_or_sections, axis, squeeze_axis)
+
+
+def slice_assign(self: NDArray, rhs: NDArray, begin, end, step) -> NDArray:
+    """A copy with `rhs` written at [begin:end:step], inside `record` too."""
+    return _internal._slice_assign(self, rhs, begin=begin, end=end, step=step)
+
+
+def slice_assign_scalar(self: NDArray, value: float, begin, end, step) -> NDArray:
+    """A copy with a number written at [begin:end:step], inside `record` too."""
+    return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step)
+
+
+# The methods that are more than an operator.
+WRITTEN = (broadcast_to, split_v2, slice_assign, slice_assign_scalar)

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 
 from .. import _dtype, autograd
+from .._tensor import as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
 from . import _index
-from ._memory import BORROWED, VIEWED, Memory, as_tensor, copied, recorded
+from ._memory import BORROWED, VIEWED, Memory
 
 if TYPE_CHECKING:
     from ._methods import Methods
@@ -196,7 +197,7 @@ class NDArray(Memory, Methods):
     def copyto(self, other: NDArray | Context) -> NDArray:
         """Copy to a context, or into another array of the same shape; returns that array."""
         if isinstance(other, Context):
-            return NDArray(recorded(copied, self._tensor, other.device), other)
+            return NDArray(call_recorded(copy_to, self._tensor, other.device), other)
         if not isinstance(other, NDArray):
             raise ArgumentError(
                 f"copyto: the target is {other!r}\n  expected an NDArray or a Context"
@@ -224,7 +225,7 @@ class NDArray(Memory, Methods):
         target = _dtype.to_torch(dtype)
         if not copy and target is self._tensor.dtype:
             return self
-        copy = recorded(copied, self._tensor, self._tensor.device, target)
+        copy = call_recorded(copy_to, self._tensor, self._tensor.device, target)
         return NDArray(copy, self._context)
 
     def tostype(self, stype: str) -> NDArray:
@@ -254,35 +255,7 @@ class NDArray(Memory, Methods):
             )
         target = _index.reshaped(self.shape, tuple([index(n) for n in shape]), bool(reverse))
         self._share()
-        return self._view(recorded(torch.Tensor.reshape, self._present(), target))
-
-    def broadcast_to(self, shape) -> NDArray:
-        """A copy repeated to a shape, which may have more axes, in front."""
-        from . import op
-
-        shape = tuple(shape)
-        new = (1,) * (len(shape) - self.ndim)
-        return op.broadcast_to(
-            op.reshape(self, shape=new + self.shape) if new else self, shape=shape
-        )
-
-    def split_v2(self, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
-        """Parts along an axis; see `nd.split_v2`."""
-        from ._create import split_v2
-
-        return split_v2(self, indices_or_sections, axis, squeeze_axis)
-
-    def slice_assign(self, rhs: NDArray, begin, end, step) -> NDArray:
-        """A copy with `rhs` written at [begin:end:step], inside `record` too."""
-        from . import _internal
-
-        return _internal._slice_assign(self, rhs, begin=begin, end=end, step=step)
-
-    def slice_assign_scalar(self, value: float, begin, end, step) -> NDArray:
-        """A copy with a number written at [begin:end:step], inside `record` too."""
-        from . import _internal
-
-        return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step)
+        return self._view(call_recorded(torch.Tensor.reshape, self._present(), target))
 
     # Indexing
 
@@ -292,12 +265,17 @@ class NDArray(Memory, Methods):
         if _index.is_basic(key):
             self._share()
         if self._tensor.requires_grad:
-            result, is_view = recorded(_index.get, self._present(), key)
+            result, is_view = call_recorded(_index.get, self._present(), key)
         else:
             result, is_view = _index.get(self._tensor, key)
-        return self._view(result) if is_view else NDArray(result, self._context)
+        return self._view(result) if is_view else self._wrap(result)
+
+    def _wrap(self, tensor: torch.Tensor) -> NDArray:
+        """An array of a tensor on the same context."""
+        return NDArray(tensor, self._context)
 
     def _view(self, tensor: torch.Tensor) -> NDArray:
+        """An array of a tensor in the same memory, whose writes both see."""
         result = NDArray(tensor, self._context)
         result._held = BORROWED if self._held is BORROWED else VIEWED
         return result

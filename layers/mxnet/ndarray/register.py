@@ -11,12 +11,12 @@ import torch
 
 from .. import autograd
 from .._table import registry
+from .._tensor import copy_if_aliased, describe
 from ..base import ArgumentError, MXNetError, explained, note
 from ..context import Context, current_context
-from ._memory import apart
 from .ndarray import NDArray
 
-__all__ = ["Pending", "bind", "call", "compute", "describe", "eager", "give", "signature"]
+__all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
 
 _IGNORED = ("name", "attr", "num_args")  # a Symbol's; how many inputs there are is seen
 
@@ -191,7 +191,8 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     try:
         y = operator.run(*tensors, **attributes)
         if operator.view:
-            y = apart([y], tensors)[0] if type(y) is torch.Tensor else apart(y, tensors)
+            is_one = type(y) is torch.Tensor
+            y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
@@ -237,8 +238,3 @@ def _input_names(operator: registry.Op, tensors: list) -> list[str]:
     if operator.variadic:
         return [f"{operator.inputs[0]}{i}" for i in range(len(tensors))]
     return list(operator.inputs)
-
-
-def describe(tensor: torch.Tensor) -> str:
-    """Shape and dtype, as error messages show them."""
-    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"

@@ -1,18 +1,26 @@
-"""Symbol's methods that are operators of the table, called on the Symbol."""
+"""Symbol's methods that need the operators of the table."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..ndarray._methods import NAMES
-from . import op
+from . import _create, op
+
+if TYPE_CHECKING:
+    from .symbol import Symbol
 
 
 def fill(cls: type) -> None:
-    """Give a class the methods, but for those that it has."""
+    """Give a class the methods."""
     for name in NAMES:
-        if hasattr(op, name) and name not in vars(cls):
+        if hasattr(op, name):
             setattr(cls, name, _method(getattr(op, name)))
+    for method in WRITTEN:
+        setattr(cls, method.__name__, method)
 
 
 def _method(function: Callable) -> Callable:
@@ -22,3 +30,30 @@ def _method(function: Callable) -> Callable:
     method.__name__ = method.__qualname__ = function.__name__
     method.__doc__ = function.__doc__
     return method
+
+
+def reshape(self: Symbol, *shape, **kwargs) -> Symbol:
+    """Another shape for the same elements; see `NDArray.reshape`."""
+    if shape:
+        is_one = len(shape) == 1 and not isinstance(shape[0], int)
+        kwargs["shape"] = shape[0] if is_one else shape
+    return op.reshape(self, **kwargs)
+
+
+def broadcast_to(self: Symbol, shape) -> Symbol:
+    """The elements repeated to another shape; see `NDArray.broadcast_to`."""
+    return op.broadcast_to(self, shape=tuple(shape))
+
+
+def split_v2(self: Symbol, *args, **kwargs) -> Symbol:
+    """Parts along an axis; see `split_v2`."""
+    return _create.split_v2(self, *args, **kwargs)
+
+
+def astype(self: Symbol, dtype) -> Symbol:
+    """Another dtype."""
+    return op.cast(self, dtype=np.dtype(dtype).name)
+
+
+# The methods that are more than an operator.
+WRITTEN = (reshape, broadcast_to, split_v2, astype)

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import _dtype, attribute
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..context import current_context
@@ -284,37 +282,9 @@ class Symbol(Methods):
             lines.append(f"{node.name} = {kind} {node.attrs or ''}".rstrip())
         return "\n".join(lines)
 
-    def reshape(self, *shape, **kwargs) -> Symbol:
-        """Another shape for the same elements; see `NDArray.reshape`."""
-        from . import op
-
-        if shape:
-            kwargs["shape"] = (
-                shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-            )
-        return op.reshape(self, **kwargs)
-
-    def broadcast_to(self, shape) -> Symbol:
-        """The elements repeated to another shape; see `NDArray.broadcast_to`."""
-        from . import op
-
-        return op.broadcast_to(self, shape=tuple(shape))
-
-    def split_v2(self, *args, **kwargs) -> Symbol:
-        """Parts along an axis; see `split_v2`."""
-        from ._create import split_v2
-
-        return split_v2(self, *args, **kwargs)
-
     def as_nd_ndarray(self) -> Symbol:
         """Itself."""
         return self
-
-    def astype(self, dtype) -> Symbol:
-        """Another dtype."""
-        from . import op
-
-        return op.cast(self, dtype=np.dtype(dtype).name)
 
 
 _MEMORY = ("stype_dict", "group2ctx", "shared_arg_names", "shared_exec", "shared_buffer")

@@ -1,0 +1,107 @@
+"""`autograd.Function`: a function with a gradient of its own, for one call."""
+
+from __future__ import annotations
+
+import torch
+
+from ..autograd import state
+from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
+from ..ndarray.ndarray import NDArray
+from .call import Call, apart, borrow, call, lent, owned
+
+__all__ = ["Function"]
+
+
+class Function:
+    """A differentiable function with a gradient of one's own; for one call.
+
+    Subclasses define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on NDArrays;
+    `backward` returns one NDArray per input. `save_for_backward` keeps arrays, `saved_tensors`
+    gives them back.
+    """
+
+    _used = False
+    _saved = ()
+
+    def save_for_backward(self, *args) -> None:
+        """Keep arrays for `backward`."""
+        self._saved = [(array, array._tensor, array._tensor._version) for array in args]
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """The arrays that were kept. Raises RecordingError when one was overwritten since."""
+        for i, (array, tensor, version) in enumerate(self._saved):
+            if array._tensor is not tensor or tensor._version != version:
+                raise RecordingError(
+                    f"{type(self).__name__}: saved array {i} {array.shape} was overwritten since\n"
+                    "  expected it to keep its value until backward"
+                )
+        return tuple([array for array, _, _ in self._saved])
+
+    def forward(self, *inputs):
+        """The outputs: an NDArray or a tuple of them."""
+        raise NotImplementedError(f"{type(self).__name__}.forward")
+
+    def backward(self, *output_grads):
+        """The gradients of the inputs: an NDArray, or one for each input."""
+        raise NotImplementedError(f"{type(self).__name__}.backward")
+
+    def __call__(self, *inputs):
+        if self._used:
+            raise MXNetError(
+                f"{type(self).__name__}: this instance was called before\n"
+                "  expected a new instance for each call"
+            )
+        self._used = True
+        return FunctionCall(self, inputs)(inputs)
+
+
+class FunctionCall(Call):
+    """The one call of an `autograd.Function`."""
+
+    pure = False  # each is an object of its own, which may remember what it was called with
+
+    def __init__(self, function, inputs):
+        self.function, self.name, self.many = function, type(function).__name__, False
+        self.what = f"Function {self.name!r}"
+        self._are_arrays("input", inputs or [None])
+        self.context, self.training = inputs[0]._context, state.training
+
+    def __call__(self, inputs) -> NDArray | list[NDArray]:
+        results = call(self, [a._tensor for a in inputs])
+        outputs = [lent(t, self.context) for t in results]
+        return outputs if self.many else outputs[0]
+
+    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+        arrays = [borrow(t, self.context) for t in tensors]
+        y = self.run("forward", tensors, self.function.forward, *arrays)
+        self.many = isinstance(y, (list, tuple))
+        arrays = y if self.many else (y,)
+        self._are_arrays("output", arrays)
+        return apart([owned(a) for a in arrays])
+
+    def backward(self, kept, dys, kinds, asked) -> tuple[torch.Tensor | None, ...]:
+        arrays = [borrow(t, self.context) for t in dys]
+        given = self.run("backward", dys, self.function.backward, *arrays)
+        given = given if isinstance(given, (list, tuple)) else (given,)
+        if len(given) != len(kinds):
+            raise MXNetError(
+                f"{self.name}: backward gave {len(given)} gradients\n"
+                f"  expected {len(kinds)}, one for each input"
+            )
+        self._are_arrays("gradient", [g for g in given if g is not None])
+        for i, (gradient, (shape, _)) in enumerate(zip(given, kinds)):
+            if gradient is not None and gradient._tensor.shape != shape:
+                raise ShapeError(
+                    f"{self.name}: the gradient of input {i} is {gradient.shape}\n"
+                    f"  expected {tuple(shape)}"
+                )
+        return tuple([None if g is None else g._tensor for g in given])
+
+    def _are_arrays(self, what: str, arrays) -> None:
+        for i, array in enumerate(arrays):
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )

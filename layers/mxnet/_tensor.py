@@ -1,0 +1,81 @@
+"""What arrays and operators do with tensors, where PyTorch's own functions are not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from . import _dtype, autograd
+from .base import ArgumentError
+
+
+def call_recorded(function: Callable, *args) -> Any:
+    """Call a function of tensors; PyTorch remembers it for `backward` if recording is on."""
+    recording = autograd.state.recording
+    if torch.is_grad_enabled() is recording:
+        return function(*args)
+    autograd._set_grad_enabled(recording)
+    try:
+        return function(*args)
+    finally:
+        autograd._set_grad_enabled(not recording)
+
+
+def copy_if_aliased(results: list, inputs: list) -> list:
+    """The results, as copies where they share memory with an input, another result or themselves.
+
+    A tensor shares memory with itself where it was expanded: one element is shown at many places.
+    """
+    if (
+        torch.compiler.is_compiling()
+    ):  # memory has no address there, and needless copies are dropped
+        return [contiguous_copy(y) for y in results]
+    taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
+    own = []
+    for y in results:
+        place = y.untyped_storage().data_ptr()
+        if place in taken or 0 in y.stride():
+            y = contiguous_copy(y)
+            place = y.untyped_storage().data_ptr()
+        taken.add(place)
+        own.append(y)
+    return own
+
+
+def copy_to(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
+    """A copy on a device, in a dtype."""
+    return tensor.to(device, dtype or tensor.dtype, copy=True)
+
+
+def contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy whose elements lie in memory in the order of the axes."""
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def describe(tensor: torch.Tensor) -> str:
+    """Shape and dtype, as error messages show them."""
+    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A new tensor of what NumPy makes of `values`; `what` wants it, for the error."""
+    kind = _dtype.to_numpy(torch.float32 if dtype is torch.bfloat16 else dtype)
+    try:
+        if isinstance(values, (list, tuple)):
+            try:
+                raw = np.array(values, kind)
+            except OverflowError:  # NumPy 2 refuses 300 as uint8 in a list, where MXNet wraps it
+                raw = np.array(values).astype(kind)
+        else:
+            raw = np.asarray(values).astype(kind)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "
+            f"{error}\n  expected numbers, nested in lists of equal lengths"
+        ) from None
+    tensor = torch.from_numpy(raw)
+    tensor = tensor if tensor.dtype is dtype else tensor.to(dtype)
+    return tensor if tensor.is_contiguous() else tensor.contiguous()

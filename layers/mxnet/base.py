@@ -11,9 +11,11 @@ __all__ = [
     "ArgumentError",
     "ContextError",
     "DTypeError",
+    "DeferredInitializationError",
     "MXNetError",
     "NotFiniteError",
     "NotSupportedForSparseNDArray",
+    "ParameterError",
     "RecordingError",
     "ShapeError",
     "UnsupportedError",
@@ -50,6 +52,14 @@ class RecordingError(MXNetError):
 
 class NotFiniteError(MXNetError, FloatingPointError):
     """An operator made NaN or infinity of finite values; looked for with LAYERS_CHECK_NAN=1."""
+
+
+class ParameterError(MXNetError, AssertionError, ValueError):
+    """A parameter and what it is given do not fit; MXNet has AssertionError and ValueError here."""
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter has no array yet: the first forward pass will tell its shape."""
 
 
 class UnsupportedError(MXNetError, NotImplementedError):

@@ -16,7 +16,7 @@ import layers.mxnet as mx  # noqa: E402 - torch first
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - torch first
 from layers.mxnet.base import ArgumentError, ContextError, MXNetError  # noqa: E402 - torch first
 from layers.mxnet.gluon import nn  # noqa: E402 - torch first
-from layers.mxnet.gluon._nest import BlockError  # noqa: E402 - torch first
+from layers.mxnet.gluon._nesting import BlockError  # noqa: E402 - torch first
 from layers.mxnet.gluon._torch import ModuleBlock  # noqa: E402 - torch first
 
 pytestmark = pytest.mark.engine("torch")

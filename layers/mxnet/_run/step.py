@@ -11,9 +11,9 @@ from .. import autograd
 from ..base import ArgumentError, ContextError, RecordingError
 from ..context import Context
 from ..gluon._graph import Graph, trace
-from ..gluon._nest import BlockError, _flatten
-from ..gluon._parameter import Parameter
+from ..gluon._nesting import BlockError, _flatten
 from ..gluon.block import HybridBlock
+from ..gluon.parameter import Parameter
 from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
 from .compiled import Compiled

@@ -16,8 +16,8 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes
-from ._nest import BlockError, _flatten, _regroup
-from ._parameter import DeferredInitializationError, Parameter
+from ._nesting import BlockError, _flatten, _regroup
+from .parameter import DeferredInitializationError, Parameter
 
 log = logging.getLogger("layers.mxnet.hybridize")
 

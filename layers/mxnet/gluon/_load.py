@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from typing import TYPE_CHECKING
 
 from .. import ndarray
+from ..base import ParameterError
 from ..ndarray import NDArray
-from ._parameter import Parameter, ParameterError
+
+if TYPE_CHECKING:
+    from .parameter import Parameter
 
 
 def read(filename) -> dict[str, NDArray]:

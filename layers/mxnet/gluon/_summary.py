@@ -35,10 +35,10 @@ def indented(block) -> str:
     return repr(block).replace("\n", "\n  ")
 
 
-def summary(block, inputs: tuple, containers: tuple[type, ...]) -> str:
+def summary(block, inputs: tuple) -> str:
     """The table for one forward pass: each call of a block, its output's shape, its parameters.
 
-    Blocks of the `containers` classes are left out.
+    A row of layers, such as Sequential, has none of its own.
     """
     count = _Count()
     rows = [("Input", _shapes(list(inputs)), 0)]
@@ -52,7 +52,7 @@ def summary(block, inputs: tuple, containers: tuple[type, ...]) -> str:
         if getattr(child, "_active", False):
             active.append(child)  # its graph would not call the blocks inside
             child._active = False
-        if not isinstance(child, containers):
+        if child._in_summary:
             handles.append(child.register_forward_hook(record))
 
     block.apply(watch)

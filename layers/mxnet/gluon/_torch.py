@@ -26,7 +26,7 @@ from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
 from ._graph import Graph, trace
-from ._nest import BlockError, _regroup
+from ._nesting import BlockError, _regroup
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, Parameter
 

@@ -1,17 +1,26 @@
-"""Parameters, and dictionaries of them."""
+"""Parameters, which are arrays that a Block owns on each context; and dictionaries of them."""
 
 from __future__ import annotations
 
+import threading
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 
-from .. import _dtype, initializer, ndarray
-from ..base import ArgumentError
-from ..context import Context
+from .. import _dtype, autograd, initializer, ndarray, symbol
+from ..base import (
+    ArgumentError,
+    ContextError,
+    DeferredInitializationError,
+    MXNetError,
+    ParameterError,
+    UnsupportedError,
+)
+from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
+from ..ndarray.register import Pending
 from ._load import fill, first, read, unmarked
-from ._parameter import DeferredInitializationError, Parameter, ParameterError, as_shape, merged
 
 __all__ = [
     "Constant",
@@ -22,7 +31,419 @@ __all__ = [
     "tensor_types",
 ]
 
+Shape = tuple[int, ...]
 tensor_types = (NDArray,)
+_initializing = threading.RLock()  # of threads that call one net first, one makes its arrays
+
+
+class Parameter:
+    """An array that a Block owns, with its gradient, on one or more contexts.
+
+    Parameters
+    ----------
+    name : str
+    grad_req : {'write', 'add', 'null'}
+        What `backward` does to the gradient: overwrite it, add to it, or leave it alone.
+    shape : int or tuple of int, optional
+        0 or -1 where unknown: the first forward pass tells.
+    dtype : str or numpy type
+    lr_mult, wd_mult : float
+        Factors of the learning rate and of the weight decay.
+    init : str or Initializer, optional
+        By default the one that `initialize` is given for all.
+    allow_deferred_init : bool
+        Whether `initialize` may come before the shape is known.
+    differentiable : bool
+        False: `grad_req` is 'null', whatever it is set to.
+    stype, grad_stype : {'default'}
+        Arrays are dense.
+
+    Raises
+    ------
+    ParameterError
+        `grad_req` is none of the three.
+    UnsupportedError
+        `stype` or `grad_stype` is not 'default'.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: int | Iterable[int] | None = None,
+        dtype=np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init=None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ):
+        if (stype, grad_stype) != ("default", "default"):
+            raise UnsupportedError(
+                f"Parameter {name!r}: stype={stype!r}, grad_stype={grad_stype!r}\n"
+                "  expected 'default': arrays and gradients are dense (sparse_grad=False)"
+            )
+        _dtype.to_torch(dtype)
+        self.name, self.init, self.lr_mult, self.wd_mult = name, init, lr_mult, wd_mult
+        self._shape = as_shape(shape)
+        self._dtype = dtype
+        self._allow_deferred_init, self._differentiable = allow_deferred_init, differentiable
+        self._data: list[NDArray] | None = None
+        self._grad: list[NDArray] | None = None
+        self._deferred_init: tuple = ()  # init, contexts, default_init, data or None
+        self._grad_req = None
+        self._var = None
+        self.grad_req = grad_req
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    # What it is
+
+    @property
+    def grad_req(self) -> str:
+        """What `backward` does to the gradient: 'write', 'add' or 'null'."""
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req not in ("write", "add", "null"):
+            raise ParameterError(
+                f"Parameter {self.name!r}: grad_req is {req!r}\n  expected 'write', 'add' or 'null'"
+            )
+        req = req if self._differentiable else "null"
+        if req != self._grad_req:
+            self._grad_req = req
+            if self._data is not None:
+                self._grad = self._mark(self._data)
+
+    @property
+    def dtype(self):
+        """The type of the elements; setting it casts."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype) -> None:
+        self.cast(dtype)
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape, 0 or -1 where unknown. Once known, a size cannot be set to another.
+
+        Raises
+        ------
+        ParameterError
+            The shape that is set does not fit; the message has both.
+        """
+        return self._shape
+
+    @shape.setter
+    def shape(self, shape: int | Iterable[int]) -> None:
+        shape = as_shape(shape)
+        if self._shape is not None and merged(self._shape, shape) != shape:
+            raise ParameterError(
+                f"Parameter {self.name!r}: the shape {shape} is incompatible with its own"
+                f"\n  expected {self._shape}"
+            )
+        self._shape = shape
+
+    # Making its arrays
+
+    def initialize(
+        self, init=None, ctx=None, default_init=None, force_reinit: bool = False
+    ) -> None:
+        """Make the arrays and set their values, or, where the shape is not known, remember to.
+
+        Parameters
+        ----------
+        init : str or Initializer, optional
+            By default the parameter's own, else `default_init`.
+        ctx : Context or list of Context, optional
+            By default the current context.
+        default_init : str or Initializer, optional
+            By default ``Uniform(0.07)``.
+        force_reinit : bool
+            Do it anew for a parameter that has its arrays; else that is a warning.
+
+        Raises
+        ------
+        ParameterError
+            The shape is not known, and `allow_deferred_init` is False.
+        """
+        if self._data is not None and not force_reinit:
+            warnings.warn(
+                f"Parameter {self.name!r} is already initialized, ignoring. "
+                "Set force_reinit=True to re-initialize.",
+                stacklevel=2,
+            )
+            return
+        default_init = initializer.create(default_init or "uniform")
+        init = initializer.create(init or self.init or default_init)
+        if not known(self.shape) and not self._allow_deferred_init:
+            raise ParameterError(
+                f"Parameter {self.name!r}: cannot initialize the shape {self.shape}\n"
+                "  expected all sizes to be known, or allow_deferred_init=True"
+            )
+        contexts = _contexts(ctx)
+        self._data = self._grad = None
+        self._deferred_init = (init, contexts, default_init, None)
+        if known(self.shape):
+            self._finish_deferred_init()
+
+    def _finish_deferred_init(self) -> None:
+        """Make the arrays that `initialize` asked for, now that the shape is known."""
+        with _initializing, autograd.pause():
+            if not self._deferred_init:
+                return
+            init, contexts, default_init, data = self._deferred_init
+            if not known(self.shape):
+                raise ParameterError(
+                    f"Parameter {self.name!r}: its shape {self.shape} cannot be inferred\n"
+                    "  expected in_units, in_channels, ... or the shape to be given"
+                )
+            if data is None:
+                data = ndarray.zeros(self.shape, ctx=cpu(), dtype=self.dtype)
+                description = initializer.InitDesc(self.name, {"__init__": init})
+                default_init(description, data)
+            self._init_impl(data, contexts)
+            self._deferred_init = ()
+
+    def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
+        """Take a copy of `data` on each context."""
+        self._set([data.copyto(context) for context in ctx_list])
+
+    def _set(self, arrays: list[NDArray]) -> None:
+        self._grad = self._mark(arrays)
+        self._data = arrays  # last: from here on, other threads compute with them
+
+    def _mark(self, arrays: list[NDArray]) -> list[NDArray] | None:
+        """Give arrays gradients, as `grad_req` says."""
+        if self.grad_req == "null":
+            for array in arrays:
+                array._tensor, array._leaf = array._tensor.detach(), None
+            return None
+        gradients = [ndarray.zeros(a.shape, a.context, a.dtype) for a in arrays]
+        self._attach(arrays, gradients)
+        return gradients
+
+    def _attach(self, arrays: list[NDArray], gradients: list[NDArray]) -> None:
+        for array, gradient in zip(arrays, gradients):
+            real = array._tensor.is_floating_point()  # the gradients of integers stay 0
+            autograd.mark(array, gradient, self.grad_req if real else "null")
+
+    def pending(self, context: Context) -> NDArray | Pending:
+        """The array on a context; while its shape is unknown, what stands for it."""
+        return _Awaited(self, context) if self._deferred_init else self.data(context)
+
+    def set_data(self, data) -> None:
+        """Set the value on all contexts, and the shape where it was not known.
+
+        Parameters
+        ----------
+        data : NDArray or numpy.ndarray
+
+        Raises
+        ------
+        ParameterError
+            The shape does not fit, or the parameter has not been initialized.
+        """
+        self.shape = data.shape
+        if self._data is not None:
+            for array in self._data:
+                array[:] = data
+        elif self._deferred_init:
+            data = data.copy() if isinstance(data, NDArray) else ndarray.array(data)
+            self._deferred_init = (*self._deferred_init[:3], data.astype(self.dtype, copy=False))
+        else:
+            raise self._missing()
+
+    def _check_load(self, data: NDArray, ctx, cast_dtype: bool) -> list[Context] | None:
+        """Whether loaded values fit; returns the contexts that they go to, None for its own."""
+        if self.shape is not None and merged(self.shape, data.shape) != data.shape:
+            raise ParameterError(
+                f"Parameter {self.name!r}: the shape in the file is incompatible, {data.shape}"
+                f"\n  expected {self.shape}"
+            )
+        if not cast_dtype and _dtype.to_torch(self.dtype) is not data._tensor.dtype:
+            raise ParameterError(
+                f"Parameter {self.name!r}: the dtype in the file is {np.dtype(data.dtype).name}\n"
+                f"  expected {np.dtype(self.dtype).name}; cast_dtype=True casts"
+            )
+        own = None
+        if self._data is not None or self._deferred_init:
+            own = self.list_ctx()
+        if ctx is None:
+            return own or [cpu()]
+        contexts = _contexts(ctx)
+        if own is not None and set(own) != set(contexts):
+            raise ParameterError(
+                f"Parameter {self.name!r}: cannot load to {contexts}, it was initialized on {own}\n"
+                "  expected those, or reset_ctx() before"
+            )
+        return own or contexts
+
+    def _load_init(
+        self, data: NDArray, ctx, cast_dtype: bool = False, dtype_source: str = "current"
+    ) -> None:
+        """Take values from a file, initialized or not."""
+        contexts = self._check_load(data, ctx, cast_dtype)
+        self._shape = data.shape
+        if cast_dtype and dtype_source == "saved":
+            self.cast(data.dtype)
+        with autograd.pause():
+            if self._data is None:
+                self._init_impl(data.astype(self.dtype, copy=False), contexts)
+            else:
+                self.set_data(data)
+            self._deferred_init = ()
+
+    def reset_ctx(self, ctx) -> None:
+        """Move to other contexts; what differs between the present ones is averaged.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context
+        """
+        contexts = _contexts(ctx)
+        if self._data is not None:
+            with autograd.pause():
+                self._init_impl(self._reduce(), contexts)
+        elif self._deferred_init:
+            init, _, default_init, data = self._deferred_init
+            self._deferred_init = (init, contexts, default_init, data)
+        else:
+            raise self._missing()
+
+    def cast(self, dtype) -> None:
+        """Convert value and gradient to another dtype."""
+        _dtype.to_torch(dtype)
+        self._dtype = dtype
+        if self._data is not None:
+            with autograd.pause():
+                self._set([array.astype(dtype) for array in self._data])
+
+    # Its arrays
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """The value on a context, by default the only one there is, else the current one.
+
+        Raises
+        ------
+        DeferredInitializationError
+            The shape is not known before the first forward pass.
+        ParameterError
+            Not initialized, or not on this context.
+        """
+        arrays = self._data
+        if arrays is not None and len(arrays) == 1 and (ctx is None or arrays[0]._context is ctx):
+            return arrays[0]
+        return self._on(arrays, ctx)
+
+    def list_data(self) -> list[NDArray]:
+        """The values on all contexts, in the order of `list_ctx`."""
+        return list(self._listed(self._data))
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """The gradient on a context, by default the only one there is, else the current one.
+
+        Raises
+        ------
+        ParameterError
+            Not initialized, not on this context, or `grad_req` is 'null'.
+        """
+        return self._on(self._gradients(), ctx)
+
+    def list_grad(self) -> list[NDArray]:
+        """The gradients on all contexts."""
+        return list(self._listed(self._gradients()))
+
+    def list_ctx(self) -> list[Context]:
+        """The contexts that the parameter is initialized on, or will be."""
+        if self._data is not None:
+            return [array.context for array in self._data]
+        if self._deferred_init:
+            return list(self._deferred_init[1])
+        raise self._missing()
+
+    def zero_grad(self) -> None:
+        """Set the gradients to 0."""
+        for gradient in self._grad or ():
+            gradient[:] = 0
+
+    def row_sparse_data(self, row_id):
+        """Rows of a sparse parameter; parameters are dense here."""
+        raise UnsupportedError(f"Parameter {self.name!r}: it is dense\n  expected data()")
+
+    list_row_sparse_data = row_sparse_data
+
+    def var(self):
+        """The parameter as a variable of a Symbol."""
+        if self._var is None:
+            told = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult, "init": self.init}
+            self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
+        return self._var
+
+    def _set_trainer(self, trainer) -> None:
+        """Nothing: only sparse parameters need to know their Trainer."""
+
+    def _reduce(self) -> NDArray:
+        """The value on the CPU, averaged over contexts."""
+        copies = [array.copyto(cpu()) for array in self.list_data()]
+        return sum(copies[1:], copies[0]) / len(copies) if len(copies) > 1 else copies[0]
+
+    def _gradients(self) -> list[NDArray] | None:
+        if self._data is not None and self._grad is None:
+            raise ParameterError(
+                f"Parameter {self.name!r}: no gradient, because grad_req='null'\n"
+                "  expected grad_req 'write' or 'add'"
+            )
+        return self._grad
+
+    def _listed(self, arrays: list[NDArray] | None) -> list[NDArray]:
+        if arrays is None:
+            raise self._missing()
+        return arrays
+
+    def _on(self, arrays: list[NDArray] | None, ctx: Context | None) -> NDArray:
+        arrays = self._listed(arrays)
+        if ctx is None:
+            if len(arrays) == 1:
+                return arrays[0]
+            ctx = current_context()
+        elif ctx is list:
+            return list(arrays)
+        elif not isinstance(ctx, Context):
+            raise ContextError(f"Parameter {self.name!r}: ctx is {ctx!r}\n  expected a Context")
+        gpu = ctx.device_type == "gpu"  # cpu_pinned(0) and cpu_shared(0) are cpu(0)'s memory
+        for array in arrays:
+            there = array._context
+            if there.device_id == ctx.device_id and (there.device_type == "gpu") is gpu:
+                return array
+        raise ParameterError(
+            f"Parameter {self.name!r}: it was not initialized on context {ctx}\n"
+            f"  expected one of {self.list_ctx()}"
+        )
+
+    def _missing(self) -> MXNetError:
+        if self._deferred_init:
+            return DeferredInitializationError(
+                f"Parameter {self.name!r}: initialization was deferred, its shape {self.shape} is "
+                "not known before the first forward pass\n"
+                "  expected one batch to be passed through the network before its parameters are "
+                "accessed, or in_units, in_channels, ... to be given to its layers"
+            )
+        return ParameterError(
+            f"Parameter {self.name!r}: it has not been initialized\n"
+            "  expected initialize() of the Block that it belongs to (collect_params() of that "
+            "Block, not params, has those of its children too)"
+        )
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        if self._grad is not None:  # copies and pickles of arrays come without their gradients
+            self._attach(self._data, self._grad)
 
 
 class Constant(Parameter):
@@ -318,6 +739,62 @@ class ParameterDict:
         fill(
             self._params, values, source, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         )
+
+
+class _Awaited(Pending):
+    """A parameter whose shape the first operator that uses it tells."""
+
+    def __init__(self, parameter: Parameter, context: Context):
+        self._parameter, self._on = parameter, context
+        self.known = tuple(parameter.shape or ())
+
+    def resolve(self, shape: Shape) -> NDArray:
+        parameter = self._parameter
+        with _initializing:
+            if parameter._deferred_init:
+                parameter.shape = shape
+                parameter._finish_deferred_init()
+        return parameter.data(self._on)
+
+    def _refuse(self, *_):
+        return self.__getattr__("arithmetic")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse
+    __truediv__ = __rtruediv__ = __pow__ = __neg__ = __getitem__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"Parameter {self._parameter.name!r}"
+
+
+def known(shape: Shape | None) -> bool:
+    """Whether all sizes of a shape are known."""
+    return bool(shape) and all(size > 0 for size in shape)
+
+
+def merged(one: Shape, other: Shape) -> Shape | None:
+    """The shape that two make together, each unknown where 0 or -1; None where they differ."""
+    if len(one) != len(other) or any(a != b for a, b in zip(one, other) if a > 0 and b > 0):
+        return None
+    return tuple(b if b > 0 or a <= 0 else a for a, b in zip(one, other))
+
+
+def as_shape(shape: int | Iterable[int] | None) -> Shape | None:
+    if shape is None:
+        return None
+    try:
+        return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(map(int, shape))
+    except (TypeError, ValueError):
+        raise ParameterError(f"shape is {shape!r}\n  expected a tuple of ints") from None
+
+
+def _contexts(ctx) -> list[Context]:
+    contexts = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else ctx
+    if not isinstance(contexts, (list, tuple)) or not contexts:
+        raise ContextError(f"ctx is {ctx!r}\n  expected a Context, or a list of at least one")
+    for context in contexts:
+        if not isinstance(context, Context):
+            raise ContextError(f"ctx has {context!r}\n  expected a Context")
+    return list(contexts)
 
 
 def _agree(parameter: Parameter, key: str, wanted) -> None:

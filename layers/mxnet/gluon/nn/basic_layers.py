@@ -30,6 +30,8 @@ __all__ = [
 class _Row:
     """Children in a row: what Sequential and HybridSequential have in common."""
 
+    _in_summary = False
+
     def add(self, *blocks: Block) -> None:
         """Put blocks at the end."""
         for block in blocks:

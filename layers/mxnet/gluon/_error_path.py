@@ -66,10 +66,7 @@ def _replace(error: Exception, before: str, after: str) -> None:
 
 
 def _inputs(block, args: tuple) -> str:
-    from .block import HybridBlock  # which imports this module
-
-    hybrid = isinstance(block, HybridBlock) and type(block).forward is HybridBlock.forward
-    function = block.hybrid_forward if hybrid else block.forward
+    function = block.hybrid_forward if block._is_hybrid else block.forward
     parameters = inspect.signature(function).parameters.values()
     names = [f"{p.name} " for p in parameters if p.name != "F" and p.kind is not p.VAR_POSITIONAL]
     names += [""] * len(args)

@@ -52,7 +52,7 @@ def named(prefix: str | None, params: ParameterDict | None, hint: str):
     return (scope._prefix if scope else "") + prefix, params
 
 
-def refuse(block, unknown: dict) -> None:
+def refuse_unknown(block, unknown: dict) -> None:
     """Raise an error for keyword arguments that reached `Block.__init__`, and are nobody's."""
     if not unknown:
         return

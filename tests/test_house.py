@@ -301,6 +301,97 @@ def test_public_names(source):
     assert not undocumented
 
 
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def executed(node, with_functions):
+    """The nodes of a module that run when it is imported, or also those inside its functions.
+
+    What is for type checkers alone never runs.
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            child = ast.Module(child.orelse, [])
+        if with_functions or not isinstance(child, FUNCTIONS):
+            yield child
+            yield from executed(child, with_functions)
+
+
+def import_graph(sources, with_functions):
+    """By module, which of the others it imports.
+
+    A module of `layers.mxnet` that is named in a string counts as imported: what looks another
+    up by its name depends on it.
+    """
+    modules, graph = {source.module for source in sources}, {}
+    for source in sources:
+        found = set()
+        for node in executed(source.tree, with_functions):
+            if isinstance(node, ast.Import):
+                found |= {name.name for name in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                origin = source.origin(node)
+                names = [f"{origin}.{name.name}" for name in node.names]
+                found |= {name if name in modules else origin for name in names}
+            elif isinstance(node, ast.Constant) and str(node.value).startswith("layers.mxnet."):
+                found.add(node.value)
+        graph[source.module] = found & modules - {source.module}
+    return graph
+
+
+def circles(graph):
+    """The groups of modules in which each imports each other, directly or not."""
+
+    def reached(start):
+        seen, rest = set(), [start]
+        while rest:
+            new = graph[rest.pop()] - seen
+            seen |= new
+            rest += new
+        return seen
+
+    reach = {module: reached(module) for module in graph}
+    groups = {frozenset(m for m in reach[n] if n in reach[m]) for n in graph}
+    return [sorted(group) for group in groups if group]
+
+
+def test_no_circle_of_imports():
+    assert not circles(import_graph(sources("layers"), with_functions=False))
+
+
+def test_no_large_circle_of_imports_in_functions():
+    found = circles(import_graph(sources("layers"), with_functions=True))
+    assert not [circle for circle in found if len(circle) > 3]
+
+
+AB = ["layers.a", "layers.b"]
+CIRCLES = {  # the text of a and of b, circles among imports, circles with those in functions
+    "modules": ("from . import b", "import layers.a", [AB], [AB]),
+    "names": ("from .b import name", "from layers.a import name", [AB], [AB]),
+    "classes": ("class A:\n  from . import b", "from . import a", [AB], [AB]),
+    "functions": ("def f(): import layers.b", "from . import a", [], [AB]),
+    "types": ("if TYPE_CHECKING:\n  from . import b", "from . import a", [], []),
+    "one way": ("from . import b", "import os", [], []),
+}
+
+
+@pytest.mark.parametrize("a, b, top, all", CIRCLES.values(), ids=CIRCLES)
+def test_circles_are_found(a, b, top, all):
+    files = [Source("layers/a.py", a), Source("layers/b.py", b)]
+    assert circles(import_graph(files, with_functions=False)) == top
+    assert circles(import_graph(files, with_functions=True)) == all
+
+
+def test_modules_named_in_strings_count_as_imported():
+    files = [
+        Source("layers/mxnet/a.py", "KEPT = 'layers.mxnet.b'"),
+        Source("layers/mxnet/b.py", "from .a import KEPT"),
+    ]
+    assert circles(import_graph(files, with_functions=True)) == [
+        ["layers.mxnet.a", "layers.mxnet.b"]
+    ]
+
+
 def test_importing_layers_imports_no_engine():
     result = subprocess.run(
         [sys.executable, "-c", "import layers, sys; print(*{'torch', 'mxnet'} & {*sys.modules})"],

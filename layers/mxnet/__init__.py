@@ -40,8 +40,8 @@ from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
 from ._old.install import install
+from ._own.custom import custom
 from ._own.function import Function
-from ._own.prop import custom
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus

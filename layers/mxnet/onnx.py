@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _dtype, ndarray, operator, symbol
+from . import _dtype, ndarray, symbol
 from ._own.node import CUSTOM
 from ._run.kinds import agree
 from ._run.tracing import reason_of, tracing
@@ -198,7 +198,7 @@ def _open_sizes(in_shapes: list[tuple], told) -> tuple:
 def _expect_open(own: list[Node]) -> None:
     for node in own:
         op_type = node.attributes["op_type"]
-        if not hasattr(operator.find(op_type), "_layers_operator"):
+        if not CUSTOM.any_shape(node.attributes):
             raise MXNetError(
                 f"export_model: dynamic=True, but operator {op_type!r} is a CustomOp, made for the "
                 "shapes of its inputs\n  expected dynamic=False, or an operator of layers.ops\n"

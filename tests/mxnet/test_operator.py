@@ -341,6 +341,51 @@ def test_nested_autograd(mx, nd, define):
     close(x.grad, [120])
 
 
+def test_what_a_prop_keeps_of_shapes_is_for_its_operator(mx, nd, define):
+    """Whatever it was asked for in between."""
+
+    def infer_shape(self, shapes):
+        self.size = shapes[0][0]
+        return shapes, [[1]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        op = Op()
+        op.size = self.size
+        return op
+
+    class Op(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], nd.array([self.size]))
+
+    name = define(square, infer_shape=infer_shape, create_operator=create_operator)
+    symbol = mx.sym.Custom(mx.sym.var("data"), op_type=name)
+    for size in (2, 3, 2, 3):
+        symbol.infer_shape(data=(7,))
+        close(nd.Custom(nd.ones((size,)), op_type=name), [size])
+
+
+@pytest.mark.engine("torch")
+def test_a_prop_is_made_once_for_its_attributes(mx, nd, define):
+    made = []
+
+    def create(self, *_):
+        made.append(self)
+        return Op()
+
+    class Op(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0])
+
+    name = define(square, create_operator=create)
+    for shape in ((2,), (3,), (2,)):
+        nd.Custom(nd.ones(shape), op_type=name)
+        nd.Custom(data=nd.ones(shape), op_type=name)
+        mx.sym.Custom(mx.sym.var("data"), op_type=name).eval(data=nd.ones(shape))
+    assert len(made) == 9 and len({*map(id, made)}) == 1
+    nd.Custom(nd.ones((2,)), op_type=name, other=1)
+    assert made[-1] is not made[0]
+
+
 @pytest.mark.engine("torch")  # MXNet runs it on another thread, with that thread's switches
 def test_switches_inside(mx, nd, define):
     seen = []

@@ -367,11 +367,24 @@ def test_attributes_of_each_type():
             typed.parse(name, value)
 
 
+def test_the_first_input_may_be_left_out():
+    @operator(name="test_operator.first_optional")
+    class either:
+        def forward(a=None, b=None):
+            return b * 2 if a is None else a * b
+
+    assert either(None, nd.array([3.0])).asnumpy().tolist() == [6]
+    assert either(b=nd.array([3.0])).asnumpy().tolist() == [6]
+    by_name = nd.Custom(nd.array([3.0]), op_type="test_operator.first_optional", no_a=True)
+    assert by_name.asnumpy().tolist() == [6]
+    assert either(nd.array([4.0]), nd.array([3.0])).asnumpy().tolist() == [12]
+
+
 @pytest.mark.engine("torch")
 def test_many_values_of_an_attribute_leave_memory_flat():
     for i in range(600):
         scale(nd.ones((1,)), factor=float(i))
-    assert scale._adapter._signature.cache_info().currsize <= 256
+    assert scale._adapter._call.cache_info().currsize <= 256
 
 
 @pytest.mark.engine("torch")

@@ -177,10 +177,9 @@ def test_a_prop_says_it_of_its_operator(engine, said, where):
 
 def call_of(name):
     """The call of a registered operator, as it is about to run."""
-    from layers.mxnet import operator
-    from layers.mxnet._own.prop import prepare
+    from layers.mxnet._own.registered import define
 
-    return prepare(name, operator.find(name), (), [nd.array([1.0])], mx.cpu())[0]
+    return define(name, ()).prepare([nd.array([1.0])._tensor], [], mx.cpu())[0]
 
 
 @pytest.mark.engine("torch")

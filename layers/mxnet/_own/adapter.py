@@ -19,7 +19,7 @@ from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
-from .call import Call, borrow, call, lent, owned
+from .call import Call, as_input, as_output, call, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -27,12 +27,12 @@ __all__ = ["Adapter"]
 
 
 class Adapter:
-    """Calls an operator. What a signature (attributes, context, training) decides is built once."""
+    """Calls an operator. An `OperatorCall` is made once for attributes, a context, and training."""
 
     def __init__(self, operator):
         self.operator = operator
         # Bounded: an attribute may change in every call. Typed: 1 and True are two attributes.
-        self._signature = lru_cache(maxsize=256, typed=True)(partial(Signature, operator))
+        self._call = lru_cache(maxsize=256, typed=True)(partial(OperatorCall, operator))
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         try:
@@ -41,8 +41,8 @@ class Adapter:
             tensors = None  # and leave the handler, whose error is not the cause of what follows
         if tensors is None and any(isinstance(a, Symbol) for a in inputs):
             return self._node(inputs, attributes)
-        signature, tensors = self.prepare(inputs, attributes, tensors)
-        outputs = [lent(t, signature.context) for t in call(signature, tensors)]
+        prepared, tensors = self.prepare(inputs, attributes, tensors)
+        outputs = [as_output(t, prepared.context) for t in call(prepared, tensors)]
         return outputs if len(outputs) > 1 else outputs[0]
 
     def prepare(self, inputs: list, attributes: dict[str, Any], tensors: list | None = None):
@@ -57,7 +57,7 @@ class Adapter:
         first = inputs[0] if inputs else None
         there = next((a for a in inputs if a is not None), None) if first is None else first
         context = current_context() if there is None else there._context
-        return self.signature(context, attributes), tensors
+        return self.call(context, attributes), tensors
 
     @staticmethod
     def view(array: NDArray) -> np.ndarray:
@@ -85,14 +85,14 @@ class Adapter:
 
     launch = staticmethod(launch)
 
-    def signature(self, context: Context, attributes: dict[str, Any]) -> Signature:
+    def call(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
         """What is called with arrays of a context."""
         key = context, state.training
         if attributes:
             key += tuple(attributes), *attributes.values()
         if torch.compiler.is_compiling():  # inside another operator; its cache is not seen through
-            return Signature(self.operator, *key).as_traced()
-        return self._signature(*key)
+            return OperatorCall(self.operator, *key).as_traced()
+        return self._call(*key)
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
@@ -134,8 +134,11 @@ class Adapter:
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
-class Signature(Call):
-    """An operator with its attributes, on one context, for training or not."""
+class OperatorCall(Call):
+    """The call of an operator with its attributes, on one context, for training or not.
+
+    It keeps nothing of the arrays that it is called with: one serves all calls of its kind.
+    """
 
     def __init__(self, operator, context: Context, training: bool, names: tuple = (), *values):
         self.operator, self.context, self.training = operator, context, training
@@ -146,29 +149,29 @@ class Signature(Call):
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
         self.seen: dict[tuple, list] = {}
-        self._plans: dict[tuple[bool, ...], Plan] = {}
+        self._plans: dict[tuple[bool, ...], GradientPlan] = {}
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
-        arrays = [None if t is None else borrow(t, self.context) for t in tensors]
+        arrays = [None if t is None else as_input(t, self.context) for t in tensors]
         for i in self.states:
             arrays[i]._held = VIEWED
         y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
         if not self.traced:  # it was checked when it was tried before
             self._look(values, tensors)
-        return tuple([owned(a) for a in values])
+        return tuple([take_tensor(a) for a in values])
 
-    def kept(self, inputs, outputs, asked) -> list:
+    def saved_for_backward(self, inputs, outputs, asked) -> list:
         values = inputs + outputs
-        return [values[i] for i in self._plan(asked).kept]
+        return [values[i] for i in self._plan(asked).saved]
 
-    def _plan(self, asked: tuple[bool, ...]) -> Plan:
+    def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
         plan = self._plans.get(asked)
         if plan is None:
-            plan = self._plans[asked] = Plan(self.operator, asked)
+            plan = self._plans[asked] = GradientPlan(self.operator, asked)
         return plan
 
-    def backward(self, kept, dys, kinds, asked) -> tuple:
+    def backward(self, saved, dys, kinds, asked) -> tuple:
         operator, plan = self.operator, self._plan(asked)
         if plan.missing:
             name = plan.missing[0]
@@ -176,7 +179,7 @@ class Signature(Call):
                 f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
                 f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
-        known = dict(zip(plan.known, kept + dys))
+        known = dict(zip(plan.known, saved + dys))
         found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
         gradients = [None] * len(kinds)
         for name, i in plan.wanted.items():
@@ -194,7 +197,9 @@ class Signature(Call):
 
     def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
         operator = self.operator
-        show = NDArray if torch.is_grad_enabled() else borrow  # to be differentiated again, or not
+        show = (
+            NDArray if torch.is_grad_enabled() else as_input
+        )  # to be differentiated again, or not
         arrays = {n: t if t is None else show(t, self.context) for n, t in known.items()}
         arrays |= self.attributes
         if operator.backward is not None:
@@ -220,7 +225,7 @@ class Signature(Call):
                 f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
                 f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
             )
-        declared = self._types(tensors)
+        declared, first = self._types(tensors), next((t for t in tensors if t is not None), None)
         for name, value in zip(operator.outputs, values):
             if not isinstance(value, NDArray):
                 raise DTypeError(
@@ -229,8 +234,8 @@ class Signature(Call):
                 )
             if name in declared:
                 self._check_type(name, value, declared[name])
-            elif tensors:
-                self._check_kind(name, value._tensor, value._context, tensors[0])
+            elif first is not None:
+                self._check_kind(name, value._tensor, value._context, first)
         if operator.shapes is None:
             return
         shapes = {
@@ -288,7 +293,7 @@ def _together(operator, given: Any) -> dict:
     return given
 
 
-class Plan:
+class GradientPlan:
     """Which gradients are computed when some are asked for, and what is kept for them."""
 
     def __init__(self, operator, asked: tuple[bool, ...]):
@@ -302,8 +307,8 @@ class Plan:
             n for n in inputs if asked[operator.inputs.index(n)] and n not in operator.needs
         ]
         needed = {n for w in self.wanted for n in operator.needs[w]}
-        self.kept = [i for i, n in enumerate(names) if n in needed]
-        self.known = [names[i] for i in self.kept] + [f"d{n}" for n in operator.outputs]
+        self.saved = [i for i, n in enumerate(names) if n in needed]
+        self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
 
 
 def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:

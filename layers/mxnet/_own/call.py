@@ -79,14 +79,16 @@ class Call:
         """The outputs."""
         raise NotImplementedError
 
-    def kept(self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]) -> Iterable:
-        """What `backward` will be given of the inputs and outputs."""
+    def saved_for_backward(
+        self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]
+    ) -> Iterable:
+        """Of the inputs and outputs, those that `backward` needs for the gradients asked for."""
         return ()
 
-    def backward(self, kept: tuple, dys: tuple, kinds: list, asked: tuple[bool, ...]) -> tuple:
+    def backward(self, saved: tuple, dys: tuple, kinds: list, asked: tuple[bool, ...]) -> tuple:
         """The gradients of the inputs that are asked for, None for the others.
 
-        `kinds` has the shape and dtype of each input.
+        `saved` is what `saved_for_backward` gave, `kinds` has the shape and dtype of each input.
         """
         raise NotImplementedError
 
@@ -140,7 +142,8 @@ class Differentiable(torch.autograd.Function):
     def forward(ctx, it: Call, *tensors):
         results = it.forward(tensors)
         ctx.it, ctx.kinds = it, kinds_of(tensors)
-        ctx.save_for_backward(*it.kept(tensors, results, ctx.needs_input_grad[1:]))
+        asked = ctx.needs_input_grad[1:]
+        ctx.save_for_backward(*it.saved_for_backward(tensors, results, asked))
         return results
 
     @staticmethod
@@ -165,8 +168,8 @@ class Finite(Call):
     """A call that raises where it makes NaN or infinity of what is finite."""
 
     def __init__(self, it: Call):
-        self.it, self.what, self.twice, self.kept = it, it.what, it.twice, it.kept
-        self.pure = it.pure
+        self.it, self.what, self.twice, self.pure = it, it.what, it.twice, it.pure
+        self.saved_for_backward = it.saved_for_backward
 
     def forward(self, tensors):
         results = self.it.forward(tensors)
@@ -174,11 +177,11 @@ class Finite(Call):
         self._look("forward", tensors, {f"output {n}": t for n, t in zip(names, results)})
         return results
 
-    def backward(self, kept, dys, kinds, asked):
-        gradients = self.it.backward(kept, dys, kinds, asked)
+    def backward(self, saved, dys, kinds, asked):
+        gradients = self.it.backward(saved, dys, kinds, asked)
         names = self.it.inputs or range(len(gradients))
         found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-        self._look("backward", (*kept, *dys), found)
+        self._look("backward", (*saved, *dys), found)
         return gradients
 
     def _look(self, phase: str, given: Iterable, found: dict[str, Tensor | None]) -> None:
@@ -199,29 +202,32 @@ def _is_finite(tensor: Tensor | None) -> bool:
     return tensor is None or bool(tensor.isfinite().all())
 
 
-def borrow(tensor: Tensor, context: Context) -> NDArray:
+def as_input(tensor: Tensor, context: Context) -> NDArray:
     """An input as the operator's code sees it: what is written there stays there."""
     array = NDArray(tensor.detach() if tensor.requires_grad else tensor, context)
     array._held = BORROWED
     return array
 
 
-def lent(tensor: Tensor, context: Context) -> NDArray:
+def as_output(tensor: Tensor, context: Context) -> NDArray:
     """An output as the caller sees it; the operator may have kept it, and must not see writes."""
     array = NDArray(tensor, context)
     array._held = LENT
     return array
 
 
-def owned(array: NDArray) -> Tensor:
+def take_tensor(array: NDArray) -> Tensor:
     """The tensor of what an operator's code gave, in memory neither viewed nor an input's."""
     if array._held is None:
         array._held = LENT
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
-def apart(outputs: tuple) -> tuple:
-    """Outputs that PyTorch may give a past: the operator that kept one would be in its own."""
+def detached(outputs: list) -> tuple:
+    """Outputs to which PyTorch may attach what they were computed from.
+
+    An operator may have kept the tensors themselves; they would be in their own past.
+    """
     return tuple([t.detach() for t in outputs])
 
 

@@ -7,7 +7,7 @@ import torch
 from ..autograd import state
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
 from ..ndarray.ndarray import NDArray
-from .call import Call, apart, borrow, call, lent, owned
+from .call import Call, as_input, as_output, call, detached, take_tensor
 
 __all__ = ["Function"]
 
@@ -69,19 +69,19 @@ class FunctionCall(Call):
 
     def __call__(self, inputs) -> NDArray | list[NDArray]:
         results = call(self, [a._tensor for a in inputs])
-        outputs = [lent(t, self.context) for t in results]
+        outputs = [as_output(t, self.context) for t in results]
         return outputs if self.many else outputs[0]
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
-        arrays = [borrow(t, self.context) for t in tensors]
+        arrays = [as_input(t, self.context) for t in tensors]
         y = self.run("forward", tensors, self.function.forward, *arrays)
         self.many = isinstance(y, (list, tuple))
         arrays = y if self.many else (y,)
         self._are_arrays("output", arrays)
-        return apart([owned(a) for a in arrays])
+        return detached([take_tensor(a) for a in arrays])
 
-    def backward(self, kept, dys, kinds, asked) -> tuple[torch.Tensor | None, ...]:
-        arrays = [borrow(t, self.context) for t in dys]
+    def backward(self, saved, dys, kinds, asked) -> tuple[torch.Tensor | None, ...]:
+        arrays = [as_input(t, self.context) for t in dys]
         given = self.run("backward", dys, self.function.backward, *arrays)
         given = given if isinstance(given, (list, tuple)) else (given,)
         if len(given) != len(kinds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,9 +13,9 @@ from .._table import registry
 from ..base import ArgumentError
 from ..context import Context
 from ..ndarray.ndarray import VIEWED, NDArray
-from .call import call
-from .declared import Declared
-from .prop import declared, prepare
+from .call import Call, call
+from .definition import Definition
+from .registered import define
 
 __all__ = ["CUSTOM", "input_numbers", "lasting", "prepared"]
 
@@ -47,21 +47,21 @@ class _Custom(registry.Op):
         return self.input_names(attributes)
 
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
-        return list(_declared(attributes).inputs)
+        return list(_definition(attributes).inputs)
 
     def output_names(self, attributes: dict) -> list[str]:
-        return list(_declared(attributes).outputs)
+        return list(_definition(attributes).outputs)
 
     def state_names(self, attributes: dict) -> tuple[str, ...]:
-        return tuple(_declared(attributes).states)
+        return tuple(_definition(attributes).states)
 
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
-        told = _declared(attributes)
-        names = told.arguments
+        definition = _definition(attributes)
+        names = definition.arguments
         if not names or not shapes.get(names[0]):  # the first is the data, which tells the rest
             return {}
-        inputs, _, states = told.shapes([list(shapes.get(n) or ()) for n in names])
-        return {n: s for n, s in zip(told.inputs, [*inputs, *states]) if s}
+        inputs, _, states = definition.shapes([list(shapes.get(n) or ()) for n in names])
+        return {n: s for n, s in zip(definition.inputs, [*inputs, *states]) if s}
 
     def one_type(self, attributes: dict) -> bool:
         return False
@@ -71,36 +71,37 @@ class _Custom(registry.Op):
         return dict.fromkeys(names, next(iter(dtypes.values()))) if dtypes else {}
 
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
-        told = _declared(attributes)
-        known = dtypes.keys() >= {*told.arguments}
-        return told.types([dtypes[n] for n in told.arguments])[1] if known else []
+        definition = _definition(attributes)
+        names = definition.arguments
+        known = dtypes.keys() >= {*names}
+        return definition.types([dtypes[n] for n in names])[1] if known else []
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
-        told = _declared(attributes)
-        return told.shapes([list(s) for s in shapes[: len(told.arguments)]])[1]
+        definition = _definition(attributes)
+        return definition.shapes([list(s) for s in shapes[: len(definition.arguments)]])[1]
+
+    def any_shape(self, attributes: dict) -> bool:
+        """Whether one call of the operator serves inputs of any shapes."""
+        return _definition(attributes).any_shape
 
 
-def _declared(attributes: dict[str, str]) -> Declared:
-    op_type = attributes["op_type"]
-    return declared(op_type, operator.find(op_type), _rest(attributes))
-
-
-def _rest(attributes: dict[str, str]) -> tuple:
-    return tuple([item for item in attributes.items() if item[0] != "op_type"])
+def _definition(attributes: dict[str, str]) -> Definition:
+    rest = tuple([item for item in attributes.items() if item[0] != "op_type"])
+    return define(attributes["op_type"], rest)
 
 
 def lasting(nodes: list) -> dict:
-    """By node, a function that makes an operator once, and keeps it with what it stores."""
-    return {n: partial(_keep, {}) for n in nodes if n.op is CUSTOM}
+    """By node, a function that makes a `CustomOp` once, and keeps it with what it stores."""
+    return {n: partial(_call, {}) for n in nodes if n.op is CUSTOM}
 
 
 def _run(*data: torch.Tensor, context: Context, **attributes: str):
     """Call the operator on tensors; its states, the last of them, are written in place."""
-    return _keep(None, *data, context=context, **attributes)
+    return _call(None, *data, context=context, **attributes)
 
 
-def _keep(made: dict | None, *data: torch.Tensor, context: Context, **attributes: str):
-    results = call(*prepared(data, attributes, context, made))
+def _call(operators: dict | None, *data: torch.Tensor, context: Context, **attributes: str):
+    results = call(*prepared(data, attributes, context, operators))
     return results if len(results) > 1 else results[0]
 
 
@@ -108,39 +109,23 @@ def prepared(
     data: Sequence[torch.Tensor],
     attributes: dict[str, str],
     context: Context,
-    made: dict | None = None,
-):
+    operators: dict | None = None,
+) -> tuple[Call, list[torch.Tensor | None]]:
     """The call of a node, and the tensors of its inputs, None for one that is left out.
 
-    In `made` a `CustomOp` is kept for the next call; else each call has one of its own.
+    In `operators` a `CustomOp` is kept for the next call; else each call has one of its own.
     """
-    op_type = attributes["op_type"]
-    prop_class = operator.find(op_type)
-    rest = _rest(attributes)
-    if hasattr(prop_class, "_layers_operator"):
-        written, places, given = _bound(prop_class, rest, len(data))
-        tensors = [None if i is None else data[i] for i in places]
-        return written._adapter.signature(context, given), tensors
-    arrays = [NDArray(t, context) for t in data]
-    for array in arrays[len(declared(op_type, prop_class, rest).arguments) :]:
+    definition = _definition(attributes)
+    count = len(definition.arguments)
+    states = [NDArray(tensor, context) for tensor in data[count:]]
+    for array in states:
         array._held = VIEWED
-    return prepare(op_type, prop_class, rest, arrays, context, made)
+    return definition.prepare(list(data[:count]), states, context, operators)
 
 
 def input_numbers(attributes: dict[str, str], count: int) -> tuple[int | None, ...]:
     """Which of the `count` inputs of a node is each input of its operator; None is left out."""
-    prop_class = operator.find(attributes["op_type"])
-    if hasattr(prop_class, "_layers_operator"):
-        return tuple(_bound(prop_class, _rest(attributes), count)[1])
-    return tuple(range(count))
-
-
-@lru_cache(maxsize=1024)
-def _bound(prop_class: type, attributes: tuple, count: int) -> tuple:
-    """An `Operator`, the number of the tensor for each input, and its attributes as they are."""
-    written = prop_class._layers_operator
-    places, given = written.bind_named(tuple(range(count)), dict(attributes))
-    return written, places, given
+    return tuple(_definition(attributes).order)
 
 
 CUSTOM = _Custom()

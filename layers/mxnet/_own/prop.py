@@ -1,11 +1,12 @@
-"""`nd.Custom`: the operators of `mx.operator`, asked once for each signature, run at each call."""
+"""Operators of `mx.operator`: the call of a `CustomOp`, and what is asked of its `CustomOpProp`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from inspect import getattr_static
 from operator import is_
+from threading import RLock
 from types import FunctionType
 from typing import Any
 
@@ -13,16 +14,141 @@ import torch
 
 from .. import _dtype, operator
 from ..autograd import state
-from ..base import ArgumentError, DTypeError, RecordingError, ShapeError
+from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
 from ..ndarray.ndarray import NDArray
-from ..ndarray.register import Pending, _context, give
-from .call import Call, apart, borrow, call, lent, owned
-from .declared import Declared
+from .call import Call, as_input, detached, take_tensor
+from .definition import Definition
 
 
-class Buffer(NDArray):
+class PropDefinition(Definition):
+    """A `CustomOpProp` of a user, with its attributes.
+
+    A Prop may keep what `infer_shape` and `infer_type` are told, for `create_operator`. So it is
+    asked for a signature again where it was asked for another one in between.
+
+    Attributes
+    ----------
+    key : tuple
+        What the definition is made of.
+    dependencies : (set, set, set)
+        The numbers of the output gradients, inputs and outputs that `backward` wants.
+    """
+
+    def __init__(self, op_type: str, prop_class: type, attributes: tuple):
+        super().__init__(op_type, prop_class, attributes)
+        self.key = op_type, prop_class, attributes
+        self.dependencies = self._dependencies()
+        self._lock = RLock()
+        self._inferred: Signature | None = None  # what the Prop was asked for last
+
+    def prepare(self, tensors, states, context, operators=None):
+        given = [*tensors, *[array._tensor for array in states]]
+        shapes, dtypes = tuple([tuple(t.shape) for t in given]), tuple([t.dtype for t in given])
+        return CustomCall(_signature(self, shapes, dtypes, context), states, operators), tensors
+
+    def shapes(self, given, where=""):
+        self._inferred = None
+        return super().shapes(given, where)
+
+    def types(self, given, where=""):
+        self._inferred = None
+        return super().types(given, where)
+
+    def infer(self, signature: Signature) -> None:
+        """Ask the Prop for a signature."""
+        with self._lock:
+            signature.infer()
+            self._inferred = signature
+
+    def create(self, signature: Signature) -> operator.CustomOp:
+        """The operator for a signature."""
+        phase, where = "create_operator", signature.where
+        with self._lock:
+            if self._inferred is not signature:
+                self.infer(signature)
+            given = signature.context, signature.in_shapes, signature.in_types
+            made = self._ask(phase, where, self.prop.create_operator, *given)
+        if not isinstance(made, operator.CustomOp):
+            raise DTypeError(
+                f"{self.what}: {phase} gave {made!r}\n  expected a CustomOp\n  in {where}"
+            )
+        return made
+
+    def _dependencies(self) -> tuple[set, set, set]:
+        """Which output gradients, inputs and outputs `backward` wants."""
+        outs, ins = len(self.outputs), len(self.arguments)
+        numbers = range(2 * outs + ins)
+        parts = numbers[:outs], numbers[outs : outs + ins], numbers[outs + ins :]
+        phase = "declare_backward_dependency"
+        given = self._ask(phase, "", self.prop.declare_backward_dependency, *map(list, parts))
+        if not isinstance(given, Iterable) or any(n not in numbers for n in given):
+            raise MXNetError(
+                f"{self.what}: {phase} gave {given!r}\n"
+                f"  expected a list of the numbers it is given, {numbers[0]} to {numbers[-1]}"
+            )
+        tops, inputs, outputs = [{n - part.start for n in given if n in part} for part in parts]
+        return tops, inputs, outputs
+
+
+class Signature:
+    """The shapes, dtypes and context of some calls, and what the Prop says of them.
+
+    Attributes
+    ----------
+    in_shapes, in_types : list
+        Of the arguments, as the user's code gets them.
+    out_shapes, out_types : list
+        Of the outputs.
+    where : str
+        The inputs, as messages show them.
+    """
+
+    def __init__(self, definition: PropDefinition, shapes: tuple, dtypes: tuple, context: Context):
+        self.definition, self.context = definition, context
+        self.key = *definition.key, shapes, dtypes, context
+        names, count = definition.inputs, len(definition.arguments)
+        if len(shapes) != len(names):
+            raise ArgumentError(
+                f"{definition.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
+            )
+        self._shapes, self._dtypes = shapes, dtypes
+        self.in_shapes = [list(s) for s in shapes[:count]]
+        self.in_types = [_dtype.to_numpy(t) for t in dtypes[:count]]
+        self.where = ", ".join(
+            f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes)
+        )
+        definition.infer(self)
+
+    def infer(self) -> None:
+        """Ask the Prop for shapes and types, and hold the inputs to what it says of them."""
+        definition, count = self.definition, len(self.in_shapes)
+        inputs, self.out_shapes, states = definition.shapes(self.in_shapes, self.where)
+        self._expect(ShapeError, "infer_shape", self._shapes, [*inputs, *states], str)
+        for name, shape in zip(definition.outputs, self.out_shapes):
+            if not shape:
+                raise ShapeError(
+                    f"{definition.what}: infer_shape gave () for {name}\n"
+                    f"  expected an axis at least: a number is of shape (1,)\n  in {self.where}"
+                )
+        inputs, self.out_types, states = definition.types(list(self._dtypes[:count]), self.where)
+        self._expect(DTypeError, "infer_type", self._dtypes, [*inputs, *states], _dtype.name)
+
+    def _expect(self, kind: type, phase: str, real: tuple, told: list, shown: Callable) -> None:
+        """Refuse inputs and states that are not what the operator says they are."""
+        for name, found, expected in zip(self.definition.inputs, real, told):
+            if found != expected:
+                raise kind(
+                    f"{self.definition.what}: {name} is {shown(found)}\n"
+                    f"  expected {shown(expected)}, which {phase} gives\n  in {self.where}"
+                )
+
+
+_signature = lru_cache(maxsize=1024)(Signature)
+
+
+class Output(NDArray):
     """An output to be written. It gets memory, zeros, only when it is touched before that."""
 
     __slots__ = ("_type", "_size", "_value")
@@ -53,53 +179,7 @@ class Buffer(NDArray):
             super()._take(other)
 
 
-Buffer.__name__ = "NDArray"  # what a user sees when an output is printed
-
-
-class Signature:
-    """One operator at one set of attributes, shapes, dtypes and a context: asked once."""
-
-    def __init__(self, op_type, prop_class, attributes, shapes, dtypes, context):
-        self.declared = declared = Declared(op_type, prop_class, attributes)
-        self.what, self.context = declared.what, context
-        self.key = op_type, prop_class, attributes, shapes, dtypes, context
-        self.count, names = len(declared.arguments), declared.inputs
-        if len(shapes) != len(names):
-            raise ArgumentError(
-                f"{self.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
-            )
-        self.where = ", ".join(
-            f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes)
-        )
-        inputs = [list(s) for s in shapes[: self.count]]
-        told, self.out_shapes, states = declared.shapes(inputs, self.where)
-        self._agree(ShapeError, "infer_shape", shapes, [*told, *states], str)
-        for name, shape in zip(declared.outputs, self.out_shapes):
-            if not shape:
-                raise ShapeError(
-                    f"{self.what}: infer_shape gave () for {name}\n"
-                    f"  expected an axis at least: a number is of shape (1,)\n  in {self.where}"
-                )
-        told, self.out_types, states = declared.types(list(dtypes[: self.count]), self.where)
-        self._agree(DTypeError, "infer_type", dtypes, [*told, *states], _dtype.name)
-        self.kept = declared.dependencies()
-
-    def _agree(self, kind: type, phase: str, real: tuple, told: list, shown: Callable) -> None:
-        """Refuse inputs and states that are not what the operator says they are."""
-        for name, found, expected in zip(self.declared.inputs, real, told):
-            if found != expected:
-                raise kind(
-                    f"{self.what}: {name} is {shown(found)}\n"
-                    f"  expected {shown(expected)}, which {phase} gives\n  in {self.where}"
-                )
-
-    def buffers(self) -> list[Buffer]:
-        return [Buffer(s, t, self.context) for s, t in zip(self.out_shapes, self.out_types)]
-
-    def create(self) -> operator.CustomOp:
-        shapes, dtypes = self.key[3][: self.count], self.key[4][: self.count]
-        types = [_dtype.to_numpy(t) for t in dtypes]
-        return self.declared.create(self.context, [list(s) for s in shapes], types, self.where)
+Output.__name__ = "NDArray"  # what a user sees when an output is printed
 
 
 class LeftOut(NDArray):
@@ -120,28 +200,27 @@ class LeftOut(NDArray):
         )
 
 
-declared = lru_cache(maxsize=1024)(Declared)
-_signature = lru_cache(maxsize=1024)(Signature)
-
-
 class CustomCall(Call):
-    """One call of a custom operator.
+    """One call of a `CustomOp`, which lives from forward to backward, or as long as `operators`.
 
-    The operator object lives from forward to backward, or as long as the one who gives `made`,
-    where objects are kept by signature.
+    That is a dict of them by signature, for calls that come after each other.
     """
 
-    def __init__(self, signature: Signature, states: list[NDArray], made: dict | None = None):
-        self.signature, self.states = signature, states
-        self.what, self.context = signature.what, signature.context
-        self.inputs, self.outputs = signature.declared.arguments, signature.declared.outputs
-        self.training, self.pure = state.training, signature.declared.pure
-        self.operator = signature.create() if made is None else made.get(signature.key)
+    def __init__(self, signature: Signature, states: list[NDArray], operators: dict | None = None):
+        definition = signature.definition
+        self.signature, self.definition, self.states = signature, definition, states
+        self.what, self.context = definition.what, signature.context
+        self.inputs, self.outputs = definition.arguments, definition.outputs
+        self.training, self.pure = state.training, definition.pure
+        self.operator = None if operators is None else operators.get(signature.key)
         if self.operator is None:
-            self.operator = made[signature.key] = signature.create()
+            self.operator = definition.create(signature)
+            if operators is not None:
+                operators[signature.key] = self.operator
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
-        outputs = self.signature.buffers()
+        types = zip(self.signature.out_shapes, self.signature.out_types)
+        outputs = [Output(shape, dtype, self.context) for shape, dtype in types]
         given = [*outputs]
         result = self.run(
             "forward",
@@ -149,22 +228,22 @@ class CustomCall(Call):
             self.operator.forward,
             is_train=self.training,
             req=["write"] * len(outputs),
-            in_data=[borrow(t, self.context) for t in tensors],
+            in_data=[as_input(t, self.context) for t in tensors],
             out_data=given,
             aux=[*self.states],
         )
         self._expect_written("out_data", given, outputs, result)
-        return apart([owned(o) for o in outputs])
+        return detached([take_tensor(o) for o in outputs])
 
-    def kept(self, inputs, outputs, asked) -> list:
-        _, ins, outs = self.signature.kept
+    def saved_for_backward(self, inputs, outputs, asked) -> list:
+        _, ins, outs = self.definition.dependencies
         return [t if i in ins else None for i, t in enumerate(inputs)] + [
             t if i in outs else None for i, t in enumerate(outputs)
         ]
 
-    def backward(self, kept, dys, kinds, asked) -> tuple:
-        count, (tops, _, _) = len(kinds), self.signature.kept
-        gradients = [Buffer(tuple(s), t, self.context) for s, t in kinds]
+    def backward(self, saved, dys, kinds, asked) -> tuple:
+        count, (tops, _, _) = len(kinds), self.definition.dependencies
+        gradients = [Output(tuple(s), t, self.context) for s, t in kinds]
         given = [*gradients]
         result = self.run(
             "backward",
@@ -172,13 +251,13 @@ class CustomCall(Call):
             self.operator.backward,
             req=["write" if a else "null" for a in asked],
             out_grad=self._shown("out_grad", [t if i in tops else None for i, t in enumerate(dys)]),
-            in_data=self._shown("in_data", kept[:count]),
-            out_data=self._shown("out_data", kept[count:]),
+            in_data=self._shown("in_data", saved[:count]),
+            out_data=self._shown("out_data", saved[count:]),
             in_grad=given,
             aux=[*self.states],
         )
         self._expect_written("in_grad", given, gradients, result)
-        return tuple([owned(g) if a else None for g, a in zip(gradients, asked)])
+        return tuple([take_tensor(g) if a else None for g, a in zip(gradients, asked)])
 
     def _expect_written(self, what: str, found: list, arrays: list, result: Any) -> None:
         """Refuse other arrays in the list, or a result, in the place of what was to be written."""
@@ -209,7 +288,7 @@ class CustomCall(Call):
 
     @property
     def maker(self) -> tuple[Callable, type]:
-        return self.signature.declared.maker, type(self.operator)
+        return type(self.definition.prop).create_operator, type(self.operator)
 
     @property
     def written(self) -> list:
@@ -224,100 +303,11 @@ class CustomCall(Call):
     def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
         """What backward sees: an empty array in the place of what it does not depend on."""
         return [
-            borrow(t, self.context) if t is not None else LeftOut(f"{self.what}: {what}[{i}]", self)
+            as_input(t, self.context)
+            if t is not None
+            else LeftOut(f"{self.what}: {what}[{i}]", self)
             for i, t in enumerate(tensors)
         ]
 
     def shown(self, tensors) -> str:
         return self.signature.where
-
-
-def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
-    """Call a registered operator.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        Inputs, then states, by position or by name; everything else is an attribute, which
-        reaches the operator as text.
-    op_type : str
-        The name it was registered under.
-
-    Returns
-    -------
-    NDArray, or list of NDArray for several outputs
-
-    Raises
-    ------
-    MXNetError
-        No operator has this name.
-    ArgumentError, ShapeError
-        Inputs are missing, too many, or of shapes that the operator does not take.
-    """
-    if op_type is None:
-        raise ArgumentError(
-            "Custom: op_type is missing\n  expected the name of a registered operator"
-        )
-    prop_class = operator.find(op_type)
-    if hasattr(prop_class, "_layers_operator"):  # one of `layers.ops`, which has a shorter way
-        result = prop_class._layers_operator.by_name(args, kwargs)
-        return result if out is None else give(result, out)
-    named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
-    attributes = tuple([(k, str(v)) for k, v in kwargs.items() if k not in named])
-    arrays = list(args)
-    if named or any(isinstance(a, Pending) for a in arrays):
-        arrays = _bound(declared(op_type, prop_class, attributes), arrays, named)
-    for i, a in enumerate(arrays):
-        if not isinstance(a, NDArray):
-            raise ArgumentError(
-                f"Custom {op_type!r}: input {i} is {a!r} ({type(a).__name__})\n"
-                "  expected an NDArray; nd.array(...) makes one"
-            )
-    context = arrays[0]._context if arrays else _context(kwargs.get("ctx"))
-    it, tensors = prepare(op_type, prop_class, attributes, arrays, context)
-    outputs = [lent(t, it.context) for t in call(it, tensors)]
-    result = outputs if len(outputs) > 1 else outputs[0]
-    return result if out is None else give(result, out)
-
-
-def prepare(
-    op_type: str,
-    prop_class: type,
-    attributes: tuple,
-    arrays: list,
-    context: Context,
-    made: dict | None = None,
-):
-    """The call of an operator with these inputs and states, and the tensors of its inputs."""
-    tensors = [a._tensor for a in arrays]
-    signature = _signature(
-        op_type,
-        prop_class,
-        attributes,
-        tuple([tuple(t.shape) for t in tensors]),
-        tuple([t.dtype for t in tensors]),
-        context,
-    )
-    count = signature.count
-    return CustomCall(signature, arrays[count:], made), tensors[:count]
-
-
-def _bound(told: Declared, arrays: list, named: dict) -> list:
-    """Inputs and states in their order, those of unknown shape made."""
-    names = told.inputs
-    expected = f"expected {', '.join(names)}"
-    given = dict(zip(names, arrays))
-    for name, value in named.items():
-        if name not in names or name in given:
-            problem = "given twice" if name in given else "unknown"
-            raise ArgumentError(f"{told.what}: input {name!r} is {problem}\n  {expected}")
-        given[name] = value
-    if missing := [n for n in names if n not in given]:
-        raise ArgumentError(f"{told.what}: {missing[0]} is missing\n  {expected}")
-    pending = [n for n in names if isinstance(given[n], Pending)]
-    if pending:
-        known = {n: given[n].known if n in pending else given[n].shape for n in told.arguments}
-        inputs, _, states = told.shapes([list(s) for s in known.values()])
-        found = dict(zip(names, [*inputs, *states]))
-        given |= {n: given[n].resolve(found[n]) for n in pending}
-    return [given[n] for n in names]

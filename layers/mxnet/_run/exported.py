@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from .. import operator
 from .._own.call import Call
 from .._own.node import CUSTOM, prepared
 from ..autograd import state
@@ -48,8 +47,7 @@ class _Own:
         self.node, self.training = node, training
         self.what = f"Custom {node.attributes['op_type']!r}"
         # The call of a `CustomOp` has the shapes of its outputs: it is made for its inputs'.
-        written = operator.find(node.attributes["op_type"])
-        self.any_shape = hasattr(written, "_layers_operator")
+        self.any_shape = CUSTOM.any_shape(node.attributes)
         self.made: dict[tuple, str] = {}
         self.plain = torch.compiler.disable(self._plain)
 

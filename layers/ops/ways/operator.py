@@ -187,10 +187,6 @@ class Operator:
                 raise TypeError(f"operator {self.name!r}: {name} is missing\n  {self._expected}")
         return arrays, attributes
 
-    def by_name(self, args: tuple, kwargs: dict) -> Any:
-        """The call that ``Custom(..., op_type=name)`` stands for, with attributes as text."""
-        return self._adapter(*self.bind_named(args, kwargs))
-
     def bind_named(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
         """`bind` for the arguments of ``Custom(..., op_type=name)``."""
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}

@@ -1,23 +1,29 @@
-"""What the `CustomOpProp` of a registered operator says of it: asked with a note, and checked."""
+"""What a registered operator says of itself: names, shapes, types, and how it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
 from types import NoneType
 from typing import Any
 
 import torch
 
-from .. import _dtype, operator
+from .. import _dtype
 from ..base import ArgumentError, DTypeError, MXNetError, ShapeError, note
 from ..context import Context
+from ..ndarray.ndarray import NDArray
+from ..ndarray.register import Pending
+from .call import Call
 
 Shape = tuple[int, ...]
 
 
-class Declared:
-    """One operator with its attributes.
+class Definition:
+    """A registered operator with its attributes: what `nd.Custom` and graphs need to know of it.
+
+    Its `CustomOpProp` is made once; an error in it gets a note, and what it says is checked. How
+    the operator is called is up to the subclasses.
 
     Attributes
     ----------
@@ -25,24 +31,35 @@ class Declared:
         The operator, as messages name it.
     arguments, outputs, states : list of str
     inputs : list of str
-        Arguments, then states.
+        Arguments, then states: the order in which a call has them.
+    order : sequence of int or None
+        By the operator's own inputs, which of `inputs` each is; None for one that is left out.
+    optional : sequence of str
+        Inputs that a call may leave out.
     pure : bool or None
         Whether it is a function of its inputs and attributes; None where the Prop does not say.
+    prop : CustomOpProp
+    any_shape : bool
+        Whether one call serves inputs of any shapes.
     """
+
+    optional: Sequence[str] = ()
+    any_shape = False
 
     def __init__(self, op_type: str, prop_class: type, attributes: tuple):
         self.what = f"Custom {op_type!r}"
-        self._prop = self._ask("__init__", "", prop_class, **dict(attributes))
+        self.prop = self._ask("__init__", "", prop_class, **dict(attributes))
         self.arguments = self._names("list_arguments")
         self.outputs = self._names("list_outputs")
         self.states = self._names("list_auxiliary_states")
         self.inputs = [*self.arguments, *self.states]
+        self.order: Sequence[int | None] = range(len(self.inputs))
         if len({*self.inputs}) < len(self.inputs):
             raise ArgumentError(
                 f"{self.what}: its inputs and states are {', '.join(self.inputs)}\n"
                 "  expected different names"
             )
-        self.pure = self._ask("pure", "", getattr, self._prop, "pure", None)
+        self.pure = self._ask("pure", "", getattr, self.prop, "pure", None)
         if not isinstance(self.pure, (bool, NoneType)):
             raise DTypeError(
                 f"{self.what}: pure is {self.pure!r} ({type(self.pure).__name__})\n"
@@ -50,10 +67,54 @@ class Declared:
                 f"  in {prop_class.__name__}"
             )
 
-    @property
-    def maker(self) -> Callable:
-        """What makes an operator."""
-        return type(self._prop).create_operator
+    def prepare(
+        self,
+        tensors: list[torch.Tensor | None],
+        states: list[NDArray],
+        context: Context,
+        operators: dict | None = None,
+    ) -> tuple[Call, list[torch.Tensor | None]]:
+        """The call of the operator with these arguments, and the tensors that it takes.
+
+        In `operators` a `CustomOp` is kept for the next call of its kind; without it, each call
+        has one of its own.
+        """
+        raise NotImplementedError
+
+    def arrange(self, args: Sequence, named: dict[str, Any]) -> list[NDArray | None]:
+        """The inputs in their order, from those by position and by name.
+
+        Those of unknown shape are made; None is an optional one that is left out.
+        """
+        expected = f"expected {', '.join(self.inputs) or 'none'}"
+        if len(args) > len(self.inputs):
+            raise ArgumentError(f"{self.what}: {len(args)} inputs\n  {expected}")
+        given = dict(zip(self.inputs, args))
+        for name, value in named.items():
+            if name not in self.inputs or name in given:
+                problem = "given twice" if name in given else "unknown"
+                raise ArgumentError(f"{self.what}: input {name!r} is {problem}\n  {expected}")
+            given[name] = value
+        for name in self.inputs:
+            value = given.setdefault(name)
+            if value is None and name not in self.optional:
+                raise ArgumentError(f"{self.what}: {name} is missing\n  {expected}")
+            if not isinstance(value, (NDArray, Pending, NoneType)):
+                raise ArgumentError(
+                    f"{self.what}: {name} is {value!r} ({type(value).__name__})\n"
+                    "  expected an NDArray; nd.array(...) makes one"
+                )
+        if any(isinstance(value, Pending) for value in given.values()):
+            given = self._resolved(given)
+        return [given[name] for name in self.inputs]
+
+    def _resolved(self, given: dict[str, Any]) -> dict[str, NDArray | None]:
+        """The inputs with those of unknown shape made, of the shapes that the operator tells."""
+        pending = {name for name, value in given.items() if isinstance(value, Pending)}
+        known = [given[n].known if n in pending else given[n].shape for n in self.arguments]
+        inputs, _, states = self.shapes([list(shape) for shape in known])
+        found = dict(zip(self.inputs, [*inputs, *states]))
+        return given | {name: given[name].resolve(found[name]) for name in pending}
 
     def shapes(self, given: list[list[int]], where: str = "") -> tuple[list, list, list]:
         """The shapes of inputs, outputs and states, from those of the inputs; an unknown is ()."""
@@ -65,33 +126,8 @@ class Declared:
         where = where or ", ".join(f"{n} {_dtype.name(t)}" for n, t in zip(self.arguments, given))
         return self._lists("infer_type", where, [_dtype.to_numpy(t) for t in given])
 
-    def dependencies(self) -> tuple[set, set, set]:
-        """Which output gradients, inputs and outputs `backward` wants."""
-        outs, ins = len(self.outputs), len(self.arguments)
-        numbers = range(2 * outs + ins)
-        parts = numbers[:outs], numbers[outs : outs + ins], numbers[outs + ins :]
-        phase = "declare_backward_dependency"
-        given = self._ask(phase, "", self._prop.declare_backward_dependency, *map(list, parts))
-        if not isinstance(given, Iterable) or any(n not in numbers for n in given):
-            raise MXNetError(
-                f"{self.what}: {phase} gave {given!r}\n"
-                f"  expected a list of the numbers it is given, {numbers[0]} to {numbers[-1]}"
-            )
-        tops, inputs, outputs = [{n - part.start for n in given if n in part} for part in parts]
-        return tops, inputs, outputs
-
-    def create(self, context: Context, shapes: list, types: list, where: str) -> operator.CustomOp:
-        """The operator for inputs of these shapes and dtypes."""
-        phase = "create_operator"
-        made = self._ask(phase, where, self._prop.create_operator, context, shapes, types)
-        if not isinstance(made, operator.CustomOp):
-            raise DTypeError(
-                f"{self.what}: {phase} gave {made!r}\n  expected a CustomOp\n  in {where}"
-            )
-        return made
-
     def _names(self, phase: str) -> list[str]:
-        names = self._ask(phase, "", getattr(self._prop, phase))
+        names = self._ask(phase, "", getattr(self.prop, phase))
         listed = isinstance(names, (list, tuple)) and all(isinstance(n, str) for n in names)
         if not listed or (phase == "list_outputs" and not names):
             raise DTypeError(f"{self.what}: {phase} gave {names!r}\n  expected a list of names")
@@ -110,7 +146,7 @@ class Declared:
             except (TypeError, ValueError):
                 raise refuse(f"{value!r} for {name}", expected) from None
 
-        given = self._ask(phase, where, getattr(self._prop, phase), told)
+        given = self._ask(phase, where, getattr(self.prop, phase), told)
         lists = [list(part) for part in given] if _is_nested(given) else None
         if lists is None or len(lists) not in (2, 3):
             gave = repr(given) if lists is None else f"{len(lists)} lists"

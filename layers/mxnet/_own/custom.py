@@ -1,0 +1,51 @@
+"""`nd.Custom`: registered operators, called on arrays."""
+
+from __future__ import annotations
+
+from ..base import ArgumentError
+from ..ndarray.ndarray import NDArray
+from ..ndarray.register import Pending, _context, give
+from .call import as_output, call
+from .registered import define
+
+__all__ = ["custom"]
+
+
+def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
+    """Call a registered operator.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Inputs, then states, by position or by name; everything else is an attribute, which
+        reaches the operator as text.
+    op_type : str
+        The name it was registered under.
+
+    Returns
+    -------
+    NDArray, or list of NDArray for several outputs
+
+    Raises
+    ------
+    MXNetError
+        No operator has this name.
+    ArgumentError, ShapeError
+        Inputs are missing, too many, or of shapes that the operator does not take.
+    """
+    if op_type is None:
+        raise ArgumentError(
+            "Custom: op_type is missing\n  expected the name of a registered operator"
+        )
+    named = {k: v for k, v in kwargs.items() if isinstance(v, (NDArray, Pending))}
+    attributes = tuple([(k, str(v)) for k, v in kwargs.items() if k not in named])
+    definition = define(op_type, attributes)
+    arrays = definition.arrange(args, named)
+    first = next((a for a in arrays if a is not None), None)
+    context = _context(kwargs.get("ctx")) if first is None else first._context
+    count = len(definition.arguments)
+    tensors = [None if a is None else a._tensor for a in arrays[:count]]
+    prepared, tensors = definition.prepare(tensors, arrays[count:], context)
+    outputs = [as_output(t, context) for t in call(prepared, tensors)]
+    result = outputs if len(outputs) > 1 else outputs[0]
+    return result if out is None else give(result, out)

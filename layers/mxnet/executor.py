@@ -108,7 +108,7 @@ class Executor:
 
     def _tensor(self, name: str, is_train: bool) -> torch.Tensor:
         if name in self.aux_dict:
-            return self.aux_dict[name]._writable()
+            return self.aux_dict[name]._state_tensor()
         tensor = self.arg_dict[name]._tensor.detach()
         if is_train and self._grad_req.get(name, "null") != "null" and tensor.is_floating_point():
             tensor = self._leaves[name] = tensor.requires_grad_()

@@ -315,6 +315,63 @@ def test_states_are_updated_in_place(mx, nd, define):
     close(total, [3, 6])
 
 
+HYBRIDIZE = {
+    "eager": None,
+    "replayed": {},
+    "recorded": {"static_alloc": True, "static_shape": True},
+}
+
+
+@pytest.mark.parametrize("flags", HYBRIDIZE.values(), ids=HYBRIDIZE)
+def test_a_state_that_is_a_parameter_with_a_gradient(mx, nd, define, flags):
+    def forward(op, is_train, req, x, y, aux):
+        aux[0][:] = aux[0] + x[0]
+        op.assign(y[0], req[0], x[0] * 2)
+
+    def backward(op, req, dy, x, y, dx, aux):
+        op.assign(dx[0], req[0], dy[0] * 2)
+
+    name = define(
+        forward,
+        backward,
+        list_auxiliary_states=lambda self: ["total"],
+        infer_shape=lambda self, shapes: (shapes, [shapes[0]], [shapes[0]]),
+    )
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.total = self.params.get("total", shape=(2,), init="zeros")
+
+        def hybrid_forward(self, F, x, total):
+            return F.Custom(x, total, op_type=name)
+
+    net = Net()
+    net.initialize()
+    if flags is not None:
+        net.hybridize(**flags)
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    for _ in range(3):
+        with mx.autograd.record():
+            y = net(x)
+        y.backward()
+        close(x.grad, [2, 2])
+    close(net.total.data(), [3, 6])
+    close(net.total.grad(), [0, 0])
+
+
+def test_a_state_of_the_table_that_has_a_gradient(mx, nd):
+    ones = [nd.ones((2,)) for _ in range(4)]
+    for array in ones:
+        array.attach_grad()
+    with mx.autograd.record():
+        y = nd.BatchNorm(nd.array([[1.0, 2.0], [3.0, 4.0]]), *ones, fix_gamma=False, momentum=0.5)
+    y.backward()
+    close(ones[2], [1.5, 2.0])
+
+
 def test_nested_autograd(mx, nd, define):
     def forward(op, is_train, req, x, y, aux):
         inner = x[0].copy()

@@ -104,7 +104,7 @@ class Adapter:
         return compose(CUSTOM, given, text | {"op_type": op_type}, "custom")
 
     def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
-        return array._writable() if name in self.operator.states else tensor
+        return array._state_tensor() if name in self.operator.states else tensor
 
     def _arrays(self, inputs: list, attributes: dict) -> list:
         """The inputs, when not all are arrays: those of unknown shape made, others refused."""

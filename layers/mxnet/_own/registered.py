@@ -28,7 +28,7 @@ class OperatorDefinition(Definition):
         self.order, self._attributes = self._operator.bind_named(numbers, dict(attributes))
 
     def prepare(self, tensors, states, context, operators=None):
-        given = [*tensors, *[array._writable() for array in states]]
+        given = [*tensors, *[array._state_tensor() for array in states]]
         call = self._operator._adapter.call(context, self._attributes)
         return call, [None if i is None else given[i] for i in self.order]
 

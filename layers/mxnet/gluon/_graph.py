@@ -70,7 +70,7 @@ class Graph:
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""
         arrays, states = self.arrays(context, args), self.program.states
-        tensors = [a._writable() if i in states else a._tensor for i, a in enumerate(arrays)]
+        tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
         return self.regrouped(self.run(tensors, context), context)
 
     def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:

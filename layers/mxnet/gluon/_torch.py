@@ -250,7 +250,7 @@ class ModuleBlock(Block):
         context = context or current_context()
         arrays = {name: p.data(context) for name, p in self._reg_params.items()}
         tensors = {
-            name: a._writable() if name in self._buffers else a._tensor
+            name: a._state_tensor() if name in self._buffers else a._tensor
             for name, a in arrays.items()
         }
         training = autograd.is_training()
@@ -261,7 +261,7 @@ class ModuleBlock(Block):
         y = call_recorded(torch.func.functional_call, self.module, now, given)
         for name, tensor in now.items():  # a buffer may have been set, not written to
             if tensor is not tensors[name]:
-                arrays[name]._writable().copy_(tensor)
+                arrays[name]._state_tensor().copy_(tensor)
         leaves, nesting = tree_flatten(y)
         inputs = [a for a in tree_flatten(given)[0] if isinstance(a, torch.Tensor)]
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]

@@ -32,6 +32,10 @@ class Memory:
     def _writable(self) -> torch.Tensor:
         """The tensor, to be written in place."""
         self._refuse_recorded()
+        return self._state_tensor()
+
+    def _state_tensor(self) -> torch.Tensor:
+        """The tensor of a state, to be updated by an operator, whether it has a gradient or not."""
         self._own()
         return self._tensor.detach() if self._tensor.requires_grad else self._tensor
 

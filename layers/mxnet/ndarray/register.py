@@ -99,7 +99,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     for name in operator.supplied:
         attributes[name] = supply(name, context)
     tensors = [
-        None if a is None else a._writable() if n in operator.states else a._tensor
+        None if a is None else a._state_tensor() if n in operator.states else a._tensor
         for n, a in inputs.items()
     ]
     result = compute(operator, tensors, attributes, context)

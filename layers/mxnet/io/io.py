@@ -179,43 +179,10 @@ def _named(given, name: str) -> list[tuple[str, NDArray]]:
     return rows
 
 
-class ResizeIter(DataIter):
-    """Another iterator with another number of batches in an epoch; it begins anew where it ends.
+class _BatchIter(DataIter):
+    """An iterator whose `iter_next` sets `current_batch`, a whole batch of another iterator."""
 
-    Parameters
-    ----------
-    data_iter : DataIter
-    size : int
-        Batches in an epoch.
-    reset_internal : bool
-        Reset `data_iter` too on `reset`.
-    """
-
-    def __init__(self, data_iter, size: int, reset_internal: bool = True):
-        super().__init__(data_iter.batch_size)
-        self.data_iter, self.size, self.reset_internal = data_iter, size, reset_internal
-        self.provide_data = data_iter.provide_data
-        self.provide_label = data_iter.provide_label
-        if hasattr(data_iter, "default_bucket_key"):
-            self.default_bucket_key = data_iter.default_bucket_key
-        self.cur = 0
-        self.current_batch: DataBatch | None = None
-
-    def reset(self) -> None:
-        self.cur = 0
-        if self.reset_internal:
-            self.data_iter.reset()
-
-    def iter_next(self) -> bool:
-        if self.cur == self.size:
-            return False
-        try:
-            self.current_batch = self.data_iter.next()
-        except StopIteration:
-            self.data_iter.reset()
-            self.current_batch = self.data_iter.next()
-        self.cur += 1
-        return True
+    current_batch: DataBatch | None = None
 
     def next(self) -> DataBatch:
         if not self.iter_next():
@@ -235,7 +202,45 @@ class ResizeIter(DataIter):
         return self.current_batch.pad
 
 
-class PrefetchingIter(DataIter):
+class ResizeIter(_BatchIter):
+    """Another iterator with another number of batches in an epoch; it begins anew where it ends.
+
+    Parameters
+    ----------
+    data_iter : DataIter
+    size : int
+        Batches in an epoch.
+    reset_internal : bool
+        Reset `data_iter` too on `reset`.
+    """
+
+    def __init__(self, data_iter, size: int, reset_internal: bool = True):
+        super().__init__(data_iter.batch_size)
+        self.data_iter, self.size, self.reset_internal = data_iter, size, reset_internal
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+        self.cur = 0
+
+    def reset(self) -> None:
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+
+class PrefetchingIter(_BatchIter):
     """Iterators side by side, whose next batches are made in threads while this one is used.
 
     Parameters
@@ -253,7 +258,6 @@ class PrefetchingIter(DataIter):
         self.n_iter = len(self.iters)
         self.rename_data, self.rename_label = rename_data, rename_label
         super().__init__(self.provide_data[0].shape[0])
-        self.current_batch: DataBatch | None = None
         self._threads = ThreadPoolExecutor(self.n_iter, "prefetch")
         self._ask()
 
@@ -317,23 +321,6 @@ class PrefetchingIter(DataIter):
         )
         self._ask()
         return True
-
-    def next(self) -> DataBatch:
-        if not self.iter_next():
-            raise StopIteration
-        return self.current_batch
-
-    def getdata(self) -> list[NDArray]:
-        return self.current_batch.data
-
-    def getlabel(self) -> list[NDArray]:
-        return self.current_batch.label
-
-    def getindex(self):
-        return self.current_batch.index
-
-    def getpad(self) -> int:
-        return self.current_batch.pad
 
 
 def _next(source: DataIter) -> DataBatch | None:

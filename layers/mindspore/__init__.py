@@ -9,6 +9,7 @@ Both modes run a Cell's code as it is; neither compiles it.
 """
 
 from . import context, dtype, nn, ops
+from ._absent import absent
 from ._grad import grad, value_and_grad
 from ._tensor import Parameter, Tensor
 from .context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context
@@ -56,8 +57,4 @@ __all__ = [
     "value_and_grad",
 ]
 
-
-def __getattr__(name: str):
-    from ._absent import absent
-
-    raise absent(__name__, name, __all__)
+__getattr__ = absent(__name__, __all__)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 
-def absent(module: str, name: str, there: Iterable[str]) -> AttributeError:
-    """The error for a name that a module has not, with the nearest ones that it has."""
-    there = sorted(there)
-    near = difflib.get_close_matches(name, there) or there
-    return AttributeError(
-        f"module {module!r} has no {name!r}: it is a part of MindSpore\n"
-        f"  expected of {', '.join(near)}"
-    )
+def absent(module: str, there: Iterable[str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module: an error with the nearest of the names that are there."""
+
+    def raise_error(name: str) -> Any:
+        near = difflib.get_close_matches(name, there) or sorted(there)
+        raise AttributeError(
+            f"module {module!r} has no {name!r}: it is a part of MindSpore\n"
+            f"  expected of {', '.join(near)}"
+        )
+
+    return raise_error

@@ -71,5 +71,4 @@ class Cell(gluon.Block):
         return [p for p in self.get_parameters() if p.requires_grad]
 
 
-def __getattr__(name: str):
-    raise absent(__name__, name, __all__)
+__getattr__ = absent(__name__, __all__)

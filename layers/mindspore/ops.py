@@ -229,6 +229,4 @@ def transpose(x, axes: Sequence[int] | None = None):
 
 __all__.sort()
 
-
-def __getattr__(name: str):
-    raise absent(__name__, name, __all__)
+__getattr__ = absent(__name__, __all__)

@@ -265,6 +265,26 @@ def test_a_name_says_what_is_around_a_function(one, two):
     assert names[0][:bare] != names[1][:bare]
 
 
+def test_a_name_stands_for_the_place_of_a_function_and_not_for_its_text():
+    names = []
+    for text in ("x", "x + 0"):
+        space = {"__name__": "test_primitive.elsewhere"}
+        exec(f"def square(x):\n    return {text}", space)
+        names.append(pyfunc(space["square"]).name)
+    assert names[1] == f"{names[0]}_1"
+    assert not pyfunc(square).name.startswith(names[0])
+
+
+def test_two_lambdas_of_one_function_are_numbered():
+    one, two = pyfunc(lambda x: x + 1), pyfunc(lambda x: x + 2)
+    assert two.name == f"{one.name}_1"
+    assert [op(nd.zeros((1,))).asscalar() for op in (one, two)] == [1, 2]
+    x = mx.sym.var("x")
+    both = mx.sym.Group([one(x), two(x)])
+    found = both.bind(mx.current_context(), {"x": nd.zeros((1,))}).forward()
+    assert [y.asscalar() for y in found] == [1, 2]
+
+
 def test_a_name_does_not_say_what_is_counted():
     first, second = (around(gluon.nn.Dense(2)).name for _ in range(2))
     assert second == f"{first}_1"

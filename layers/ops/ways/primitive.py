@@ -396,32 +396,31 @@ _names: dict[str, itertools.count] = {}
 
 
 def _unique(title: str, made_of: tuple) -> str:
-    """A name of its own, the same in each process that makes the same operators in the same order.
+    """A name that no other operator has, the same in each process that makes them in one order.
 
-    Two functions of one name, one function with two rules, or with other values that it has from
-    where it was made, have different ones.
+    It stands for the module and the name of each function that an operator is made of, the values
+    around it and its defaults. Operators that are alike in all that are numbered.
     """
-    text = "\n".join(map(_source, made_of))
+    text = "\n".join(map(_identity, made_of))
     name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     number = next(_names.setdefault(name, itertools.count()))
     return f"{name}_{number}" if number else name
 
 
-def _source(part: Any) -> str:
+def _identity(part: Any) -> str:
+    """What one of the things that an operator is made of is named by."""
     if not callable(part):
         return repr(part)
     function = getattr(part, "__wrapped__", part)
-    held = [_plain(value) for value in _held(function)]
-    try:
-        return "\n".join([inspect.getsource(function), *held])
-    except (OSError, TypeError):  # typed into an interpreter, or not written in Python
-        code = getattr(function, "__code__", None)
-        text = repr((code.co_code, code.co_consts)) if code else _title(part)
-        return "\n".join([text, *held])
+    named = function if hasattr(function, "__name__") else type(function)
+    module = getattr(named, "__module__", None)
+    place = [] if module in (None, "__main__") else [module]  # a program has one, run or imported
+    place.append(getattr(named, "__qualname__", named.__name__))
+    return "\n".join([".".join(place), *map(_as_text, _bound_values(function))])
 
 
-def _held(function: Any) -> Iterator[Any]:
-    """What a function has from where it was made: variables around it, and defaults."""
+def _bound_values(function: Any) -> Iterator[Any]:
+    """The values that a function has from where it was made: variables around it, and defaults."""
     for cell in getattr(function, "__closure__", None) or ():
         with suppress(ValueError):  # of a variable that has no value yet
             yield cell.cell_contents
@@ -429,10 +428,10 @@ def _held(function: Any) -> Iterator[Any]:
     yield from (getattr(function, "__kwdefaults__", None) or {}).items()
 
 
-def _plain(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """Numbers, text, arrays of numbers and tuples of them as text; of any other, its name."""
     if isinstance(value, tuple):
-        return f"({', '.join(map(_plain, value))})"
+        return f"({', '.join(map(_as_text, value))})"
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, (bool, int, float, complex, str, bytes, type(None))):

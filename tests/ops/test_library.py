@@ -46,7 +46,8 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def builds(monkeypatch):
-    """The commands of the compilers that run."""
+    """The commands of the compilers that run for a test's own sources."""
+    library._bridge()  # which is built when the first library in C++ is loaded
     commands = []
     compile = toolchain._compile
     monkeypatch.setattr(toolchain, "_compile", lambda c: (commands.append(c), compile(c)))

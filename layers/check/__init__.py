@@ -1,8 +1,8 @@
 """The checker of operators and layers: a report with a line per check.
 
-``check_operator(dense, (4, 3), (5, 3))`` runs an operator of one's own in every way that a program
-may, and compares its gradients with numeric ones; ``python -m layers.check package.module:dense
---input 4x3 --input 5x3`` does it from the command line.
+``check_operator(dense, (4, 3), (5, 3))`` runs a custom operator in every way that a program may,
+and compares its gradients with numeric ones; ``python -m layers.check package.module:dense --input
+4x3 --input 5x3`` does it from the command line.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..engine import gluon, nd
-from ._checks import Checker
-from ._report import Check, CheckFailed, Report, WrongArguments, told
-from ._subject import subject_of
+from ._checker import Checker
+from ._checks import run_checks
+from ._report import Check, CheckFailed, Report, WrongArguments, describe_error
+from ._subject import make_subject
 
 __all__ = ["Check", "CheckFailed", "Report", "check_layer", "check_operator"]
 
@@ -63,7 +64,7 @@ def check_operator(
     TypeError
         `op` is no operator, or the inputs are not as many as it takes.
     """
-    return _checked(op, inputs, attributes, loss, wrt, compiled, seeded)
+    return _check(op, inputs, attributes, loss, wrt, compiled, seeded)
 
 
 def check_layer(
@@ -90,23 +91,23 @@ def check_layer(
     """
     if not isinstance(block, gluon.Block):
         raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")
-    return _checked(block, inputs, {}, loss, wrt, compiled, seeded)
+    return _check(block, inputs, {}, loss, wrt, compiled, seeded)
 
 
-def _checked(it: Any, inputs: tuple, attributes: dict, loss, wrt, compiled, seeded) -> Report:
+def _check(given: Any, inputs: tuple, attributes: dict, loss, wrt, compiled, seeded) -> Report:
     arrays = [_values(x, i) for i, x in enumerate(inputs)]
     try:
-        subject = subject_of(it, arrays, attributes)
+        subject = make_subject(given, arrays, attributes)
     except WrongArguments:
         raise
-    except Exception as error:  # the operator's, where it tells what it is
-        kind = "layer" if isinstance(it, gluon.Block) else "operator"
-        name = it if isinstance(it, str) else getattr(it, "__name__", type(it).__name__)
-        return Report(f"{kind} {name}", [Check("runs", "failed", told(error))])
+    except Exception as error:  # the operator's, where it says which inputs it has
+        kind = "layer" if isinstance(given, gluon.Block) else "operator"
+        name = given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
+        return Report(f"{kind} {name}", [Check("runs", "failed", describe_error(error))])
     if loss is not None:
         subject.loss, subject.is_loss = loss, True
-    subject.ask_gradients(wrt)
-    return Checker(subject, compiled, seeded).run()
+    subject.choose_gradients(wrt)
+    return run_checks(Checker(subject, compiled, seeded))
 
 
 def _values(x: Any, i: int) -> np.ndarray | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..engine import gluon
 from . import check_operator
-from ._subject import find
+from ._subject import find_prop
 
 __all__ = ["main"]
 
@@ -29,11 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
     attributes = dict(given.attribute)
     options = {"compiled": given.compiled, "seeded": given.seeded, "wrt": given.wrt}
     try:
-        it = _named(given.name)
-        options["loss"] = given.loss and _named(given.loss)
-        if isinstance(it, type) and issubclass(it, gluon.Block):
-            it, attributes = it(**{n: _literal(v) for n, v in attributes.items()}), {}
-        report = check_operator(it, *given.inputs, **options, **attributes)
+        found = _find(given.name)
+        options["loss"] = given.loss and _find(given.loss)
+        if isinstance(found, type) and issubclass(found, gluon.Block):
+            found, attributes = found(**{n: _literal(v) for n, v in attributes.items()}), {}
+        report = check_operator(found, *given.inputs, **options, **attributes)
     except (TypeError, ValueError, LookupError, ImportError) as error:
         parser.error(str(error))
     print(report)
@@ -63,8 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _named(place: str) -> Any:
-    """What ``package.module:name`` names; a registered operator, where there is no such name."""
+def _find(place: str) -> Any:
+    """What ``package.module:name`` names; a registered name, where the module has none such."""
     module, colon, name = place.partition(":")
     if not colon:
         raise ValueError(f"{place!r}\n  expected package.module:name")
@@ -80,7 +80,7 @@ def _named(place: str) -> Any:
 
 def _is_registered(name: str) -> bool:
     try:
-        return find(name) is not None
+        return find_prop(name) is not None
     except RuntimeError:  # MXNetError: it is not
         return False
 

@@ -5,138 +5,76 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..engine import mx
-from . import _elsewhere, _gradients, _memory, _runs
-from ._own import Own
-from ._report import Check, Failure, Report, Unchecked, told
-from ._subject import Subject
-from ._trial import Point, Trial, Values, settle
+from . import _arrays, _environments, _gradients, _runs
+from ._checker import Checker
+from ._report import Check, Failure, Report, Unchecked, describe_error
+from ._trial import drop_pending_errors
+from ._values import Results
 
 
-def checks(it: Checker) -> Iterator[tuple]:
-    """Each check: its name, the function that gives its line, and what that needs beside `it`."""
-    run, reason = _runs.first_run(it)
+def run_checks(checker: Checker) -> Report:
+    """Make all checks of a subject, and report them."""
+    for name, function, *needs in _checks(checker):
+        checker.report.checks.append(_line(checker, name, function, needs))
+    drop_pending_errors()
+    return checker.report
+
+
+def _checks(checker: Checker) -> Iterator[tuple]:
+    """Each check: its name, the function that gives its line, and what that takes beside."""
+    run, reason = _runs.first_run(checker)
     yield "runs", _runs.runs, run
-    if it.subject.declares and run.reached:
+    if checker.subject.declares and run.reached:
         yield "shapes", _runs.declared, run, "shapes"
         yield "types", _runs.declared, run, "types"
     if run.problem:
-        yield "everything else", _left, run.problem
+        yield "everything else", _not_checked, run.problem
         return
-    it.go_on(run)
+    checker.trial = run.trial
+    checker.reference = Results(checker.values, run.outputs, run.trial.heads(run.outputs))
+    checker.backward_error = _arrays.error_in_backward(checker)
     yield "float64", _runs.float64, reason
     yield "deterministic", _runs.deterministic
-    if not it.has_passed("deterministic"):
-        yield "everything else", _left, "it gives other values at each call"
+    if not checker.has_passed("deterministic"):
+        yield "everything else", _not_checked, "it gives other values at each call"
         return
-    yield "inputs unchanged", _memory.inputs
-    yield "outputs its own", _memory.outputs
-    yield "states", _memory.states
-    for name in (n for n in it.values if n not in it.subject.states):
+    yield "inputs unchanged", _arrays.inputs
+    yield "outputs its own", _arrays.outputs
+    yield "states", _arrays.states
+    for name in (n for n in checker.values if n not in checker.subject.states):
         yield f"gradient of {name}", _gradients.gradient, name
-    if it.subject.wanted:
-        if it.subject.is_loss:
+    if checker.subject.differentiated:
+        if checker.subject.is_loss:
             yield "head gradient", _gradients.head_gradient
         for req in ("write", "add", "null"):
-            yield f"req {req}", _memory.requests, req
-    yield "another batch size", _elsewhere.another_batch
-    if it.trial.dtype == "float64":
-        yield "float32", _elsewhere.float32
-    yield "replayed = eager", _elsewhere.replayed
-    yield "compiled = eager", _elsewhere.compiled
-    for context in _elsewhere.contexts():
-        yield f"{context} = cpu(0)", _elsewhere.on, context
-    if it.subject.shown is not None:
-        yield "pickle", _elsewhere.pickled
-    if it.subject.block is not None:
-        yield "parameters' file", _elsewhere.saved
-    if it.subject.wanted:
+            yield f"req {req}", _arrays.requests, req
+    yield "another batch size", _environments.another_batch
+    if checker.trial.dtype == "float64":
+        yield "float32", _environments.float32
+    yield "hybridized = eager", _environments.hybridized
+    yield "compiled = eager", _environments.compiled
+    for context in _environments.contexts():
+        yield f"{context} = cpu(0)", _environments.on_context, context
+    if checker.subject.pickled is not None:
+        yield "pickle", _environments.pickled
+    if checker.subject.block is not None:
+        yield "parameters' file", _environments.saved
+    if checker.subject.differentiated:
         yield "second order", _gradients.second_order
         yield "finite", _gradients.finite
 
 
-def _left(it: Checker, reason: str) -> str:
+def _not_checked(checker: Checker, reason: str) -> str:
     raise Unchecked(reason)
 
 
-class Checker:
-    """What is known of a subject while it is checked."""
-
-    here: Point  # what it gives for the values
-
-    def __init__(self, subject: Subject, compiled: bool, seeded: bool):
-        self.subject, self.compiled = subject, compiled
-        self.values = subject.values
-        self.trial = Trial(subject, "float64", mx.cpu(), seeded)
-        self.other: Point | None = None  # what it gives for another batch size
-        self.broken: Exception | None = None  # what the operator's own backward raises
-        arrays = [f"{n} {v.shape}" for n, v in subject.values.items()]
-        given = [f"{n}={v!r}" for n, v in subject.attributes.items()]
-        self.report = Report(f"{subject.title}: {', '.join([*arrays, *given])}")
-
-    def run(self) -> Report:
-        """Make all the checks."""
-        for name, function, *needs in checks(self):
-            self.report.checks.append(self._line(name, function, needs))
-        settle()
-        return self.report
-
-    def _line(self, name: str, function: Callable, needs: list[Any]) -> Check:
-        try:
-            return Check(name, "passed", function(self, *needs))
-        except Unchecked as reason:
-            return Check(name, "not checked", str(reason))
-        except Failure as problem:
-            return Check(name, "failed", str(problem))
-        except Exception as error:  # the operator's, of any kind: it is what was found
-            settle()
-            return Check(name, "failed", told(error))
-
-    def go_on(self, run: _runs.FirstRun) -> None:
-        """Check what has run."""
-        self.trial = run.trial
-        self.here = Point(self.values, run.outputs, self.trial.heads(run.outputs))
-        try:
-            _memory.own_gradients(self)
-        except Exception as error:  # the operator's: it is told of each gradient
-            self.broken = error
-
-    def own(self, values: Values | None = None) -> Own | None:
-        """A trial of the subject's own code, if it has any; for other values, if given."""
-        return Own.of(self.trial, self.values if values is None else values)
-
-    def trials(self) -> list[Trial]:
-        """The subject's own code, if it has any, and the subject."""
-        own = self.own()
-        return [self.trial] if own is None else [own, self.trial]
-
-    def has_passed(self, name: str) -> bool:
-        """Whether a line is a good one."""
-        return self.report[name].status == "passed"
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether there are gradients to ask for."""
-        return not self._undifferentiable and self.broken is None
-
-    @property
-    def _undifferentiable(self) -> str:
-        if not self.subject.wanted:
-            return "it has no gradients"
-        floats = any(y.dtype.kind == "f" for y in self.here.outputs)
-        return "" if floats else "no output is of floats"
-
-    def expect_differentiable(self) -> None:
-        """Go on only where there are gradients to ask for."""
-        if self._undifferentiable:
-            raise Unchecked(self._undifferentiable)
-        if self.broken is not None:
-            raise self.broken
-
-    def expect_gradients(self) -> tuple[str, ...]:
-        """The inputs whose gradients could be had; go on only where there are some."""
-        if self.broken is None:
-            self.expect_differentiable()
-        if not self.here.gradients:
-            raise Unchecked("there are no gradients to compare")
-        return tuple(self.here.gradients)
+def _line(checker: Checker, name: str, function: Callable, needs: list[Any]) -> Check:
+    try:
+        return Check(name, "passed", function(checker, *needs))
+    except Unchecked as reason:
+        return Check(name, "not checked", str(reason))
+    except Failure as problem:
+        return Check(name, "failed", str(problem))
+    except Exception as error:  # the operator's, of any kind: it is what was found
+        drop_pending_errors()
+        return Check(name, "failed", describe_error(error))

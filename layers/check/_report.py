@@ -116,7 +116,7 @@ class Report:
         return "\n".join([self.title, "", *self._lines(self.checks), "", self._summary])
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in a line: its type, what it says, and the line of code it comes from."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if lines and lines[0].startswith("Traceback"):  # MXNet's own, of its C++ code
@@ -131,10 +131,10 @@ def _place(error: BaseException) -> str:
     """The last line of the operator's own code that the exception passed."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [i for i, f in enumerate(frames) if f.filename.startswith(CHECKER)]
-    theirs = [f for f in frames[ours[-1] + 1 if ours else 0 :] if _written(f.filename)]
-    return f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
+    users = [f for f in frames[ours[-1] + 1 if ours else 0 :] if is_users_file(f.filename)]
+    return f" ({Path(users[-1].filename).name}, line {users[-1].lineno})" if users else ""
 
 
-def _written(path: str) -> bool:
+def is_users_file(path: str) -> bool:
     """Whether a file is neither of this library nor of an installed one."""
     return not path.startswith((LIBRARY, "<")) and "site-packages" not in path

@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._own import Own
-from ._report import Failure, Unchecked, told
-from ._trial import PRECISION, Trial, Values, differs, number, same, settle
-
-if TYPE_CHECKING:
-    from ._checks import Checker
+from ._checker import Checker
+from ._report import Failure, Unchecked, describe_error
+from ._trial import Trial, UnprotectedTrial, drop_pending_errors
+from ._values import PRECISION, Values, format_number, is_identical, largest_difference
 
 
 class FirstRun:
-    """A first run in one dtype: the operator's own code, then through the engine."""
+    """A first run in one dtype: without the engine, then through it.
+
+    Attributes
+    ----------
+    outputs : list of numpy.ndarray
+    declared : dict of str to dict
+        The 'shapes' and 'types' that it declares, by name.
+    mismatches : dict of str to list of str
+        What has other 'shapes' or 'types' than it declares.
+    error : Exception or None
+        What it raised, of any kind.
+    """
 
     def __init__(self, trial: Trial, values: Values):
         self.trial, self.values = trial, values
         self.outputs: list[np.ndarray] = []
         self.declared: dict[str, dict] = {}
-        self.lies: dict[str, list[str]] = {"shapes": [], "types": []}  # other than declared
+        self.mismatches: dict[str, list[str]] = {"shapes": [], "types": []}
         self.error: Exception | None = None
         try:
             self._run()
-        except Exception as error:  # the operator's, of any kind
+        except Exception as error:
             self.error = error
 
     def _run(self) -> None:
-        own = Own.of(self.trial, self.values)
-        if own is not None:
+        unprotected = UnprotectedTrial.of(self.trial, self.values)
+        if unprotected is not None:
             try:
-                self.outputs = own.forward(self.values)
+                self.outputs = unprotected.forward(self.values)
             finally:
-                self._found(own.code.lies)
+                self._add(unprotected.code.mismatches)
             self._compare()
         if not self.problem:
             self.outputs = self.trial.forward(self.values)
@@ -49,7 +57,7 @@ class FirstRun:
         found = dict(zip(subject.outputs, self.outputs))
         real = {n: v.shape for n, v in (self.values | found).items()}
         dtypes = {n: np.dtype(types[n]) for n in types if n in found}
-        self._found(
+        self._add(
             {
                 "shapes": [
                     f"{n} is {real[n]}, declared {tuple(s)}"
@@ -64,105 +72,113 @@ class FirstRun:
             }
         )
 
-    def _found(self, lies: dict[str, list[str]]) -> None:
-        for what, found in lies.items():
-            self.lies[what] = list(dict.fromkeys(self.lies[what] + found))
+    def _add(self, mismatches: dict[str, list[str]]) -> None:
+        for what, found in mismatches.items():
+            self.mismatches[what] = list(dict.fromkeys(self.mismatches[what] + found))
 
     @property
-    def lied(self) -> list[str]:
-        """All that is other than declared."""
-        return [lie for found in self.lies.values() for lie in found]
+    def all_mismatches(self) -> list[str]:
+        """All that has another shape or type than it declares."""
+        return [text for found in self.mismatches.values() for text in found]
 
     @property
     def problem(self) -> str:
         """Why nothing more is to be checked, if so."""
         if self.error is not None:
             return "it does not run"
-        return "it gives other than it declares" if self.lied else ""
+        return "it gives other than it declares" if self.all_mismatches else ""
 
     @property
-    def complaint(self) -> str:
+    def description(self) -> str:
         """What is wrong, in a line."""
         if self.error is not None:
-            return str(self.error) if isinstance(self.error, Failure) else told(self.error)
-        return "".join(self.lied[:1])
+            return (
+                str(self.error) if isinstance(self.error, Failure) else describe_error(self.error)
+            )
+        return "".join(self.all_mismatches[:1])
 
     @property
     def reached(self) -> int:
         """0 where it fails, 1 where it gives other than it declares, 2 where neither."""
-        return 1 if self.lied else 2 if self.error is None else 0
+        return 1 if self.all_mismatches else 2 if self.error is None else 0
 
 
-def first_run(it: Checker) -> tuple[FirstRun, str]:
+def first_run(checker: Checker) -> tuple[FirstRun, str]:
     """A run in float64; or in float32 where that gets further, with the reason."""
-    found = FirstRun(it.trial, it.values)
-    if not (found.problem or _rounds(found)):
+    found = FirstRun(checker.trial, checker.values)
+    if not (found.problem or _computes_in_float32(found)):
         return found, ""
-    single = FirstRun(replace(it.trial, dtype="float32"), it.values)
+    single = FirstRun(replace(checker.trial, dtype="float32"), checker.values)
     if single.reached > found.reached or not (found.problem or single.problem):
-        return single, found.complaint or "its code rounds to float32"
+        return single, found.description or "its code rounds to float32"
     return found, ""
 
 
-def _rounds(run: FirstRun) -> bool:
+def _computes_in_float32(run: FirstRun) -> bool:
     """Whether the digits of its outputs are those of float32."""
     random = np.random.RandomState(5)
     values = {  # with digits that float32 has not
         n: v * (1 + 1e-9 * random.uniform(0.1, 1, v.shape)) if v.dtype.kind == "f" else v
         for n, v in run.values.items()
     }
-    return _short(run.outputs) and _short(FirstRun(run.trial, values).outputs)
+    return _has_digits_of_float32(run.outputs) and _has_digits_of_float32(
+        FirstRun(run.trial, values).outputs
+    )
 
 
-def _short(outputs: list[np.ndarray]) -> bool:
+def _has_digits_of_float32(outputs: list[np.ndarray]) -> bool:
     """Whether floats among the outputs have the digits of float32, and are no whole numbers."""
     floats = [y for y in outputs if y.dtype.kind == "f"]
     whole = all((y == np.round(y)).all() for y in floats)
     return not whole and all((y == y.astype("float32")).all() for y in floats)
 
 
-def runs(it: Checker, run: FirstRun) -> str:
+def runs(checker: Checker, run: FirstRun) -> str:
     """It runs."""
     if run.error is not None:
         raise run.error
-    return ", ".join(f"{n} {y.shape} {y.dtype}" for n, y in zip(it.subject.outputs, run.outputs))
+    return ", ".join(
+        f"{n} {y.shape} {y.dtype}" for n, y in zip(checker.subject.outputs, run.outputs)
+    )
 
 
-def declared(it: Checker, run: FirstRun, what: str) -> str:
-    """Its shapes or types are as declared."""
-    if run.lies[what]:
-        raise Failure("; ".join(run.lies[what]))
+def declared(checker: Checker, run: FirstRun, what: str) -> str:
+    """The shapes or types are as declared."""
+    if run.mismatches[what]:
+        raise Failure("; ".join(run.mismatches[what]))
     if run.error is not None:
         raise Unchecked("it does not run")
     if not run.declared.get(what):
-        raise Unchecked(it.subject.undeclared)
+        raise Unchecked(checker.subject.undeclared)
     return "as declared"
 
 
-def float64(it: Checker, reason: str) -> str:
+def float64(checker: Checker, reason: str) -> str:
     """It computes in float64."""
-    tolerance = PRECISION[it.trial.dtype][1]
+    tolerance = PRECISION[checker.trial.dtype][1]
     if reason:
         raise Unchecked(f"{reason}; in float32, gradients are compared to {tolerance:g}")
     return f"gradients are compared to {tolerance:g}"
 
 
-def deterministic(it: Checker) -> str:
+def deterministic(checker: Checker) -> str:
     """It gives the same twice."""
-    here, trial = it.here, it.trial
-    for name, a, b in zip(it.subject.outputs, here.outputs, trial.forward(here.values)):
-        if not same(a, b):
-            raise Failure(f"{name} differs by {number(differs(a, b))} in a second call")
-    if not it.differentiable:
+    known, trial = checker.reference, checker.trial
+    for name, a, b in zip(checker.subject.outputs, known.outputs, trial.forward(known.values)):
+        if not is_identical(a, b):
+            raise Failure(
+                f"{name} differs by {format_number(largest_difference(a, b))} in a second call"
+            )
+    if not checker.differentiable:
         return "forward"
-    names = it.subject.wanted
+    names = checker.subject.differentiated
     try:
-        first, second = (trial.gradients(here.values, here.heads, names) for _ in range(2))
+        first, second = (trial.gradients(known.values, known.heads, names) for _ in range(2))
     except Exception:  # there is a line for gradients
-        settle()
+        drop_pending_errors()
         return "forward"
     for name in first:
-        if not same(first[name], second[name]):
-            far = number(differs(first[name], second[name]))
+        if not is_identical(first[name], second[name]):
+            far = format_number(largest_difference(first[name], second[name]))
             raise Failure(f"the gradient of {name} differs by {far} in a second backward")
     return "forward and backward"

@@ -1,4 +1,4 @@
-"""What is checked, in one shape: an `Operator`, a CustomOp, a function, a layer."""
+"""The subjects of checks: operators, CustomOps, functions and layers, all called in one way."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ import numpy as np
 from ..engine import gluon, mx, nd
 from ..operator_block import OperatorBlock
 from ..ops.ways.operator import Operator
-from ._own import CustomCode, OperatorCode
 from ._report import Unchecked, WrongArguments
-from ._trial import Values
+from ._unprotected import CustomCode, OperatorCode
+from ._values import Values
 
 NUMBERS = count(1)
 
 
-def subject_of(it: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
-    """The subject that `it` is with these inputs."""
-    if isinstance(it, gluon.Block):
+def make_subject(given: Any, inputs: list, attributes: dict[str, Any]) -> Subject:
+    """The subject of what a checker is given, with these inputs."""
+    if isinstance(given, gluon.Block):
         if attributes:
             names = ", ".join(attributes)
-            raise WrongArguments(f"check {it.name}: {names}\n  expected no attributes")
-        return LayerSubject(copy.deepcopy(it), inputs)
-    written = _operator(it)
-    if written is not None and (written is it or len(inputs) <= len(written.inputs)):
-        return OperatorSubject(written, inputs, attributes, it)
-    if isinstance(it, str) or isinstance(it, type) and issubclass(it, mx.operator.CustomOpProp):
-        return CustomSubject(it, inputs, attributes)
-    if callable(it) and not isinstance(it, type):
-        return FunctionSubject(it, inputs, attributes)
+            raise WrongArguments(f"check {given.name}: {names}\n  expected no attributes")
+        return LayerSubject(copy.deepcopy(given), inputs)
+    operator = _operator(given)
+    if operator is not None and (operator is given or len(inputs) <= len(operator.inputs)):
+        return OperatorSubject(operator, inputs, attributes, given)
+    is_prop = isinstance(given, type) and issubclass(given, mx.operator.CustomOpProp)
+    if isinstance(given, str) or is_prop:
+        return CustomSubject(given, inputs, attributes)
+    if callable(given) and not isinstance(given, type):
+        return FunctionSubject(given, inputs, attributes)
     raise WrongArguments(
-        f"check_operator: {it!r} ({type(it).__name__})\n"
+        f"check_operator: {given!r} ({type(given).__name__})\n"
         "  expected an Operator, a CustomOpProp, a registered name, or a function of NDArrays"
     )
 
 
-def _operator(it: Any) -> Operator | None:
-    """The `Operator` that a customop, a MindSpore-like Custom or a Prop of ours stands for."""
-    if isinstance(it, Operator):
-        return it
+def _operator(given: Any) -> Operator | None:
+    """The `Operator` of a customop, of a MindSpore-like Custom, or of the Prop of an `Operator`."""
+    if isinstance(given, Operator):
+        return given
     try:
-        written = getattr(it, "_layers_operator", None) or getattr(it, "operator", None)
+        operator = getattr(given, "_layers_operator", None) or getattr(given, "operator", None)
     except TypeError:  # it may take any number of inputs
         return None
-    return written if isinstance(written, Operator) else None
+    return operator if isinstance(operator, Operator) else None
 
 
 class Subject:
@@ -57,24 +58,24 @@ class Subject:
 
     title: str
     values: Values  # of the inputs, by name: floats are float64
-    states: tuple[str, ...] = ()  # of these, the ones that it updates in place
-    outputs: tuple[str, ...] = ()  # of a layer or function, found at the first call
+    states: tuple[str, ...] = ()  # the inputs that it updates in place
+    outputs: tuple[str, ...] = ()  # those of a layer or function are named at the first call
     attributes: dict[str, Any] = {}  # that it is called with
-    defaults: dict[str, Any] = {}  # of the others
-    is_loss = False  # it needs no gradient of its outputs
-    loss: Callable | None = None  # what its gradients are those of, if not of its outputs
-    needs: Collection[str] | None = None  # the inputs of which it has gradients, if it says so
-    wanted: tuple[str, ...] = ()  # the inputs whose gradients are checked
-    silent: dict[str, str]  # the others, with the reason
+    defaults: dict[str, Any] = {}  # of the other attributes
+    is_loss = False  # whether its gradients take no gradient of its outputs
+    loss: Callable | None = None  # what is differentiated, if not the sum of the outputs
+    needs: Collection[str] | None = None  # the inputs for which it declares gradients, if it does
+    differentiated: tuple[str, ...] = ()  # the inputs whose gradients are checked
+    without_gradient: dict[str, str]  # why those of the others are not
     declares = False  # whether it may declare shapes and types
-    undeclared = "it declares none"
-    shown: Any = None  # what a person pickles
-    named: Any = None  # what a graph calls: an Operator, or the name of one
+    undeclared = "it declares none"  # why there are none to compare with
+    pickled: Any = None  # what a program would pickle
+    operator: Any = None  # what a graph calls: an Operator, or the name of one
     block: Any = None
-    parameters: dict[str, Any] = {}  # of the block, which are among the inputs
+    parameters: dict[str, Any] = {}  # of the block; their values are among the inputs
 
-    def ask_gradients(self, wrt: Sequence[str] | None) -> None:
-        """Settle which inputs have a gradient: of `wrt`, if given, those that can."""
+    def choose_gradients(self, wrt: Sequence[str] | None) -> None:
+        """Choose the inputs whose gradients are checked: of `wrt`, if given, those that can."""
         for name in wrt or ():
             if name not in self.values:
                 raise WrongArguments(
@@ -82,12 +83,12 @@ class Subject:
                     f"  expected of {', '.join(self.values)}"
                 )
         inputs = [n for n in self.values if n not in self.states]
-        reasons = {n: self._silence(n, wrt) for n in inputs}
-        self.silent = {n: reason for n, reason in reasons.items() if reason}
-        self.wanted = tuple(n for n in inputs if n not in self.silent)
+        reasons = {n: self._reason_without_gradient(n, wrt) for n in inputs}
+        self.without_gradient = {n: reason for n, reason in reasons.items() if reason}
+        self.differentiated = tuple(n for n in inputs if n not in self.without_gradient)
 
-    def _silence(self, name: str, wrt: Sequence[str] | None) -> str:
-        """Why an input has no gradient, if so."""
+    def _reason_without_gradient(self, name: str, wrt: Sequence[str] | None) -> str:
+        """Why the gradient of an input is not checked; "" where it is."""
         if self.values[name].dtype.kind != "f":
             return f"it holds {self.values[name].dtype}"
         if wrt is not None and name not in wrt:
@@ -100,13 +101,13 @@ class Subject:
         """NDArrays of the values, floats as `dtype`; with gradients if `req` says how by name."""
         arrays = {}
         for name, value in values.items():
-            kind = dtype if value.dtype.kind == "f" else self.integers(name, dtype)
+            kind = dtype if value.dtype.kind == "f" else self.integer_type(name, dtype)
             arrays[name] = nd.array(value, ctx=context, dtype=kind)
             if req and name in req:
                 arrays[name].attach_grad(req[name])
         return arrays
 
-    def integers(self, name: str, floating: str) -> Any:
+    def integer_type(self, name: str, floating: str) -> Any:
         """The dtype in which it takes an input of whole numbers, when floats are `floating`."""
         return self.values[name].dtype
 
@@ -128,16 +129,16 @@ class Subject:
         return {}, {}
 
     def code(self, arrays: dict[str, Any]) -> Any:
-        """Its own code, to be called without the engine; None where there is no such thing."""
+        """The functions that it is made of, to be called without the engine; None without any."""
         return None
 
     def layer(self) -> LayerSubject:
-        """It in a layer, to be hybridized."""
-        if self.named is None:
+        """A layer that calls it, to be hybridized."""
+        if self.operator is None:
             raise Unchecked("a function is no part of a graph; an Operator or a HybridBlock is")
         state = {"init": "zeros", "grad_req": "null"}
         states = {n: state | {"shape": self.values[n].shape} for n in self.states}
-        block = OperatorBlock(self.named, params=states, **self.attributes)
+        block = OperatorBlock(self.operator, params=states, **self.attributes)
         return LayerSubject(block, self.values, self.outputs)
 
 
@@ -146,8 +147,8 @@ class OperatorSubject(Subject):
 
     declares = True
 
-    def __init__(self, op: Operator, inputs: list, attributes: dict[str, Any], shown: Any):
-        self.named, self.shown = op, shown
+    def __init__(self, op: Operator, inputs: list, attributes: dict[str, Any], pickled: Any):
+        self.operator, self.pickled = op, pickled
         self.title = f"operator {op.name}"
         _expect_count(self.title, op.inputs, inputs, len(op.inputs) - len(op.optional))
         if unknown := attributes.keys() - op.attributes.keys():
@@ -161,10 +162,10 @@ class OperatorSubject(Subject):
         self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
 
     def run(self, arrays):
-        return self.named(*(arrays.get(n) for n in self.named.inputs), **self.attributes)
+        return self.operator(*(arrays.get(n) for n in self.operator.inputs), **self.attributes)
 
     def declared(self, values, dtype):
-        op = self.named
+        op = self.operator
         known = dict.fromkeys(op.inputs) | op.attributes | self.attributes
         kinds = {n: dtype if v.dtype.kind == "f" else str(v.dtype) for n, v in values.items()}
         shapes, types = {}, {}
@@ -178,10 +179,10 @@ class OperatorSubject(Subject):
         return shapes, types
 
     def code(self, arrays):
-        return OperatorCode(self.named, self.attributes)
+        return OperatorCode(self.operator, self.attributes)
 
     def layer(self):
-        if list(self.values) != list(self.named.inputs)[: len(self.values)]:
+        if list(self.values) != list(self.operator.inputs)[: len(self.values)]:
             raise Unchecked("an input in the middle is left out")
         return super().layer()
 
@@ -192,30 +193,33 @@ class CustomSubject(Subject):
     declares = True
 
     def __init__(self, op: Any, inputs: list[np.ndarray], attributes: dict[str, Any]):
-        self.named = op if isinstance(op, str) else _registered(op)
+        self.operator = op if isinstance(op, str) else _registered(op)
         self.title = f"operator {op if isinstance(op, str) else op.__name__}"
         self.attributes = {n: str(v) for n, v in attributes.items()}
-        prop = find(op) if isinstance(op, str) else op
+        prop = find_prop(op) if isinstance(op, str) else op
         self.prop: Any = prop and prop(**self.attributes)
-        self._read()
+        self._find_names()
         names = (*self.arguments, *self.states)
         _expect_count(self.title, names, inputs, len(names))
         self.values = dict(zip(names, inputs))
         self.is_loss = self.prop is not None and not self.prop.need_top_grad_
 
-    def _read(self) -> None:
-        """The names that it has: from the Prop, or from a Symbol of it."""
+    def _find_names(self) -> None:
+        """Find the names of inputs, outputs and states: from the Prop, or from a Symbol of it."""
         known, prefix = self.prop, ""
         if known is None:
             self.undeclared = "MXNet does not tell the class of a name; give its CustomOpProp"
-            known, prefix = mx.sym.Custom(op_type=self.named, name="op", **self.attributes), "op_"
+            known, prefix = (
+                mx.sym.Custom(op_type=self.operator, name="op", **self.attributes),
+                "op_",
+            )
         lists = known.list_arguments(), known.list_auxiliary_states(), known.list_outputs()
         self.arguments, self.states, self.outputs = (
             tuple(n.removeprefix(prefix) for n in names) for names in lists
         )
 
     def run(self, arrays):
-        return nd.Custom(*arrays.values(), op_type=self.named, **self.attributes)
+        return nd.Custom(*arrays.values(), op_type=self.operator, **self.attributes)
 
     def _infer_type(self, floating: str) -> tuple[list, ...]:
         kinds = [self.values[n].dtype for n in self.arguments]
@@ -223,7 +227,7 @@ class CustomSubject(Subject):
             [np.dtype(floating if k.kind == "f" else k).type for k in kinds]
         )
 
-    def integers(self, name, floating):
+    def integer_type(self, name, floating):
         # By default an operator takes all inputs in the dtype of the first.
         if self.prop is None or name not in self.arguments:
             return floating
@@ -241,7 +245,7 @@ class CustomSubject(Subject):
 
     def _by_name(self, lists: Any) -> list[tuple[str, Any]]:
         names = self.arguments, self.outputs, self.states
-        return [pair for part, told in zip(names, lists) for pair in zip(part, told)]
+        return [pair for part, values in zip(names, lists) for pair in zip(part, values)]
 
     def code(self, arrays):
         return self.prop and CustomCode(self.prop, arrays)
@@ -260,21 +264,21 @@ class FunctionSubject(Subject):
 
 
 class LayerSubject(Subject):
-    """A Block of its own, its Parameters among the inputs."""
+    """A Block that nobody else has, its Parameters among the inputs."""
 
     def __init__(self, block: Any, given: list | Values, outputs: tuple[str, ...] = ()):
-        self.block = self.shown = block
+        self.block = self.pickled = block
         self.title, self.outputs = f"layer {type(block).__name__}", outputs
         values = given if isinstance(given, dict) else self._by_name(given)
         self.parameters = block._collect_params_with_prefix()
         self.inputs = [n for n in values if n not in self.parameters]
         self._initialize([values[n] for n in self.inputs])
-        held = {n: p.data().asnumpy() for n, p in self.parameters.items()}
-        held = {n: v.astype("float64") if v.dtype.kind == "f" else v for n, v in held.items()}
-        self.values = {n: values[n] for n in self.inputs} | held
-        self.values |= {n: values[n] for n in held if n in values}
+        data = {n: p.data().asnumpy() for n, p in self.parameters.items()}
+        data = {n: v.astype("float64") if v.dtype.kind == "f" else v for n, v in data.items()}
+        self.values = {n: values[n] for n in self.inputs} | data
+        self.values |= {n: values[n] for n in data if n in values}
         self.states = tuple(n for n, p in self.parameters.items() if p.grad_req == "null")
-        self.home: tuple[str, Any] = ("", None)
+        self.placed: tuple[str, Any] = ("", None)  # the dtype and context of its parameters
 
     def _by_name(self, inputs: list[np.ndarray]) -> Values:
         block = self.block
@@ -285,7 +289,7 @@ class LayerSubject(Subject):
         return dict(zip(names[hybrid:], inputs))
 
     def _initialize(self, inputs: list[np.ndarray]) -> None:
-        """Initialize what is not yet, and find the shapes that a first call tells."""
+        """Initialize the parameters; a first call finds the shapes that are not known."""
         deferred = False
         for parameter in self.parameters.values():
             try:
@@ -302,10 +306,10 @@ class LayerSubject(Subject):
             self.block(*arrays)
 
     def place(self, values, dtype, context, req=None):
-        if self.home != (dtype, context):
+        if self.placed != (dtype, context):
             self.block.cast(dtype)
             self.block.collect_params().reset_ctx(context)
-            self.home = (dtype, context)
+            self.placed = (dtype, context)
         arrays = super().place({n: values[n] for n in self.inputs}, dtype, context, req)
         for name, parameter in self.parameters.items():
             asked = (req or {}).get(name, "null")
@@ -326,14 +330,14 @@ class LayerSubject(Subject):
         return self.twin()
 
     def twin(self) -> LayerSubject:
-        """The same with a copy of the block."""
+        """The same subject with a copy of the block."""
         twin = copy.copy(self)
         twin.block = copy.deepcopy(self.block)
         twin.parameters = twin.block._collect_params_with_prefix()
         return twin
 
 
-def find(op_type: str) -> type | None:
+def find_prop(op_type: str) -> type | None:
     """The CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
     known = getattr(mx.operator, "find", None)
     return known and known(op_type)
@@ -341,7 +345,7 @@ def find(op_type: str) -> type | None:
 
 @cache
 def _registered(prop_class: type) -> str:
-    """A name of its own under which a CustomOpProp is called here."""
+    """A new name under which a CustomOpProp is registered here."""
     name = f"{prop_class.__name__} {next(NUMBERS)}"
     mx.operator.register(name)(prop_class)
     return name

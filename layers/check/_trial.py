@@ -1,37 +1,17 @@
-"""Runs of a subject, with NumPy's arrays on both sides."""
+"""Runs of a subject, through the engine and without it, with NumPy's arrays on both sides."""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..engine import autograd, mx, nd
 from ._report import Failure
-
-if TYPE_CHECKING:
-    from ._subject import Subject
-
-Values = dict[str, np.ndarray]
-
-# Step of the central differences, absolute and relative tolerance; by the precision in which the
-# operator computes. The absolute one is multiplied by the largest value, if that is above 1.
-PRECISION = {"float64": (1e-6, 1e-5, 1e-3), "float32": (2.0**-7, 2e-3, 1e-2)}
-
-
-@dataclass
-class Point:
-    """Values of the inputs, and what a subject gives for them.
-
-    `heads` are gradients of the outputs, `gradients` those of the inputs that could be had.
-    """
-
-    values: Values
-    outputs: list[np.ndarray]
-    heads: list[np.ndarray]
-    gradients: Values = field(default_factory=dict)
+from ._subject import Subject
+from ._values import Values
 
 
 @dataclass
@@ -60,13 +40,13 @@ class Trial:
             return _computed(self.subject.call(arrays))
 
     def record(self, arrays: dict[str, Any]) -> list:
-        """The outputs, with a past."""
+        """The outputs, recorded for backward."""
         self.seed()
         with autograd.record():
             return _computed(self.subject.call(arrays))
 
     def backward(self, outputs: list, heads: list) -> Any:
-        """Go back from the outputs that are floats."""
+        """Run backward from the outputs that are floats."""
         pairs = [(y, dy) for y, dy in zip(outputs, heads) if np.dtype(y.dtype).kind == "f"]
         autograd.backward([y for y, _ in pairs], [dy for _, dy in pairs])
 
@@ -80,7 +60,7 @@ class Trial:
             return {}
         arrays = self.place(values, dict.fromkeys(names, "write"))
         outputs = self.record(arrays)
-        self.backward(outputs, like(outputs, heads))
+        self.backward(outputs, arrays_like(outputs, heads))
         return {n: arrays[n].grad.asnumpy() for n in names}
 
     def heads(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
@@ -108,64 +88,55 @@ class Trial:
         return float(loss.asnumpy().astype("float64").sum())
 
 
+class UnprotectedTrial(Trial):
+    """A trial of the functions that a subject is made of, called without the engine."""
+
+    def __init__(self, trial: Trial, code: Any):
+        super().__init__(trial.subject, trial.dtype, trial.context, trial.seeded)
+        self.code = code
+
+    @classmethod
+    def of(cls, trial: Trial, values: Values) -> UnprotectedTrial | None:
+        """That of a trial's subject for these values; None where it is made of no functions."""
+        code = trial.subject.code(trial.place(values))
+        return code and cls(trial, code)
+
+    def call(self, arrays: dict[str, Any], **options: Any) -> list:
+        self.arrays = arrays  # which backward needs
+        self.seed()
+        with self.context, autograd.train_mode():
+            return self.code.forward(arrays, **options)
+
+    record = call
+
+    def backward(self, outputs: list, heads: list, **options: Any) -> dict[str, Any]:
+        """The gradients, by input."""
+        with self.context, autograd.train_mode():
+            return self.code.backward(self.arrays, outputs, heads, **options)
+
+    def all_gradients(self, values: Values, heads: list[np.ndarray], **options: Any) -> Values:
+        """The gradients that it gives, asked for or not."""
+        outputs = self.call(self.place(values))
+        found = self.backward(outputs, arrays_like(outputs, heads), **options)
+        # What is no array the engine refuses.
+        return {n: g.asnumpy() for n, g in found.items() if isinstance(g, nd.NDArray)}
+
+
 def _computed(arrays: list) -> list:
-    """The arrays, when they are there: MXNet raises what went wrong where it waits."""
+    """The arrays, once they are computed: MXNet raises what went wrong where it waits."""
     for array in arrays:
         array.wait_to_read()
     return arrays
 
 
-def like(arrays: list, values: list[np.ndarray]) -> list:
+def arrays_like(arrays: list, values: list[np.ndarray]) -> list:
     """NDArrays of the values, each of the dtype and context of one of `arrays`."""
     return [nd.array(v, ctx=a.context, dtype=a.dtype) for a, v in zip(arrays, values)]
 
 
-def settle() -> None:
-    """Let MXNet raise what it has still to raise: it does so wherever it waits next."""
+def drop_pending_errors() -> None:
+    """Have MXNet raise here what it would raise wherever it waits next; it was reported."""
     try:
         nd.waitall()
-    except Exception:  # it has been told
+    except Exception:
         pass
-
-
-def number(value: float) -> str:
-    """A value with few digits."""
-    return f"{float(value):.3g}"
-
-
-def shown(at: tuple) -> str:
-    """A place in an array."""
-    return f"[{', '.join(map(str, at))}]"
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays are equal to the bit."""
-    return (a.shape, a.dtype, a.tobytes()) == (b.shape, b.dtype, b.tobytes())
-
-
-def compare(what: str, a: np.ndarray, b: np.ndarray, tolerance: float) -> float:
-    """How far b is from a, as `differs` tells; farther than `tolerance` is a failure of `what`."""
-    if a.shape != b.shape:
-        raise Failure(f"{what} is {b.shape}, not {a.shape}")
-    found = differs(a, b)
-    if not found <= tolerance:
-        at = np.unravel_index(int(np.argmax(_distance(a, b))), a.shape)
-        raise Failure(f"{what} is {number(b[at])} at {shown(at)}, not {number(a[at])}")
-    return found
-
-
-def differs(a: np.ndarray, b: np.ndarray) -> float:
-    """The largest difference of two arrays, relative to the largest value, if that is above 1.
-
-    NaN and infinities are equal to themselves.
-    """
-    finite = np.abs(a[np.isfinite(a)]).astype("float64")
-    return float(_distance(a, b).max(initial=0)) / max(1.0, finite.max(initial=0))
-
-
-def _distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    a, b = a.astype("float64"), b.astype("float64")
-    equal = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore"):
-        distance = np.where(equal, 0.0, np.abs(a - b))
-    return np.where(np.isnan(distance), np.inf, distance)

@@ -157,9 +157,9 @@ def test_a_second_derivative_that_is_zero_in_silence():
 
 def test_a_layer_that_is_another_in_a_graph():
     problems = found(wrong.WrongReplayed(), (4, 3))
-    assert set(problems) == {"replayed = eager"}
+    assert set(problems) == {"hybridized = eager"}
     problems = found(wrong.WrongWithFive(), (4, 3))
-    assert problems["replayed = eager"].startswith("x (5, 3): y is")
+    assert problems["hybridized = eager"].startswith("x (5, 3): y is")
 
 
 @pytest.mark.engine("torch")  # MXNet compiles nothing
@@ -170,7 +170,7 @@ def test_a_layer_that_is_wrong_compiled_only():
 @pytest.mark.engine("mxnet")  # PyTorch does
 def test_an_engine_that_does_not_compile():
     report = checked(wrong.WrongCompiled(), (4, 3), compiled=True)
-    assert report["compiled = eager"].text == "this engine replays only"
+    assert report["compiled = eager"].text == "this engine compiles nothing"
 
 
 @pytest.mark.engine("mxnet")  # which keeps no classes by name
@@ -218,7 +218,7 @@ def test_a_block_that_is_no_graph():
     net.add(gluon.nn.Dense(2))
     report = checked(net, (4, 3))
     assert report.passed and report["parameters' file"].text == "0.weight, 0.bias"
-    assert "a Block, not a HybridBlock" in report["replayed = eager"].text
+    assert "a Block, not a HybridBlock" in report["hybridized = eager"].text
 
 
 def test_states_of_a_custom_op():
@@ -249,7 +249,7 @@ def test_states_of_a_custom_op():
 def test_functions():
     report = checked(lambda a, b: nd.broadcast_mul(a, b), (4, 3), (4, 1))
     assert report.passed and report["gradient of b"].status == "passed"
-    assert report["replayed = eager"].status == "not checked"
+    assert report["hybridized = eager"].status == "not checked"
     assert "gradient of a" in found(lambda a: a * a.detach(), (4, 3))
 
 

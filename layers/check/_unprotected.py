@@ -1,4 +1,4 @@
-"""A subject's own code, called without the engine: what it does to the arrays that it is given.
+"""The functions that an operator is made of, called without the engine.
 
 The engine protects the caller: it copies what an operator returns twice, hides what it writes into
 its inputs, makes a new object for each call. Here nothing does.
@@ -10,51 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import autograd, mx, nd
+from ..engine import mx, nd
 from ..ops.ways.operator import Operator
 from ._report import Failure
-from ._trial import Trial, Values, like
-
-
-class Own(Trial):
-    """A trial of a subject's own code."""
-
-    def __init__(self, trial: Trial, code: Any):
-        super().__init__(trial.subject, trial.dtype, trial.context, trial.seeded)
-        self.code = code
-
-    @classmethod
-    def of(cls, trial: Trial, values: Values) -> Own | None:
-        """The own code of a trial's subject for these values; None where there is no such thing."""
-        code = trial.subject.code(trial.place(values))
-        return code and cls(trial, code)
-
-    def call(self, arrays: dict[str, Any], **how: Any) -> list:
-        self.arrays = arrays  # which backward needs
-        self.seed()
-        with self.context, autograd.train_mode():
-            return self.code.forward(arrays, **how)
-
-    record = call
-
-    def backward(self, outputs: list, heads: list, **how: Any) -> dict[str, Any]:
-        """The gradients, by input."""
-        with self.context, autograd.train_mode():
-            return self.code.backward(self.arrays, outputs, heads, **how)
-
-    def all_gradients(self, values: Values, heads: list[np.ndarray], **how: Any) -> Values:
-        """The gradients that it gives, asked for or not."""
-        outputs = self.call(self.place(values))
-        found = self.backward(outputs, like(outputs, heads), **how)
-        # What is no array the engine refuses.
-        return {n: g.asnumpy() for n, g in found.items() if isinstance(g, nd.NDArray)}
 
 
 class OperatorCode:
     """The functions of an `Operator`."""
 
     op = None  # no object, which could keep something
-    lies: dict[str, list[str]] = {}
+    mismatches: dict[str, list[str]] = {}
 
     def __init__(self, operator: Operator, attributes: dict[str, Any]):
         self.operator, self.attributes = operator, operator.attributes | attributes
@@ -93,7 +58,7 @@ class CustomCode:
         self.kinds = list(zip(prop.infer_shape(shapes)[1], prop.infer_type(types)[1]))
         self.op = prop.create_operator(self.context, shapes, types)
         self.names: list[tuple[Any, str]] = []  # of the buffers that it has now
-        self.lies: dict[str, list[str]] = {"shapes": [], "types": []}
+        self.mismatches: dict[str, list[str]] = {"shapes": [], "types": []}
         self._watch_assign()
 
     def _watch_assign(self) -> None:
@@ -111,11 +76,11 @@ class CustomCode:
         """Whether what is assigned has the shape and kind of number that was declared."""
         declared, given = tuple(dst.shape), tuple(src.shape)
         if given != declared and np.prod(given) != 1:
-            self.lies["shapes"].append(f"{name} is declared {declared} and given {given}")
+            self.mismatches["shapes"].append(f"{name} is declared {declared} and given {given}")
         if np.dtype(dst.dtype).kind in "iub" and np.dtype(src.dtype).kind == "f":
             values = src.asnumpy() if isinstance(src, nd.NDArray) else np.asarray(src)
             if (broken := values[values != np.round(values)]).size:
-                self.lies["types"].append(
+                self.mismatches["types"].append(
                     f"{name} is declared {np.dtype(dst.dtype)} and given {np.dtype(src.dtype)} "
                     f"values such as {broken[0]:.3g}"
                 )

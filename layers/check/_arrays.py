@@ -1,0 +1,240 @@
+"""What a subject does to arrays: inputs, outputs, states, gradient buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..engine import nd
+from ._checker import Checker
+from ._report import Failure, Unchecked
+from ._trial import Trial, UnprotectedTrial, arrays_like
+from ._values import Values, compare, is_identical, summarize
+
+FILL = 3.0  # what gradient buffers hold before
+
+
+def _copied(arrays: dict[str, Any]) -> Values:
+    return {n: a.asnumpy() for n, a in arrays.items()}
+
+
+def _first_changed(before: Values, arrays: dict[str, Any]) -> str:
+    """The first array that is not as it was."""
+    return next((n for n, a in arrays.items() if not is_identical(before[n], a.asnumpy())), "")
+
+
+def _expect_unchanged(before: Values, arrays: dict[str, Any], phase: str) -> None:
+    if name := _first_changed(before, arrays):
+        raise Failure(f"{phase} writes into {name}")
+
+
+def error_in_backward(checker: Checker) -> Exception | None:
+    """What backward raises without the engine, which would hide the error, or hang after it."""
+    unprotected = checker.unprotected()
+    if unprotected is None or not checker.differentiable:
+        return None
+    try:
+        found = unprotected.all_gradients(checker.values, checker.reference.heads)
+    except Exception as error:  # the operator's: it is reported for each gradient
+        return error
+    for name in checker.subject.differentiated:
+        shape = checker.values[name].shape
+        if name in found and found[name].shape != shape:
+            return Failure(f"that of {name} is {found[name].shape}, {name} {shape}")
+    return None
+
+
+def inputs(checker: Checker) -> str:
+    """Inputs, outputs and head gradients are as before after forward and backward."""
+    differentiable = checker.differentiable
+    for trial in checker.trials():
+        arrays = trial.place(checker.values, dict.fromkeys(checker.subject.differentiated, "write"))
+        watched = {n: a for n, a in arrays.items() if n not in checker.subject.states}
+        before = _copied(watched)
+        y = trial.record(arrays)
+        _expect_unchanged(before, watched, "forward")
+        if differentiable:
+            _expect_backward_only_reads(checker, trial, watched, before, y)
+    return "by forward and backward" if differentiable else "by forward"
+
+
+def _expect_backward_only_reads(checker: Checker, trial: Trial, watched, before, outputs) -> None:
+    heads, names = arrays_like(outputs, checker.reference.heads), checker.subject.outputs
+    watched = watched | {f"the output {n}": y for n, y in zip(names, outputs)}
+    watched |= {f"the gradient of the output {n}": dy for n, dy in zip(names, heads)}
+    before = _copied(watched) | before
+    try:
+        trial.backward(outputs, heads)
+    except Exception:  # there is a line for gradients
+        return
+    _expect_unchanged(before, watched, "backward")
+
+
+def outputs(checker: Checker) -> str:
+    """Outputs share memory with nothing that anyone else has."""
+    unprotected = checker.unprotected()
+    if unprotected is not None:
+        _expect_own_memory(checker, unprotected)
+        given = unprotected.call(unprotected.place(checker.values))
+        for name, y in zip(checker.subject.outputs, given):
+            if attribute := _attribute_with(unprotected.code.op, y):
+                raise Failure(
+                    f"{name} is kept in self.{attribute}, where the caller's writes are seen; "
+                    "keep a copy"
+                )
+    _expect_own_memory(checker, checker.trial)
+    if checker.subject.block is not None:
+        return "not an earlier call's"
+    return "not its inputs' memory, nor an earlier call's"
+
+
+def _expect_own_memory(checker: Checker, trial: Trial) -> None:
+    """Write into what a call gives, and look whether another array changes."""
+    names = checker.subject.outputs
+    if checker.subject.block is None:
+        arrays = trial.place(checker.values)
+        others = dict(zip(names, trial.call(arrays))) | arrays
+        for name in names:
+            y = others.pop(name)
+            before = _copied(others)
+            y[:] = 7
+            if other := _first_changed(before, others):
+                raise Failure(f"{name} is the memory of {other}: return a copy")
+    first = dict(zip(names, trial.call(trial.place(checker.values))))
+    before = _copied(first)
+    for y in trial.call(trial.place(checker.values)):
+        y[:] = 7
+    if name := _first_changed(before, first):
+        raise Failure(f"{name} of one call changes in the next: it is the same memory")
+
+
+def _attribute_with(op: Any, array: Any) -> str:
+    """The attribute in which an object, if there is one, keeps an array."""
+    for name, value in vars(op).items() if op is not None else ():
+        inside = value.values() if isinstance(value, dict) else value
+        inside = inside if isinstance(inside, (list, tuple, set)) else [value]
+        if any(v is array for v in inside):
+            return name
+    return ""
+
+
+def states(checker: Checker) -> str:
+    """What changes from call to call is declared."""
+    unprotected, names = checker.unprotected(), checker.subject.states
+    if unprotected is not None and unprotected.code.op is not None:
+        _expect_constant_attributes(checker, unprotected)
+    if not names:
+        return "none"
+    arrays = checker.trial.place(
+        checker.values, dict.fromkeys(checker.subject.differentiated, "write")
+    )
+    before = _copied(arrays)
+    y = checker.trial.record(arrays)
+    if checker.differentiable:  # MXNet's BatchNorm updates its statistics on the way back
+        try:
+            checker.trial.backward(y, arrays_like(y, checker.reference.heads))
+        except Exception:  # there is a line for gradients
+            pass
+    after = _copied({n: arrays[n] for n in names})
+    for name in names:
+        if (after[name].shape, after[name].dtype) != (before[name].shape, before[name].dtype):
+            raise Failure(f"{name} becomes {after[name].shape} {after[name].dtype}")
+    changed = [n for n in names if not is_identical(before[n], after[n])]
+    return f"{', '.join(changed)} updated" if changed else f"{', '.join(names)} not updated"
+
+
+def _expect_constant_attributes(checker: Checker, unprotected: UnprotectedTrial) -> None:
+    """The attributes of an operator's object are the same after one call and after the next."""
+    attributes = []
+    for _ in range(2):
+        if checker.differentiable:
+            try:
+                unprotected.all_gradients(checker.values, checker.reference.heads)
+            except Exception:  # there is a line for gradients
+                pass
+        else:
+            unprotected.forward(checker.values)
+        now = vars(unprotected.code.op).items()
+        attributes.append({n: (summarize(v), _comparable(v)) for n, v in now})
+    for name, now in attributes[1].items():
+        was = attributes[0].get(name, ("None", None))
+        if was != now and name != "assign":
+            raise Failure(
+                f"self.{name} changes with each call ({was[0]}, then {now[0]}): "
+                "a state that is not declared"
+            )
+
+
+def _comparable(value: Any) -> Any:
+    """A copy of a value, to be compared later; of an object, its type."""
+    if isinstance(value, nd.NDArray):
+        value = value.asnumpy()
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype, value.tobytes()
+    if isinstance(value, (list, tuple)):
+        return [_comparable(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _comparable(v) for k, v in value.items()}
+    return value if isinstance(value, (bool, int, float, str)) else type(value)
+
+
+def requests(checker: Checker, req: str) -> str:
+    """Gradients are written, added or left out, as `req` asks."""
+    names, unprotected = checker.expect_gradients(), checker.unprotected()
+    if unprotected is not None and unprotected.code.op is not None:
+        _expect_requested(checker, unprotected, req)
+    elif req == "null" and len(names) == 1:
+        raise Unchecked(f"{names[0]} is the only input with a gradient")
+    return (
+        _compare_each_left_out(checker, names)
+        if req == "null"
+        else _compare_two_backwards(checker, names, req)
+    )
+
+
+def _expect_requested(checker: Checker, unprotected: UnprotectedTrial, req: str) -> None:
+    """Call backward with buffers that hold something."""
+    heads = checker.reference.heads
+    if req == "write":
+        filled = unprotected.call(unprotected.place(checker.values), fill=FILL)
+        for name, a, b in zip(checker.subject.outputs, unprotected.forward(checker.values), filled):
+            if left := int((a != b.asnumpy()).sum()):
+                raise Failure(f"forward does not write {left} of {a.size} elements of {name}")
+    plain = unprotected.all_gradients(checker.values, heads)
+    full = unprotected.all_gradients(checker.values, heads, fill=FILL)
+    found = unprotected.all_gradients(checker.values, heads, fill=FILL, req=req)
+    for name, gradient in plain.items():
+        untouched = not gradient.any() and (full[name] == FILL).all()  # which counts as zeros
+        if req == "write" and not untouched:
+            compare(f"'write' on a buffer of {FILL:g}, that of {name}", gradient, found[name], 1e-6)
+        elif req == "add" and is_identical(found[name], gradient) and gradient.any():
+            raise Failure(f"'add' overwrites the gradient of {name}; use self.assign(...)")
+        elif req == "add":
+            compare(f"'add' on {FILL:g}, that of {name}", gradient + FILL, found[name], 1e-5)
+        elif req == "null" and (found[name] != FILL).any():
+            raise Failure(f"'null' writes the gradient of {name} all the same")
+
+
+def _compare_two_backwards(checker: Checker, names: tuple, req: str) -> str:
+    arrays = checker.trial.place(checker.values, dict.fromkeys(names, req))
+    for _ in range(2):
+        y = checker.trial.record(arrays)
+        checker.trial.backward(y, arrays_like(y, checker.reference.heads))
+        for name in checker.subject.states:  # back to their first values
+            arrays[name][:] = nd.array(checker.values[name], dtype=arrays[name].dtype)
+    times, tolerance, what = {"write": (1, 1e-6, "last"), "add": (2, 1e-5, "sum")}[req]
+    for name in names:
+        expected, found = times * checker.reference.gradients[name], arrays[name].grad.asnumpy()
+        compare(f"after two backwards, that of {name}", expected, found, tolerance)
+    return f"the {what} of two backwards"
+
+
+def _compare_each_left_out(checker: Checker, names: tuple) -> str:
+    for left in names:
+        asked = tuple(n for n in names if n != left)
+        found = checker.trial.gradients(checker.values, checker.reference.heads, asked)
+        for name in asked:
+            what = f"with no gradient of {left} asked for, that of {name}"
+            compare(what, checker.reference.gradients[name], found[name], 1e-6)
+    return "each left out once" if len(names) > 1 else "its buffer is left alone"

@@ -1,0 +1,77 @@
+"""What is known of a subject while it is checked."""
+
+from __future__ import annotations
+
+from ..engine import mx
+from ._report import Report, Unchecked
+from ._subject import Subject
+from ._trial import Trial, UnprotectedTrial
+from ._values import Results, Values
+
+
+class Checker:
+    """A subject that is being checked, and the results that its checks compare with.
+
+    Attributes
+    ----------
+    trial : Trial
+        On the CPU, in float64, or in float32 where only that runs.
+    reference : Results
+        What the first run gives; there is none before it.
+    larger_batch : Results or None
+        What it gives for a batch with one more row, where it takes one.
+    backward_error : Exception or None
+        What the operator's own backward raises.
+    """
+
+    reference: Results
+
+    def __init__(self, subject: Subject, compiled: bool, seeded: bool):
+        self.subject, self.compiled = subject, compiled
+        self.values = subject.values
+        self.trial = Trial(subject, "float64", mx.cpu(), seeded)
+        self.larger_batch: Results | None = None
+        self.backward_error: Exception | None = None
+        arrays = [f"{n} {v.shape}" for n, v in subject.values.items()]
+        given = [f"{n}={v!r}" for n, v in subject.attributes.items()]
+        self.report = Report(f"{subject.title}: {', '.join([*arrays, *given])}")
+
+    def unprotected(self, values: Values | None = None) -> UnprotectedTrial | None:
+        """A trial of the functions that the subject is made of, if any; for other values too."""
+        return UnprotectedTrial.of(self.trial, self.values if values is None else values)
+
+    def trials(self) -> list[Trial]:
+        """The subject without the engine, if it has functions of its own, and through it."""
+        unprotected = self.unprotected()
+        return [self.trial] if unprotected is None else [unprotected, self.trial]
+
+    def has_passed(self, name: str) -> bool:
+        """Whether a check has passed."""
+        return self.report[name].status == "passed"
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether there are gradients to ask for."""
+        return not self._reason_without_gradients and self.backward_error is None
+
+    @property
+    def _reason_without_gradients(self) -> str:
+        if not self.subject.differentiated:
+            return "it has no gradients"
+        floats = any(y.dtype.kind == "f" for y in self.reference.outputs)
+        return "" if floats else "no output is of floats"
+
+    def expect_differentiable(self) -> None:
+        """Go on only where there are gradients to ask for."""
+        if self._reason_without_gradients:
+            raise Unchecked(self._reason_without_gradients)
+        if self.backward_error is not None:
+            raise self.backward_error
+
+    def expect_gradients(self) -> tuple[str, ...]:
+        """The inputs whose gradients could be computed; go on only where there are some."""
+        if self.backward_error is None:
+            self.expect_differentiable()
+        if not self.reference.gradients:
+            raise Unchecked("there are no gradients to compare")
+        return tuple(self.reference.gradients)

@@ -1,0 +1,213 @@
+"""Results for other sizes and dtypes, in graphs, on other contexts, from pickles and files."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import engine
+from ..engine import mx, nd
+from ._checker import Checker
+from ._gradients import check_gradient
+from ._report import Failure, Unchecked, describe_error
+from ._trial import Trial
+from ._values import PRECISION, Results, Values, compare, format_number, is_identical
+
+NEAR = {"float64": 1e-7, "float32": 1e-4}  # in another order of the same operations
+
+
+def _compare_trial(
+    checker: Checker, trial: Trial, known: Results, tolerance: float, where: str = ""
+) -> float:
+    """The largest difference of another trial from known results."""
+    pairs = zip(checker.subject.outputs, known.outputs, trial.forward(known.values))
+    differences = [compare(f"{where}{n}", a, b, tolerance) for n, a, b in pairs]
+    found = trial.gradients(known.values, known.heads, tuple(known.gradients))
+    differences += [
+        compare(f"{where}the gradient of {n}", known.gradients[n], b, tolerance)
+        for n, b in found.items()
+    ]
+    return max(differences)
+
+
+def another_batch(checker: Checker) -> str:
+    """With another batch size, the shapes are as declared and the gradients right."""
+    problems: list[Exception] = []
+    for values in _larger_batches(checker):
+        try:
+            return _check_batch(checker, values)
+        except Exception as problem:
+            problems.append(problem)
+    if not problems:
+        raise Unchecked("no input has a batch axis")
+    raise next((p for p in problems if not isinstance(p, Unchecked)), problems[0])
+
+
+def _larger_batches(checker: Checker) -> Iterator[Values]:
+    """Values with one more row: in all inputs that are as long as the first, in the first only."""
+    subject = checker.subject
+    inputs = [n for n in checker.values if n not in {*subject.states, *subject.parameters}]
+    as_long = [n for n in inputs if len(checker.values[n]) == len(checker.values[inputs[0]])]
+    for chosen in (as_long, inputs[:1])[: min(len(as_long), 2)]:
+        yield {n: _with_another_row(v) if n in chosen else v for n, v in checker.values.items()}
+
+
+def _with_another_row(x: np.ndarray) -> np.ndarray:
+    return np.concatenate([x, x[:1] * 0.9 if x.dtype.kind == "f" else x[:1]])
+
+
+def _changed_shapes(checker: Checker, values: Values) -> str:
+    """The inputs that have another shape in other values."""
+    changed = [n for n in values if values[n].shape != checker.values[n].shape]
+    return ", ".join(f"{n} {values[n].shape}" for n in changed)
+
+
+def _check_batch(checker: Checker, values: Values) -> str:
+    what = _changed_shapes(checker, values)
+    shapes = _declared_shapes(checker, values, what)
+    try:
+        if unprotected := checker.unprotected(values):
+            unprotected.forward(values)
+        outputs = checker.trial.forward(values)
+    except Exception as error:
+        raise (Failure if shapes else Unchecked)(f"{what}: {describe_error(error)}") from error
+    checker.larger_batch = other = Results(values, outputs, checker.trial.heads(outputs))
+    for name, y in zip(checker.subject.outputs, outputs):
+        if name in shapes and shapes[name] != y.shape:
+            raise Failure(f"{what}: {name} is {y.shape}, declared {shapes[name]}")
+    other.gradients = checker.trial.gradients(
+        values, other.heads, tuple(checker.reference.gradients)
+    )
+    for name in other.gradients:
+        if checker.has_passed(f"gradient of {name}"):
+            try:
+                check_gradient(checker.trial, other, name)
+            except Failure as problem:
+                raise Failure(f"{what}: the gradient of {name} is {problem}") from problem
+    return what
+
+
+def _declared_shapes(checker: Checker, values: Values, what: str) -> dict[str, tuple]:
+    """The shapes that are declared for these values, which the inputs have."""
+    try:
+        declared = checker.subject.declared(values, checker.trial.dtype)[0]
+    except Exception as error:
+        raise Unchecked(f"{what} is refused: {describe_error(error)}") from error
+    shapes = {n: tuple(shape) for n, shape in declared.items()}
+    for name in values.keys() & shapes.keys():
+        if shapes[name] != values[name].shape:
+            raise Unchecked(f"{what} does not fit {name}")
+    return shapes
+
+
+def float32(checker: Checker) -> str:
+    """In float32 it gives the same."""
+    if checker.trial.seeded:
+        raise Unchecked("in float32 it may draw other numbers")
+    trial, tolerance = replace(checker.trial, dtype="float32"), PRECISION["float32"][1]
+    difference = _compare_trial(checker, trial, checker.reference, tolerance, "in float32, ")
+    return f"max difference {format_number(difference)} from float64"
+
+
+def hybridized(checker: Checker) -> str:
+    """Hybridized, it gives the same."""
+    return _in_graph(checker)
+
+
+def compiled(checker: Checker) -> str:
+    """Compiled, it gives the same."""
+    if not checker.compiled:
+        raise Unchecked("not asked for")
+    if not engine.compiles():
+        raise Unchecked("this engine compiles nothing")
+    return _in_graph(checker, backend="inductor")
+
+
+def _in_graph(checker: Checker, **options: Any) -> str:
+    subject, tolerance = checker.subject.layer(), NEAR[checker.trial.dtype]
+    subject.block.hybridize(**options)
+    trial = replace(checker.trial, subject=subject)
+    with _logged_refusals() as refusals:
+        difference, sizes = _compare_trial(checker, trial, checker.reference, tolerance), ""
+        if (larger := checker.larger_batch) is not None:
+            where, sizes = f"{_changed_shapes(checker, larger.values)}: ", ", at both batch sizes"
+            difference = max(difference, _compare_trial(checker, trial, larger, tolerance, where))
+    return f"max difference {format_number(difference)}{sizes}" + "".join(refusals[:1])
+
+
+@contextmanager
+def _logged_refusals() -> Iterator[list[str]]:
+    """What the engine logs of operators that it does not compile."""
+    refusals: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: refusals.append(  # type: ignore[method-assign]
+        f"; not compiled, {record.getMessage().rpartition(', and ')[2]}"
+    )
+    logger = logging.getLogger("layers")
+    logger.addHandler(handler)
+    try:
+        yield refusals
+    finally:
+        logger.removeHandler(handler)
+
+
+def contexts() -> list[Any]:
+    """The contexts beside cpu(0)."""
+    return [mx.cpu(1)] + ([mx.gpu(0)] if mx.context.num_gpus() else [])
+
+
+def on_context(checker: Checker, context: Any) -> str:
+    """On another context it gives the same, and its outputs are there."""
+    trial = replace(checker.trial, context=context)
+    for name, y in zip(checker.subject.outputs, trial.call(trial.place(checker.values))):
+        if y.context != context:
+            raise Failure(f"{name} is on {y.context}")
+    tolerance = NEAR[checker.trial.dtype] if context.device_type == "cpu" else 1e-3
+    difference = _compare_trial(checker, trial, checker.reference, tolerance)
+    return f"max difference {format_number(difference)}"
+
+
+def pickled(checker: Checker) -> str:
+    """It can be pickled; the copy of a layer, made as by a pickle, gives the same."""
+    subject: Any = checker.subject
+    try:
+        size = len(pickle.dumps(subject.pickled))
+    except Exception as error:
+        if "<locals>" in str(error) or "<lambda>" in str(error):
+            raise Unchecked("it is, or has, what is defined inside a function") from error
+        raise
+    if subject.block is None:
+        return "by its place"
+    arrays = checker.trial.place(checker.values)
+    copied = replace(checker.trial, subject=subject.twin())
+    for name, a, b in zip(subject.outputs, checker.trial.call(arrays), copied.call(arrays)):
+        if not is_identical(a.asnumpy(), b.asnumpy()):
+            raise Failure(f"{name} of the copy is another")
+    return f"{size} bytes"
+
+
+def saved(checker: Checker) -> str:
+    """The parameters come back from a file."""
+    subject: Any = checker.subject
+    if not subject.parameters:
+        raise Unchecked("it has no parameters")
+    checker.trial.place(checker.values)
+    twin = subject.twin()
+    for parameter in twin.parameters.values():
+        parameter.set_data(nd.zeros_like(parameter.data()) + 5)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder, "layer.params"))
+        subject.block.save_parameters(path)
+        twin.block.load_parameters(path)
+    for name, parameter in twin.parameters.items():
+        if not is_identical(subject.parameters[name].data().asnumpy(), parameter.data().asnumpy()):
+            raise Failure(f"{name} is another when it is loaded")
+    return ", ".join(twin.parameters)

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _arrays, _environments, _gradients, _runs
 from ._checker import Checker
+from ._closure import advise
 from ._report import Check, Failure, Report, Unchecked, describe_error
 from ._trial import drop_pending_errors
 from ._values import Results
@@ -17,6 +18,8 @@ def run_checks(checker: Checker) -> Report:
     for name, function, *needs in _checks(checker):
         checker.report.checks.append(_line(checker, name, function, needs))
     drop_pending_errors()
+    if checker.has_passed("runs"):
+        checker.report.advice += advise(checker.subject)
     return checker.report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from pathlib import Path
 
 CHECKER = str(Path(__file__).parent)
 LIBRARY = str(Path(__file__).parents[1])
+STANDARD = sysconfig.get_path("stdlib")
 LONGEST = 200  # characters of a message in a line
 
 
@@ -51,10 +53,19 @@ class Report:
     """The checks of one operator or layer, in their order.
 
     ``print(report)`` shows them, ``report["gradient of x"]`` is one, iteration gives all.
+
+    Attributes
+    ----------
+    title : str
+    checks : list of Check
+    advice : list of str
+        What is no failure, and worth knowing: a value that a function reads from outside, which a
+        graph keeps.
     """
 
     title: str
     checks: list[Check] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
@@ -113,7 +124,9 @@ class Report:
         return lines
 
     def __str__(self) -> str:
-        return "\n".join([self.title, "", *self._lines(self.checks), "", self._summary])
+        advice = ["advice", *(f"  {text}" for text in self.advice), ""] if self.advice else []
+        lines = [self.title, "", *self._lines(self.checks), "", *advice, self._summary]
+        return "\n".join(lines)
 
 
 def describe_error(error: BaseException) -> str:
@@ -136,5 +149,5 @@ def _place(error: BaseException) -> str:
 
 
 def is_users_file(path: str) -> bool:
-    """Whether a file is neither of this library nor of an installed one."""
-    return not path.startswith((LIBRARY, "<")) and "site-packages" not in path
+    """Whether a file is neither of this library nor of Python's or an installed one."""
+    return not path.startswith((LIBRARY, STANDARD, "<")) and "site-packages" not in path

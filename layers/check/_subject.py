@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from itertools import count
 from typing import Any
@@ -69,6 +69,7 @@ class Subject:
     without_gradient: dict[str, str]  # why those of the others are not
     declares = False  # whether it may declare shapes and types
     undeclared = "it declares none"  # why there are none to compare with
+    pure: bool | None = None  # whether it says that it is a function of inputs and attributes
     pickled: Any = None  # what a program would pickle
     operator: Any = None  # what a graph calls: an Operator, or the name of one
     block: Any = None
@@ -132,6 +133,10 @@ class Subject:
         """The functions that it is made of, to be called without the engine; None without any."""
         return None
 
+    def functions(self) -> Iterable[Callable]:
+        """The functions whose Python runs in a call."""
+        return ()
+
     def layer(self) -> LayerSubject:
         """A layer that calls it, to be hybridized."""
         if self.operator is None:
@@ -160,6 +165,7 @@ class OperatorSubject(Subject):
         self.values = {n: v for n, v in zip(op.inputs, inputs) if v is not None}
         self.states, self.outputs, self.defaults = op.states, op.outputs, op.attributes
         self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
+        self.pure = op.pure
 
     def run(self, arrays):
         return self.operator(*(arrays.get(n) for n in self.operator.inputs), **self.attributes)
@@ -180,6 +186,10 @@ class OperatorSubject(Subject):
 
     def code(self, arrays):
         return OperatorCode(self.operator, self.attributes)
+
+    def functions(self):
+        op = self.operator
+        return (op.forward, *([op.backward] if op.backward else op.gradients.values()))
 
     def layer(self):
         if list(self.values) != list(self.operator.inputs)[: len(self.values)]:
@@ -203,6 +213,7 @@ class CustomSubject(Subject):
         _expect_count(self.title, names, inputs, len(names))
         self.values = dict(zip(names, inputs))
         self.is_loss = self.prop is not None and not self.prop.need_top_grad_
+        self.pure = getattr(self.prop, "pure", None)
 
     def _find_names(self) -> None:
         """Find the names of inputs, outputs and states: from the Prop, or from a Symbol of it."""
@@ -250,6 +261,12 @@ class CustomSubject(Subject):
     def code(self, arrays):
         return self.prop and CustomCode(self.prop, arrays)
 
+    def functions(self):
+        if self.prop is None:
+            return ()
+        made = self.code(self.place(self.values, "float32", mx.cpu())).op
+        return [f for _, f in inspect.getmembers(type(made), inspect.isfunction)]
+
 
 class FunctionSubject(Subject):
     """A function of NDArrays."""
@@ -261,6 +278,9 @@ class FunctionSubject(Subject):
 
     def run(self, arrays):
         return self.function(*arrays.values(), **self.attributes)
+
+    def functions(self):
+        return [self.function] if inspect.isfunction(self.function) else []
 
 
 class LayerSubject(Subject):
@@ -281,12 +301,20 @@ class LayerSubject(Subject):
         self.placed: tuple[str, Any] = ("", None)  # the dtype and context of its parameters
 
     def _by_name(self, inputs: list[np.ndarray]) -> Values:
-        block = self.block
-        hybrid = isinstance(block, gluon.HybridBlock)
-        hybrid = hybrid and type(block).forward is gluon.HybridBlock.forward
+        hybrid, block = self._is_traced, self.block
         function = block.hybrid_forward if hybrid else block.forward
         names = _parameters(function, len(inputs) + hybrid, skip=block._reg_params)
         return dict(zip(names[hybrid:], inputs))
+
+    @property
+    def _is_traced(self) -> bool:
+        """Whether a graph is made of its `hybrid_forward`."""
+        kind = type(self.block)
+        hybrid = issubclass(kind, gluon.HybridBlock)
+        return hybrid and kind.forward is gluon.HybridBlock.forward
+
+    def functions(self):
+        return [type(self.block).hybrid_forward] if self._is_traced else []
 
     def _initialize(self, inputs: list[np.ndarray]) -> None:
         """Initialize the parameters; a first call finds the shapes that are not known."""

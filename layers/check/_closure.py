@@ -1,0 +1,141 @@
+"""Advice on what a subject's functions read beside their arguments.
+
+What Python reads while a graph is made is part of the graph, until hybridize() is called again. So
+a global that a function reads may change later, and the graph does not see it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Collection, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..ops import Custom, Kernel, Operator
+from ..ops.ways.function import Primitive
+from ._report import is_users_file
+from ._subject import Subject
+from ._values import summarize
+
+OPERATORS = Operator, Primitive, Custom, Kernel, np.ufunc  # functions, though of other types
+
+# What becomes of a value that is read, by whether the subject says that it is pure.
+FROZEN = {
+    True: "part of a recorded or compiled graph until hybridize() is called again; with pure=False "
+    "it is read in each call",
+    None: "part of a compiled graph until hybridize() is called again; with `pure = False` in the "
+    "CustomOpProp it is read in each call",
+}
+FROZEN_IN_TRACE = "part of a graph until hybridize() is called again"
+
+
+def advise(subject: Subject) -> list[str]:
+    """A text for each value that a subject's functions read, and that a graph may keep."""
+    if subject.pure is False:
+        return []
+    frozen = FROZEN[subject.pure] if subject.declares else FROZEN_IN_TRACE
+    readers: dict[str, dict[str, None]] = {}
+    for function in subject.functions():
+        for reader, name, value in _values_read(function, set()):
+            readers.setdefault(f"{name} ({summarize(value)})", {})[reader] = None
+    return [f"{what}, read by {' and '.join(names)}: {frozen}" for what, names in readers.items()]
+
+
+def _values_read(
+    function: Callable, visited: set[Callable], reader: str = ""
+) -> Iterator[tuple[str, str, Any]]:
+    """What a function, and those that it calls, read from around them.
+
+    That is the name of the user's function, of what it reads, and the value. A function of this
+    library is only passed through, to a user's that it calls.
+    """
+    if not isinstance(function, FunctionType) or function in visited:
+        return
+    visited.add(function)
+    users = _is_users(function.__globals__.get("__name__", ""))
+    names = set(_names(function.__code__))
+    reader = reader or (function.__name__ if users else "")
+    variables = _variables(function, names)
+    if not users:
+        variables = {n: v for n, v in variables.items() if n in function.__code__.co_freevars}
+    for name, value in variables.items():
+        if isinstance(value, FunctionType):
+            yield from _values_read(value, visited, reader)
+            if not users:
+                found = _attributes_of_self(value, variables.values())
+                yield from ((value.__name__, n, v) for n, v in found)
+        elif users:
+            yield from ((reader, n, v) for n, v in _values_or_attributes(name, value, names))
+
+
+def _variables(function: FunctionType, names: Collection[str]) -> dict[str, Any]:
+    """The globals and the variables of enclosing functions that a function names.
+
+    `inspect.getclosurevars` would leave out what a function defined inside this one names.
+    """
+    found = {n: v for n, v in function.__globals__.items() if n in names}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    return found
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a function, and in those defined inside it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _values_or_attributes(
+    name: str, value: Any, names: Collection[str]
+) -> Iterator[tuple[str, Any]]:
+    """The value of a variable, or the attributes that are named of a user's object or module."""
+    if isinstance(value, OPERATORS):
+        return
+    if isinstance(value, (ModuleType, type)) or _is_users(type(value).__module__):
+        module = value.__name__ if isinstance(value, ModuleType) else _module_of(value)
+        if not _is_users(module):
+            return
+        attributes = list(_attributes(value, names))
+        yield from ((f"{name}.{n}", v) for n, v in attributes)
+        if attributes or isinstance(value, (ModuleType, type)):
+            return
+    elif callable(value):  # a builtin function, or an object of a library that stands for one
+        return
+    yield name, value
+
+
+def _attributes_of_self(
+    function: FunctionType, values: Collection[Any]
+) -> Iterator[tuple[str, Any]]:
+    """The attributes that a method reads of the object that it is bound to."""
+    names = set(_names(function.__code__))
+    for value in values:
+        if not isinstance(value, (FunctionType, type)) and _is_users(type(value).__module__):
+            yield from ((f"self.{n}", v) for n, v in _attributes(value, names))
+
+
+def _attributes(value: Any, names: Collection[str]) -> Iterator[tuple[str, Any]]:
+    """The attributes of these names, but for functions, classes, modules and properties."""
+    for name in sorted(names):
+        found = inspect.getattr_static(value, name, inspect)  # which runs none of the user's code
+        is_value = not (callable(found) or isinstance(found, ModuleType))
+        if is_value and not hasattr(type(found), "__get__"):
+            yield name, found
+
+
+def _module_of(value: Any) -> str:
+    return value.__module__ if isinstance(value, type) else type(value).__module__
+
+
+def _is_users(module: str) -> bool:
+    """Whether a module is neither this library's, nor an installed or built-in one."""
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return module == "__main__" or (file is not None and is_users_file(file))

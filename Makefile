@@ -105,7 +105,7 @@ build:
 
 # What users meet. layers/mxnet fills its modules at run time; for editors its stub speaks.
 # Operators' definitions are left out: their first parameter is an input, not self.
-PUBLIC = layers/*.py layers/ops/ways/operator.py layers/ops/ways/custom.py train $(wildcard layers/mxnet/*.pyi layers/mxnet/*/*.pyi)
+PUBLIC = layers/*.py layers/ops/ways/operator.py layers/ops/ways/class_form.py layers/ops/ways/custom.py train $(wildcard layers/mxnet/*.pyi layers/mxnet/*/*.pyi)
 
 check: .venv/made-dev
 	.venv/bin/ruff format --check .

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from .dense import DenseBlock
     from .loss import SoftmaxLoss
     from .operator_block import OperatorBlock
-    from .ops import Operator
-    from .ops.ways import operator
+    from .ops import Operator, operator
     from .step import compiled_step
 
 __version__ = "0.1.0"

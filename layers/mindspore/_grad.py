@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..engine import autograd, nd
-from ..ops.ways.host import is_floating
+from ..ops.ways.numpy_border import is_floating
 from ._tensor import Parameter, Tensor
 
 __all__ = ["grad", "value_and_grad"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import nd
-from ..ops.ways.host import as_dtype, dtype_name, dtype_of, is_floating
+from ..ops.ways.numpy_border import as_dtype, dtype_name, dtype_of, is_floating
 from .context import device
 
 __all__ = ["Parameter", "Tensor"]

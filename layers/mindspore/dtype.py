@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ops.ways.host import BFLOAT16 as bfloat16
+from ..ops.ways.numpy_border import BFLOAT16 as bfloat16
 
 __all__ = [
     "bfloat16",

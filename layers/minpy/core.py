@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import autograd, mx, nd
-from ..ops.ways.host import array
+from ..ops.ways.numpy_border import array
 
 __all__ = ["grad", "grad_and_loss"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..engine import mx, nd
-from ..ops.ways import host
+from ..ops.ways import numpy_border
 
 e, inf, nan, newaxis, pi = np.e, np.inf, np.nan, None, np.pi
 float16, float32, float64 = np.float16, np.float32, np.float64
@@ -49,7 +49,7 @@ def array(object, dtype=None):
     made = np.asarray(object)
     if dtype is None and made.dtype.kind in "biuf" and not isinstance(object, np.ndarray):
         dtype = float32
-    return host.array(made if dtype is None else made.astype(dtype), mx.current_context())
+    return numpy_border.array(made if dtype is None else made.astype(dtype), mx.current_context())
 
 
 @_row

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 
 import numpy as np
+
+from .._errors import note as note  # for the modules of this package
 
 __all__ = [
     "ArgumentError",
@@ -106,12 +107,3 @@ def explained(
             return ShapeError, f"{found}\n  expected {expected}"
     misfit = any(word in sentence.lower() for word in ("size", "shape", "dimension"))
     return ShapeError if misfit else MXNetError, sentence
-
-
-def note(error: BaseException, text: str) -> BaseException:
-    """Add a line to an exception without changing what it is; return it."""
-    if sys.version_info >= (3, 11):
-        error.add_note(text)
-    elif error.args and isinstance(error.args[0], str):
-        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
-    return error

@@ -4,10 +4,11 @@ from .dense import dense
 from .relu import relu
 from .sigmoid import sigmoid
 from .softmax import softmax, softmax_cross_entropy
+from .ways.class_form import operator
 from .ways.function import customop
 from .ways.kernel import Kernel, kernel
 from .ways.library import Library
-from .ways.operator import Operator, operator
+from .ways.operator import Operator
 from .ways.primitive import Custom
 from .ways.registration import CustomRegOp, DataType, custom_info_register
 

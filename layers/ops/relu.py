@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..engine import nd
-from .ways.operator import operator
+from .ways.class_form import operator
 
 __all__ = ["relu"]
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ...engine import mx
-from .host import adopt, number
+from .numpy_border import adopt, number
 from .operator import Operator
 
 __all__ = ["Adapter", "register"]

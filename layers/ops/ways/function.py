@@ -24,9 +24,9 @@ import numpy as np
 
 from ...engine import mx, nd, sym
 from ._arguments import Form, Layout, is_array, signature
-from ._functional import BORDERS, FunctionOperator, Maker, Rule
+from ._function_operator import BORDERS, FunctionOperator, Maker, Rule
 from .custom import register
-from .host import array
+from .numpy_border import array
 from .operator import expect_bool, name_of
 
 __all__ = ["Primitive", "customop"]

@@ -1,19 +1,11 @@
 """Operator: a forward, and one gradient for each input.
 
-The one definition that every way of writing an operator ends in::
+Every way of writing an operator makes an `Operator` in the end.
 
-    @operator
-    class dense:
-        def forward(x, w, b): return nd.FullyConnected(x, w, b, num_hidden=w.shape[0])
-        def dx(dy, w): return nd.dot(dy, w)
-        def dw(dy, x): return nd.dot(dy, x, transpose_a=True)
-        def db(dy): return nd.sum(dy, axis=0)
-        def shapes(x, w): return {"w": (w[0], x[1]), "b": (w[0],), "y": (x[0], w[0])}
-
-A gradient names what it needs: inputs, outputs (``y``), their gradients (``dy``), attributes; or
-all of them, as ``**known``. What none names is not kept for backward; an input without a gradient
-is not differentiable; a gradient that nobody asks for is not computed; gradients that name no
-``dy`` are those of a loss.
+A gradient is a function whose parameters are named after what it needs: inputs, outputs (``y``),
+their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output that no
+gradient names is not saved for backward; an input without a gradient is not differentiable; a
+gradient that nobody asks for is not computed; gradients that name no ``dy`` are those of a loss.
 """
 
 from __future__ import annotations
@@ -23,17 +15,16 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import index
-from typing import Any, overload
+from typing import Any
 
 from ... import engine
+from ..._errors import note
 
-__all__ = ["Operator", "operator"]
+__all__ = ["Operator"]
 
 
 class Operator:
     """A differentiable function of arrays, called with NDArrays or Symbols.
-
-    `operator` makes one of a class; the other ways of writing an operator say the same here.
 
     Parameters
     ----------
@@ -48,9 +39,9 @@ class Operator:
     attributes : dict of str to value
         With their defaults.
     gradients : dict of str to callable
-        By input: what gives its gradient.
+        By input: the function that gives its gradient.
     backward : callable, optional
-        In the place of `gradients`: gives all, as a dict by input.
+        In the place of `gradients`: one function that gives all of them, as a dict by input.
     shapes : callable, optional
         ``shapes(shapes of inputs, attributes) -> {name: shape}``, of inputs not yet known and of
         outputs. An unknown shape is None, an unknown size 0.
@@ -58,19 +49,26 @@ class Operator:
         ``types(dtypes of inputs, attributes) -> {name: dtype}``, of outputs that have another dtype
         than the first input. Dtypes are text, such as 'float32'.
     loss : callable, optional
-        What the gradients are those of, if not of the outputs' sum: what the checker compares with.
+        The function that the gradients are those of, if that is not the sum of the outputs. The
+        checker compares with it.
     pure : bool
-        Whether all that `forward` and the gradients give is a function of inputs and attributes. If
-        not, their Python runs in each call: it is left out of no recorded graph, and not compiled.
+        Whether all that `forward` and the gradients give depends on inputs and attributes alone. If
+        not, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
-        Why a compiler cannot look into its code, if so.
+        Why a compiler cannot trace it; "" where it can be tried.
 
     Attributes
     ----------
     needs : dict of str to tuple of str
-        By input, what its gradient is given by name.
+        By input, the names of what its gradient is given.
     prop : type
-        What is registered for it, in MXNet's form, once it is.
+        The CustomOpProp that is registered for it; there is none before.
+
+    Raises
+    ------
+    TypeError
+        Names are given twice, a state is no input, a gradient needs what there is not, or `pure` is
+        no bool.
     """
 
     prop: type
@@ -108,22 +106,22 @@ class Operator:
 
     @property
     def placed(self) -> tuple[str, ...]:
-        """The inputs as `Custom` takes them: the states last."""
+        """The inputs in the order in which `Custom` takes them: the states last."""
         return (*(n for n in self.inputs if n not in self.states), *self.states)
 
     @property
     def known(self) -> tuple[str, ...]:
-        """What there is for gradients to need."""
+        """The names that gradients may have as parameters."""
         tops = [f"d{n}" for n in self.outputs]
         return (*self.inputs, *self.attributes, *self.outputs, *tops)
 
     @property
     def codes(self) -> list[Callable]:
-        """What its author wrote, of what runs in a call."""
+        """The functions that run in a call."""
         return [f for f in (self.forward, self.backward, *self.gradients.values()) if f]
 
     def _needed(self, rule: Callable) -> tuple[str, ...]:
-        names = _named(rule)
+        names = _parameter_names(rule)
         return self.known if names is None else names
 
     def _validate(self) -> None:
@@ -161,11 +159,23 @@ class Operator:
         """Run the operator on arrays, or put it into a graph of Symbols.
 
         Inputs by position or by name; an optional one may be left out. Attributes by name.
+
+        Raises
+        ------
+        TypeError
+            An input is missing or unknown, or an attribute cannot be read; what is wrong with the
+            values of inputs is raised as the engine does.
         """
         return self._adapter(*self.bind(args, kwargs))
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """The inputs in their order, None for one left out, and the attributes that were given."""
+        """The inputs in their order, None for one left out, and the attributes that were given.
+
+        Raises
+        ------
+        TypeError
+            An input is missing or unknown, or an attribute is not of its default's type.
+        """
         if not kwargs and not self.optional and len(args) == len(self.inputs):
             return list(args), {}
         values = dict(zip(self.inputs, args))
@@ -188,7 +198,13 @@ class Operator:
         return arrays, attributes
 
     def bind_named(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """`bind` for the arguments of ``Custom(..., op_type=name)``."""
+        """`bind` for the arguments of ``Custom(..., op_type=name)``.
+
+        Raises
+        ------
+        TypeError
+            As `bind`; or there are too many inputs, or one is given twice.
+        """
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
         left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
         places = [n for n in self.placed if n not in left_out]
@@ -214,7 +230,13 @@ class Operator:
         return ", ".join([*arrays, *(["*"] if attributes else []), *attributes])
 
     def parse(self, name: str, value: Any) -> Any:
-        """An attribute's value in the type of its default; text, as MXNet passes it, is read."""
+        """An attribute's value in the type of its default; text, as MXNet passes it, is parsed.
+
+        Raises
+        ------
+        TypeError
+            It is no value of that type.
+        """
         kind = type(self.attributes[name])
         if self.attributes[name] is None and value in (None, "None"):
             return None
@@ -230,10 +252,10 @@ class Operator:
         return self.gradients[name](**{n: known[n] for n in self.needs[name]})
 
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
-        """Call `shapes` or `backward` with what it names of `known`."""
-        if rule not in self._asked:
-            self._asked[rule] = _named(rule)
-        names = self._asked[rule]
+        """Call `shapes`, `types` or `backward` with those of `known` that are its parameters."""
+        if rule not in self._parameters_of:
+            self._parameters_of[rule] = _parameter_names(rule)
+        names = self._parameters_of[rule]
         given = known if names is None else {n: known[n] for n in names}
         try:
             return rule(**given)
@@ -244,30 +266,36 @@ class Operator:
                 for n, v in given.items()
                 if isinstance(v, (tuple, str)) or (v is None and n in unknown)
             ]
-            noted(error, f"  in {rule.__name__} of operator {self.name!r} ({', '.join(shown)})")
+            note(error, f"  in {rule.__name__} of operator {self.name!r} ({', '.join(shown)})")
             raise
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-        """What `shapes` tells, when it is shapes of inputs and outputs."""
+        """The shapes that `shapes` gives, by input and output.
+
+        Raises
+        ------
+        TypeError
+            It gives something else.
+        """
         rule = self.shapes
         if rule is None:
             return {}
-        told = self.ask(rule, known)
+        found = self.ask(rule, known)
         names = (*self.inputs, *self.outputs)
-        if not isinstance(told, dict) or told.keys() - set(names):
+        if not isinstance(found, dict) or found.keys() - set(names):
             raise TypeError(
-                f"operator {self.name!r}: `{rule.__name__}` gave {told!r}\n"
+                f"operator {self.name!r}: `{rule.__name__}` gave {found!r}\n"
                 f"  expected a dict of shapes by name, of {', '.join(names)}"
             )
-        return told
+        return found
 
     @cached_property
-    def _asked(self) -> dict[Callable, tuple[str, ...] | None]:
-        """What rules ask for: `inspect.signature` costs as much as several operators."""
+    def _parameters_of(self) -> dict[Callable, tuple[str, ...] | None]:
+        """The parameters of rules: `inspect.signature` takes as long as several operators."""
         return {}
 
     def gradient_form(self, name: str) -> str:
-        """How the gradient of an input is written, for the message that there is none."""
+        """How the gradient of an input is written: for the message that there is none."""
         return f"def d{name}(...)"
 
     def __repr__(self) -> str:
@@ -278,17 +306,9 @@ class Operator:
 
 
 def name_of(definition: Any) -> str:
-    """What a class or function is registered as."""
+    """The name that a class or function is registered under."""
     module = getattr(definition, "__module__", None) or "__main__"
     return definition.__name__ if module == "__main__" else f"{module}.{definition.__name__}"
-
-
-def noted(error: BaseException, text: str) -> None:
-    """Add a line to an exception without changing what it is."""
-    if hasattr(error, "add_note"):
-        error.add_note(text)
-    elif error.args and isinstance(error.args[0], str):  # Python 3.10
-        error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
 
 
 def expect_bool(who: str, name: str, value: Any) -> bool:
@@ -300,25 +320,18 @@ def expect_bool(who: str, name: str, value: Any) -> bool:
     return value
 
 
-def free(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
-    """Names for outputs, where neither they nor those of their gradients are taken."""
+def free_names(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
+    """Names for outputs, with ``_`` behind them until neither ``y`` nor ``dy`` is taken."""
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
         names = [f"{n}_" for n in names]
     return tuple(names)
 
 
-def _named(rule: Callable) -> tuple[str, ...] | None:
-    """What a rule asks for; all there is, as ``**known`` does, is None."""
+def _parameter_names(rule: Callable) -> tuple[str, ...] | None:
+    """The names of a rule's parameters; None if it takes all there is, as ``**known``."""
     parameters = inspect.signature(rule).parameters
     everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return None if everything else tuple(parameters)
-
-
-def _typed(parameter: inspect.Parameter) -> Any:
-    """The default of an attribute, whose type all values get: 1.0 in ``a: float = 1``."""
-    default = parameter.default
-    floating = parameter.annotation in (float, "float") and type(default) is int
-    return float(default) if floating else default
 
 
 def _literal(value: Any) -> Any:
@@ -338,106 +351,3 @@ def _tuple(value: Any) -> tuple:
 
 
 READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str, tuple: _tuple}
-
-
-@overload
-def operator(
-    definition: type, *, name: str | None = None, pure: bool | None = None
-) -> Operator: ...
-@overload
-def operator(
-    *, name: str | None = None, pure: bool | None = None
-) -> Callable[[type], Operator]: ...
-def operator(
-    definition: type | None = None, *, name: str | None = None, pure: bool | None = None
-) -> Any:
-    """Make an `Operator` of a class with `forward` and gradients; decorator.
-
-    Parameters
-    ----------
-    name : str, optional
-        What it is registered as; by default the class's name after its module's, which is left out
-        in a program's own file.
-    pure : bool, optional
-        Whether it is a function of its inputs and attributes; by default as the class's ``pure``
-        says, and else True. False keeps its Python running in each call.
-
-    Raises
-    ------
-    TypeError
-        The class does not describe an operator; the message says what is wrong with it.
-    """
-    if definition is None:
-        return lambda cls: operator(cls, name=name, pure=pure)
-    made = _read(definition, name or name_of(definition), pure)
-    from .custom import register  # which asks for the engine
-
-    register(made)
-    return made
-
-
-def _read(definition: type, name: str, pure: bool | None) -> Operator:
-    """The operator that a class describes."""
-    if not isinstance(definition, type) or not hasattr(definition, "forward"):
-        raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
-    names = ("backward", "shapes", "types", "loss")
-    parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
-    signature = inspect.signature(definition.forward)
-    parameters = signature.parameters.values()
-    arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    inputs = [p.name for p in arrays]
-    attributes = {p.name: _typed(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
-    gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
-    problems = {
-        "forward has the input 'self', and is called without": "self" in inputs,
-        "there are a backward and single gradients": parts["backward"] and gradients,
-        "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
-        "an input has a default that is not None; attributes stand after *": any(
-            p.default is not None and p.default is not p.empty for p in arrays
-        ),
-    }
-    for problem, there in problems.items():
-        if there:
-            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
-    _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
-    made = Operator(
-        name,
-        definition.forward,
-        inputs=inputs,
-        outputs=_names(definition, name, "outputs", ("y",)),
-        states=_names(definition, name, "states", ()),
-        optional=[p.name for p in arrays if p.default is None],
-        attributes=attributes,
-        gradients=gradients,
-        pure=getattr(definition, "pure", True) if pure is None else pure,
-        **parts,
-    )
-    for part in ("__doc__", "__module__", "__name__", "__qualname__"):
-        setattr(made, part, getattr(definition, part))
-    return made
-
-
-def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
-    """Refuse what a class has and no operator: a name that is misspelt would do nothing."""
-    for part, value in vars(definition).items():
-        if inspect.isfunction(value):
-            kind, known = "gradient", functions
-            reason = f": there is no input {part.removeprefix('d')!r}"
-        else:
-            kind, known, reason = (
-                "part of an operator",
-                {*functions, "outputs", "states", "pure"},
-                "",
-            )
-        if part not in known and (reason or not part.startswith("_")):
-            raise TypeError(
-                f"operator {name!r}: {part!r} is no {kind}{reason}\n"
-                f"  expected of {', '.join(sorted(known))}"
-            )
-
-
-def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
-    names = getattr(definition, what, default)
-    if isinstance(names, str):
-        raise TypeError(f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names")
-    return tuple(names)

@@ -19,13 +19,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._errors import note
 from ...engine import mx, nd, sym
 from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from .custom import register
-from .host import NUMBERS, dtype_of, is_floating
 from .kernel import Kernel, KernelError
-from .operator import Operator, expect_bool, free, noted
+from .numpy_border import NUMBERS, dtype_of, is_floating
+from .operator import Operator, expect_bool, free_names
 from .registration import Registration, dicts, registrations
 
 __all__ = ["Custom"]
@@ -105,7 +106,7 @@ class Custom:
         try:
             self._code = code(who, func, told.names if told else ())
         except KernelError as error:
-            noted(
+            note(
                 error,
                 f"  in {who}: func_type {func_type!r} is a loop kernel; "
                 "a function in NumPy is func_type='pyfunc'",
@@ -206,7 +207,7 @@ class Custom:
     def _make(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
         places, count = self._names(len(kinds)), self._declared.count(dtypes)
         arrays = tuple(n for n, kind in zip(places, kinds) if kind is None)
-        names = free(["y"] if count in (None, 1) else [f"y{i}" for i in range(count)], places)
+        names = free_names(["y"] if count in (None, 1) else [f"y{i}" for i in range(count)], places)
         shapes, types = self._declared.rules(dict(zip(places, kinds)), names, count)
         made = Operator(
             "_".join([self.name, *_suffix(kinds, self._expected)]),

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from .host import as_dtype
+from .numpy_border import as_dtype
 from .operator import READERS
 
 __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]

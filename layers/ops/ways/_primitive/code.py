@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from .... import engine
-from .. import host
+from ...._errors import note
+from .. import numpy_border
 from ..kernel import Kernel
 from ..library import Library
-from .declared import Declared, noted
+from .declared import Declared
 
 LOOP = "it is a loop kernel, which Numba compiles"
 COMPILED = "it is compiled already"
@@ -72,9 +73,9 @@ class Code:
 
     def expect(self, i: int, array: Any, dtype: str) -> Any:
         """Return an output; refuse one of another dtype than is declared."""
-        if host.dtype_of(array) != dtype:
+        if numpy_border.dtype_of(array) != dtype:
             raise TypeError(
-                f"{self.who}: output {i} is {array.shape} {host.dtype_of(array)}\n"
+                f"{self.who}: output {i} is {array.shape} {numpy_border.dtype_of(array)}\n"
                 f"  expected {dtype}, which out_dtype gives"
             )
         return array
@@ -83,7 +84,7 @@ class Code:
 class Numpy(Code):
     """A function of NumPy's arrays, which a compiler can look into."""
 
-    take = staticmethod(host.values)
+    take = staticmethod(numpy_border.values)
     on_cpu = True
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
@@ -98,7 +99,7 @@ class Numpy(Code):
     def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
         if not isinstance(y, np.ndarray):
             y = self._array(i, y, dtype)
-        return self.expect(i, host.array(y, context), dtype)
+        return self.expect(i, numpy_border.array(y, context), dtype)
 
     def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
         """A number as NumPy has it, Python's in the dtype that is declared, if it can be."""
@@ -181,7 +182,7 @@ class Loop(Code):
         return self.run
 
     def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
-        return self.expect(i, host.adopt(y, context), dtype)
+        return self.expect(i, numpy_border.adopt(y, context), dtype)
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
         given = [s if n is None else n for s, n in zip(shapes, numbers)]
@@ -196,7 +197,7 @@ class Loop(Code):
             return rule(*self._bound(given, attributes))
         except Exception as error:
             shown = ", ".join(map(str, given))
-            noted(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
+            note(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
             raise
 
 
@@ -222,14 +223,14 @@ class Compiled(Code):
 
         @lru_cache(maxsize=1024)
         def plan(shapes: tuple, dtypes: tuple) -> tuple[list, list, int | None]:
-            names = tuple(map(host.dtype_name, dtypes))
+            names = tuple(map(numpy_border.dtype_name, dtypes))
             types, count = declared.types(names), declared.count(names)
             shapes = declared.shapes(shapes, (None,) * len(shapes), count)
             return shapes, [np.dtype(t) for t in types], count
 
         def run(*values, **attributes):
-            dtypes = tuple([host.NUMBERS.get(type(v)) or v.dtype for v in values])
-            shapes = tuple([() if type(v) in host.NUMBERS else v.shape for v in values])
+            dtypes = tuple([numpy_border.NUMBERS.get(type(v)) or v.dtype for v in values])
+            shapes = tuple([() if type(v) in numpy_border.NUMBERS else v.shape for v in values])
             shapes, types, count = plan(shapes, dtypes)
             found = launch(self.library, values, shapes, types, attributes)
             return found[0] if count is None else tuple(found)

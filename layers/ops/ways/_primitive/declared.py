@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from ..host import as_dtype, dtype_name
-from ..operator import noted
+from ...._errors import note
+from ..numpy_border import as_dtype, dtype_name
 
 
 class Declared:
@@ -99,7 +99,7 @@ class Declared:
         try:
             return declared(*given)
         except Exception as error:
-            noted(error, f"  in {what} of {self.who} ({', '.join(map(str, given))})")
+            note(error, f"  in {what} of {self.who} ({', '.join(map(str, given))})")
             raise
 
     def _types(self, found: Any) -> list[str]:

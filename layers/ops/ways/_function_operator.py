@@ -12,8 +12,8 @@ import numpy as np
 
 from ...engine import mx, nd
 from ._arguments import Layout
-from .host import array, is_floating, values
-from .operator import Operator, free
+from .numpy_border import array, is_floating, values
+from .operator import Operator, free_names
 
 __all__ = ["BORDERS", "FunctionOperator", "Maker", "Rule"]
 
@@ -45,7 +45,7 @@ class FunctionOperator(Operator):
         pure: bool,
     ):
         outputs = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
-        outputs = free(outputs, (*layout.inputs, *layout.attributes))
+        outputs = free_names(outputs, (*layout.inputs, *layout.attributes))
         self._function, self._border = function, border(name, layout, outputs)
         super().__init__(
             name,

@@ -1,0 +1,130 @@
+"""Operators written as a class: a forward and the gradients, under the decorator `operator`.
+
+@operator
+class dense:
+    def forward(x, w, b): return nd.FullyConnected(x, w, b, num_hidden=w.shape[0])
+    def dx(dy, w): return nd.dot(dy, w)
+    def dw(dy, x): return nd.dot(dy, x, transpose_a=True)
+    def db(dy): return nd.sum(dy, axis=0)
+    def shapes(x, w): return {"w": (w[0], x[1]), "b": (w[0],), "y": (x[0], w[0])}
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, overload
+
+from .custom import register
+from .operator import Operator, name_of
+
+__all__ = ["operator"]
+
+
+@overload
+def operator(
+    definition: type, *, name: str | None = None, pure: bool | None = None
+) -> Operator: ...
+@overload
+def operator(
+    *, name: str | None = None, pure: bool | None = None
+) -> Callable[[type], Operator]: ...
+def operator(
+    definition: type | None = None, *, name: str | None = None, pure: bool | None = None
+) -> Any:
+    """Make an `Operator` of a class with `forward` and gradients; decorator.
+
+    Parameters
+    ----------
+    name : str, optional
+        What it is registered as; by default the class's name after its module's, which is left out
+        in a program's own file.
+    pure : bool, optional
+        Whether it is a function of its inputs and attributes; by default as the class's ``pure``
+        says, and else True. False keeps its Python running in each call.
+
+    Raises
+    ------
+    TypeError
+        The class does not describe an operator; the message says what is wrong with it.
+    """
+    if definition is None:
+        return lambda cls: operator(cls, name=name, pure=pure)
+    made = _make_operator(definition, name or name_of(definition), pure)
+    register(made)
+    return made
+
+
+def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
+    """The operator that a class describes."""
+    if not isinstance(definition, type) or not hasattr(definition, "forward"):
+        raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
+    names = ("backward", "shapes", "types", "loss")
+    parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
+    signature = inspect.signature(definition.forward)
+    parameters = signature.parameters.values()
+    arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    inputs = [p.name for p in arrays]
+    attributes = {p.name: _typed_default(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
+    problems = {
+        "forward has the input 'self', and is called without": "self" in inputs,
+        "there are a backward and single gradients": parts["backward"] and gradients,
+        "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
+        "an input has a default that is not None; attributes stand after *": any(
+            p.default is not None and p.default is not p.empty for p in arrays
+        ),
+    }
+    for problem, there in problems.items():
+        if there:
+            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
+    _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
+    made = Operator(
+        name,
+        definition.forward,
+        inputs=inputs,
+        outputs=_names(definition, name, "outputs", ("y",)),
+        states=_names(definition, name, "states", ()),
+        optional=[p.name for p in arrays if p.default is None],
+        attributes=attributes,
+        gradients=gradients,
+        pure=getattr(definition, "pure", True) if pure is None else pure,
+        **parts,
+    )
+    for part in ("__doc__", "__module__", "__name__", "__qualname__"):
+        setattr(made, part, getattr(definition, part))
+    return made
+
+
+def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
+    """Refuse parts of the class that no operator has: a misspelt name would do nothing."""
+    for part, value in vars(definition).items():
+        if inspect.isfunction(value):
+            kind, known = "gradient", functions
+            reason = f": there is no input {part.removeprefix('d')!r}"
+        else:
+            kind, known, reason = (
+                "part of an operator",
+                {*functions, "outputs", "states", "pure"},
+                "",
+            )
+        if part not in known and (reason or not part.startswith("_")):
+            raise TypeError(
+                f"operator {name!r}: {part!r} is no {kind}{reason}\n"
+                f"  expected of {', '.join(sorted(known))}"
+            )
+
+
+def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
+    """The names in an attribute of the class, `outputs` or `states`."""
+    names = getattr(definition, what, default)
+    if isinstance(names, str):
+        raise TypeError(f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names")
+    return tuple(names)
+
+
+def _typed_default(parameter: inspect.Parameter) -> Any:
+    """The default of an attribute, of the type that all values get: 1.0 for ``a: float = 1``."""
+    default = parameter.default
+    floating = parameter.annotation in (float, "float") and type(default) is int
+    return float(default) if floating else default

@@ -1,9 +1,9 @@
-"""The arguments of a function whose operator is made of it: which are arrays, which attributes."""
+"""Which arguments of a plain function are inputs of its operator, and which are attributes."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from inspect import Parameter
 from typing import Any, NamedTuple
@@ -12,12 +12,13 @@ import numpy as np
 
 __all__ = ["Form", "Layout", "is_array", "signature"]
 
-# Parameters annotated so are attributes when an operator is called by name, which tells no types.
-PLAIN = {"bool", "int", "float", "str", "tuple"}
+# A parameter that is annotated with one of these is an attribute where the operator is called by
+# name: such a call does not show which arguments are arrays.
+ATTRIBUTE_TYPES = {"bool", "int", "float", "str", "tuple"}
 
 
 def signature(function: Callable) -> inspect.Signature | None:
-    """The signature, if it can be told: not of every function that is written in C."""
+    """The signature; None for a function written in C that has none."""
     try:
         return inspect.signature(function)
     except ValueError:
@@ -25,29 +26,43 @@ def signature(function: Callable) -> inspect.Signature | None:
 
 
 class Layout(NamedTuple):
-    """Which arguments are arrays, and how the function is given all of them."""
+    """Which arguments of a call are arrays, and how the function is called with all of them.
+
+    Attributes
+    ----------
+    inputs, optional : tuple of str
+        The arrays, and those of them that may be None.
+    attributes : dict of str to value
+        The others with their defaults, None where there is none.
+    positional, keywords : tuple of str
+        What the function is given by position, and by name.
+    defaults : frozenset of str
+        The parameters that have a default.
+    """
 
     inputs: tuple[str, ...]
-    optional: tuple[str, ...]  # inputs that may be None
-    attributes: dict[str, Any]  # with their defaults, None where there is none
+    optional: tuple[str, ...]
+    attributes: dict[str, Any]
     positional: tuple[str, ...]
     keywords: tuple[str, ...]
-    defaults: frozenset[str]  # the parameters that have one
+    defaults: frozenset[str]
 
-    def taken(self, maker: Callable) -> tuple | None:
-        """What a maker is given by position, by name and not at all; None if it cannot be called.
+    def arguments_of(self, maker: Callable) -> tuple | None:
+        """The arguments that the maker of a gradient is given, or None if it cannot be called.
 
-        It is given all as the function is; or, what has a default by name, if it has that name.
+        They are those by position, those by name, and those that it does not take. A maker is
+        called as the function is; if that does not fit, without what has a default, which it is
+        given by name if it has a parameter of that name.
         """
         found = signature(maker)
         if found is None or _binds(found, self.positional, self.keywords):
             return self.positional, self.keywords, ()
         required = tuple(n for n in self.positional if n not in self.defaults)
         rest = [n for n in (*self.positional, *self.keywords) if n not in required]
-        every = any(p.kind is p.VAR_KEYWORD for p in found.parameters.values())
-        named = tuple(n for n in rest if every or n in found.parameters)
-        left = tuple(n for n in rest if n not in named)
-        return (required, named, left) if _binds(found, required, named) else None
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in found.parameters.values())
+        named = tuple(n for n in rest if takes_any or n in found.parameters)
+        left_out = tuple(n for n in rest if n not in named)
+        return (required, named, left_out) if _binds(found, required, named) else None
 
 
 def _binds(found: inspect.Signature, positional: Sequence, keywords: Sequence) -> bool:
@@ -59,7 +74,16 @@ def _binds(found: inspect.Signature, positional: Sequence, keywords: Sequence) -
 
 
 class Form:
-    """The parameters of a function, and what its calls mean."""
+    """The parameters of a function: they say which arguments of a call are arrays.
+
+    Attributes
+    ----------
+    positional, keywords : list of str
+        The parameters that can be given by position, and those that cannot.
+    variadic, variadic_keywords : list of str
+        The name of ``*args``, and of ``**kwargs``, where there is one.
+    defaults : dict of str to value
+    """
 
     def __init__(self, name: str, function: Callable):
         self.name, found = name, signature(function)
@@ -68,45 +92,60 @@ class Form:
         self.signature, self.expected = found, f"expected {function.__name__}{found}"
         parameters = found.parameters.values()
 
-        def named(*kinds) -> list[str]:
+        def names(*kinds) -> list[str]:
             return [p.name for p in parameters if p.kind in kinds]
 
-        self.positional = named(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-        self.more, self.others = named(Parameter.VAR_POSITIONAL), named(Parameter.VAR_KEYWORD)
-        self.keywords = named(Parameter.KEYWORD_ONLY)
+        self.positional = names(Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        self.variadic = names(Parameter.VAR_POSITIONAL)
+        self.variadic_keywords = names(Parameter.VAR_KEYWORD)
+        self.keywords = names(Parameter.KEYWORD_ONLY)
         self.defaults = {p.name: p.default for p in parameters if p.default is not p.empty}
-        self.plain = {p.name for p in parameters if _annotated(p.annotation) in PLAIN}
+        self._annotated = {
+            p.name for p in parameters if _type_name(p.annotation) in ATTRIBUTE_TYPES
+        }
         self.is_method = self.positional[:1] == ["self"]
 
-    def place(self, argnum: int | str) -> str:
-        """The name of an argument, given by its number or name."""
+    def argument_name(self, argnum: int | str) -> str:
+        """The name of an argument, which is given by its number or name.
+
+        Raises
+        ------
+        TypeError, ValueError
+            It is neither, or there is no such argument.
+        """
         names = self.positional[1:] if self.is_method else self.positional
         if isinstance(argnum, str):
-            if argnum in (*names, *self.keywords) or self.others:
+            if argnum in (*names, *self.keywords) or self.variadic_keywords:
                 return argnum
         elif isinstance(argnum, int) and not isinstance(argnum, bool) and argnum >= 0:
             if argnum < len(names):
                 return names[argnum]
-            if self.more:
-                return f"{self.more[0]}{argnum - len(names)}"
+            if self.variadic:
+                return f"{self.variadic[0]}{argnum - len(names)}"
         else:
             raise TypeError(
                 f"operator {self.name!r}: argnum is {argnum!r}\n"
                 "  expected the number of an argument, from 0, or its name"
             )
-        there = ", ".join(f"{i}: {n}" for i, n in enumerate(names)) or "none"
+        known = ", ".join(f"{i}: {n}" for i, n in enumerate(names)) or "none"
         raise ValueError(
-            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected of {there}"
+            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected of {known}"
         )
 
     def check_maker(self, name: str, maker: Callable) -> None:
-        """Refuse what cannot be called as the maker of a gradient is."""
+        """Refuse what cannot be called as the maker of a gradient is.
+
+        Raises
+        ------
+        TypeError
+        """
         if not callable(maker):
             raise TypeError(
                 f"operator {self.name!r}: the gradient of {name} is made by {maker!r}\n"
                 "  expected a function (ans, ...) that gives a function of the upstream gradient"
             )
-        if self.more or self.others or self.by_name().taken(maker):
+        any_number = self.variadic or self.variadic_keywords
+        if any_number or self.layout_by_name().arguments_of(maker):
             return
         given = ", ".join(["ans", *self.positional, *(f"{n}={n}" for n in self.keywords)])
         raise TypeError(
@@ -115,20 +154,25 @@ class Form:
             f"  expected one that can be called with ({given})"
         )
 
-    def by_name(self) -> Layout:
-        """The layout of a call by name: arrays are what has no default and no plain annotation."""
-        attributes = {*self.plain, *self.keywords, *(self.defaults.keys() - self._optional)}
+    def layout_by_name(self) -> Layout:
+        """The layout of ``Custom(..., op_type=name)``, where parameters decide what is an array.
+
+        Arrays are those without a default other than None, and without the annotation of an
+        attribute.
+        """
+        attributes = {*self._annotated, *self.keywords, *(self.defaults.keys() - self._optional)}
         return self._layout([n for n in self.positional if n not in attributes], [], [])
 
     @property
     def _optional(self) -> set[str]:
-        """The parameters that are None by default: arrays, for all that is known."""
-        return {n for n, value in self.defaults.items() if value is None} - self.plain
+        """The parameters that are None by default, and so may be arrays that are left out."""
+        return {n for n, value in self.defaults.items() if value is None} - self._annotated
 
     def split(self, count: int, names: Sequence[str], given: tuple) -> tuple[Layout, dict, dict]:
-        """The layout of a call, and where its arrays and attributes are in `given`.
+        """The layout of a call, and the places of its arrays and attributes in `given`.
 
-        `given` has the positional arguments, `count` of them, and those with `names`.
+        `given` has the positional arguments, `count` of them, and those with `names`. The place of
+        an array that is left out is -1.
         """
         try:
             bound = self.signature.bind(
@@ -137,32 +181,32 @@ class Form:
         except TypeError as error:
             raise TypeError(f"operator {self.name!r}: {error}\n  {self.expected}") from None
         places = bound.arguments
-        more = {f"{n}{i}": p for n in self.more for i, p in enumerate(places.pop(n, ()))}
-        others = {n: p for name in self.others for n, p in places.pop(name, {}).items()}
-        places |= more | others
+        more = {f"{n}{i}": p for n in self.variadic for i, p in enumerate(places.pop(n, ()))}
+        named = {n: p for kw in self.variadic_keywords for n, p in places.pop(kw, {}).items()}
+        places |= more | named
         arrays, attributes = {}, {}
-        for name in (*self.positional, *more, *self.keywords, *others):
+        for name in (*self.positional, *more, *self.keywords, *named):
             place = places.get(name, -1)
             value = given[place] if name in places else None
             if is_array(type(value)) or value is None and name in self._optional:
                 arrays[name] = place
             elif name in places:
                 attributes[name] = place
-        return self._layout(arrays, more, others), arrays, attributes
+        return self._layout(arrays, more, named), arrays, attributes
 
-    def _layout(self, inputs, more, others) -> Layout:
-        names = (*self.positional, *more, *self.keywords, *others)
+    def _layout(self, inputs: Iterable[str], more: Iterable[str], named: Iterable[str]) -> Layout:
+        names = (*self.positional, *more, *self.keywords, *named)
         return Layout(
             tuple(inputs),
             tuple(n for n in inputs if n in self._optional),
             {n: self.defaults.get(n) for n in names if n not in inputs},
             (*self.positional, *more),
-            (*self.keywords, *others),
+            (*self.keywords, *named),
             frozenset(self.defaults),
         )
 
 
-def _annotated(annotation: Any) -> str:
+def _type_name(annotation: Any) -> str:
     """The name of the type that an annotation begins with."""
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     return text.partition("|")[0].partition("[")[0].strip()
@@ -170,6 +214,6 @@ def _annotated(annotation: Any) -> str:
 
 @cache
 def is_array(kind: type) -> bool:
-    """Whether it is a type of arrays: NumPy's, either engine's, Symbols, arrays yet to be made."""
-    known = ("asnumpy", "list_arguments", "known")
-    return issubclass(kind, np.ndarray) or any(hasattr(kind, name) for name in known)
+    """Whether it is a type of arrays: of NumPy, of either engine, of Symbols, of pending arrays."""
+    attributes = ("asnumpy", "list_arguments", "known")
+    return issubclass(kind, np.ndarray) or any(hasattr(kind, name) for name in attributes)

@@ -1,4 +1,4 @@
-"""The `Operator` of a plain function of NumPy's arrays or of NDArrays, with gradients by rule."""
+"""The `Operator` of a plain function, in NumPy or in `nd`, whose gradients are registered."""
 
 from __future__ import annotations
 
@@ -23,17 +23,21 @@ NUMERIC = (np.ndarray, np.generic, bool, int, float, list)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How the gradients of some arguments are made; without a maker they are zero."""
+    """How the gradients of the arguments in `names` are made.
+
+    Without a maker they are zero. A joint maker gives a list of all of them.
+    """
 
     maker: Maker | None
     names: tuple[str, ...]
-    together: bool = False  # whether it gives a list of them
+    joint: bool = False
 
 
 class FunctionOperator(Operator):
-    """A function of arrays, for one set of arguments that are."""
+    """The operator of a function for one choice of the arguments that are arrays."""
 
-    is_loss = False  # who knows what its gradients do with theirs
+    # Makers are given no names to look at, so that each may need the gradient of the output.
+    is_loss = False
 
     def __init__(
         self,
@@ -60,24 +64,24 @@ class FunctionOperator(Operator):
             setattr(self, part, getattr(function, part, None) or getattr(self, part))
 
     def learn(self, rules: dict[str, Rule]) -> None:
-        """Take over the rules of the gradients; graphs that have the operator use them too."""
+        """Take over the rules of the gradients, also for graphs that have the operator."""
         rules = {n: rules[n] for n in self.inputs if n in rules}
         made = {rule: _gradients(rule, self._border) for rule in rules.values()}
         self.needs = dict.fromkeys(rules, self.known)
         self.gradients = {n: _gradient(n, made[rule]) for n, rule in rules.items()}
-        self.backward = _backward(rules, made) if any(rule.together for rule in made) else None
+        self.backward = _backward(rules, made) if any(rule.joint for rule in made) else None
         written = [self._function, *(rule.maker for rule in made if rule.maker is not None)]
         plain = all(isinstance(f, FunctionType) for f in written)
         self.opaque = "" if plain else "it is made of something else than functions"
-        vars(self).pop("_adapter", None)  # which has plans of what is kept for which gradient
+        vars(self).pop("_adapter", None)  # which remembers what each gradient needs
 
     def parse(self, name: str, value: Any) -> Any:
-        """An attribute's value, of any type; text is read, if it is that of a value."""
+        """An attribute's value, of any type; text is parsed, if it is that of a value."""
         if not isinstance(value, str) or isinstance(self.attributes[name], str):
             return value
         if value.startswith("<") and value.endswith(">"):
             raise TypeError(
-                f"operator {self.name!r}: {name} is {value}, which is not to be told as text\n"
+                f"operator {self.name!r}: {name} is {value}, which cannot be written as text\n"
                 "  expected a number, text, None or a tuple of such, in a graph"
             )
         for read in (ast.literal_eval, float):  # the second for inf and nan
@@ -88,7 +92,7 @@ class FunctionOperator(Operator):
         return value
 
     def gradient_form(self, name: str) -> str:
-        """How the gradient of an input is given."""
+        """How the gradient of an input is registered."""
         return f"def_grad(..., argnum={name!r}) of {self.__name__}"
 
 
@@ -96,34 +100,38 @@ def _forward(function: Callable, border: Border) -> Callable:
     positional, keywords = border.layout.positional, border.layout.keywords
 
     def forward(*inputs, **attributes):
-        given = border.raw(inputs) | attributes
+        given = border.to_arguments(inputs) | attributes
         y = function(*[given[n] for n in positional], **{n: given[n] for n in keywords})
-        return border.results(y, inputs, attributes)
+        return border.to_outputs(y, inputs, attributes)
 
-    return _at(function, forward)
+    return _named_as(function, forward)
 
 
 def _gradients(rule: Rule, border: Border) -> Callable:
-    """The gradients that a rule gives, by input."""
-    maker, together = rule.maker, rule.together
+    """A function that gives the gradients of a rule, by input."""
+    maker, joint = rule.maker, rule.joint
     places = [(i, n) for i, n in enumerate(rule.names) if n in border.layout.inputs]
     if maker is None:
         return lambda **known: {n: nd.zeros_like(known[n]) for _, n in places}
-    taken = border.layout.taken(maker)
-    positional, keywords, left = taken or (border.layout.positional, border.layout.keywords, ())
+    arguments = border.layout.arguments_of(maker)
+    positional, keywords, left_out = arguments or (
+        border.layout.positional,
+        border.layout.keywords,
+        (),
+    )
 
     def gradients(**known):
-        given, ans, g = border.seen(known)
-        border.expect_defaults(maker, left, given)
+        given, ans, g = border.maker_arguments(known)
+        border.expect_defaults(maker, left_out, given)
         grad = maker(ans, *[given[n] for n in positional], **{n: given[n] for n in keywords})
-        found = border.applied(maker, grad, g)
-        if together:
-            border.count(maker, found, rule.names)
+        found = border.apply(maker, grad, g)
+        if joint:
+            border.expect_count(maker, found, rule.names)
         else:
             found = (found,)
-        return {n: border.gradient(n, found[i], known[n]) for i, n in places}
+        return {n: border.to_gradient(n, found[i], known[n]) for i, n in places}
 
-    return _at(maker, gradients)
+    return _named_as(maker, gradients)
 
 
 def _gradient(name: str, gradients: Callable) -> Callable:
@@ -132,11 +140,11 @@ def _gradient(name: str, gradients: Callable) -> Callable:
     def gradient(**known):
         return gradients(**known)[name]
 
-    return _at(gradients, gradient)
+    return _named_as(gradients, gradient)
 
 
 def _backward(rules: dict[str, Rule], made: dict[Rule, Callable]) -> Callable:
-    """All gradients, those that are given together made once."""
+    """A function that gives all gradients, and calls each maker once."""
 
     def backward(**known):
         found = {}
@@ -144,131 +152,132 @@ def _backward(rules: dict[str, Rule], made: dict[Rule, Callable]) -> Callable:
             found |= {n: g for n, g in gradients(**known).items() if rules[n] is rule}
         return found
 
-    return _at(next(rule.maker for rule in made if rule.together), backward)
+    return _named_as(next(rule.maker for rule in made if rule.joint), backward)
 
 
-def _at(function: Callable, made: Callable) -> Callable:
-    """`made`, told as code of where `function` is: a compiler looks at what it reads."""
+def _named_as(function: Callable, made: Callable) -> Callable:
+    """Give `made` the name and the module of `function`."""
     made.__module__ = getattr(function, "__module__", None) or __name__
     made.__name__ = getattr(function, "__name__", made.__name__)
     made.__qualname__ = getattr(function, "__qualname__", made.__qualname__)
     return made
 
 
-# Between an operator's NDArrays and what a function is given
+# Between the NDArrays of an operator and the arguments of a function
 
 
 class Border:
-    """A function of NDArrays."""
+    """Calls a function, and the makers of its gradients, with NDArrays."""
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         self.what, self.layout, self.outputs = f"operator {name!r}", layout, outputs
         self.tops = [f"d{n}" for n in outputs]
 
-    def raw(self, inputs: Sequence) -> dict[str, Any]:
-        """The inputs, as the function takes them."""
+    def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
+        """The inputs by name, as the function takes them."""
         return dict(zip(self.layout.inputs, inputs))
 
-    def results(self, y: Any, inputs: tuple, attributes: dict) -> list:
-        """The outputs, of what the function gave."""
-        return self.listed(y)
+    def to_outputs(self, y: Any, inputs: tuple, attributes: dict) -> list:
+        """The outputs of the operator, from what the function returned."""
+        return self.as_list(y)
 
-    def shown(self, results: list, inputs: list, attributes: dict) -> list:
-        """The outputs and their gradients, as makers see them."""
-        return results
+    def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
+        """The outputs and their gradients, as makers take them."""
+        return arrays
 
-    def gradient(self, name: str, value: Any, x: Any) -> Any:
-        """The gradient of an input, of what a function gave for it."""
+    def to_gradient(self, name: str, value: Any, x: Any) -> Any:
+        """The gradient of an input, from what a maker's function returned for it."""
         return nd.zeros_like(x) if value is None else value
 
-    def seen(self, known: dict) -> tuple[dict, Any, Any]:
-        """What a maker is given: the arguments, the result, and then its gradient."""
+    def maker_arguments(self, known: dict) -> tuple[dict, Any, Any]:
+        """What a maker is called with: the arguments by name, the result, and its gradient."""
         inputs = [known[n] for n in self.layout.inputs]
         attributes = {n: known[n] for n in self.layout.attributes}
         results = [known[n] for n in (*self.outputs, *self.tops)]
-        shown, count = self.shown(results, inputs, attributes), len(self.outputs)
-        ys, gs = tuple(shown[:count]), tuple(shown[count:])
-        return self.raw(inputs) | attributes, *((ys, gs) if count > 1 else (ys[0], gs[0]))
+        given, count = self.to_maker(results, inputs, attributes), len(self.outputs)
+        ys, gs = tuple(given[:count]), tuple(given[count:])
+        return self.to_arguments(inputs) | attributes, *((ys, gs) if count > 1 else (ys[0], gs[0]))
 
-    def listed(self, y: Any) -> list:
-        """The results, as many as there are to be."""
-        listed = list(y) if isinstance(y, (list, tuple)) else [y]
-        if len(listed) != len(self.outputs):
+    def as_list(self, y: Any) -> list:
+        """The results of the function, which have to be as many as the outputs."""
+        results = list(y) if isinstance(y, (list, tuple)) else [y]
+        if len(results) != len(self.outputs):
             raise ValueError(
-                f"{self.what}: the function gave {len(listed)} results\n"
-                f"  expected {len(self.outputs)}; customop(..., outputs={len(listed)}) says so"
+                f"{self.what}: the function gave {len(results)} results\n"
+                f"  expected {len(self.outputs)}; customop(..., outputs={len(results)}) says so"
             )
-        return listed
+        return results
 
     def expect_defaults(self, maker: Callable, names: tuple, given: dict) -> None:
-        """Refuse arguments of which a maker knows nothing, when they are not what they are."""
+        """Refuse a value other than the default for a parameter that a maker does not take."""
         for name in names:
             default, value = self.layout.attributes.get(name), given[name]
             if value is not default and (name in self.layout.inputs or value != default):
                 raise TypeError(
-                    f"{self.what}: {name} is given, and {_shown(maker)} does not take it\n"
-                    f"  expected a parameter {name} of {_shown(maker)}"
+                    f"{self.what}: {name} is given, and {_name(maker)} does not take it\n"
+                    f"  expected a parameter {name} of {_name(maker)}"
                 )
 
-    def applied(self, maker: Callable, grad: Any, g: Any) -> Any:
-        """What a maker's function gives for an upstream gradient."""
+    def apply(self, maker: Callable, grad: Any, g: Any) -> Any:
+        """Call the function that a maker gave with the gradient of the output."""
         if not callable(grad):
             raise TypeError(
-                f"{self.what}: {_shown(maker)} gave {type(grad).__name__}\n"
+                f"{self.what}: {_name(maker)} gave {type(grad).__name__}\n"
                 "  expected a function of the upstream gradient"
             )
         return grad(g)
 
-    def count(self, maker: Callable, found: Any, names: tuple) -> None:
+    def expect_count(self, maker: Callable, found: Any, names: tuple) -> None:
         """Refuse another number of gradients than were registered."""
         if not isinstance(found, (list, tuple)) or len(found) != len(names):
             many = f"{len(found)} gradients" if isinstance(found, (list, tuple)) else type(found)
             raise ValueError(
-                f"{self.what}: {_shown(maker)} gave {many}\n"
+                f"{self.what}: {_name(maker)} gave {many}\n"
                 f"  expected a list of {len(names)}: of {', '.join(names)}"
             )
 
 
 class NumPyBorder(Border):
-    """A function of NumPy's arrays. A number or an array without axes is an output of shape (1,).
+    """Calls a function, and the makers of its gradients, with NumPy's arrays.
 
-    The function's gradients see it as the function gave it.
+    A result that is a number, or an array without axes, is an output of shape (1,); makers are
+    given it as an array without axes again.
     """
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)
-        # Which outputs were numbers, by shapes of inputs and attributes, where some were.
-        self.numbers: dict[tuple, tuple[bool, ...]] = {}
+        # Which results have no axes, by shapes of inputs and attributes; only where some have none.
+        self._without_axes: dict[tuple, tuple[bool, ...]] = {}
 
-    def raw(self, inputs: Sequence) -> dict[str, Any]:
+    def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
         return {n: None if x is None else values(x) for n, x in zip(self.layout.inputs, inputs)}
 
-    def results(self, y: Any, inputs: tuple, attributes: dict) -> list:
-        listed = self.listed(y)
-        listed = [self.numeric(f"result {i}", y) for i, y in enumerate(listed)]
-        numbers = tuple([y.ndim == 0 for y in listed])
-        if any(numbers):
-            key = self.key(inputs, attributes)
-            if key not in self.numbers:
-                if len(self.numbers) >= 4096:
-                    self.numbers.clear()
-                self.numbers[key] = numbers
-        there = [x for x in inputs if x is not None]
-        context = there[0].context if there else mx.current_context()
-        dtype = next((x.dtype for x in there if is_floating(x)), None)
-        arrays = [array(y, context) for y in listed]
+    def to_outputs(self, y: Any, inputs: tuple, attributes: dict) -> list:
+        results = self.as_list(y)
+        results = [self._as_numbers(f"result {i}", y) for i, y in enumerate(results)]
+        without_axes = tuple([y.ndim == 0 for y in results])
+        if any(without_axes):
+            key = self._key(inputs, attributes)
+            if key not in self._without_axes:
+                if len(self._without_axes) >= 4096:
+                    self._without_axes.clear()
+                self._without_axes[key] = without_axes
+        given = [x for x in inputs if x is not None]
+        context = given[0].context if given else mx.current_context()
+        dtype = next((x.dtype for x in given if is_floating(x)), None)
+        arrays = [array(y, context) for y in results]
         if dtype is None:
             return arrays
         return [y.astype(dtype) if y.dtype is not dtype and is_floating(y) else y for y in arrays]
 
-    def key(self, inputs: tuple, attributes: dict) -> tuple:
-        """What decides of which shape the results are."""
+    def _key(self, inputs: Sequence, attributes: dict) -> tuple:
+        """The shapes of the inputs and the attributes, which decide the shapes of the results."""
         shapes = [None if x is None else x.shape for x in inputs]
         return (*shapes, *[attributes[n] for n in self.layout.attributes])
 
-    def numeric(self, what: str, y: Any) -> np.ndarray:
-        """What the function gave, as an array of numbers."""
-        # Of an array a compiler does not see the dtype; `host.array` refuses what are no numbers.
+    def _as_numbers(self, what: str, y: Any) -> np.ndarray:
+        """A result of the function as an array of numbers."""
+        # PyTorch's compiler cannot trace a look at the dtype: `array` refuses what are no numbers.
         if not isinstance(y, NUMERIC):
             advice = ", or customop('mxnet')" if isinstance(y, nd.NDArray) else ""
             raise TypeError(
@@ -277,22 +286,22 @@ class NumPyBorder(Border):
             )
         return np.asarray(y)
 
-    def shown(self, results: list, inputs: list, attributes: dict) -> list:
-        arrays = [values(y) for y in results]
-        numbers = self.numbers and self.numbers.get(self.key(inputs, attributes))
-        if not numbers:
-            return arrays
-        return [y.reshape(()) if one else y for y, one in zip(arrays, numbers * 2)]
+    def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
+        found = [values(y) for y in arrays]
+        without_axes = self._without_axes and self._without_axes.get(self._key(inputs, attributes))
+        if not without_axes:
+            return found
+        return [y.reshape(()) if scalar else y for y, scalar in zip(found, without_axes * 2)]
 
-    def gradient(self, name: str, value: Any, x: Any) -> Any:
+    def to_gradient(self, name: str, value: Any, x: Any) -> Any:
         if value is None:
             return nd.zeros_like(x)
-        made = array(self.numeric(f"the gradient of {name}", value), x.context)
+        made = array(self._as_numbers(f"the gradient of {name}", value), x.context)
         return made.astype(x.dtype, copy=False)
 
 
 BORDERS = {"mxnet": Border, "numpy": NumPyBorder}
 
 
-def _shown(maker: Callable) -> str:
+def _name(maker: Callable) -> str:
     return getattr(maker, "__name__", repr(maker))

@@ -15,15 +15,15 @@ from .operator import Operator
 
 __all__ = ["Adapter", "register"]
 
-_holders: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # of the names
+_registered: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # by name
 
 
 def register(operator: Operator) -> None:
-    """Register an operator under its name, unless it has it; from another one it is taken.
+    """Register an operator under its name, in the place of another one that has it.
 
-    By name, an input is left out by ``no_<input>=True``.
+    A call by name leaves an input out by ``no_<input>=True``.
     """
-    if _holders.get(operator.name) is operator:
+    if _registered.get(operator.name) is operator:
         return
 
     class Prop(_Prop):
@@ -33,10 +33,12 @@ def register(operator: Operator) -> None:
     Prop._layers_operator, operator.prop = operator, Prop
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
-    _holders[operator.name] = operator
+    _registered[operator.name] = operator
 
 
 class _Prop(mx.operator.CustomOpProp):
+    """The CustomOpProp of an `Operator`."""
+
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator
@@ -86,12 +88,15 @@ class _Prop(mx.operator.CustomOpProp):
 
 
 class _Op(mx.operator.CustomOp):
+    """The CustomOp of an `Operator`."""
+
     def __init__(self, prop: _Prop):
         super().__init__()
         self.prop, self.operator = prop, prop.operator
         self.attributes = self.operator.attributes | prop.attributes
 
-    def _named(self, in_data: list, aux: list) -> dict[str, Any]:
+    def _by_name(self, in_data: list, aux: list) -> dict[str, Any]:
+        """Inputs and states by name, None for what is left out."""
         names = dict.fromkeys(self.operator.inputs)
         return (
             names
@@ -100,7 +105,7 @@ class _Op(mx.operator.CustomOp):
         )
 
     def forward(self, is_train, req, in_data, out_data, aux):
-        inputs = self._named(in_data, aux)
+        inputs = self._by_name(in_data, aux)
         y = self.operator.forward(*inputs.values(), **self.attributes)
         outputs = y if isinstance(y, (list, tuple)) else [y]
         if len(outputs) != len(out_data):
@@ -109,10 +114,10 @@ class _Op(mx.operator.CustomOp):
                 f"  expected {', '.join(self.operator.outputs)}"
             )
         for name, dst, how, value in zip(self.operator.outputs, out_data, req, outputs):
-            self._give(f"output {name}", dst, how, value)
+            self._write(f"output {name}", dst, how, value)
 
-    def _give(self, what: str, dst, how: str, value) -> None:
-        """Write what the operator's code gave, when it is of the declared shape."""
+    def _write(self, what: str, dst, how: str, value) -> None:
+        """Write an output or a gradient, if it has the declared shape."""
         shape = getattr(value, "shape", None)
         if not isinstance(value, mx.nd.NDArray) or shape != dst.shape:
             raise ValueError(
@@ -124,16 +129,16 @@ class _Op(mx.operator.CustomOp):
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
         # Everything is declared as needed: MXNet 1.9.1 cannot rebuild the arrays of what is not.
-        known = self._named(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
+        known = self._by_name(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
         known |= dict(zip([f"d{n}" for n in outputs], out_grad))
-        together = self.operator.backward and self.operator.ask(self.operator.backward, known)
+        all_gradients = self.operator.backward and self.operator.ask(self.operator.backward, known)
         for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
             if how == "null":
                 continue
             if name not in self.operator.needs or np.dtype(dst.dtype).kind != "f":  # integers
                 value = mx.nd.zeros_like(dst)
-            elif together:
-                value = together[name]
+            elif all_gradients:
+                value = all_gradients[name]
             else:
                 value = self.operator.gradient(name, known)
             if isinstance(value, mx.nd.NDArray) and value.dtype is not dst.dtype:
@@ -142,11 +147,11 @@ class _Op(mx.operator.CustomOp):
                     f"{value.shape} {np.dtype(value.dtype)}\n"
                     f"  expected {dst.shape} {np.dtype(dst.dtype)}"
                 )
-            self._give(f"the gradient of {name}", dst, how, value)
+            self._write(f"the gradient of {name}", dst, how, value)
 
 
 def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
-    """Shapes by name: by the rule; else those of the outputs, as one run on zeros has them."""
+    """Shapes by name: from the operator's `shapes`, or those of the outputs of a run on zeros."""
     if operator.shapes is not None:
         shapes = dict.fromkeys(operator.inputs) | known
         return operator.ask_shapes(shapes | operator.attributes | attributes)
@@ -157,31 +162,31 @@ def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str,
 
 @lru_cache(maxsize=1024)
 def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    # On a thread of its own: MXNet asks for shapes in the middle of a call, and a call of `nd` on
-    # that thread would overwrite what the first has found so far.
+    # On another thread: MXNet asks for shapes in the middle of a call, and a call of `nd` on the
+    # same thread would overwrite what the first has found so far.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_on_zeros, operator, known, attributes).result()
+        return thread.submit(_compute_on_zeros, operator, known, attributes).result()
 
 
 @np.errstate(all="ignore")  # log(0) and the like
-def _on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
+def _compute_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
     values = operator.attributes | dict(attributes)
-    failed: list[Exception] = []
+    errors: list[Exception] = []
     # Indices in NumPy, such as labels, have to be integers.
     for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
         try:
             y = operator.forward(*_zeros(operator, known, *dtypes), **values)
             break
         except (IndexError, TypeError) as error:
-            failed.append(error)
+            errors.append(error)
     else:
-        raise failed[0]
+        raise errors[0]
     outputs = y if isinstance(y, (list, tuple)) else [y]
     return {name: tuple(array.shape) for name, array in zip(operator.outputs, outputs)}
 
 
 def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
-    """Zeros of the shapes, of a dtype the first and of another the others."""
+    """Zeros of the known shapes: the first of one dtype, the others of another."""
     zeros = {n: mx.nd.zeros(s, dtype=others if i else first) for i, (n, s) in enumerate(known)}
     return list((dict.fromkeys(operator.inputs) | zeros).values())
 
@@ -190,22 +195,22 @@ class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
-        register(operator)  # of which some are not known by name before they are called
+        register(operator)  # for those that are registered at their first call only
         self.operator = operator
 
     @staticmethod
     def view(array) -> np.ndarray:
-        """The values, not to be written."""
+        """The values of an NDArray, which must not be written."""
         return array.asnumpy()
 
     @staticmethod
     def adopt(values: np.ndarray, context):
-        """An array in the memory of `values`, which nobody else has."""
+        """An NDArray in the memory of `values`, which nobody else uses."""
         return mx.nd.from_numpy(values).as_in_context(context)
 
     @staticmethod
     def array(values: np.ndarray, context):
-        """An array of `values`, in memory of its own."""
+        """An NDArray with a copy of `values`."""
         return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
 
     @staticmethod
@@ -220,7 +225,7 @@ class Adapter:
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator
         operator.expect(tuple(inputs))
-        register(operator)  # another of this name may have been made since; MXNet calls by name
+        register(operator)  # again: another one may have taken its name, and MXNet calls by name
         by_name = dict(zip(operator.inputs, inputs))
         given = [by_name[n] for n in operator.placed if by_name[n] is not None]
         text = {n: str(v) for n, v in attributes.items()}

@@ -6,8 +6,9 @@
 
     square.def_grad(lambda ans, x: lambda g: 2 * x * g)
 
-Which arguments are arrays is seen in the call, and each set of them makes an `Operator`. What is no
-array (a number, text, None, a tuple of them) is an attribute, and is not differentiated.
+The arguments of a call decide which of its parameters are inputs; for each choice of them there is
+one `Operator`. What is no array (a number, text, None, a tuple of them) is an attribute, and is not
+differentiated.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .operator import expect_bool, name_of
 
 __all__ = ["Primitive", "customop"]
 
-VALUES = {type(None), bool, int, float, str}  # attributes that are taken as they are
+CONSTANTS = {type(None), bool, int, float, str}  # types of attributes that need no look inside
 
 
 def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Callable], Primitive]:
@@ -86,24 +87,24 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
 
 
 class Primitive:
-    """What `customop` makes of a function: an operator with gradients that are registered.
+    """An operator of a plain function, whose gradients are registered one by one.
 
-    A gradient is given by its maker: ``maker(ans, *args, **kwargs)`` is given the result and the
-    arguments, and gives a function of the result's gradient. Of several results both are tuples. A
-    gradient that is None is zero.
+    The gradient of an argument is registered as its maker: ``maker(ans, *args, **kwargs)`` takes
+    the result and the arguments, and returns a function of the result's gradient. Where there are
+    several results, `ans` and their gradients are tuples. A gradient that is None is zero.
 
-    As an attribute of a class it is a method. A first parameter `self` is not counted in `argnum`,
-    and makers are given it.
+    In the body of a class it is a method. A first parameter `self` is not counted in `argnum`, and
+    makers are given it.
 
     Attributes
     ----------
     name : str
-        The `op_type` it is registered under; methods are not.
+        The `op_type` it is registered under; methods are not registered.
     type : str
         'numpy' or 'mxnet'.
     pure : bool
     operator : Operator
-        What it is when it is called by name.
+        The operator that a call by name runs.
     """
 
     def __init__(
@@ -119,27 +120,27 @@ class Primitive:
         self._outputs, self.pure = outputs, pure
         self._rules: dict[str, Rule] = {}
         self._operators: dict[tuple, FunctionOperator] = {}
-        self._calls: dict[tuple, Called] = {}
+        self._calls: dict[tuple, PreparedCall] = {}
         self._bound: WeakSet[Method] = WeakSet()
         self._lock = RLock()
         update_wrapper(self, function)
-        self.operator = self._operator(self._form.by_name())
+        self.operator = self._operator(self._form.layout_by_name())
         if name is None and not self._form.is_method:
             register(self.operator)
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The inputs of the operator that it is when it is called by name."""
+        """The inputs of a call by name."""
         return self.operator.inputs
 
     def def_grad(self, func: Maker, argnum: int | str = 0) -> Primitive:
-        """Register what makes the gradient of one argument; the last call counts.
+        """Register the maker of the gradient of one argument; the last call counts.
 
         Parameters
         ----------
         func : callable
-            ``func(ans, *args, **kwargs) -> grad``, and ``grad(g)`` gives the gradient in the shape
-            of the argument.
+            ``func(ans, *args, **kwargs) -> grad``, where ``grad(g)`` returns the gradient, of the
+            argument's shape.
         argnum : int or str
             The argument, by position or by name.
 
@@ -148,26 +149,38 @@ class Primitive:
         TypeError, ValueError
             There is no such argument, or `func` cannot be called so.
         """
-        name = self._form.place(argnum)
+        name = self._form.argument_name(argnum)
         self._form.check_maker(name, func)
         return self._register(Rule(func, (name,)))
 
     def def_grad_zero(self, argnum: int | str = 0) -> Primitive:
-        """Register that the gradient of an argument is zero."""
-        return self._register(Rule(None, (self._form.place(argnum),)))
+        """Register that the gradient of an argument is zero.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such argument.
+        """
+        return self._register(Rule(None, (self._form.argument_name(argnum),)))
 
     def def_multiple_grad(self, func: Maker, argnums: Sequence[int | str]) -> Primitive:
-        """Register what makes the gradients of several arguments, as a list in their order."""
-        names = tuple(self._form.place(argnum) for argnum in argnums)
+        """Register the maker of the gradients of several arguments, a list in their order.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such argument, one is given twice, or `func` cannot be called so.
+        """
+        names = tuple(self._form.argument_name(argnum) for argnum in argnums)
         if not names or len(set(names)) < len(names):
             raise ValueError(
                 f"operator {self.name!r}: argnums is {argnums!r}\n  expected different arguments"
             )
         self._form.check_maker(", ".join(names), func)
-        return self._register(Rule(func, names, together=True))
+        return self._register(Rule(func, names, joint=True))
 
     def def_grad_kw(self, func: Maker, key: str) -> Primitive:
-        """Register what makes the gradient of an argument that is given by name."""
+        """Register the maker of the gradient of an argument that is given by name."""
         return self.def_grad(func, key)
 
     def _register(self, rule: Rule) -> Primitive:
@@ -176,36 +189,42 @@ class Primitive:
             for operator in self._operators.values():
                 operator.learn(self._rules)
             for method in self._bound:
-                method._register(method.rule_of(rule))
+                method._register(method.bind_rule(rule))
         return self
 
     def __call__(self, *args, **kwargs):
-        """Run the function on arrays, or put it into a graph of Symbols."""
+        """Run the function on arrays, or put it into a graph of Symbols.
+
+        Raises
+        ------
+        TypeError
+            Arguments are missing or too many, or one of them is neither an array nor an attribute.
+        """
         key = tuple(map(type, args))
         if kwargs:
             key = (*key, *kwargs, *map(type, kwargs.values()))
-        called = self._calls.get(key)
-        if called is None:
-            called = self._called(key, args, kwargs)
-        return called(args, kwargs)
+        call = self._calls.get(key)
+        if call is None:
+            call = self._make_call(key, args, kwargs)
+        return call(args, kwargs)
 
-    def _called(self, key: tuple, args: tuple, kwargs: dict) -> Called:
-        """What a call with arguments of these types is."""
+    def _make_call(self, key: tuple, args: tuple, kwargs: dict) -> PreparedCall:
+        """Prepare calls with arguments of these types."""
         with self._lock:
             given = (*args, *kwargs.values())
             layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), given)
             operator = self._operator(layout)
             if any(isinstance(value, sym.Symbol) for value in given):
                 register(operator)
-            called = self._calls[key] = Called(operator, arrays, attributes, given)
-            return called
+            call = self._calls[key] = PreparedCall(operator, arrays, attributes, given)
+            return call
 
     def _operator(self, layout: Layout) -> FunctionOperator:
         """The operator with these inputs."""
         key = layout.inputs, tuple(layout.attributes)
         if key not in self._operators:
-            usual = not self._operators
-            name = self.name if usual else f"{self.name}({', '.join(layout.inputs)})"
+            first = not self._operators
+            name = self.name if first else f"{self.name}({', '.join(layout.inputs)})"
             made = FunctionOperator(
                 name, self._function, BORDERS[self.type], layout, self._outputs, self.pure
             )
@@ -217,22 +236,22 @@ class Primitive:
     def __get__(self, instance: Any, owner: Any = None) -> Primitive:
         if instance is None:
             return self
-        kept = getattr(instance, "__dict__", {})
-        place = f"customop {self.__qualname__}"
-        method = kept.get(place)
+        attributes = getattr(instance, "__dict__", {})
+        key = f"customop {self.__qualname__}"
+        method = attributes.get(key)
         if method is None or method.unbound is not self or method.instance is not instance:
-            kept[place] = method = Method(self, instance)
+            attributes[key] = method = Method(self, instance)
         return method
 
     def __repr__(self) -> str:
         return f"<customop {self.type} {self.name}{inspect.signature(self)}>"
 
     def __reduce__(self) -> Any:
-        return self.__qualname__  # pickled as a function is: by its place
+        return self.__qualname__  # pickled as a function is, by its module and name
 
 
 class Method(Primitive):
-    """A primitive that is an attribute of a class, of one instance."""
+    """A primitive that is a method, bound to one instance."""
 
     def __init__(self, unbound: Primitive, instance: Any):
         self.unbound, self.instance = unbound, instance
@@ -241,16 +260,16 @@ class Method(Primitive):
         def method(*args, **kwargs):
             return function(instance, *args, **kwargs)
 
-        # In a graph each instance has an operator of its own, which keeps the instance.
+        # In a graph each instance has another operator, which holds the instance.
         name = f"{unbound.name}@{id(instance):x}"
-        made = _as(function, method, 0)
+        made = _without_parameter(function, method, 0)
         super().__init__(made, unbound.type, unbound._outputs, name, unbound.pure)
         with unbound._lock:
             unbound._bound.add(self)
             for rule in unbound._rules.values():
-                self._register(self.rule_of(rule))
+                self._register(self.bind_rule(rule))
 
-    def rule_of(self, rule: Rule) -> Rule:
+    def bind_rule(self, rule: Rule) -> Rule:
         """A rule of the unbound primitive, with the instance bound."""
         maker, instance = rule.maker, self.instance
         if maker is None:
@@ -259,7 +278,7 @@ class Method(Primitive):
         def bound(ans, *args, **kwargs):
             return maker(ans, instance, *args, **kwargs)
 
-        return replace(rule, maker=_as(maker, bound, 1))
+        return replace(rule, maker=_without_parameter(maker, bound, 1))
 
     def __get__(self, instance: Any, owner: Any = None) -> Primitive:
         return self  # a bound method is not bound again
@@ -268,8 +287,8 @@ class Method(Primitive):
         return Primitive.__get__, (self.unbound, self.instance)
 
 
-def _as(function: Callable, made: Callable, bound: int) -> Callable:
-    """`made` with the name and place of `function`, and its signature but for a bound parameter."""
+def _without_parameter(function: Callable, made: Callable, bound: int) -> Callable:
+    """Give `made` the name and the signature of `function`, without its bound parameter."""
     made = update_wrapper(made, function)
     if (found := signature(function)) is not None:
         parameters = list(found.parameters.values())
@@ -279,8 +298,8 @@ def _as(function: Callable, made: Callable, bound: int) -> Callable:
     return made
 
 
-class Called:
-    """Calls with arguments of some types: where the arrays are, and which operator takes them."""
+class PreparedCall:
+    """Calls with arguments of certain types: where their arrays are, and which operator runs."""
 
     def __init__(self, operator: FunctionOperator, arrays: dict, attributes: dict, given: tuple):
         self.operator, self.arrays = operator, tuple(arrays.values())
@@ -288,17 +307,17 @@ class Called:
         self.in_numpy = any(isinstance(given[i], np.ndarray) for i in self.arrays if i >= 0)
 
     def __call__(self, args: tuple, kwargs: dict) -> Any:
-        given = (*args, *kwargs.values(), None)  # the last is that of what is left out
+        given = (*args, *kwargs.values(), None)  # the last, at place -1, for what is left out
         arrays = [given[i] for i in self.arrays]
         if self.in_numpy:
-            arrays = _arrays(arrays)
+            arrays = _as_ndarrays(arrays)
         attributes = {n: self._value(n, given[i]) for n, i in self.attributes}
         return self.operator._adapter(arrays, attributes)
 
     def _value(self, name: str, value: Any) -> Any:
-        """An attribute: no array, nor anything that is made of arrays."""
+        """The value of an attribute; neither an array nor a list with one."""
         kind = type(value)
-        if kind in VALUES:
+        if kind in CONSTANTS:
             return value
         if isinstance(value, (list, tuple)):
             return tuple([self._value(name, v) for v in value])
@@ -313,8 +332,8 @@ class Called:
         return value
 
 
-def _arrays(arrays: list) -> list:
-    """NDArrays in the place of NumPy's arrays, of their dtypes, where the others are."""
+def _as_ndarrays(arrays: list) -> list:
+    """NumPy's arrays as NDArrays of their dtypes, on the context of the others."""
     contexts = (a.context for a in arrays if isinstance(a, nd.NDArray))
     context = next(contexts, None) or mx.current_context()
     return [array(a, context) if isinstance(a, np.ndarray) else a for a in arrays]

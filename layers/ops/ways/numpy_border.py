@@ -1,4 +1,4 @@
-"""NumPy at the border of an operator: what its code is given, and what becomes of what it gives."""
+"""Between NDArrays and functions in NumPy: their arguments, their results, names of dtypes."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MX
 
 
 def values(x) -> np.ndarray:
-    """The values of an NDArray, in memory of their own; a compiler sees through it."""
+    """A copy of an NDArray's values, in a form that PyTorch's compiler can trace."""
     return x.asnumpy()
 
 
 def array(y: Any, context):
-    """An NDArray of what NumPy's code gave, an array or a number, of its dtype; a copy."""
+    """An NDArray with a copy of an array or a number in NumPy, of its dtype."""
     return engine.adapter().array(np.atleast_1d(np.asarray(y)), context)
 
 
 def adopt(y: np.ndarray, context):
-    """An NDArray on an array that nobody else has; on the CPU without a copy."""
+    """An NDArray of an array that nobody else uses; on the CPU without a copy."""
     return engine.adapter().adopt(y, context) if y.ndim and y.size else array(y, context)
 
 
@@ -46,7 +46,7 @@ def number(value: bool | int | float) -> np.ndarray:
 
 
 def dtype_of(x) -> str:
-    """The name of an NDArray's dtype; a compiler sees through this, not through NumPy's."""
+    """The name of an NDArray's dtype; PyTorch's compiler can trace this, and not NumPy's way."""
     return getattr(x.dtype, "__name__", "bfloat16").rstrip("_")  # NumPy 1 has bool_
 
 
@@ -56,12 +56,12 @@ def is_floating(x) -> bool:
 
 
 def dtype_name(dtype: Any) -> str:
-    """``'float32'`` and so on, of a dtype in any form.
+    """The name of a dtype in any form, such as ``'float32'``.
 
     Raises
     ------
     TypeError
-        It is none.
+        It is no dtype.
     """
     found = dtype
     if isinstance(dtype, str):
@@ -74,5 +74,5 @@ def dtype_name(dtype: Any) -> str:
 
 
 def as_dtype(name: str) -> np.dtype:
-    """NumPy's dtype of a name."""
+    """The dtype in NumPy that has a name."""
     return BFLOAT16 if name == "bfloat16" else np.dtype(name)

@@ -22,7 +22,7 @@ class Custom(_Custom):
     Called with Tensors it gives Tensors; with NDArrays or Symbols such.
     """
 
-    _show, _read = Tensor, staticmethod(read)
+    _to_bprop, _from_bprop = Tensor, staticmethod(read)
 
     def __call__(self, *inputs):
         """The output, or a tuple of outputs."""

@@ -271,10 +271,10 @@ def test_once_among_threads_and_their_data_is_deleted():
 
 def test_kernels_are_bounded():
     before, scale = scales()["alive"], in_cxx("scale")
-    for n in range(1, library.KEPT + 40):
+    for n in range(1, library.MOST_KERNELS + 40):
         call(scale, np.ones(n, "float32"))
     gc.collect()
-    assert scales()["alive"] == before + library.KEPT
+    assert scales()["alive"] == before + library.MOST_KERNELS
 
 
 def test_workspaces():
@@ -503,7 +503,7 @@ def test_a_child_does_not_wait_for_threads_it_has_not():
     call(scale, floats(3))
     kernel = next(iter(scale._kernels.values()))
     scale._lock.acquire(), kernel._lock.acquire()
-    library._unlock()  # what a child of fork does first
+    library._renew_locks()  # what a child of fork does first
     done = []
 
     def calls():

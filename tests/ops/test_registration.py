@@ -10,7 +10,7 @@ from layers.ops.ways.registration import (
     RegistrationError,
     custom_info_register,
     dicts,
-    read,
+    parse,
     registrations,
 )
 
@@ -131,7 +131,7 @@ def test_the_forms_of_reg_info():
     chain = CustomRegOp("Add")
     assert dicts("it", None) == []
     assert dicts("it", [info, (text, [chain])]) == [info, json.loads(text), chain.get_op_info()]
-    assert read("it", json.loads(text), "akg") == read("it", info, "akg")
+    assert parse("it", json.loads(text), "akg") == parse("it", info, "akg")
     with pytest.raises(RegistrationError, match=r"(?s)reg_info is '\{'.*expected JSON"):
         dicts("it", "{")
     with pytest.raises(TypeError, match=r"(?s)reg_info is 3 \(int\).*expected a dict"):
@@ -163,7 +163,7 @@ def test_the_decorator_checks_and_keeps_the_function():
     ],
 )
 def test_the_target(info, func_type, target):
-    assert read("it", info, func_type).target == target
+    assert parse("it", info, func_type).target == target
 
 
 @pytest.mark.parametrize(
@@ -182,11 +182,11 @@ def test_the_target(info, func_type, target):
 )
 def test_what_reading_refuses(info, told):
     with pytest.raises(RegistrationError, match=told):
-        read("it", info, "akg")
+        parse("it", info, "akg")
 
 
 def test_formats_are_ascends_own_matter():
-    assert read("it", add_info(DataType.F32_5HD, target="Ascend"), "akg").target == "Ascend"
+    assert parse("it", add_info(DataType.F32_5HD, target="Ascend"), "akg").target == "Ascend"
 
 
 def test_values_of_attributes():
@@ -196,7 +196,7 @@ def test_values_of_attributes():
         ("listInt", "1, 2"), ("listFloat", ""), ("listBool", "true,false"), ("listStr", "a,b"),
     ):  # fmt: skip
         chain.attr(kind, "required", kind, text)
-    found = read("it", chain.attr("own", value=[7]).get_op_info(), "akg")
+    found = parse("it", chain.attr("own", value=[7]).get_op_info(), "akg")
     assert found.attributes == {
         "int": 3, "float": 1.5, "bool": True, "str": "x",
         "listInt": [1, 2], "listFloat": [], "listBool": [True, False], "listStr": ["a", "b"],
@@ -207,7 +207,7 @@ def test_values_of_attributes():
 
 def test_inputs_are_in_the_order_of_their_indices():
     info = CustomRegOp().input(1, "b").input(0, "a").output(name="y").target("CPU").get_op_info()
-    found = read("it", info, "akg")
+    found = parse("it", info, "akg")
     assert (found.inputs, found.outputs) == (("a", "b"), ("y",))
 
 
@@ -227,14 +227,14 @@ F16, F32, F64, I32 = (getattr(DataType, f"{n}_Default") for n in ("F16", "F32", 
     ],
 )
 def test_the_row_that_is_taken(rows, given, taken):
-    assert read("it", add_info(*rows), "akg").row("it", given) == taken
+    assert parse("it", add_info(*rows), "akg").row("it", given) == taken
 
 
 @pytest.mark.parametrize(
     "given", [("float64", "float64"), ("int64", "int8"), ("float32", "float64"), ("uint8", "int32")]
 )
 def test_never_cast_down_or_to_another_kind(given):
-    rows = read("it", add_info(F16, F32, I32), "akg")
+    rows = parse("it", add_info(F16, F32, I32), "akg")
     told = "float16, float16; float32, float32; int32, int32"
     with pytest.raises(TypeError, match=f"(?s)inputs of {given[0]}, {given[1]}.*{told}"):
         rows.row("it", given)

@@ -1,6 +1,6 @@
-"""Operators in a compiled library: a function of C, called with NumPy's arrays.
+"""Functions in a compiled library, with the interface of C, called with NumPy's arrays.
 
-The function has one interface, whatever it computes::
+Every function has the same interface::
 
     extern "C" int f(int nparam, void** params, int* ndims, int64_t** shapes,
                      const char** dtypes, void* stream, void* extra);
@@ -32,12 +32,12 @@ from .toolchain import INCLUDE, SOURCES, LibraryError, build
 
 __all__ = ["Library", "LibraryError"]
 
-KEPT = 256  # kernels of a library, each for some shapes, dtypes and attributes
-LONGEST = 64  # sizes of a shape that is inferred
+MOST_KERNELS = 256  # of a library; each is for certain shapes, dtypes and attributes
+MOST_AXES = 64  # of a shape that is inferred
 
 
 class Library:
-    """A function in a compiled library, or in a source that is compiled once and kept.
+    """A function in a compiled library, or in a source, which is compiled once.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Library:
                 f"{self}: there is no such file\n  expected a library or source"
             )
         source = SOURCES.get(Path(self.path).suffix)
-        with self._named():
+        with self._name_in_errors():
             self._symbols = _load(build(self.path) if source else self.path)
         self.device = source.device if source else _device(self.path)
         function, init = self._symbol(self.function), self._symbol(f"{self.function}Init")
@@ -85,10 +85,10 @@ class Library:
         self._init = init and partial(bridge.layers_aot_init, _pointer(init)) if bridge else init
         self._kernels: dict[tuple, _Kernel] = {}
         self._lock = threading.Lock()
-        _locked.add(self)
+        _with_lock.add(self)
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
+    def _name_in_errors(self) -> Iterator[None]:
         try:
             yield
         except LibraryError as error:
@@ -101,18 +101,23 @@ class Library:
             return None
 
     def _bridge(self) -> Any:
-        """What it is called through, if it is written in C++, which may throw."""
+        """The library that catches exceptions, if this one is written in C++."""
         if self._symbol("__cxa_throw") is None:
             return None
         try:
             return _bridge()
         except LibraryError as error:
-            says = f"{self}: an exception in it would end the process, for {error}"
-            warnings.warn(says, RuntimeWarning, stacklevel=3)
+            text = f"{self}: an exception in it would end the process, for {error}"
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
             return None
 
     def expect(self, device: str) -> None:
-        """Refuse arrays of the CPU, if it computes on a GPU."""
+        """Refuse arrays of the CPU, if it computes on a GPU.
+
+        Raises
+        ------
+        LibraryError
+        """
         if self.device == "gpu" and device != "gpu":
             raise LibraryError(
                 f"{self}: CUDA was given arrays of the CPU\n  expected a GPU context"
@@ -164,7 +169,7 @@ class Library:
         stream: int | None = None,
         allocate: Callable[[int], tuple[int, Any]] | None = None,
     ) -> None:
-        """Call the function on memory of the caller's, such as a GPU's.
+        """Call the function on memory that the caller allocated, such as a GPU's.
 
         Parameters
         ----------
@@ -173,7 +178,7 @@ class Library:
         stream : int, optional
             The handle of a CUDA stream.
         allocate : callable, optional
-            Of a number of bytes it gives the pointer, and the owner of that memory: for workspaces.
+            ``allocate(bytes) -> (pointer, owner)``: it allocates the memory of workspaces.
 
         Raises
         ------
@@ -201,13 +206,13 @@ class Library:
         rule = self._symbol(f"{self.function}InferShape")
         if rule is None:
             return None
-        with self._named():
+        with self._name_in_errors():
             bridge = _bridge()
         extra = _extra(self, _plain(attributes))
-        found, count = (ctypes.c_int64 * LONGEST)(), ctypes.c_int64()
+        found, count = (ctypes.c_int64 * MOST_AXES)(), ctypes.c_int64()
         layout = _layout(shapes, ())[:2]
         code = bridge.layers_aot_infer_shape(
-            _pointer(rule), *layout, ctypes.byref(extra), found, LONGEST, ctypes.byref(count)
+            _pointer(rule), *layout, ctypes.byref(extra), found, MOST_AXES, ctypes.byref(count)
         )
         extra.free()
         where = f"for {', '.join(map(str, shapes))}"
@@ -215,22 +220,22 @@ class Library:
             message = bridge.layers_aot_message
             raise self._failure(f"{self.function}InferShape", code, where, message)
         shape = tuple(found[: count.value])
-        if count.value > LONGEST or any(n < 0 for n in shape):
+        if count.value > MOST_AXES or any(n < 0 for n in shape):
             raise LibraryError(
                 f"{self}: {self.function}InferShape gave {count.value} sizes, {shape}\n"
-                f"  expected at most {LONGEST}, none of them negative\n  {where}"
+                f"  expected at most {MOST_AXES}, none of them negative\n  {where}"
             )
         return shape
 
     def _kernel(self, shapes: Sequence, dtypes: Sequence, attributes: dict | None) -> _Kernel:
-        """What was prepared for these shapes, dtypes and attributes; once, also among threads."""
+        """The kernel for these shapes, dtypes and attributes, prepared once, also among threads."""
         plain = _plain(attributes)
         key = (*shapes, *dtypes, repr(plain))  # 1, 1.0 and True are equal, but not in writing
         if (kernel := self._kernels.get(key)) is None:
             with self._lock:
                 if (kernel := self._kernels.get(key)) is None:
                     kernel = _Kernel(self, shapes, [np.dtype(t) for t in dtypes], plain)
-                    if len(self._kernels) >= KEPT:
+                    if len(self._kernels) >= MOST_KERNELS:
                         del self._kernels[next(iter(self._kernels))]
                     self._kernels[key] = kernel
         return kernel
@@ -259,7 +264,7 @@ class Library:
 
 
 class _Kernel:
-    """What a function is called with beside its arrays, for some shapes, dtypes and attributes."""
+    """The arguments of a function but for its arrays, for certain shapes, dtypes and attributes."""
 
     def __init__(self, library: Library, shapes: Sequence, dtypes: Sequence, attributes: dict):
         names = [_name(library, t) for t in dtypes]
@@ -280,13 +285,13 @@ class _Kernel:
         self._lock: Any = nullcontext()
         if extra.data:  # each call may write to it
             self._lock = threading.Lock()
-            _locked.add(self)
+            _with_lock.add(self)
 
     def __str__(self) -> str:
         return self.text
 
 
-# What the header declares
+# The structures that the header declares
 
 
 class _Attribute(ctypes.Structure):
@@ -311,7 +316,7 @@ class _Extra(ctypes.Structure):
     )
 
     def free(self) -> None:
-        """Free what the library has put in."""
+        """Free the data that the library has stored in it."""
         if self.release:
             ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.release)(ctypes.addressof(self))
 
@@ -324,7 +329,7 @@ def _extra(library: Library, attributes: dict[str, Any]) -> _Extra:
 
 
 def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any]:
-    """An attribute, and the memory that it points to."""
+    """An attribute, and the arrays that it points to, which must live as long as it does."""
     depth, rows = _rows(value)
     lengths = [len(row) for row in rows] or [0]
     flat = list(chain.from_iterable(rows))
@@ -345,7 +350,7 @@ def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any
 
 
 def _rows(value: Any) -> tuple[int, list[list]]:
-    """How deep a value's lists go, and its rows."""
+    """How deeply a value's lists are nested, 0 to 2, and their rows."""
     if not isinstance(value, list):
         return 0, [[value]]
     if value and all(isinstance(row, list) for row in value):
@@ -354,6 +359,7 @@ def _rows(value: Any) -> tuple[int, list[list]]:
 
 
 def _kind(values: list) -> str | None:
+    """The letter for the type of all values, ' ' where there are none; None if they differ."""
     kinds = {next((k for k, t in _KINDS.items() if isinstance(v, t)), None) for v in values}
     if kinds == {"i", "f"}:
         return "f"
@@ -368,14 +374,14 @@ def _fits(values: list[int]) -> bool:
 
 
 def _plain(attributes: dict[str, Any] | None) -> dict[str, Any]:
-    """Attributes as Python's numbers, text and lists."""
-    return {n: _listed(v) for n, v in (attributes or {}).items() if v is not None}
+    """Attributes as numbers, text and lists in Python."""
+    return {n: _as_lists(v) for n, v in (attributes or {}).items() if v is not None}
 
 
-def _listed(value: Any) -> Any:
+def _as_lists(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
-    return [_listed(v) for v in value] if isinstance(value, (list, tuple)) else value
+    return [_as_lists(v) for v in value] if isinstance(value, (list, tuple)) else value
 
 
 def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
@@ -435,14 +441,14 @@ def _load(path: str | Path) -> ctypes.CDLL:
 
 
 def _device(path: str) -> str:
-    """Where a library computes: on a GPU if it has code for one, as CUDA's compiler stores it."""
+    """The device of a library: 'gpu' if it has a section that CUDA's compiler makes."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return "cpu" if content.find(b".nv_fatbin") < 0 else "gpu"
 
 
 @cache
 def _bridge() -> ctypes.CDLL:
-    """What calls functions in C++, and returns what was thrown as a message; built when needed."""
+    """The library that calls functions in C++ and catches their exceptions; built when needed."""
     bridge = _load(build(INCLUDE / "aot_bridge.cc"))
     bridge.layers_aot_message.restype = ctypes.c_char_p
     return bridge
@@ -452,14 +458,14 @@ def _pointer(function: Any) -> ctypes.c_void_p:
     return ctypes.cast(function, ctypes.c_void_p)
 
 
-_locked: weakref.WeakSet = weakref.WeakSet()
+_with_lock: weakref.WeakSet = weakref.WeakSet()
 
 
-def _unlock() -> None:
-    """A child of fork has not the threads that may hold a lock."""
-    for owner in _locked:
+def _renew_locks() -> None:
+    """Make new locks after a fork: the threads that may hold the old ones are not in the child."""
+    for owner in _with_lock:
         owner._lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock)
+    os.register_at_fork(after_in_child=_renew_locks)

@@ -2,8 +2,8 @@
 
     op = Custom(square, lambda x: x, lambda x: x, bprop=square_bprop, func_type="pyfunc")
 
-`Custom` only reads this form. What it becomes is an `Operator`, made at the first call: only that
-tells how many inputs there are, and which of them are numbers.
+A `Custom` makes its `Operator` at the first call, which shows how many inputs there are, and which
+of them are numbers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Custom:
     Attributes
     ----------
     name : str
-        What it is registered under, when it is used in a graph; no other operator has it.
+        The name under which it is registered when it is used in a graph; no other operator has it.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class Custom:
         reg_info: Any = None,
         pure: bool = True,
     ):
-        self._made_of = func, out_shape, out_dtype, func_type, bprop, reg_info, pure
+        self._arguments = func, out_shape, out_dtype, func_type, bprop, reg_info, pure
         info = getattr(func, "reg_info", None) if reg_info is None else reg_info
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
@@ -99,12 +99,12 @@ class Custom:
             )
         self.pure = expect_bool(who, "pure", pure)
         self.__name__ = _title(func)
-        self.name = _unique(self.__name__, (*self._made_of[:5], dicts(who, info)))
+        self.name = _unique_name(self.__name__, (*self._arguments[:5], dicts(who, info)))
         self.bprop, self._who = bprop, f"operator {self.name!r}"
         self.registered = registrations(who, info, func_type)
-        told = next(iter(self.registered.values()), None)
+        registered = next(iter(self.registered.values()), None)
         try:
-            self._code = code(who, func, told.names if told else ())
+            self._code = code(who, func, registered.names if registered else ())
         except KernelError as error:
             note(
                 error,
@@ -113,59 +113,68 @@ class Custom:
             )
             raise
         self._code.who = self._who
-        if told:
-            self._code.attributes = told.attributes
-            _values(who, told, optional=func_type == "aot")
-        self._expected = self._places(told)
+        if registered:
+            self._code.attributes = registered.attributes
+            _expect_values(who, registered, optional=func_type == "aot")
+        self._count_range = self._find_count_range(registered)
         self._declared = Declared(self._who, out_shape, out_dtype, self._code)
-        self._made: dict[tuple, Operator] = {}  # by which inputs are numbers, and of which dtypes
-        self._called: dict[tuple, Operator] = {}  # by types, when all inputs are arrays
+        self._operators: dict[tuple, Operator] = {}  # by the dtypes of numbers, None for an array
+        self._by_types: dict[tuple, Operator] = {}  # by the types of inputs, where all are arrays
 
-    def _places(self, told: Registration | None) -> tuple[int, int | None]:
-        """How many inputs it takes: from so many, to so many."""
+    def _find_count_range(self, registered: Registration | None) -> tuple[int, int | None]:
+        """The least and the greatest number of inputs; None where there is no greatest."""
         names, least = self._code.parameters, self._code.least
-        if told and told.inputs:
-            count = len(told.inputs)
+        if registered and registered.inputs:
+            count = len(registered.inputs)
             if names is not None and not least <= count <= len(names):
                 raise ValueError(
-                    f"{self._who}: {count} inputs in reg_info ({', '.join(told.inputs)})\n"
+                    f"{self._who}: {count} inputs in reg_info ({', '.join(registered.inputs)})\n"
                     f"  expected {', '.join(names)}, as {self.__name__} takes"
                 )
             return count, count
         return least, None if names is None else len(names)
 
     @staticmethod
-    def _show(array: Any) -> Any:
-        """An NDArray, as `bprop` sees it."""
+    def _to_bprop(array: Any) -> Any:
+        """An NDArray in the form that `bprop` takes."""
         return array
 
     @staticmethod
-    def _read(value: Any) -> Any:
-        """What `bprop` gave, as an NDArray; as it is, if it is no array."""
+    def _from_bprop(value: Any) -> Any:
+        """What `bprop` returned, an array as an NDArray."""
         return value
 
     def __call__(self, *inputs):
-        """The output, or a tuple of outputs."""
-        made = self._called.get(tuple(map(type, inputs)))
-        if made is None:
-            return self._call(inputs)
-        return _as_declared(made, made._adapter(list(inputs), {}))
+        """The output, or a tuple of outputs.
 
-    def _call(self, inputs: Sequence) -> Any:
+        Raises
+        ------
+        TypeError, ValueError
+            There are too few or too many inputs, one is neither an array nor a number, or it is
+            registered for other dtypes or another target; an output is not what was declared.
+        """
+        operator = self._by_types.get(tuple(map(type, inputs)))
+        if operator is None:
+            return self._first_call(inputs)
+        return _as_declared(operator, operator._adapter(list(inputs), {}))
+
+    def _first_call(self, inputs: Sequence) -> Any:
+        """A call with inputs of other types than before, or with numbers among them."""
         values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
         kinds = tuple([NUMBERS.get(type(a)) for a in values])
         self._expect(values)
-        made = self._operator(kinds, [kind or _probed(a) for a, kind in zip(values, kinds)])
+        dtypes = [kind or _known_dtype(a) for a, kind in zip(values, kinds)]
+        operator = self._operator(kinds, dtypes)
         arrays = [a for a, kind in zip(values, kinds) if kind is None]
-        numbers = {n: a for n, a, kind in zip(made.places, values, kinds) if kind is not None}
+        numbers = {n: a for n, a, kind in zip(operator.places, values, kinds) if kind is not None}
         if any(isinstance(a, sym.Symbol) for a in arrays):
-            register(made)
+            register(operator)
         if not numbers:
-            self._called[tuple(map(type, inputs))] = made
-        return _as_declared(made, made(*arrays, **numbers))
+            self._by_types[tuple(map(type, inputs))] = operator
+        return _as_declared(operator, operator(*arrays, **numbers))
 
     def _expect(self, values: Sequence) -> None:
-        """Refuse what Python and NumPy have but numbers; the rest is for the engine to tell."""
+        """Refuse values of Python and NumPy that are no numbers; the engine refuses others."""
         for name, value in zip(self._names(len(values)), values):
             if type(value) not in NUMBERS and type(value).__module__ in ("builtins", "numpy"):
                 raise TypeError(
@@ -175,42 +184,50 @@ class Custom:
 
     @property
     def operator(self) -> Operator:
-        """The operator on arrays, registered: for ``nd.Custom(x, op_type=op.name)``."""
-        least, most = self._expected
+        """The operator on arrays, registered: for ``nd.Custom(x, op_type=op.name)``.
+
+        Raises
+        ------
+        TypeError
+            The number of its inputs is open.
+        """
+        least, most = self._count_range
         if least != most:
             raise TypeError(
                 f"{self._who}: it takes {least} inputs or more\n"
                 "  expected a function of so many inputs, or reg_info that names them"
             )
-        made = self._operator((None,) * least, ["float32"] * least)
-        register(made)
-        return made
+        operator = self._operator((None,) * least, ["float32"] * least)
+        register(operator)
+        return operator
 
     @property
     def __signature__(self) -> inspect.Signature:
         if self._code.parameters is None:
             return inspect.signature(Custom.__call__)
         kind = inspect.Parameter.POSITIONAL_ONLY
-        names = self._code.parameters[: self._expected[1]]
+        names = self._code.parameters[: self._count_range[1]]
         return inspect.Signature([inspect.Parameter(n, kind) for n in names])
 
     def __reduce__(self) -> tuple:
-        return type(self), self._made_of
+        return type(self), self._arguments
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
     def _operator(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
-        """The operator for so many inputs, numbers where `kinds` has a dtype."""
-        return self._made.get(kinds) or self._made.setdefault(kinds, self._make(kinds, dtypes))
+        """The operator of as many inputs as `kinds` has entries: the dtype of a number, or None."""
+        found = self._operators.get(kinds)
+        return found or self._operators.setdefault(kinds, self._make_operator(kinds, dtypes))
 
-    def _make(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
+    def _make_operator(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
         places, count = self._names(len(kinds)), self._declared.count(dtypes)
         arrays = tuple(n for n, kind in zip(places, kinds) if kind is None)
-        names = free_names(["y"] if count in (None, 1) else [f"y{i}" for i in range(count)], places)
+        names = ["y"] if count in (None, 1) else [f"y{i}" for i in range(count)]
+        names = free_names(names, places)
         shapes, types = self._declared.rules(dict(zip(places, kinds)), names, count)
-        made = Operator(
-            "_".join([self.name, *_suffix(kinds, self._expected)]),
+        operator = Operator(
+            "_".join([self.name, *_suffix(kinds, self._count_range)]),
             self._forward(places, count),
             inputs=arrays,
             outputs=names,
@@ -221,11 +238,11 @@ class Custom:
             pure=self.pure,
             opaque=self._code.opaque or _opaque(self.bprop),
         )
-        made.places, made.count, made.__name__ = places, count, self.__name__
-        return made
+        operator.places, operator.count, operator.__name__ = places, count, self.__name__
+        return operator
 
     def _names(self, given: int) -> tuple[str, ...]:
-        least, most = self._expected
+        least, most = self._count_range
         if given < least or (most is not None and given > most):
             shown = str(self.__signature__) if most is not None else f"({least} inputs or more)"
             raise TypeError(f"{self._who}: {given} inputs\n  expected {self.__name__}{shown}")
@@ -233,37 +250,38 @@ class Custom:
         return tuple(f"x{i}" for i in range(given)) if names is None else names[:given]
 
     def _forward(self, places: tuple, count: int | None) -> Callable:
-        func = self._code.function(self._declared)  # a name here, for who reads code of forward
-        take, give, plan, plans = self._code.take, self._code.give, self._plan, {}
-        who, several = self._who, count or 1
+        func = self._code.function(self._declared)
+        to_argument, to_output = self._code.to_argument, self._code.to_output
+        make_plan, plans = self._make_plan, {}
+        who, expected = self._who, count or 1
 
         def forward(*arrays, **numbers):
             context = arrays[0].context if arrays else mx.context.current_context()
             dtypes = tuple([dtype_of(a) for a in arrays])
             key = context.device_type, dtypes
-            planned = plans.get(key) or plan(plans, key, places, numbers)
-            values = [take(a) for a in arrays]
-            if planned.casts:
-                values = [v.astype(t) for v, t in zip(values, planned.inputs)]
+            plan = plans.get(key) or make_plan(plans, key, places, numbers)
+            values = [to_argument(a) for a in arrays]
+            if plan.casts:
+                values = [v.astype(t) for v, t in zip(values, plan.inputs)]
             if numbers:
                 given = iter(values)
                 values = [numbers[n] if n in numbers else next(given) for n in places]
-            found = func(*values, **planned.attributes)
+            found = func(*values, **plan.attributes)
             results = found if count and isinstance(found, (tuple, list)) else (found,)
-            if len(results) != several:
+            if len(results) != expected:
                 raise ValueError(
                     f"{who}: it gave {len(results)} outputs\n"
                     f"  expected a tuple of {count}, as declared"
                 )
-            outputs = [give(i, results[i], t, context) for i, t in enumerate(planned.outputs)]
-            if planned.casts:
-                outputs = [y.astype(t) for y, t in zip(outputs, planned.final)]
+            outputs = [to_output(i, results[i], t, context) for i, t in enumerate(plan.outputs)]
+            if plan.casts:
+                outputs = [y.astype(t) for y, t in zip(outputs, plan.final)]
             return outputs
 
         return forward
 
-    def _plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
-        """On which dtypes it runs for inputs of these: on others where that is registered."""
+    def _make_plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
+        """Find the dtypes that it runs on: those of the inputs, or registered ones."""
         (device, dtypes), registered, attributes = key, None, {}
         if self.registered:
             target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)
@@ -277,15 +295,16 @@ class Custom:
         given = iter(dtypes)
         full = tuple([NUMBERS[type(numbers[n])] if n in numbers else next(given) for n in places])
         run = registered.row(self._who, full) if registered else full
-        run = tuple(map(_in_numpy, run))
+        run = tuple(map(_numpy_dtype, run))
         final = self._declared.types(full)
-        outputs = [_in_numpy(t) for t in self._declared.types(run)]
+        outputs = [_numpy_dtype(t) for t in self._declared.types(run)]
         inputs = [t for n, t in zip(places, run) if n not in numbers]
         plans[key] = Plan(inputs, outputs, final, (run, outputs) != (full, final), attributes)
         return plans[key]
 
     def _backward(self, places, arrays, names, count: int | None) -> Callable:
-        bprop, who, show, read = self.bprop, self._who, self._show, self._read
+        bprop, who = self.bprop, self._who
+        to_bprop, from_bprop = self._to_bprop, self._from_bprop
         tops = [f"d{n}" for n in names]
         if bprop is None:
 
@@ -298,30 +317,35 @@ class Custom:
             return backward
 
         def backward(**known):
-            shown = [show(known[n]) if n in arrays else known[n] for n in places]
-            out, dout = [show(known[n]) for n in names], [show(known[n]) for n in tops]
-            found = bprop(*shown, tuple(out), tuple(dout)) if count else bprop(*shown, *out, *dout)
-            given = found if isinstance(found, (tuple, list)) else [found]
-            if len(given) != len(places):
+            inputs = [to_bprop(known[n]) if n in arrays else known[n] for n in places]
+            out, dout = [to_bprop(known[n]) for n in names], [to_bprop(known[n]) for n in tops]
+            if count:
+                out, dout = [tuple(out)], [tuple(dout)]
+            found = bprop(*inputs, *out, *dout)
+            gradients = found if isinstance(found, (tuple, list)) else [found]
+            if len(gradients) != len(places):
                 raise ValueError(
-                    f"{who}: bprop gave {len(given)} gradients\n"
+                    f"{who}: bprop gave {len(gradients)} gradients\n"
                     f"  expected {len(places)}, of {', '.join(places)}"
                 )
-            gradients = zip(places, given)
-            return {n: _gradient(who, n, known[n], read(g)) for n, g in gradients if n in arrays}
+            return {
+                n: _gradient(who, n, known[n], from_bprop(g))
+                for n, g in zip(places, gradients)
+                if n in arrays
+            }
 
         return backward
 
 
-def _as_declared(made: Operator, found: Any) -> Any:
+def _as_declared(operator: Operator, found: Any) -> Any:
     """An output, or a tuple of outputs."""
-    if made.count is None:
+    if operator.count is None:
         return found
-    return tuple(found) if made.count > 1 else (found,)
+    return tuple(found) if operator.count > 1 else (found,)
 
 
 def _code(who: str, func: Any, func_type: str) -> type[Code]:
-    """What reads `func`: a kernel is one in any Python form."""
+    """The class of code of a `func_type`; a `Kernel` may also be given as 'pyfunc'."""
     if func_type not in CODES:
         needs = f" needs {REFUSED[func_type]}" if func_type in REFUSED else ""
         raise (NotImplementedError if needs else ValueError)(
@@ -331,10 +355,17 @@ def _code(who: str, func: Any, func_type: str) -> type[Code]:
 
 
 class Plan(NamedTuple):
-    """How it runs for inputs of certain dtypes.
+    """The dtypes and attributes that are used for inputs of certain dtypes.
 
-    `inputs` are the dtypes of the arrays that it runs on, `outputs` those that it gives for them,
-    and `final` those that the outputs are cast to.
+    Attributes
+    ----------
+    inputs, outputs : list of str
+        The dtypes that the code is run on, and that it gives for them.
+    final : list of str
+        The dtypes that the outputs are cast to.
+    casts : bool
+        Whether anything is cast.
+    attributes : dict of str to value
     """
 
     inputs: list[str]
@@ -344,25 +375,25 @@ class Plan(NamedTuple):
     attributes: dict[str, Any]
 
 
-def _in_numpy(dtype: str) -> str:
-    """What an array of a dtype has in NumPy, which knows no bfloat16."""
+def _numpy_dtype(dtype: str) -> str:
+    """The dtype that NumPy computes in: float32 for bfloat16, which it does not have."""
     return "float32" if dtype == "bfloat16" else dtype
 
 
-def _gradient(who: str, name: str, x, given: Any):
-    """What bprop gave for an input, if it is an array; zeros where that is None or of no matter."""
-    if isinstance(given, nd.NDArray):
-        return given
-    if given is None or not is_floating(x):
+def _gradient(who: str, name: str, x, found: Any):
+    """The gradient that bprop gave; zeros for None, and for what an input of integers is given."""
+    if isinstance(found, nd.NDArray):
+        return found
+    if found is None or not is_floating(x):
         return nd.zeros_like(x)
     raise TypeError(
-        f"{who}: bprop gave {type(given).__name__} for {name}\n"
+        f"{who}: bprop gave {type(found).__name__} for {name}\n"
         "  expected an NDArray (nd.array(...) makes one), or None"
     )
 
 
-def _probed(a: Any) -> str:
-    """The dtype of an input; of what has none yet, a usual one."""
+def _known_dtype(a: Any) -> str:
+    """The dtype of an input; float32 for a Symbol, which has none yet."""
     return dtype_of(a) if isinstance(a, nd.NDArray) else "float32"
 
 
@@ -371,32 +402,35 @@ def _opaque(bprop: Any) -> str:
     return "" if plain else "its bprop is no plain function"
 
 
-def _suffix(kinds: tuple, expected: tuple) -> list[str]:
-    """What tells operators of one `Custom` apart: how many inputs they have, and which numbers."""
-    several = [str(len(kinds))] if expected[0] != expected[1] else []
-    return several + ["_".join(kind or "array" for kind in kinds)] * any(kinds)
+def _suffix(kinds: tuple, count_range: tuple) -> list[str]:
+    """The end of an operator's name: its number of inputs, if open, and the dtypes of numbers."""
+    least, greatest = count_range
+    count = [str(len(kinds))] if least != greatest else []
+    return count + ["_".join(kind or "array" for kind in kinds)] * any(kinds)
 
 
 def _title(func: Any) -> str:
+    """The name of a function, a callable object, or a function in a library."""
     if isinstance(func, str):
         return func.rpartition(":")[2]
     name = getattr(func, "__name__", None) or getattr(func, "name", None) or type(func).__name__
     return name.strip("<>")
 
 
-def _values(who: str, told: Registration, optional: bool) -> None:
+def _expect_values(who: str, registered: Registration, optional: bool) -> None:
     """Refuse attributes without a value, where they are parameters of a function."""
-    if missing := [n for n in told.names if n not in told.attributes and not optional]:
+    attributes = registered.attributes
+    if missing := [n for n in registered.names if n not in attributes and not optional]:
         raise ValueError(
             f"{who}: attribute {missing[0]!r} in reg_info has no value\n"
             "  expected attr(..., value=...) or a default_value"
         )
 
 
-_names: dict[str, itertools.count] = {}
+_numbers: dict[str, itertools.count] = {}  # by name, for operators that are alike
 
 
-def _unique(title: str, made_of: tuple) -> str:
+def _unique_name(title: str, made_of: tuple) -> str:
     """A name that no other operator has, the same in each process that makes them in one order.
 
     It stands for the module and the name of each function that an operator is made of, the values
@@ -404,7 +438,7 @@ def _unique(title: str, made_of: tuple) -> str:
     """
     text = "\n".join(map(_identity, made_of))
     name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-    number = next(_names.setdefault(name, itertools.count()))
+    number = next(_numbers.setdefault(name, itertools.count()))
     return f"{name}_{number}" if number else name
 
 

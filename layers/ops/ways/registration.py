@@ -1,7 +1,7 @@
-"""What an operator says of itself, by target: inputs, outputs, attributes, rows of dtypes.
+"""MindSpore's registration information: for each target, inputs, outputs, attributes and dtypes.
 
-MindSpore's registration information: a dict, which `CustomRegOp` makes in a chain of calls. An
-operator runs on the dtypes of its rows: on exactly those, or cast up to the nearest row.
+It is a dict, which `CustomRegOp` builds in a chain of calls. An operator runs on the dtypes of one
+of its rows: that of its inputs' dtypes, or the nearest one that they can be cast up to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register
 TARGETS = ("CPU", "GPU", "Ascend")
 PARAM_TYPES = ("required", "dynamic", "optional")
 VALUE_TYPES = ("int", "str", "bool", "float", "listInt", "listStr", "listBool", "listFloat")
-PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # how arrays lie in memory here
+PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # those of the arrays of both engines
 
 _PREFIXES = {
     "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16",
@@ -82,7 +82,7 @@ class CustomRegOp:
     TypeError
         An argument, here or in the chain, is of another type than it should be.
     RegistrationError
-        It is none of the values that there are.
+        An argument is none of the values that exist.
 
     Examples
     --------
@@ -151,14 +151,18 @@ class CustomRegOp:
         default_value : str
             As text: ``"1.0"``, ``"1,2,3"``.
         value : optional
-            What it is.
+            The value, in any type.
+
+        Raises
+        ------
+        TypeError, RegistrationError
         """
         self._text("attr name", name)
         self._one_of("attr param_type", param_type, ("required", "optional"))
         self._one_of("attr value_type", value_type, VALUE_TYPES)
         self._text("attr default_value", default_value)
-        told = _given(name=name, paramType=param_type, type=value_type, defaultValue=default_value)
-        self._info["attr"].append(told | kwargs)
+        entry = _given(name=name, paramType=param_type, type=value_type, defaultValue=default_value)
+        self._info["attr"].append(entry | kwargs)
         return self
 
     def dtype_format(self, *args: tuple[str, ...]) -> CustomRegOp:
@@ -182,7 +186,7 @@ class CustomRegOp:
         return self
 
     def get_op_info(self) -> dict[str, Any]:
-        """The information, as a dict of its own."""
+        """A copy of the information, as a dict."""
         return deepcopy(self._info)
 
     def _text(self, what: str, value: Any, optional: bool = True) -> None:
@@ -199,11 +203,12 @@ class CustomRegOp:
 
 
 def _given(**values: Any) -> dict[str, Any]:
+    """The arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_row(who: str, row: Sequence, inputs: int, outputs: int) -> None:
-    """Refuse what has not a (dtype, format) or (dtype, format, container) for each of them."""
+    """Refuse a row without a (dtype, format) or (dtype, format, container) for each of them."""
     if len(row) != inputs + outputs:
         raise RegistrationError(
             f"{who}: a row of {len(row)} dtypes and formats\n"
@@ -228,7 +233,7 @@ def _check_pair(who: str, pair: Any) -> None:
 def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
     """Bind registration information to a function; decorator.
 
-    What is given to `Custom` itself comes before it.
+    The `reg_info` of `Custom` goes before it.
 
     Parameters
     ----------
@@ -250,7 +255,13 @@ def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
 
 
 def dicts(who: str, reg_info: Any) -> list[dict]:
-    """Registration information in any of its forms, as a list of dicts, one for each target."""
+    """Registration information in any of its forms, as a list of dicts, one for each target.
+
+    Raises
+    ------
+    TypeError, RegistrationError
+        It has none of the forms, or is text that is no JSON.
+    """
     if reg_info is None:
         return []
     if isinstance(reg_info, CustomRegOp):
@@ -274,20 +285,20 @@ def dicts(who: str, reg_info: Any) -> list[dict]:
 
 @dataclass(frozen=True)
 class Registration:
-    """What is registered of an operator for one target.
+    """The registration of an operator for one target.
 
     Attributes
     ----------
     target : str
     inputs, outputs : tuple of str
-        Their names; none where they are not told.
+        Their names; empty where none are registered.
     attributes : dict
-        By name; one that has no value is not in it.
+        By name; attributes without a value are left out.
     names : tuple of str
-        Of all attributes.
+        The names of all attributes.
     rows : tuple of tuple of str
-        The dtypes of inputs, then outputs, that there is code for; none where there is for all.
-        ``''`` is any dtype.
+        The dtypes of inputs, then outputs, that the operator is written for; empty where it is for
+        all. ``''`` is any dtype.
     """
 
     target: str
@@ -303,7 +314,7 @@ class Registration:
         Raises
         ------
         TypeError
-            There are none.
+            They can be cast up to no row.
         """
         if not self.rows:
             return dtypes
@@ -311,30 +322,32 @@ class Registration:
         rows = [tuple(t or g for t, g in zip(row, dtypes)) for row in inputs]
         if dtypes in rows:
             return dtypes
-        if wider := [row for row in rows if all(map(_is_up, dtypes, row))]:
+        if wider := [row for row in rows if all(map(_can_cast_up, dtypes, row))]:
             return min(wider, key=lambda row: sum(map(_size, row)))
-        there = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
+        known = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
         raise TypeError(
             f"{who}: inputs of {', '.join(dtypes)}\n"
-            f"  expected, for {self.target}, what can be cast up to one of: {there}"
+            f"  expected, for {self.target}, what can be cast up to one of: {known}"
         )
 
 
 def _kind(dtype: str) -> str:
-    return as_dtype(dtype).kind.replace("V", "f")  # as NumPy has bfloat16
+    return as_dtype(dtype).kind.replace("V", "f")  # V is that of bfloat16, which NumPy has not
 
 
 def _size(dtype: str) -> int:
     return as_dtype(dtype).itemsize
 
 
-def _is_up(given: str, row: str) -> bool:
-    """Whether all values of a dtype are values of another one of its kind."""
-    return given == row or (_kind(given) == _kind(row) and _size(given) < _size(row))
+def _can_cast_up(given: str, registered: str) -> bool:
+    """Whether a dtype is another one, or a smaller one of its kind."""
+    if given == registered:
+        return True
+    return _kind(given) == _kind(registered) and _size(given) < _size(registered)
 
 
-def read(who: str, info: dict[str, Any], func_type: str) -> Registration:
-    """What a dict of registration information says.
+def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:
+    """The registration that a dict describes.
 
     Raises
     ------
@@ -346,16 +359,17 @@ def read(who: str, info: dict[str, Any], func_type: str) -> Registration:
     rows = info.get("dtype_format") or ()
     for row in rows:
         _check_row(f"{who}: reg_info", row, len(inputs), len(outputs))
-        strange = [pair[1] for pair in row if pair[1] not in PLAIN_FORMATS]
-        if strange and target != "Ascend":
+        unknown = [pair[1] for pair in row if pair[1] not in PLAIN_FORMATS]
+        if unknown and target != "Ascend":
             raise RegistrationError(
-                f"{who}: format {strange[0]!r} for {target}\n"
+                f"{who}: format {unknown[0]!r} for {target}\n"
                 f"  expected one of {', '.join(map(repr, PLAIN_FORMATS))}; there are no others"
             )
     dtypes = tuple(tuple(pair[0] for pair in row) for row in rows)
-    told = info.get("attr") or ()
-    values = {a["name"]: _value(who, a) for a in told if "value" in a or "defaultValue" in a}
-    names = tuple(a.get("name", "") for a in told)
+    attributes = info.get("attr") or ()
+    with_value = [a for a in attributes if "value" in a or "defaultValue" in a]
+    values = {a["name"]: _value(who, a) for a in with_value}
+    names = tuple(a.get("name", "") for a in attributes)
     return Registration(target, inputs, outputs, values, names, dtypes)
 
 
@@ -389,7 +403,7 @@ def _target(who: str, info: dict, func_type: str) -> str:
 
 
 def _value(who: str, attribute: dict) -> Any:
-    """An attribute's value; its default is text."""
+    """An attribute's value, or its default, which is text and is parsed."""
     if "value" in attribute:
         return attribute["value"]
     text, kind = attribute["defaultValue"], attribute.get("type", "str")
@@ -405,19 +419,19 @@ def _value(who: str, attribute: dict) -> Any:
         ) from None
 
 
-_READERS = {kind.__name__: read for kind, read in READERS.items()}
+_READERS = {kind.__name__: reader for kind, reader in READERS.items()}
 
 
 def registrations(who: str, reg_info: Any, func_type: str) -> dict[str, Registration]:
-    """What registration information says, by target.
+    """The registrations that registration information describes, by target.
 
     Raises
     ------
     RegistrationError
-        It says two things of one target, or other attributes of another.
+        Two of them are for one target, or have different attributes.
     """
     found: dict[str, Registration] = {}
-    for one in (read(who, info, func_type) for info in dicts(who, reg_info)):
+    for one in (parse(who, info, func_type) for info in dicts(who, reg_info)):
         before = found.setdefault(one.target, one)
         if before != one:
             raise RegistrationError(

@@ -1,7 +1,7 @@
-"""Sources in C, C++ and CUDA, each compiled once into a library and kept.
+"""Sources in C, C++ and CUDA, each compiled once into a library that is kept on disk.
 
-What is built lies in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
-``~/.cache/layers``, under the hash of all that it is made of.
+Libraries are in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
+``~/.cache/layers``, under the hash of the source, its headers and the command that compiles it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 __all__ = ["SOURCES", "LibraryError", "Toolchain", "build"]
 
 INCLUDE = Path(__file__).with_name("include")
-SHOWN = 4000  # characters of what a compiler says: its first complaint is what matters
+SHOWN = 4000  # characters of a compiler's messages: the first error is what matters
 
 
 class LibraryError(RuntimeError):
@@ -28,12 +28,12 @@ class LibraryError(RuntimeError):
 
 
 class Toolchain(NamedTuple):
-    """How sources of a language become a library, and where its functions have their arrays."""
+    """How sources of a language are compiled, and on which device their functions run."""
 
     language: str
-    compiler: str  # the variable that names it
-    usual: tuple[str, ...]  # compilers that are looked for without
-    flags: str  # the variable with more options
+    compiler: str  # the environment variable that names the compiler
+    usual: tuple[str, ...]  # compilers that are looked for without it
+    flags: str  # the environment variable with more options
     options: tuple[str, ...]
     device: str
 
@@ -55,7 +55,7 @@ SOURCES = {".c": _c, ".cc": _cxx, ".cpp": _cxx, ".cxx": _cxx, ".cu": _cuda}
 
 
 def build(source: str | Path) -> Path:
-    """The library that a source makes; compiled if it is not there yet.
+    """Compile a source, unless that was done before, and return the path of the library.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def build(source: str | Path) -> Path:
         command += ["-I", str(INCLUDE), str(source), *flags, "-lm"]
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # Others may build the same at the same time: whoever is last replaces the whole file.
+            # Other processes may build the same: each replaces the file as a whole.
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
                 made = Path(unfinished, library.name)
                 _compile([*command, "-o", str(made)])
@@ -120,7 +120,7 @@ def _key(source: Path, command: list[str]) -> str:
 
 
 def _included(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
-    """A source and the headers found beside it, or here; those of the system change rarely."""
+    """A source and its headers, beside it or in this package; the system's change rarely."""
     if file not in seen:
         seen[file] = None
         for name in re.findall(
@@ -139,8 +139,8 @@ def _compile(command: list[str]) -> None:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
     )
     if done.returncode:
-        said = (done.stderr + done.stdout).strip()
+        messages = (done.stderr + done.stdout).strip()
         raise LibraryError(
             f"it cannot be built: the compiler failed with {done.returncode}\n"
-            f"  {shlex.join(command)}\n{said[:SHOWN]}"
+            f"  {shlex.join(command)}\n{messages[:SHOWN]}"
         )

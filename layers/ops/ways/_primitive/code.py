@@ -1,4 +1,4 @@
-"""What computes a `Custom`: a function in NumPy, a loop kernel, or a function of a library."""
+"""The code of a `Custom`: a function in NumPy, a loop kernel, or a function of a library."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ COMPILED = "it is compiled already"
 
 
 class Code:
-    """What computes arrays from arrays.
+    """Code that computes arrays from arrays, in one of several languages.
 
     Attributes
     ----------
     who : str
-        The operator, as messages name it: `Custom` says so, when it has a name.
+        The operator, as messages name it; `Custom` sets it once it has a name.
     parameters : tuple of str, or None
         The names of its inputs; None where there may be any number.
     least : int
-        How many inputs it takes at least.
+        The least number of inputs.
     inferred : tuple of str
-        What it infers where it is not declared, of 'out_shape' and 'out_dtype'.
+        Which of 'out_shape' and 'out_dtype' it can infer where they are not declared.
     outputs : int or None
-        How many outputs it gives in a tuple, where it tells.
-    take : callable
-        From an NDArray to what it is given.
+        The number of outputs in a tuple; None for one output, or where only a call shows it.
+    to_argument : callable
+        Makes of an NDArray the argument that the function takes.
     opaque : str
-        Why a compiler cannot look into it, if so.
+        Why a compiler cannot trace it; "" where it can be tried.
     on_cpu : bool
         Whether it runs on the CPU wherever its inputs are.
     attributes : dict
-        What is registered beside its inputs.
+        The registered attributes, which are given by name.
     """
 
     who: str
@@ -53,18 +53,18 @@ class Code:
     outputs: int | None = None
     opaque, on_cpu = "", False
     attributes: Mapping[str, Any] = MappingProxyType({})
-    take: Callable
+    to_argument: Callable
 
     def function(self, declared: Declared) -> Callable:
-        """What is called with arrays and numbers by position, with attributes by name."""
+        """The function: of arrays and numbers by position, and of attributes by name."""
         raise NotImplementedError
 
-    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
-        """An output as an NDArray, of what the function gave."""
+    def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+        """An output as an NDArray, from the result of the function."""
         raise NotImplementedError
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
-        """The shapes of outputs, from those of inputs and what is a number of them."""
+        """The shapes of outputs, from the shapes of arrays and the values of numbers."""
         raise NotImplementedError
 
     def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
@@ -82,9 +82,9 @@ class Code:
 
 
 class Numpy(Code):
-    """A function of NumPy's arrays, which a compiler can look into."""
+    """A function of NumPy's arrays, which PyTorch's compiler may be able to trace."""
 
-    take = staticmethod(numpy_border.values)
+    to_argument = staticmethod(numpy_border.values)
     on_cpu = True
 
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
@@ -96,14 +96,14 @@ class Numpy(Code):
     def function(self, declared: Declared) -> Callable:
         return self.func
 
-    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+    def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
         if not isinstance(y, np.ndarray):
             y = self._array(i, y, dtype)
         return self.expect(i, numpy_border.array(y, context), dtype)
 
     def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
-        """A number as NumPy has it, Python's in the dtype that is declared, if it can be."""
-        if isinstance(y, (bool, int, float)) and _holds(dtype, y):
+        """A result that is a number as an array; Python's number in the declared dtype."""
+        if isinstance(y, (bool, int, float)) and _can_hold(dtype, y):
             return np.asarray(y, dtype)
         if not isinstance(y, np.generic):
             raise TypeError(
@@ -113,17 +113,17 @@ class Numpy(Code):
         return np.asarray(y)
 
 
-def _holds(dtype: str, number: Any) -> bool:
-    """Whether a number of Python's is one of a dtype."""
+def _can_hold(dtype: str, number: Any) -> bool:
+    """Whether a dtype has values of the kind of a number in Python."""
     kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
     return np.dtype(dtype).kind in kinds
 
 
 def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | None, int]:
-    """The names of what a function takes by position, without attributes, and the least of them."""
+    """The names of the positional parameters but for attributes, and how many must be given."""
     try:
         signature = inspect.signature(func)
-    except ValueError:  # what is written in C may tell none
+    except ValueError:  # functions written in C may have none
         return None, 0
     parameters = signature.parameters.values()
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -167,34 +167,35 @@ class Loop(Code):
         self.outputs = self.kernel.outputs if self.kernel.outputs > 1 else None
 
     @property
-    def take(self) -> Callable:
+    def to_argument(self) -> Callable:
         return engine.adapter().view
 
     def run(self, *values, **attributes) -> Any:
         """The outputs, from inputs by position."""
-        return self.kernel.run(*(self._bound(values, attributes) if attributes else values))
+        return self.kernel.run(*(self._in_order(values, attributes) if attributes else values))
 
-    def _bound(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
+    def _in_order(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
+        """Inputs and attributes in the order of the kernel's parameters."""
         given = dict(zip(self.parameters, values)) | attributes
         return [given[n] for n in self.kernel.parameters]
 
     def function(self, declared: Declared) -> Callable:
         return self.run
 
-    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+    def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
         return self.expect(i, numpy_border.adopt(y, context), dtype)
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
         given = [s if n is None else n for s, n in zip(shapes, numbers)]
-        return self._inferred("shapes", self.kernel.infer_shapes, given, self.attributes)
+        return self._infer("shapes", self.kernel.infer_shapes, given, self.attributes)
 
     def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
         kinds = {n: type(v) for n, v in self.attributes.items()}
-        return self._inferred("dtypes", self.kernel.infer_dtypes, dtypes, kinds)
+        return self._infer("dtypes", self.kernel.infer_dtypes, dtypes, kinds)
 
-    def _inferred(self, what: str, rule: Callable, given: Sequence, attributes: Mapping) -> list:
+    def _infer(self, what: str, rule: Callable, given: Sequence, attributes: Mapping) -> list:
         try:
-            return rule(*self._bound(given, attributes))
+            return rule(*self._in_order(given, attributes))
         except Exception as error:
             shown = ", ".join(map(str, given))
             note(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
@@ -212,10 +213,10 @@ class Compiled(Code):
         self.library = Library(func)
 
     @staticmethod
-    def take(array: Any) -> Any:
+    def to_argument(array: Any) -> Any:
         return array
 
-    def give(self, i: int, y: Any, dtype: str, context: Any) -> Any:
+    def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
         return y
 
     def function(self, declared: Declared) -> Callable:

@@ -1,4 +1,4 @@
-"""What is declared of an operator's outputs: how many they are, of which shapes and dtypes."""
+"""The declared outputs of a `Custom`: their number, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..numpy_border import as_dtype, dtype_name
 
 
 class Declared:
-    """`out_shape` and `out_dtype`, functions of those of the inputs, values, or left to the code.
+    """`out_shape` and `out_dtype`: functions of the inputs' ones, values, or None to infer them.
 
     Parameters
     ----------
     who : str
         The operator, as messages name it.
-    code : object
-        What `out_shape` and `out_dtype` do not declare, it infers.
+    code : Code
+        Infers what is not declared.
 
     Raises
     ------
     TypeError, ValueError
-        They are no such values.
+        They are no shapes or dtypes, or are not declared and cannot be inferred.
     """
 
     def __init__(self, who: str, out_shape: Any, out_dtype: Any, code: Any):
@@ -51,17 +51,17 @@ class Declared:
             self._shapes(shape, _count(self.out_dtype))
 
     def count(self, dtypes: Sequence[str]) -> int | None:
-        """How many outputs come in a tuple; None for one that comes as it is."""
+        """The number of outputs in a tuple; None for a single output that is not in a tuple."""
         if self.out_dtype is None:
             return self.code.outputs
-        found = self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)])
+        found = self._evaluate("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)])
         self._types(found)
         return _count(found)
 
     def rules(self, kinds: dict[str, str | None], names: Sequence[str], count: int | None):
-        """`shapes` and `types` of an `Operator`.
+        """The rules `shapes` and `types` of an `Operator` with the outputs `names`.
 
-        Its inputs are those of `kinds`, numbers where there is a dtype; its outputs `names`.
+        `kinds` has its inputs: the dtype of a number, None for an array.
         """
 
         def out_shape(**known):
@@ -84,16 +84,17 @@ class Declared:
         """The shapes of the outputs."""
         if self.out_shape is None:
             return [s or (1,) for s in self.code.infer_shapes(shapes, numbers)]
-        found = self._told("out_shape", self.out_shape, shapes)
+        found = self._evaluate("out_shape", self.out_shape, shapes)
         return self._shapes(found, count)
 
     def types(self, dtypes: tuple[str, ...]) -> list[str]:
         """The dtypes of the outputs."""
         if self.out_dtype is None:
             return self.code.infer_dtypes(dtypes)
-        return self._types(self._told("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
+        return self._types(self._evaluate("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
 
-    def _told(self, what: str, declared: Any, given: Sequence) -> Any:
+    def _evaluate(self, what: str, declared: Any, given: Sequence) -> Any:
+        """A declared value, or what a declared function gives."""
         if not _is_rule(declared):
             return declared
         try:
@@ -103,6 +104,7 @@ class Declared:
             raise
 
     def _types(self, found: Any) -> list[str]:
+        """The names of one dtype, or of several in a tuple."""
         try:
             names = [dtype_name(t) for t in ([found] if _count(found) is None else found)]
         except TypeError as error:
@@ -115,6 +117,7 @@ class Declared:
         return names
 
     def _shapes(self, found: Any, count: int | None) -> list[tuple[int, ...]]:
+        """One shape, or `count` of them in a tuple."""
         if count is None:
             return [self._shape(found)]
         if not isinstance(found, (tuple, list)) or len(found) != count:
@@ -125,7 +128,7 @@ class Declared:
         return [self._shape(shape) for shape in found]
 
     def _shape(self, found: Any) -> tuple[int, ...]:
-        """A shape; that of a number is (1,) here."""
+        """A shape as a tuple; () becomes (1,), for there are no arrays without axes here."""
         if isinstance(found, (tuple, list)):
             try:
                 shape = tuple(index(n) for n in found)
@@ -140,13 +143,15 @@ class Declared:
 
 
 def _is_rule(declared: Any) -> bool:
-    """Whether it is a function; NumPy's dtypes, such as np.float32, can be called too."""
+    """Whether it is a function, and no dtype: types such as np.float32 can be called too."""
     return callable(declared) and not isinstance(declared, type)
 
 
 def _count(found: Any) -> int | None:
+    """The number of entries of a tuple; None for a single dtype."""
     return len(found) if isinstance(found, (tuple, list)) else None
 
 
 def _is_many(shape: Sequence) -> bool:
+    """Whether it is a tuple of shapes, and not a shape."""
     return any(isinstance(n, (tuple, list)) for n in shape)

@@ -1,10 +1,10 @@
-"""MindSpore's names over `layers`: Tensors, Cells, operators of your own, and their gradients.
+"""MindSpore's names over `layers`: Tensors, Cells, custom operators and their gradients.
 
     import layers.mindspore as ms
     import layers.mindspore.ops as ops
     from layers.mindspore.nn import Cell
 
-It is the slice that operators of one's own need, not all of MindSpore: what is missing says so.
+It is the slice that custom operators need, not all of MindSpore: what is missing says so.
 Both modes run a Cell's code as it is; neither compiles it.
 """
 

@@ -1,4 +1,4 @@
-"""Operators on Tensors: those of your own, and a listed set of plain ones."""
+"""Operators on Tensors: custom ones, and a listed set of MindSpore's."""
 
 from __future__ import annotations
 

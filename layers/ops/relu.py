@@ -10,7 +10,10 @@ __all__ = ["relu"]
 
 @operator(name="layers.relu")
 class relu:
-    """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0."""
+    """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0.
+
+    V. Nair, G. E. Hinton, Rectified linear units improve restricted Boltzmann machines, ICML 2010.
+    """
 
     def forward(x):
         return nd.relu(x)

@@ -10,7 +10,10 @@ __all__ = ["sigmoid"]
 
 @operator(name="layers.sigmoid")
 class sigmoid:
-    """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape."""
+    """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape.
+
+    P.-F. Verhulst, Recherches mathématiques sur la loi d'accroissement de la population, 1845.
+    """
 
     def forward(x):
         return nd.sigmoid(x)

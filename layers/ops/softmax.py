@@ -15,6 +15,9 @@ class softmax:
     A loss: it needs no head gradient, and has that of the sum over the samples.
 
     x : (n, m)      label : (n,) class numbers      y : (n, m)
+
+    J. S. Bridle, Probabilistic interpretation of feedforward classification network outputs, with
+    relationships to statistical pattern recognition, Neurocomputing, NATO ASI F 68, 1990.
     """
 
     def forward(x, label):
@@ -42,7 +45,7 @@ class softmax_cross_entropy:
 
     def dx(dy, x, label):
         probabilities = nd.softmax(x)
-        within = nd.clip(label, a_min=0, a_max=x.shape[1] - 1)  # as `pick` takes it
+        within = nd.clip(label, a_min=0, a_max=x.shape[1] - 1)  # as `pick` clips it
         hot = nd.one_hot(within, depth=x.shape[1], dtype=x.dtype)
         return nd.broadcast_mul(probabilities - hot, dy.expand_dims(1))
 

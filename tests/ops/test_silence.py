@@ -1,4 +1,4 @@
-"""An operator of one's own that is wrong says so: by the exception it raised, or by an error."""
+"""A custom operator that is wrong says so: by the exception it raised, or by an error."""
 
 import gc
 import os

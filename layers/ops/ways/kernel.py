@@ -11,7 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ._kernel.compiler import COMPILING, Compiled, infer_dtypes, infer_shapes, kept
+from ._kernel.compiler import COMPILING, Compiled, infer_dtypes, infer_shapes, storage_dtype
 from ._kernel.expansion import expand
 from ._kernel.intrinsics import DTYPES, NAMESPACE
 from ._kernel.language import read
@@ -20,7 +20,7 @@ from ._kernel.types import WEAK, named
 
 __all__ = ["Kernel", "KernelError", "kernel"]
 
-# What a parameter is to be.
+# What a parameter is expected to be.
 TENSOR = "a NumPy array: it has {}[...] or a shape"
 NUMBER = "a number: the kernel uses it as one"
 
@@ -66,7 +66,7 @@ class Kernel:
         Registration information for the operator that is made of it; by default what the function
         carries.
     compile_attrs : dict, optional
-        Hints for other compilers; kept.
+        Hints for other compilers, which are stored and not used.
 
     Attributes
     ----------
@@ -119,6 +119,8 @@ class Kernel:
 
         Raises
         ------
+        KernelError
+            An input is not of the type that the kernel uses it as.
         IndexError
             An index is out of range.
         ModuleNotFoundError
@@ -126,7 +128,9 @@ class Kernel:
         """
         values, types = self._bind(inputs)
         compiled = self._compiled.get(types) or self._compile(types)
-        tensors = [values[k] if _is_plain(values[k]) else _plain(values[k]) for k in self._tensors]
+        tensors = [
+            values[k] if _is_readable(values[k]) else _as_readable(values[k]) for k in self._tensors
+        ]
         numbers = [values[k] for k in self._numbers]
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
 
@@ -146,7 +150,7 @@ class Kernel:
         'bfloat16', which NumPy does not have, is an output's as any other.
         """
         self._expect_count(dtypes)
-        kinds = {n: self._named(n, _dtype(t)) for n, t in zip(self.parameters, dtypes)}
+        kinds = {n: self._kind(n, _dtype(t)) for n, t in zip(self.parameters, dtypes)}
         return infer_dtypes(self._program, kinds)
 
     def _expect_count(self, inputs: tuple) -> None:
@@ -157,7 +161,7 @@ class Kernel:
             )
 
     def _bind(self, inputs: tuple) -> tuple[list, tuple]:
-        """The arrays and numbers, and of what types they are."""
+        """The arrays and numbers, and their types."""
         self._expect_count(inputs)
         values, types = list(inputs), [None] * len(inputs)
         for k in self._tensors:
@@ -174,36 +178,36 @@ class Kernel:
             if isinstance(value, np.generic):
                 types[k] = value.dtype
             elif isinstance(value, (bool, int, float)):
-                types[k] = _weak(value)
+                types[k] = _python_type(value)
             else:
                 self._refuse(k, value, NUMBER)
         return values, tuple(types)
 
     def _refuse(self, k: int, value: Any, expected: str):
-        told = type(value).__name__
+        shown = type(value).__name__
         if isinstance(value, np.ndarray):
-            told = f"{value.shape} {value.dtype}"
+            shown = f"{value.shape} {value.dtype}"
         elif isinstance(value, tuple):
-            told = f"of shape {value}"
+            shown = f"of shape {value}"
         elif isinstance(value, (bool, int, float, np.generic)):
-            told = f"the number {value}"
+            shown = f"the number {value}"
         raise KernelError(
-            f"operator {self.name!r}: {self.parameters[k]} is {told}\n  expected {expected}"
+            f"operator {self.name!r}: {self.parameters[k]} is {shown}\n  expected {expected}"
         )
 
     def _check(self, types: tuple) -> dict[str, Any]:
-        """What the compiler is told of the inputs, whose dtypes and ranks have to fit."""
-        told: dict[str, Any] = {}
+        """The kinds and ranks of the inputs, by name, if they fit the kernel."""
+        found: dict[str, Any] = {}
         for name, kind in zip(self.parameters, types):
-            known = self._named(name, kind[0] if isinstance(kind, tuple) else kind)
-            told[name] = (known, kind[1]) if isinstance(kind, tuple) else known
+            known = self._kind(name, kind[0] if isinstance(kind, tuple) else kind)
+            found[name] = (known, kind[1]) if isinstance(kind, tuple) else known
         if types not in self._checked:
-            expand(self._program, {n: told[n][1] for n in told if n in self._program.tensors})
+            expand(self._program, {n: found[n][1] for n in found if n in self._program.tensors})
             self._checked.add(types)
-        return told
+        return found
 
-    def _named(self, name: str, dtype: Any) -> str | None:
-        """The kind that a parameter's dtype is, if it may have that."""
+    def _kind(self, name: str, dtype: Any) -> str | None:
+        """The name of a parameter's dtype, if kernels know it."""
         known = named(dtype) if isinstance(dtype, np.dtype) else dtype
         if known is not None and known not in (*DTYPES, *WEAK, "bfloat16"):
             raise KernelError(
@@ -212,10 +216,10 @@ class Kernel:
         return known
 
     def _compile(self, types: tuple) -> Compiled:
-        told = self._check(types)
+        kinds = self._check(types)
         with COMPILING:
             if types not in self._compiled:
-                self._compiled[types] = Compiled(self._program, told)
+                self._compiled[types] = Compiled(self._program, kinds)
             return self._compiled[types]
 
     def __repr__(self) -> str:
@@ -226,7 +230,7 @@ class Kernel:
         for part in self.__qualname__.split("."):
             place = getattr(place, part, None)
         if place is self:
-            return self.__qualname__  # as a function is: by its place
+            return self.__qualname__  # pickled as a function is, by its module and name
         return Kernel, (self.__wrapped__, self.reg_info, self.compile_attrs)
 
 
@@ -235,18 +239,20 @@ def _dtype(dtype: Any) -> Any:
     return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
 
 
-def _weak(number: Any) -> str:
+def _python_type(number: Any) -> str:
+    """The name of a Python number's type, which takes on the dtype of what it meets."""
     return next(kind.__name__ for kind in (bool, int, float) if isinstance(number, kind))
 
 
-def _is_plain(x: np.ndarray) -> bool:
-    """Whether compiled code can read it as it is."""
+def _is_readable(x: np.ndarray) -> bool:
+    """Whether compiled code can read an array without a copy."""
     flags = x.flags
     return flags.c_contiguous and flags.aligned and x.dtype.char != "e"
 
 
-def _plain(x: np.ndarray) -> np.ndarray:
-    return np.require(x, kept(named(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
+def _as_readable(x: np.ndarray) -> np.ndarray:
+    """A copy of an array that compiled code can read."""
+    return np.require(x, storage_dtype(named(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
 
 
 def _checked_attrs(name: str, attrs: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from .program import KernelError, Program
 from .spreading import is_spreadable, uniform
 from .types import Emitter, native
 
-__all__ = ["COMPILING", "Compiled", "infer_dtypes", "infer_shapes", "kept"]
+__all__ = ["COMPILING", "Compiled", "infer_dtypes", "infer_shapes", "storage_dtype"]
 
 VARIANTS = 4  # of a kernel for given types, by what is checked in it; then all is checked
 PLANS = 256  # that are kept, one for the inputs' shapes
@@ -55,7 +55,7 @@ class Compiled:
         emitter = Emitter(program, self.kinds, self.dtypes, ())
         emitter.infer(self.body)
         self.scalars = emitter.kinds
-        self.kept = [np.dtype(kept(self.dtypes[n])) for n in program.buffers]
+        self.buffer_dtypes = [np.dtype(storage_dtype(self.dtypes[n])) for n in program.buffers]
         self.is_rounded = "float16" in self.dtypes.values()
         self.makers = [
             np.empty if is_filled(program, self.body, n, self.ranks[n]) else np.zeros
@@ -87,7 +87,8 @@ class Compiled:
         integers = tuple([numbers[k] for k in self.integers]) if numbers else ()
         plan, variant = self.plan(shapes, integers)
         buffers = [
-            make(shape, dtype) for make, shape, dtype in zip(self.makers, plan.shapes, self.kept)
+            make(shape, dtype)
+            for make, shape, dtype in zip(self.makers, plan.shapes, self.buffer_dtypes)
         ]
         try:
             variant.run(plan, (*tensors, *numbers, *buffers))
@@ -188,9 +189,11 @@ class Variant:
         text = self.text(part, in_pieces)
         exec(compile(text, f"<kernel {name}>", "exec"), scope)
         kernel = self.kernel
-        types = [(kept(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.tensors]
+        types = [(storage_dtype(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.tensors]
         types += [native(frozenset([kernel.kinds[n]])) for n in kernel.numbers]
-        types += [(kept(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.program.buffers]
+        types += [
+            (storage_dtype(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.program.buffers
+        ]
         types += ["int64", "int64"] * in_pieces
         try:
             return build(scope["kernel"], types)
@@ -257,7 +260,7 @@ def _accesses(body: list[ast.stmt]) -> list[ast.Subscript]:
     return [n for s in body for n in ast.walk(s) if is_element(n)]
 
 
-def kept(kind: str) -> str:
+def storage_dtype(kind: str) -> str:
     """The dtype that a tensor has in compiled code."""
     return {"float16": "float32", "bool_": "bool"}.get(kind, kind)
 

@@ -11,6 +11,7 @@ import os
 import re
 import threading
 import warnings
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
@@ -226,6 +227,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     Parameters
     ----------
     heads : NDArray or list of NDArray
+        An array that is given several times counts once, with its last gradient.
     head_grads : NDArray or list of NDArray or None, optional
         Gradients with respect to the heads; ones where None.
     retain_graph : bool
@@ -300,14 +302,14 @@ def _listed(arrays) -> list:
     return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
 
 
-def _heads(name: str, heads, head_grads) -> tuple[list, list]:
+def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
     heads = _listed(heads)
     given = _listed(head_grads) if head_grads is not None else [None] * len(heads)
     if not heads or len(given) != len(heads):
         raise ArgumentError(
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
         )
-    tensors, gradients = [], []
+    found = {}  # by the array: a later gradient takes the place of an earlier one
     for head, gradient in zip(heads, given):
         for array in (head, gradient):
             if array is not None and not hasattr(array, "_tensor"):
@@ -328,12 +330,15 @@ def _heads(name: str, heads, head_grads) -> tuple[list, list]:
             raise ArgumentError(
                 f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
-        tensors.append(tensor)
-        gradients.append(torch.ones_like(tensor) if gradient is None else gradient._lend())
+        found[id(head)] = (
+            tensor,
+            torch.ones_like(tensor) if gradient is None else gradient._lend(),
+        )
+    tensors, gradients = zip(*found.values())
     return tensors, gradients
 
 
-def _depend(heads: list[torch.Tensor], variable: torch.Tensor) -> bool:
+def _depend(heads: Sequence[torch.Tensor], variable: torch.Tensor) -> bool:
     """Whether the heads were computed from the variable, be it in a way that is constant."""
     target = torch.autograd.graph.get_gradient_edge(variable).node
     nodes, seen = [head.grad_fn for head in heads], set()
@@ -358,7 +363,7 @@ _one_by_one = threading.RLock()
 _at_once = nullcontext()
 
 
-def _alone(tensors: list[torch.Tensor]) -> AbstractContextManager:
+def _alone(tensors: Sequence[torch.Tensor]) -> AbstractContextManager:
     """What keeps the gradients of several threads apart, which meet in the variables they share.
 
     PyTorch's own threads compute those of a GPU, one by one already; and a user's operator in one
@@ -433,13 +438,13 @@ def _raised_by_pytorch(error: BaseException) -> bool:
 _engine_run_backward = getattr(torch.autograd.graph, "_engine_run_backward", None)
 
 
-def _go_back(tensors: list, gradients: list, retain_graph: bool) -> None:
+def _go_back(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
     if _engine_run_backward is None:
         torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
         return
     _engine_run_backward(
-        tuple(tensors),
-        tuple(gradients),
+        tensors,
+        gradients,
         retain_graph,
         False,
         (),

@@ -268,6 +268,17 @@ def test_retain_graph(autograd, mx, variable):
         y.backward()
 
 
+def test_a_head_given_several_times_counts_once_with_its_last_gradient(autograd, nd, variable):
+    x = variable()
+    with autograd.record():
+        y = x * 2
+        copy = y.copy()
+    heads, gradients = [y, copy, y], [nd.full((3,), factor) for factor in (5, 10, 100)]
+    autograd.backward(heads, gradients, retain_graph=True)
+    same(x.grad, [220] * 3)
+    same(autograd.grad(heads, [x], gradients)[0], [220] * 3)
+
+
 def test_backward_inside_record(autograd, variable):
     x = variable()
     with autograd.record():

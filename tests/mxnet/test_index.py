@@ -118,14 +118,22 @@ def test_contiguous_slices_are_views(nd, case):
     expected = numbered(shape)
     part = expected[key]
     assume(isinstance(part, np.ndarray) and part.size)
-    parts = key if isinstance(key, tuple) else (key,)
-    assume(all(p.step in (None, 1) for p in parts if isinstance(p, slice)))
     x = nd.array(expected)
     view = x[key]
     view[:] = -1
     if part.flags.c_contiguous:
         part[...] = -1
     same(x, expected)
+
+
+@pytest.mark.parametrize(
+    "key", [np.s_[2:1:-1], np.s_[-1:-2:-3], np.s_[0::-1], np.s_[2:1:-1, 1:], np.s_[1, 3:2:-1]]
+)
+def test_a_step_backwards_to_one_element_gives_a_view(a, key):
+    expected = a.asnumpy()
+    expected[key] = -1
+    a[key][:] = -1
+    same(a, expected)
 
 
 KEYS = {

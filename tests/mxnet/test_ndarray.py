@@ -475,9 +475,15 @@ def test_attributes(mx, a):
     assert a.dtype is np.float32
     assert a.context == a.ctx == mx.cpu(0)
     assert a.T.shape == (4, 3)
+    assert a[0].T.shape == (4,)
     assert a.grad is None
     with pytest.raises(AttributeError):
         _ = a.no_such_name
+
+
+def test_one_axis_transposed_is_the_array_itself(nd):
+    x = nd.array([1, 2])
+    assert x.T is x
 
 
 def test_length_truth_hash(nd, a):

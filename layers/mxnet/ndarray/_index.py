@@ -90,8 +90,13 @@ def _resolve(tensor: torch.Tensor, key: Any) -> tuple[tuple, list[int]]:
             continue
         if isinstance(part, slice):
             if part.step is not None and part.step < 0:
-                parts[i] = _forward(part, tensor.shape[axis])
-                backward.append(axis)
+                size = tensor.shape[axis]
+                named = range(*part.indices(size))
+                if len(named) > 1:
+                    parts[i] = slice(size - 1 - named[0], size - named[-1], -part.step)
+                    backward.append(axis)
+                else:  # of one element there is a view, as of a step forwards
+                    parts[i] = slice(named.start, named.start + len(named))
         else:
             _check(part, axis, tensor)
             if isinstance(part, torch.Tensor):
@@ -131,12 +136,6 @@ def _is_mask(part: Any) -> bool:
 
 def _advanced(parts: Sequence) -> bool:
     return any(isinstance(part, torch.Tensor) for part in parts)
-
-
-def _forward(part: slice, size: int) -> slice:
-    """What a slice with a negative step names, on the axis reversed."""
-    named = range(*part.indices(size))
-    return slice(size - 1 - named[0], size - named[-1], -part.step) if named else slice(0, 0)
 
 
 def _check(part: Any, axis: int, tensor: torch.Tensor) -> None:

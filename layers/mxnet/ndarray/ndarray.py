@@ -89,8 +89,8 @@ class NDArray(Memory, Methods):
 
     @property
     def T(self) -> NDArray:
-        """A copy with the axes reversed."""
-        return self.transpose()
+        """A copy with the axes reversed; the array itself where it has one axis."""
+        return self if self.ndim < 2 else self.transpose()
 
     def __len__(self) -> int:
         if not self.ndim:

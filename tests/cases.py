@@ -139,7 +139,8 @@ for name in ("div", "mod"):
         values(2, 2, -2, -2, dtype="int32"),
     )
 case("broadcast_mod", values(-5, 5, -5, 5.5), values(3, -3, -3, -2))
-case("broadcast_mod", values(1, -1, 0), values(0, 0, 0), grad=False)
+case("broadcast_mod _mod", values(1, -1, 0), values(0, 0, 0))
+case("broadcast_mod", values(7, -7, 0, dtype="int32"), values(0, 0, 0, dtype="int32"))
 case("broadcast_mod", values(5, -5, 7.5), values(3, 3, -2))
 case("broadcast_power", values(2, -2, 3, 0, dtype="int32"), values(-1, 3, 3, 0, dtype="int32"))
 for name in ("plus", "minus", "rminus", "mul", "div", "maximum", "minimum"):
@@ -174,9 +175,15 @@ case("_maximum_scalar", values(1, 3, 200, dtype="uint8"), scalar=-1.5)
 case("_maximum_scalar", ties(7), scalar=0.0)
 case("_minimum_scalar", ties(7), scalar=0.0)
 case("_mod_scalar", values(5, -5, 7.5), scalar=-3.0)
-case("_mod_scalar", values(5, -5, 0), scalar=0.0, grad=False)
+case("_mod_scalar", values(5, -5, 0), scalar=0.0)
+case("_mod_scalar", values(5, -5, 0, dtype="int32"), scalar=0.5)
 case("_rmod_scalar", values(5, -5, 3.5), scalar=7.0)
-case("_rmod_scalar", values(0), scalar=7.0, grad=False)
+case("_rmod_scalar", values(0, -0.0), scalar=7.0)
+case("_rmod_scalar", values(0, 3, dtype="int32"), scalar=7.0)
+for dtype in "int8", "uint8":  # which count modulo 256
+    names = "_plus_scalar _rminus_scalar _mul_scalar _maximum_scalar _minimum_scalar _equal_scalar"
+    case(names, values(1, 2, 44, dtype=dtype), scalar=300)
+    case(names, values(1, 2, 44, dtype=dtype), scalar=-212.7)
 case("_power_scalar", (2, 3), scalar=2.0)
 case("_power_scalar", values(0.5, 0), scalar=2)
 case("broadcast_axis", (2, 1, 3, 1), axis=(1, 3), size=(2, 4))

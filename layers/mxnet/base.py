@@ -94,6 +94,8 @@ def explained(
     `shapes` and `dtypes` are those of the inputs.
     """
     sentence = str(error).split("\n")[0]
+    if sentence == "ZeroDivisionError":
+        return ArgumentError, "integers are divided by 0\n  expected other divisors, or floats"
     kinds = {n: str(d).removeprefix("torch.") for n, d in zip(shapes, dtypes)}
     if len({*kinds.values()}) > 1 and any(part in sentence for part in _DTYPES):
         found = ", ".join(f"{name} is {dtype}" for name, dtype in kinds.items())

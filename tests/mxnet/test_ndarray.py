@@ -21,6 +21,9 @@ def a(nd):
     return nd.array(np.arange(12).reshape(3, 4))
 
 
+torch_only = pytest.mark.engine("torch")
+
+
 def same(array, expected, dtype="float32"):
     expected = np.asarray(expected, dtype)
     assert np.dtype(array.dtype) == expected.dtype
@@ -353,6 +356,69 @@ def test_bools_with_numbers_are_int64(nd):
     same(b * 2.5, [2, 0], "int64")
     same(b == True, [1, 0], "int64")  # noqa: E712 - the operator is what is tested
     same(b > 0, [1, 0], "int64")
+    same(-b, [-1, 0], "int64")
+
+
+@pytest.mark.parametrize("true", [True, np.bool_(True)], ids=repr)
+def test_bools_are_numbers(nd, true):
+    x = nd.array([1.5, -2])
+    same(x - true, [0.5, -3])
+    same(true - x, [-0.5, 3])
+    same(nd.maximum(x, true), [1.5, 1])
+    same(nd.array([3, 4], dtype="int32") - true, [2, 3], "int32")
+
+
+def test_integers_of_any_size_are_numbers(nd):
+    same(nd.array([1, -2]) * 10**24, [1e24, -2e24])
+    same(nd.array([1, -2]) < 10**24, [1, 1])
+
+
+# Numbers that the integers of an array cannot be. MXNet's C code casts them, which the language
+# leaves undefined: mostly to the least integer, and to 0 in 8 bits.
+
+LARGE = 1e10, float("inf"), 10**24
+
+
+@torch_only
+@pytest.mark.parametrize("number", LARGE)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
+def test_integers_compare_with_larger_numbers(nd, dtype, number):
+    x = nd.array([1, 2], dtype=dtype)
+    for less in (x < number, x <= number, x != number, number > x, number >= x):
+        same(less, [1, 1], dtype)
+    for not_less in (x > number, x >= number, x == number, -number > x, -number == x):
+        same(not_less, [0, 0], dtype)
+    same(nd.minimum(x, number), [1, 2], dtype)
+    same(nd.maximum(x, -number), [1, 2], dtype)
+    same(nd.maximum(x, number), [np.iinfo(dtype).max] * 2, dtype)
+    same(nd.logical_and(x, number), [1, 1], dtype)
+
+
+@torch_only
+def test_integers_compare_with_nan(nd):
+    x, nan = nd.array([1, 2], dtype="int64"), float("nan")
+    for no in (x == nan, x < nan, x > nan, nan <= x):
+        same(no, [0, 0], "int64")
+    same(x != nan, [1, 1], "int64")
+
+
+@torch_only
+@pytest.mark.parametrize("number", [*LARGE, float("nan")])
+def test_integers_do_not_compute_with_larger_numbers(mx, nd, number):
+    x = nd.array([1, 2], dtype="int32")
+    for name in ("add", "subtract", "multiply", "divide", "modulo", "power"):
+        with pytest.raises(ValueError, match=r"the number is .* the array is int32"):
+            getattr(nd, name)(x, number)
+        with pytest.raises(ValueError, match=r"the number is .* the array is int32"):
+            getattr(nd, name)(number, x)
+
+
+@torch_only  # MXNet ends the process
+def test_integers_do_not_divide_by_zero(nd):
+    x = nd.array([1, 2], dtype="int32")
+    for divide in (lambda: x / 0, lambda: x / 0.5, lambda: x / (x - 1)):
+        with pytest.raises(ValueError, match="integers are divided by 0"):
+            divide()
 
 
 def test_comparisons_keep_the_dtype(nd):
@@ -375,7 +441,7 @@ def test_shapes_that_do_not_broadcast(mx, nd, a):
 
 
 @pytest.mark.parametrize(
-    "other", [None, "x", [1], (1, 2), {}, np.ones((3, 4), "float32")], ids=repr
+    "other", [None, "x", 1j, [1], (1, 2), {}, np.ones((3, 4), "float32")], ids=repr
 )
 def test_operands_that_are_not_arrays(nd, a, other):
     for operate in OPERATORS.values():

@@ -6,10 +6,12 @@ zero; a number that meets integers is truncated first.
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .._dtype import name as dtype_name
-from ..base import DTypeError, ShapeError
+from ..base import ArgumentError, DTypeError, ShapeError
 from .attributes import Axis, Shape
 from .registry import Tensor, family, op, zeros
 
@@ -47,14 +49,27 @@ def elementwise(name, function, doc, *aliases, **rules):
     return family(template, function, name, doc, *aliases, same=True, **rules)
 
 
-def scalar(name, function, doc, *aliases, **rules):
-    """Register y = function(data, scalar)."""
+def scalar(name, function, doc, *aliases, beyond=None, **rules):
+    """Register y = function(data, scalar).
+
+    `beyond(scalar, dtype)` gives what stands for a number that the integers of data cannot be;
+    without it such a number is refused.
+    """
 
     def template(function):
         def row(data: Tensor, scalar: float = 1.0, is_int: bool = True) -> Tensor:
-            if not data.is_floating_point():
-                data, scalar = _integral(data, scalar, is_int)
-            return function(data, scalar)
+            if data.is_floating_point():
+                return function(data, float(scalar))
+            data = data.to(_promoted(data.dtype, is_int))
+            if not is_int:
+                return function(data, float(scalar))
+            whole = _whole(scalar, data.dtype)
+            if whole is None and beyond is None:
+                raise ArgumentError(
+                    f"{name}: the number is {scalar}, the array is {dtype_name(data.dtype)}\n"
+                    "  expected a number that it can hold, or an array of floats"
+                )
+            return function(data, beyond(scalar, data.dtype) if whole is None else whole)
 
         return row
 
@@ -72,25 +87,59 @@ def comparison(name, function, doc):
         return function(x, y, out=torch.empty_like(x))  # at once: half the time
 
     old = name.title()
-    on_number = _array(compare) if name.startswith("logical") else compare
+    logical = name.startswith("logical")
+    on_number = _array(compare) if logical else compare
     broadcast(f"broadcast_{name}", compare, f"1 where {doc}, else 0.").grad(zeros)
     elementwise(f"_{name}", compare, f"1 where {doc}, else 0.", f"_{old}").grad(zeros)
     alias = f"_{old.replace('_', '')}Scalar"
     doc = f"1 where {doc}, else 0; y is the scalar."
-    scalar(f"_{name}_scalar", on_number, doc, alias).grad(zeros)
+    scalar(f"_{name}_scalar", on_number, doc, alias, beyond=_truth if logical else _endless).grad(
+        zeros
+    )
 
 
 def _type(data, is_int):
-    return _integral(torch.empty(1, dtype=data), 1, is_int)[0].dtype
+    return data if data.is_floating_point else _promoted(data, is_int)
 
 
-def _integral(data, scalar, is_int):
-    """Integers and the number that meets them, in one dtype. `is_int`: the number is an integer."""
+def _promoted(dtype, is_int):
+    """The dtype in which integers meet a number. `is_int`: the number is an integer."""
     if not is_int:
-        return data.double(), scalar
-    if data.dtype is torch.bool:
-        return data.long(), int(scalar)
-    return data, int(scalar) & 255 if data.dtype is torch.uint8 else int(scalar)
+        return torch.float64
+    return torch.int64 if dtype is torch.bool else dtype
+
+
+def _whole(number, dtype):
+    """A number truncated to an integer of a dtype; None for one that the dtype cannot be.
+
+    Integers of 8 bits count modulo 256, as in C.
+    """
+    info = torch.iinfo(torch.int32 if dtype.itemsize == 1 else dtype)
+    if not info.min - 1 < number < info.max + 1:  # nor NaN
+        return None
+    whole = int(number)
+    if dtype.itemsize > 1:
+        return whole
+    return whole & 255 if dtype is torch.uint8 else (whole + 128 & 255) - 128
+
+
+# What stands for a number that the integers of an array cannot be.
+
+
+def _endless(number, dtype):
+    """Infinity: it compares with integers as the number does. NaN stays."""
+    return number if math.isnan(number) else math.copysign(math.inf, number)
+
+
+def _truth(number, dtype):
+    """1: the number is not 0."""
+    return 1
+
+
+def _end(number, dtype):
+    """The largest or least integer, which is to the others as the number is."""
+    info = torch.iinfo(dtype)
+    return info.max if number > 0 else info.min
 
 
 def _mixed(name, lhs, rhs):
@@ -113,8 +162,8 @@ def _divide(x, y):
 
 def _modulo(x, y):
     if not x.is_floating_point():
-        return torch.remainder(x, y)
-    return torch.where(y == 0, torch.zeros_like(y), torch.remainder(x, y))
+        return torch.remainder(x, torch.where(y == 0, 1, y))
+    return torch.where(y == 0, 0.0, torch.remainder(x, y))
 
 
 def _power(x, y):
@@ -133,7 +182,9 @@ broadcast("broadcast_add", torch.add, "The sum, x + y.", "broadcast_plus")
 broadcast("broadcast_sub", torch.sub, "The difference, x - y.", "broadcast_minus")
 broadcast("broadcast_mul", torch.mul, "The product, x y.")
 broadcast("broadcast_div", _divide, "The quotient, x / y.")
-broadcast("broadcast_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.")
+mod = broadcast(
+    "broadcast_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0."
+)
 broadcast("broadcast_power", _power, "The power, xʸ.")
 broadcast("broadcast_hypot", _hypot, "The hypotenuse, √(x² + y²).")
 maximum = broadcast("broadcast_maximum", torch.maximum, "The larger of x and y.")
@@ -143,7 +194,9 @@ elementwise("elemwise_add", torch.add, "The sum, x + y.", "_add", "_plus", "_Plu
 elementwise("elemwise_sub", torch.sub, "The difference, x - y.", "_sub", "_minus", "_Minus")
 elementwise("elemwise_mul", torch.mul, "The product, x y.", "_mul", "_Mul")
 elementwise("elemwise_div", _divide, "The quotient, x / y.", "_div", "_Div")
-elementwise("_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.", "_Mod")
+mod_ = elementwise(
+    "_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.", "_Mod"
+)
 elementwise("_power", _power, "The power, xʸ.", "_Power")
 elementwise("_hypot", _hypot, "The hypotenuse, √(x² + y²).", "_Hypot")
 maximum_ = elementwise("_maximum", torch.maximum, "The larger of x and y.", "_Maximum")
@@ -155,18 +208,35 @@ scalar("_rminus_scalar", torch.rsub, "The difference, scalar - x.", "_RMinusScal
 scalar("_mul_scalar", torch.mul, "The product, x scalar.", "_MulScalar")
 scalar("_div_scalar", _divide, "The quotient, x / scalar.", "_DivScalar")
 scalar("_rdiv_scalar", _array(_divide, first=True), "The quotient, scalar / x.", "_RDivScalar")
-scalar(
+mod_scalar = scalar(
     "_mod_scalar",
     _array(_modulo),
-    "The remainder of x / scalar, with the sign of scalar.",
+    "The remainder of x / scalar, with the sign of scalar; 0 where that is 0.",
     "_ModScalar",
 )
-scalar("_rmod_scalar", _array(_modulo, first=True), "The remainder of scalar / x.", "_RModScalar")
+rmod_scalar = scalar(
+    "_rmod_scalar",
+    _array(_modulo, first=True),
+    "The remainder of scalar / x, with the sign of x; 0 where x is 0.",
+    "_RModScalar",
+)
 scalar("_power_scalar", _power, "The power, x to the scalar.", "_PowerScalar")
 scalar("_rpower_scalar", _array(_power, first=True), "The power, scalar to the x.", "_RPowerScalar")
 scalar("_hypot_scalar", _array(_hypot), "The hypotenuse, √(x² + scalar²).", "_HypotScalar")
-scalar("_maximum_scalar", torch.clamp_min, "The larger of x and the scalar.", "_MaximumScalar")
-scalar("_minimum_scalar", torch.clamp_max, "The smaller of x and the scalar.", "_MinimumScalar")
+scalar(
+    "_maximum_scalar",
+    torch.clamp_min,
+    "The larger of x and the scalar.",
+    "_MaximumScalar",
+    beyond=_end,
+)
+scalar(
+    "_minimum_scalar",
+    torch.clamp_max,
+    "The smaller of x and the scalar.",
+    "_MinimumScalar",
+    beyond=_end,
+)
 
 comparison("equal", torch.eq, "x = y")
 comparison("not_equal", torch.ne, "x ≠ y")
@@ -189,6 +259,22 @@ def _(dy, lhs, rhs):  # where they are equal, lhs takes it all
 @minimum_.grad
 def _(dy, lhs, rhs):
     return _fit(dy * (lhs <= rhs), lhs), _fit(dy * (lhs > rhs), rhs)
+
+
+@mod.grad
+@mod_.grad
+def _(dy, lhs, rhs):  # also where rhs is 0
+    return _fit(dy, lhs), _fit(-dy * torch.floor(lhs / rhs), rhs)
+
+
+@mod_scalar.grad
+def _(dy):
+    return dy
+
+
+@rmod_scalar.grad
+def _(dy, data, scalar):
+    return -dy * torch.floor(float(scalar) / data)
 
 
 def _fit(dx, x):

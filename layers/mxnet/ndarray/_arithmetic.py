@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 
+import numpy as np
+
 from .._table import registry
 from .._tensor import describe
 from ..base import ArgumentError, DTypeError, ShapeError
@@ -42,6 +44,7 @@ ROWS = {
     "logical_or": ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", None),
     "logical_xor": ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", None),
 }
+NUMBERS = (numbers.Real, np.bool_)
 ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 
@@ -53,12 +56,12 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
         if isinstance(lhs, NDArray):
             if isinstance(rhs, NDArray):
                 return both(lhs, rhs)
-            if isinstance(rhs, numbers.Number):
+            if isinstance(rhs, NUMBERS):
                 return compute(right, [lhs._tensor], {"scalar": rhs}, lhs._context)
-        elif isinstance(lhs, numbers.Number):
+        elif isinstance(lhs, NUMBERS):
             if isinstance(rhs, NDArray):
                 return compute(left, [rhs._tensor], {"scalar": lhs}, rhs._context)
-            if isinstance(rhs, numbers.Number):
+            if isinstance(rhs, NUMBERS):
                 whole = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
                 return int(value) if whole else value
@@ -117,7 +120,7 @@ def _fill(cls: type) -> None:
             setattr(cls, f"__r{method}__", _reflected(name))
             if method != "pow":  # as in MXNet, x **= y makes a new array
                 setattr(cls, f"__i{method}__", _in_place(name))
-    cls.__neg__ = lambda self: op.negative(self)
+    cls.__neg__ = lambda self: _functions["multiply"](self, -1)  # which takes bools too
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 

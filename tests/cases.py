@@ -283,6 +283,8 @@ case("topk", (2, 3), k=2, ret_typ="both", is_ascend=True, axis=0, dtype="int32")
 case("topk", (2, 3), k=2, ret_typ="both", axis=None)
 case("topk", (2, 3), k=2, ret_typ="mask", axis=None)
 case("topk", (2, 7), k=0, ret_typ="value")
+case("topk", (2, 7), k=-1, ret_typ="both")
+case("topk", (2, 7), k=-5, ret_typ="mask", axis=None)
 case("topk", (7, 1), k=1, axis=0)
 case("topk", as_("float64", (7,)), k=3, ret_typ="both")
 case("topk", values([3, 1, 2], [5, 9, 7], dtype="int32"), k=2, ret_typ="both")
@@ -529,6 +531,7 @@ case(
     ours="MXNet crashes",
     expected=lambda x: {
         "y0": np.float32([-0.459, 2, -0.2295]),
+        "y1": np.zeros(3, "float32"),
         "d0": np.float32([0.2295, 1, 0.2295]),
     },
 )
@@ -739,6 +742,9 @@ case("SoftmaxOutput", (4, 3), labels, smooth_alpha=0.3)
 case("SoftmaxOutput", (4, 3), labels, smooth_alpha=0.3, use_ignore=True, ignore_label=0)
 case("SoftmaxOutput", (4, 3), values(5, -1, 0, 1, grad=False))
 case("SoftmaxOutput", (2, 3, 2, 5), ints((2, 10), 3), multi_output=True)
+for normalization in "null", "batch", "valid":
+    options = {"normalization": normalization, "use_ignore": True, "ignore_label": 2}
+    case("SoftmaxOutput", (4, 3), labels, multi_output=True, **options)
 case("SoftmaxOutput", (2, 3, 2, 5), ints((2, 1, 2, 5), 3), multi_output=True)
 case("SoftmaxOutput", (2, 3), values([0.1, 0.2, 0.7], [1, 0, 0], grad=False), grad_scale=2.5)
 case("SoftmaxOutput", (7,), ints((7,), 2))

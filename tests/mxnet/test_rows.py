@@ -140,6 +140,7 @@ INFERRED = [  # operator, shape of the data, attributes, shapes of the other inp
      {"sequence_length": (5,)}),
     ("SoftmaxOutput", (2, 3), {}, {"label": (2,)}),
     ("SoftmaxOutput", (2, 3, 4, 5), {"multi_output": True}, {"label": (2, 20)}),
+    ("SoftmaxOutput", (2, 3), {"multi_output": True}, {"label": (2, 1)}),
     ("SoftmaxOutput", (2, 3, 4), {"preserve_shape": True}, {"label": (2, 3)}),
     ("LinearRegressionOutput", (2, 3), {}, {"label": (2, 3)}),
     ("LogisticRegressionOutput", (2, 1), {}, {"label": (2,)}),
@@ -231,9 +232,19 @@ def test_dropout_axes_share_a_draw(mx):
 def test_rrelu_draws_slopes(mx):
     x = mx.nd.full((4000,), -1)
     with mx.autograd.train_mode():
-        y = -mx.nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.2, upper_bound=0.6).asnumpy()
-    assert 0.2 <= y.min() < 0.21 < 0.59 < y.max() <= 0.6
-    assert abs(y.mean() - 0.4) < 0.02
+        y, mask = mx.nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.2, upper_bound=0.6)
+    slopes = -y.asnumpy()
+    assert 0.2 <= slopes.min() < 0.21 < 0.59 < slopes.max() <= 0.6
+    assert abs(slopes.mean() - 0.4) < 0.02
+    assert (mask.asnumpy() == slopes).all()
+
+
+def test_outputs_of_leaky_relu(mx):
+    x = mx.sym.Variable("x")
+    assert mx.sym.LeakyReLU(x, name="y").list_outputs() == ["y_output"]
+    drawn = mx.sym.LeakyReLU(x, act_type="rrelu", name="y")
+    assert drawn.list_outputs() == ["y_output", "y_mask"]
+    assert drawn.infer_shape(x=(2, 3))[1] == [(2, 3), (2, 3)]
 
 
 @torch_only  # MXNet crashes

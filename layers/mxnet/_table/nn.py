@@ -123,12 +123,13 @@ def LeakyReLU(
     upper_bound: float = 0.334,
     *,
     training: bool = False,
-) -> Tensor:
+) -> Tensor | tuple[Tensor, Tensor]:
     """x where it is positive, and below:
 
     leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma or one for each channel.
     rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
-    mean. selu is a scaled elu, gelu is x Φ(x).
+    mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
+    x Φ(x).
     """
     if (gamma is None) is (act_type == "prelu"):
         given = "is missing" if gamma is None else f"is {tuple(gamma.shape)}"
@@ -142,7 +143,7 @@ def LeakyReLU(
     if act_type == "elu":
         return F.elu(data, slope)
     if act_type == "rrelu":
-        return F.rrelu(data, lower_bound, upper_bound, training)
+        return _rrelu(data, lower_bound, upper_bound, training)
     return F.gelu(data) if act_type == "gelu" else F.selu(data)
 
 
@@ -150,6 +151,18 @@ def _prelu(x, gamma):
     if gamma.dim() == 1 and (len(gamma) == 1 or (x.dim() > 1 and len(gamma) == x.shape[1])):
         return F.prelu(x, gamma)
     return torch.where(x > 0, x, x * gamma)
+
+
+def _rrelu(x, low, high, training):
+    if not training:
+        return F.leaky_relu(x, (low + high) / 2), constant(torch.zeros_like(x), x)
+    slope = low + (high - low) * torch.rand_like(x)
+    return torch.where(x > 0, x, slope * x), constant(slope, x)
+
+
+@LeakyReLU.gives
+def _(act_type):
+    return ("output", "mask") if act_type == "rrelu" else 1
 
 
 @LeakyReLU.takes

@@ -41,7 +41,8 @@ def topk(
     is_ascend: bool = False,
     dtype: DType = torch.float32,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """The k largest values along an axis, or the smallest with `is_ascend`; all where k is 0.
+    """The k largest values along an axis, or the smallest with `is_ascend`; all where k is not
+    positive.
 
     Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
     """
@@ -49,11 +50,14 @@ def topk(
     if axis is None:
         data, axis = data.reshape(-1), 0
     count = data.shape[axis]
-    if not 0 <= k <= count:
-        raise ArgumentError(f"topk: k is {k}, axis {axis} of data {tuple(shape)} has {count}")
+    if k > count:
+        raise ArgumentError(
+            f"topk: k is {k}, data is {tuple(shape)}\n  expected at most {count}, as there are"
+        )
+    k = k if k > 0 else count
     # Not torch.topk: of equal elements the first ones count, as in MXNet.
     value, index = torch.sort(data, dim=axis, descending=not is_ascend, stable=True)
-    value, index = (part.narrow(axis, 0, k or count) for part in (value, index))
+    value, index = (part.narrow(axis, 0, k) for part in (value, index))
     if ret_typ == "value":
         return value
     if ret_typ == "both":

@@ -32,7 +32,7 @@ def SoftmaxOutput(
     """softmax, with the gradient of the cross entropy, softmax(x) - onehot(label).
 
     data : (n, ...), taken as (n, k)      label : (n,), indices; or of data's shape, probabilities
-    with `multi_output`   data : (n, k, ...)    label : (n, ...), also with the last axes as one
+    with `multi_output`   data : (n, k, ...)    label : (n, ...), or (n, m) of as many
     with `preserve_shape` data : (..., k)       label : (...)
 
     Labels equal to `ignore_label` give no gradient with `use_ignore`. The gradient is multiplied by
@@ -64,7 +64,7 @@ def _(data, multi_output, preserve_shape):
 
 def _label_shape(data, multi_output, preserve_shape):
     if multi_output:
-        return (data[0], math.prod(data[2:])) if len(data) > 2 else data[:1]
+        return data[0], math.prod(data[2:])
     return data[:-1] if preserve_shape else data[:1]
 
 
@@ -82,7 +82,7 @@ def _(
     else:
         # the classes on axis 1, what else there is on axis 2
         if multi_output:
-            rows, index = y.flatten(2), label.reshape(y.shape[0], -1)
+            rows, index = y.reshape(*y.shape[:2], -1), label.reshape(y.shape[0], -1)
         else:
             rows = y.reshape(-1, y.shape[-1]) if preserve_shape else _rows(y)
             rows, index = rows.unsqueeze(2), label.reshape(-1, 1)

@@ -47,6 +47,8 @@ class CustomOp:
 
     def assign(self, dst, req, src) -> None:
         """Write `src` (NDArray, NumPy array or number) into `dst`, as `req` says."""
+        if src is None and req != "null":  # which NumPy would take for NaN
+            raise ArgumentError("assign: src is None\n  expected an array or a number")
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":

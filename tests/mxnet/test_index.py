@@ -256,6 +256,14 @@ def test_values_that_are_no_numbers(a):
             a[key] = "x"
 
 
+@pytest.mark.engine("torch")  # MXNet writes NaN
+def test_none_is_no_value(a):
+    for key in (0, slice(None), [0, 1], ...):
+        with pytest.raises(TypeError, match="y is None"):
+            a[key] = None
+    same(a, numbered((3, 4)))
+
+
 def test_leading_ones_of_a_value_fall_away(nd, a):
     a[0] = nd.array([[1, 2, 3, 4]])
     a[:, 1] = nd.array([[5, 6, 7]])

@@ -550,6 +550,16 @@ def test_declared_counts_are_checked(nd, define):
             nd.Custom(nd.ones((2,)), op_type=define(square, infer_shape=shapes))
 
 
+@pytest.mark.engine("torch")  # MXNet writes NaN
+@pytest.mark.parametrize("req", ["write", "inplace", "add"])
+def test_assign_refuses_none(mx, nd, req):
+    y = nd.ones((2,))
+    with pytest.raises(ValueError, match="assign: src is None"):
+        mx.operator.CustomOp().assign(y, req, None)
+    mx.operator.CustomOp().assign(y, "null", None)
+    assert y.asnumpy().tolist() == [1, 1]
+
+
 @pytest.mark.engine("torch")
 def test_unknown_operator_names_the_nearest(mx, nd, define):
     define(square)

@@ -123,6 +123,8 @@ class Memory:
                     "  expected an operator, such as where, concat or slice_assign"
                 )
             value = self._apart(value).detach()
+        elif value is None:  # what NumPy would take for NaN is what a function forgot to return
+            raise ArgumentError("x[key] = y: y is None\n  expected an array or a number")
         elif not isinstance(value, torch.Tensor):
             value = as_tensor("x[key] = y", value, self._tensor.dtype)
         return value.to(self._tensor.device, self._tensor.dtype)

@@ -552,6 +552,15 @@ def test_one_axis_transposed_is_the_array_itself(nd):
     assert x.T is x
 
 
+@pytest.mark.parametrize("name, value", [("zeros_like", 0), ("ones_like", 1)])
+def test_likes_ignore_a_dtype(mx, nd, name, value):
+    x = nd.array([1, 2], dtype="float16")
+    same(getattr(nd, name)(x, dtype="float64"), [value] * 2, "float16")
+    same(getattr(x, name)(ctx=mx.cpu()), [value] * 2, "float16")
+    symbol = getattr(mx.sym, name)(mx.sym.Variable("x"), dtype="float64")
+    same(symbol.eval(x=nd.array([1, 2]))[0], [value] * 2)
+
+
 def test_length_truth_hash(nd, a):
     assert len(a) == 3
     assert len(nd.array([])) == 0

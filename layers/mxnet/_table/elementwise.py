@@ -63,8 +63,9 @@ unary("ceil", torch.ceil, "The smallest integer not below x.").grad(zeros)
 unary("trunc", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
 unary("fix", torch.trunc, "The integer part: rounded towards zero.").grad(zeros)
 unary("logical_not", torch.logical_not, "1 where x is 0, else 0.").grad(zeros)
-unary("zeros_like", torch.zeros_like, "Zeros, in the shape and dtype of data.").grad(zeros)
-unary("ones_like", torch.ones_like, "Ones, in the shape and dtype of data.").grad(zeros)
+for name, function in ("zeros", torch.zeros_like), ("ones", torch.ones_like):
+    doc = f"{name.capitalize()}, in the shape and dtype of data; `dtype` and `ctx` have no effect."
+    unary(f"{name}_like", function, doc, ignores=("dtype", "ctx")).grad(zeros)
 
 
 def _itself(x):

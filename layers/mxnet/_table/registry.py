@@ -74,6 +74,8 @@ class Op:
         Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
+    ignores : tuple of str
+        Arguments that MXNet takes for it, and leaves without effect.
     own : bool
         Its rules and its function are a user's.
     explains : bool
@@ -94,12 +96,14 @@ class Op:
         same=False,
         traceable=True,
         inits=None,
+        ignores=(),
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
         self.traceable = traceable
         self.inits: dict[str, str] = inits or {}
+        self.ignores = ignores
         self.infer_rules: list[Callable] = []
         self.back_rule: Callable | None = None
         self.types_rule: Callable | None = None

@@ -135,7 +135,9 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
             if name in attributes:
                 raise ArgumentError(f"{operator.name}: {name} is given twice")
             attributes[name] = operator.parse(name, value)
-        elif name not in _IGNORED and not name.startswith("__"):  # which a Symbol would keep
+        elif name not in (*_IGNORED, *operator.ignores) and not name.startswith(
+            "__"
+        ):  # which a Symbol would keep
             operator.parse(name, value)
     _check(operator, inputs, attributes)
     if not operator.variadic:

@@ -42,7 +42,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     text |= _by_position(operator, args)
     attached = {k: str(text.pop(k)) for k in list(text) if k.startswith("__")}
     text = {k: v for k, v in text.items() if v is not None or operator.owns(k)}
-    attributes = operator.read({k: v for k, v in text.items() if k != "num_args" or operator.own})
+    ignored = operator.ignores if operator.own else ("num_args", *operator.ignores)
+    attributes = operator.read({k: v for k, v in text.items() if k not in ignored})
     missing = [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing")

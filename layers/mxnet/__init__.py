@@ -96,5 +96,4 @@ __all__ = [
 # What MXNet has in a module on which its code here is built.
 autograd.Function = Function
 ndarray.Custom = custom
-__getattr__ = missing.attribute(__name__)
 missing.watch()

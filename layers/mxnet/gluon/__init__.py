@@ -1,6 +1,5 @@
 """Gluon: networks as objects that own their parameters."""
 
-from .._old.missing import attribute
 from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
@@ -30,5 +29,3 @@ __all__ = [
     "trainer",
     "utils",
 ]
-
-__getattr__ = attribute(__name__)

@@ -1,6 +1,7 @@
 """Modules: trained by fit, used, saved and read, on one context and several."""
 
 import logging
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +161,30 @@ def test_bound(mx, small):
     assert module.output_shapes == [("softmax_output", (4, 3))]
     names = module.data_names, module.label_names, module.output_names
     assert names == (["data"], ["softmax_label"], ["softmax_output"])
+
+
+def test_a_batch_may_be_of_any_class(mx):
+    """MXNet's own tutorials predict with a namedtuple of the data alone."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="fc")
+    module = mx.mod.Module(net, label_names=None)
+    module.bind([("data", (2, 3))], for_training=False)
+    module.init_params(mx.init.One())
+    batch = namedtuple("Batch", ["data"])
+    for size in 2, 4:
+        module.forward(batch([mx.nd.ones((size, 3))]))
+        assert module.get_outputs()[0].asnumpy().tolist() == [[3]] * size
+
+
+@pytest.mark.engine("torch")  # MXNet needs provide_data in batches of a BucketingModule
+def test_a_batch_of_any_class_for_a_bucketing_module(mx):
+    def graph(key):
+        return mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1), ["data"], None
+
+    module = mx.mod.BucketingModule(graph, default_bucket_key=1)
+    module.bind([("data", (2, 3))], for_training=False)
+    module.init_params(mx.init.One())
+    module.forward(namedtuple("Batch", ["data"])([mx.nd.ones((2, 3))]))
+    assert module.get_outputs()[0].asnumpy().tolist() == [[3], [3]]
 
 
 def test_predict(mx, small):

@@ -97,6 +97,14 @@ class DataBatch:
         )
 
 
+def as_batch(given) -> DataBatch:
+    """A DataBatch of an object of another class: what it has not, all but the data, is None."""
+    if isinstance(given, DataBatch):
+        return given
+    names = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
+    return DataBatch(given.data, **{name: getattr(given, name, None) for name in names})
+
+
 class DataIter:
     """The base of iterators.
 

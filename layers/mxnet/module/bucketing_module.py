@@ -9,6 +9,7 @@ from .. import ndarray, symbol
 from .._files.checkpoint import load_params
 from ..base import ArgumentError
 from ..io import DataBatch
+from ..io._desc import as_batch
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .module import Module
@@ -262,7 +263,7 @@ class BucketingModule(BaseModule):
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
         """Bind the graph of the batch's key, if it is not."""
         self._need("prepare", "binded", "params_initialized")
-        self._switch(data_batch)
+        self._switch(as_batch(data_batch))
 
     def _switch(self, batch: DataBatch) -> None:
         key = self._default_bucket_key if batch.bucket_key is None else batch.bucket_key
@@ -275,6 +276,7 @@ class BucketingModule(BaseModule):
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs by the graph of the batch's key."""
         self._need("forward", "binded", "params_initialized")
+        data_batch = as_batch(data_batch)
         self._switch(data_batch)
         self._curr_module.forward(data_batch, is_train)
 

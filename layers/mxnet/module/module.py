@@ -11,6 +11,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataBatch, DataDesc
+from ..io._desc import as_batch
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
 from ..optimizer._updater import Updater, pack, unpack
@@ -427,10 +428,12 @@ class Module(BaseModule):
         Parameters
         ----------
         data_batch : DataBatch
+            Or an object with some of its attributes, such as a namedtuple with the data alone.
         is_train : bool, optional
             As bound, by default.
         """
         self._need("forward", "binded", "params_initialized")
+        data_batch = as_batch(data_batch)
         data = _given(data_batch.provide_data, data_batch.data, self._data_shapes)
         label = _given(data_batch.provide_label, data_batch.label, self._label_shapes)
         if data != self._data_shapes or (label and label != self._label_shapes):

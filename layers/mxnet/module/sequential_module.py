@@ -6,6 +6,7 @@ import logging
 
 from ..base import ArgumentError
 from ..io import DataBatch, DataDesc
+from ..io._desc import as_batch
 from .base_module import BaseModule
 
 __all__ = ["SequentialModule"]
@@ -168,6 +169,7 @@ class SequentialModule(BaseModule):
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs, module after module."""
         self._need("forward", "binded", "params_initialized")
+        data_batch = as_batch(data_batch)
         data = data_batch.data
         for module in self._modules:
             batch = DataBatch(data, data_batch.label, data_batch.pad, data_batch.index)

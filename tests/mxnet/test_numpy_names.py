@@ -23,12 +23,14 @@ MATRIX = np.array([[3.0, 1.0], [2.0, 4.0]])
 def old():
     """NumPy with its old names, in this process; `np` itself is put back afterwards."""
     before, exported = {*vars(np)}, list(np.__all__)
+    functions = {name: getattr(np, name) for name in names.ARGUMENTS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the names that NumPy still has
         names.restore()
         yield np
     for name in (vars(np).keys() & {*ALL}) - before:
         delattr(np, name)
+    vars(np).update(functions)
     np.__all__[:] = exported
 
 
@@ -142,6 +144,17 @@ def test_from_numpy_import_all():
 )
 def test_they_mean_what_they_meant(old, call, expected):
     assert call(old) == expected
+
+
+def test_arguments_that_numpy_no_longer_takes(old):
+    raw = np.array([1.5, -2], "float32").tobytes()
+    x = old.fromstring(raw, "float32")
+    assert x.tolist() == [1.5, -2] and x.flags.writeable
+    assert old.fromstring("ab", np.uint8, count=1).tolist() == [97]
+    assert old.fromstring("1 2", int, sep=" ").tolist() == [1, 2]
+    assert old.reshape(MATRIX, newshape=4).shape == (4,)
+    assert old.reshape(MATRIX, (1, -1), order="F").tolist() == [[3, 2, 1, 4]]
+    assert not names.narrowed()
 
 
 def test_records_of_a_text(old):

@@ -36,8 +36,9 @@ def install(numpy: bool = True) -> None:
     ----------
     numpy : bool
         Give NumPy back the names that it has removed and that programs of MXNet's time use:
-        ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on, for what they meant. Names
-        that the NumPy here has stay as they are.
+        ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on, for what they meant; and
+        the binary mode of ``np.fromstring`` and ``newshape`` of ``np.reshape``. What the NumPy
+        here has stays as it is.
 
     Raises
     ------

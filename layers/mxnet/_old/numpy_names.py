@@ -1,6 +1,7 @@
-"""Names that NumPy has removed, and what they meant: for programs of MXNet's time.
+"""Names and arguments that NumPy has removed, and what they meant: for programs of MXNet's time.
 
-Not here: what was NumPy's own machinery, a help at the prompt, or finance (now numpy_financial).
+Not here: what was NumPy's own machinery, a help at the prompt, or finance (now numpy_financial);
+and methods of arrays, such as ``tostring``, which Python does not let one give to NumPy's classes.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import ast
 import math
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from operator import attrgetter
 from typing import Any
 
@@ -182,8 +185,53 @@ def missing() -> dict[str, Any]:
     return {name: found[name] for name in sorted(gone)}
 
 
+def with_binary_mode(fromstring: Callable) -> Callable:
+    """`np.fromstring` that without `sep` reads the bytes themselves as numbers."""
+
+    @wraps(fromstring)
+    def old(string, dtype=float, count=-1, *, sep="", like=None):
+        if sep:
+            return fromstring(string, dtype, count, sep=sep, like=like)
+        raw = string.encode("latin1") if isinstance(string, str) else string
+        return np.frombuffer(raw, dtype, count).copy()
+
+    return old
+
+
+def with_newshape(reshape: Callable) -> Callable:
+    """`np.reshape` that takes the shape as `newshape` too."""
+
+    @wraps(reshape)
+    def old(a, *args, **kwargs):
+        if "newshape" in kwargs:
+            kwargs["shape"] = kwargs.pop("newshape")
+        return reshape(a, *args, **kwargs)
+
+    return old
+
+
+# Functions that no longer take an argument: what makes the old one of them, and a call of that.
+ARGUMENTS = {
+    "fromstring": (with_binary_mode, lambda: np.fromstring(b"\0", np.uint8)),
+    "reshape": (with_newshape, lambda: np.reshape([1], newshape=1)),
+}
+
+
+def narrowed() -> dict[str, Any]:
+    """The functions of this NumPy that refuse an old argument, as they were, by name."""
+    found = {}
+    for name, (widen, call) in ARGUMENTS.items():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # NumPy warned before it refused
+                call()
+        except (TypeError, ValueError):
+            found[name] = widen(getattr(np, name))
+    return found
+
+
 def restore() -> None:
-    """Give NumPy the names that it no longer has. Those that it has stay as they are."""
+    """Give NumPy the names and arguments that it no longer has. What it has stays as it is."""
     given = missing()
-    vars(np).update(given)
+    vars(np).update(given | narrowed())
     np.__all__ += [name for name in given if name not in PYTHON]

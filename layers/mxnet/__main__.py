@@ -20,6 +20,18 @@ from . import install
 SHIM = str(Path(__file__).parent / "_old" / "shim")
 
 
+def show_from_the_program_on(kind, error, trace) -> None:
+    """Print an error as Python does, without the frames of this module and of runpy above it."""
+    start = trace
+    while start and (
+        start.tb_frame.f_globals is globals() or start.tb_frame.f_globals["__name__"] == "runpy"
+    ):
+        start = start.tb_next
+    if start or isinstance(error, SyntaxError):  # which has its line in itself
+        error.__traceback__ = trace = start
+    sys.__excepthook__(kind, error, trace)
+
+
 def main(arguments: list[str]) -> None:
     """Run a script or module as Python would."""
     if arguments and arguments[0] in ("-h", "--help"):
@@ -30,6 +42,7 @@ def main(arguments: list[str]) -> None:
         arguments = arguments[1:]
     if not arguments or arguments == ["-m"]:
         sys.exit("python -m layers.mxnet: expected a script, or -m and a module")
+    sys.excepthook = show_from_the_program_on
     install(numpy=not os.environ.get("LAYERS_KEEP_NUMPY"))
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([SHIM, inherited] if inherited else [SHIM])

@@ -90,6 +90,22 @@ def test_exit_status_and_errors_are_the_programs_own(write):
     assert done.returncode == 1 and "there is no file 'absent.py'" in done.stderr
 
 
+@pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"]], ids=" ".join)
+def test_an_error_is_shown_from_the_program_on(write, arguments):
+    folder = write("script.py", "def f():\n    return 1 / 0\n\nf()\n")
+    told = run(folder, "-m", "layers.mxnet", *arguments).stderr
+    assert told.startswith("Traceback (most recent call last):\n")
+    files = [line for line in told.splitlines() if line.startswith("  File ")]
+    assert len(files) == 2 and all("script.py" in line for line in files)
+    assert told.endswith("ZeroDivisionError: division by zero\n")
+
+
+def test_a_syntax_error_is_shown_alone(write):
+    folder = write("script.py", "def f(:\n")
+    told = run(folder, "-m", "layers.mxnet", "script.py").stderr
+    assert told.count("  File ") == 1 and "SyntaxError" in told
+
+
 def test_install_in_a_notebook(write):
     folder = write(
         "cell.py",

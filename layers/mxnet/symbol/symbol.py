@@ -21,6 +21,15 @@ else:
 __all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
 
 
+# What to write for what an array knows of itself.
+_INSTEAD = {
+    "shape": "x.reshape((0, -1)), where 0 keeps a size and -1 is what remains; or x.shape_array()",
+    "size": "x.size_array()",
+    "T": "x.transpose()",
+    "asnumpy": "an operator in nd, or a custom operator that computes in NumPy",
+}
+
+
 class Symbol(Methods):
     """One output, or several, of a graph of operators and variables.
 
@@ -73,8 +82,12 @@ class Symbol(Methods):
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str):
-        hint = "  expected an operator for it: a Symbol has no values, and no shape, yet"
-        raise AttributeError(f"'Symbol' object has no attribute {name!r}\n{hint}")
+        instead = _INSTEAD.get(name, "an operator for it")
+        raise AttributeError(
+            f"'Symbol' object has no attribute {name!r}: it has no values, and no shape, yet\n"
+            f"  expected {instead}",
+            name=name,  # and no object: without it, Python would add a hint at a name like it
+        )
 
     def __copy__(self) -> Symbol:
         return Symbol(copied(self._entries, lambda _: None))

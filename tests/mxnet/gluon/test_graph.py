@@ -147,6 +147,24 @@ def test_an_error_in_a_graph_names_the_node(mx, net, x):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "name, cure", [("shape", r"x\.reshape\(\(0, -1\)\)"), ("T", "transpose"), ("x", "an operator")]
+)
+def test_what_a_symbol_has_not_names_the_cure(mx, name, cure):
+    class Net(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return getattr(x, name)
+
+    net = Net()
+    net.hybridize()
+    with pytest.raises(
+        AttributeError, match=f"{name!r}: it has no values.*\n  expected.*{cure}"
+    ) as found:
+        net(mx.nd.ones((2, 3)))
+    assert found.value.obj is None  # which Python would look through for a name to suggest
+
+
+@pytest.mark.engine("torch")
 def test_wrong_imports(mx, net, x, tmp_path):
     net.hybridize()
     net(x)

@@ -90,6 +90,11 @@ def test_refused(mx, name, shapes, attributes, message):
     assert f"  in {name}(" in shown
 
 
+def test_a_matrix_that_is_not_positive(mx):
+    with pytest.raises(mx.base.MXNetError, match="positive[- ]definite"):
+        mx.nd.linalg.potrf(mx.nd.array([[-1]])).asnumpy()
+
+
 @torch_only
 def test_hard_sigmoid_refuses_integers(mx):
     with pytest.raises(TypeError, match="hard_sigmoid: data is int32"):

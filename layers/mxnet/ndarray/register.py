@@ -229,7 +229,7 @@ def _explained(
     shown = [f"{n} {describe(t)}" for n, t in inputs.items()]
     shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in registry.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
-    if type(error) in (RuntimeError, IndexError, NotImplementedError):
+    if type(error) in (RuntimeError, IndexError, NotImplementedError, torch.linalg.LinAlgError):
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
         kind, told = explained(error, shapes, [t.dtype for t in inputs.values()])
         return kind(f"{operator.name}: {told}\n{where}").with_traceback(error.__traceback__)

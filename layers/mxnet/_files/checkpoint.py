@@ -7,7 +7,7 @@ import logging
 from .. import ndarray, symbol
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from . import params
+from . import atomic, params
 
 Params = dict[str, NDArray]
 
@@ -20,7 +20,7 @@ def save_checkpoint(
     aux_params: Params,
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1.
+    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1: both, or none.
 
     Parameters
     ----------
@@ -29,10 +29,9 @@ def save_checkpoint(
     symbol : Symbol or None
     arg_params, aux_params : dict of str to NDArray
     """
-    if symbol is not None:
-        symbol.save(f"{prefix}-symbol.json")
     path = _params_path(prefix, epoch)
-    ndarray.save(path, merge(arg_params, aux_params))
+    files = {} if symbol is None else {f"{prefix}-symbol.json": [symbol.tojson().encode()]}
+    atomic.write(files | {path: ndarray.utils.pieces(path, merge(arg_params, aux_params))})
     logging.info('Saved checkpoint to "%s"', path)
 
 

@@ -23,20 +23,17 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import stat
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
 from io import BufferedIOBase, BytesIO
-from pathlib import Path
-from typing import BinaryIO
 
 import torch
 
 from ..base import DTypeError, MXNetError
+from . import atomic
 
-__all__ = ["ParamsFileError", "read", "reads", "write", "writes"]
+__all__ = ["ParamsFileError", "pieces", "read", "reads", "write", "writes"]
 
 MAGIC = 0x112
 # What other files begin with.
@@ -100,24 +97,23 @@ def write(
     Raises DTypeError for a type that the format has no number for, ParamsFileError where the
     counts are wrong, and OSError.
     """
-    path = Path(os.fsdecode(path))
-    pieces = _pieces(tensors, names, np_shape, path)
-    with _replacing(path) as file:
-        for piece in pieces:
-            file.write(piece)
+    atomic.write({path: pieces(os.fsdecode(path), tensors, names, np_shape)})
 
 
 def writes(
     tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
 ) -> bytes:
     """The bytes that `write` writes."""
-    return b"".join(_pieces(tensors, names, np_shape, "bytes"))
+    return b"".join(pieces("bytes", tensors, names, np_shape))
 
 
-def _pieces(
-    tensors: Sequence[torch.Tensor], names: Sequence[str], np_shape: bool, target: Path | str
+def pieces(
+    target: str, tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of a file, in order; what does not fit into one is an error now."""
+    """The bytes of a file, in order; what does not fit into one is an error now.
+
+    Errors name `target` as the file.
+    """
     n = len(tensors)
     if len(names) not in (0, n) or n > MAX_RECORDS:
         raise ParamsFileError(
@@ -343,34 +339,3 @@ def _within(r: _Reader, index: torch.Tensor, n: int, what: str) -> torch.Tensor:
 def _memory(tensor: torch.Tensor) -> memoryview:
     """A tensor's bytes in C order: its own memory if it is contiguous, else a copy."""
     return tensor.reshape(-1).view(torch.uint8).numpy().data
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when the block ends, or leaves no trace."""
-    if path.exists() and not path.is_file():  # to replace /dev/stdout would be to remove it
-        with path.open("wb") as file:
-            yield file
-        return
-    target = path.resolve()  # a link stays a link
-    new = target.with_name(f".{secrets.token_hex(8)}.params.tmp")
-    try:
-        with new.open("xb") as file:
-            if target.exists():  # as open() would: refuse what is read-only, keep its permissions
-                with target.open("r+b") as old:
-                    new.chmod(stat.S_IMODE(os.fstat(old.fileno()).st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, target)
-    except BaseException as error:
-        new.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename == str(new):
-            error.filename = str(path)
-        raise
-    with suppress(OSError):  # Windows opens no folder; the new file is whole in any case
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ import torch
 from .. import _dtype
 from .._tensor import copy_if_aliased
 from ..base import DTypeError, MXNetError
-from .params import ParamsFileError, _replacing
+from .params import ParamsFileError
 
 SUFFIX = ".safetensors"
 
@@ -43,16 +42,15 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     return tensors, names
 
 
-def write(path: str | os.PathLike, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> None:
-    """Write tensors, each with a name. The file appears whole or not at all."""
+def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[bytes]:
+    """The bytes of a file of tensors, each with a name. Errors name `target` as the file."""
     if len(names) != len(tensors):
-        raise ParamsFileError(f"{path}: arrays without names\n  expected a dict of arrays")
+        raise ParamsFileError(f"{target}: arrays without names\n  expected a dict of arrays")
     _library()
     from safetensors.torch import save
 
     own = copy_if_aliased([t.detach().cpu().contiguous() for t in tensors], [])
-    with _replacing(Path(os.fsdecode(path))) as file:
-        file.write(save(dict(zip(names, own)), {"format": "pt"}))
+    return [save(dict(zip(names, own)), {"format": "pt"})]
 
 
 def _library() -> Any:

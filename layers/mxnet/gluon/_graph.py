@@ -9,11 +9,13 @@ from typing import Any
 import torch
 
 from .. import symbol
+from .._files import atomic
 from .._run.compiled import Compiled
 from .._run.program import Program
 from .._run.recorded import Recorded
 from ..context import Context
 from ..ndarray import NDArray
+from ..ndarray.utils import pieces
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes
 from ._nesting import BlockError, _flatten, _regroup
@@ -113,6 +115,16 @@ class Graph:
         for parameter in self.sources:
             if isinstance(parameter, Parameter):
                 parameter._finish_deferred_init()
+
+    def save(self, symbol_file: str, params_file: str) -> None:
+        """Write the graph and the parameters: both files appear, or none."""
+        values = {n: p._reduce() for n, p in self.named_parameters().items()}
+        atomic.write(
+            {
+                symbol_file: [self.symbol.tojson().encode()],
+                params_file: pieces(params_file, values),
+            }
+        )
 
     def named_parameters(self) -> dict[str, Parameter]:
         """The parameters by the names in an exported file, with `arg:` or `aux:` before them."""

@@ -461,7 +461,8 @@ class HybridBlock(Block):
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Write the graph to ``path-symbol.json`` and the parameters to ``path-0000.params``.
 
-        `SymbolBlock.imports` reads them, here and in MXNet. Returns the names of the files.
+        `SymbolBlock.imports` reads them, here and in MXNet. Both appear, or none. Returns the names
+        of the files.
 
         Raises
         ------
@@ -474,8 +475,7 @@ class HybridBlock(Block):
             raise BlockError(f"export: {type(self).__name__} has no graph\n  expected {wanted}")
         graph = next(reversed(self._graphs.values()))
         files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
-        graph.symbol.save(files[0])
-        ndarray.save(files[1], {n: p._reduce() for n, p in graph.named_parameters().items()})
+        graph.save(*files)
         return files
 
     def optimize_for(

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable
 
 from .. import ndarray, symbol
-from .._files.checkpoint import load_params
+from .._files import atomic
+from .._files.checkpoint import load_params, merge
 from ..base import ArgumentError
 from ..io import DataBatch
 from ..io._desc import as_batch
@@ -106,16 +107,20 @@ class BucketingModule(BaseModule):
     def save_checkpoint(self, prefix, epoch, remove_amp_cast: bool = False) -> None:
         """Write ``prefix-0000.params``, and for each key so far ``prefix-key-symbol.json``.
 
-        The keys, which have to be integers, are in ``prefix.buckets``.
+        The keys, which have to be integers, are in ``prefix.buckets``. All files appear, or none.
         """
         self._need("save_checkpoint", "binded", "params_initialized")
         wrong = [key for key in self._buckets if not isinstance(key, int)]
         if wrong:
             raise ArgumentError(f"save_checkpoint: a key is {wrong[0]!r}\n  expected integers")
+        arrays = {
+            f"{prefix}.buckets": [ndarray.array(list(self._buckets), dtype="int32")],
+            f"{prefix}-{epoch:04d}.params": merge(*self.get_params()),
+        }
+        files = {path: ndarray.utils.pieces(path, data) for path, data in arrays.items()}
         for key, module in self._buckets.items():
-            module.symbol.save(f"{prefix}-{key}-symbol.json")
-        ndarray.save(f"{prefix}.buckets", [ndarray.array(list(self._buckets), dtype="int32")])
-        self.save_params(f"{prefix}-{epoch:04d}.params")
+            files[f"{prefix}-{key}-symbol.json"] = [module.symbol.tojson().encode()]
+        atomic.write(files)
 
     def _reset_bind(self) -> None:
         self.binded = False

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from os import PathLike
+from collections.abc import Iterator
+from os import PathLike, fsdecode
 
-from .._files import params, safetensors
+from .._files import atomic, params, safetensors
 from ..base import ArgumentError
 from ..context import cpu
 from ._create import array, empty, zeros
@@ -22,6 +23,11 @@ def save(fname: str | PathLike, data) -> None:
         With ``.safetensors`` at its end, that is the format; all arrays need names then.
     data : NDArray, list of NDArray, or dict of str to NDArray
     """
+    atomic.write({fname: pieces(fname, data)})
+
+
+def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
+    """The bytes of the file that `save` writes, in order."""
     if isinstance(data, NDArray):
         data = [data]
     names = list(data) if isinstance(data, dict) else []
@@ -33,7 +39,7 @@ def save(fname: str | PathLike, data) -> None:
                 "  expected an NDArray"
             )
     format = safetensors if safetensors.named(fname) else params
-    format.write(fname, [a._tensor.detach() for a in arrays], names)
+    return format.pieces(fsdecode(fname), [a._tensor.detach() for a in arrays], names)
 
 
 def load(fname: str | PathLike):

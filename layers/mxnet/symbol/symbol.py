@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import _dtype, attribute
+from .._files import atomic
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..context import current_context
 from . import _infer, _json
@@ -283,8 +284,8 @@ class Symbol(Methods):
         return _json.dumps(self._entries)
 
     def save(self, fname, remove_amp_cast: bool = True) -> None:
-        """Write the graph to a file, in MXNet's format."""
-        Path(fname).write_text(self.tojson(), encoding="utf-8")
+        """Write the graph to a file, in MXNet's format; it appears whole or not at all."""
+        atomic.write({fname: [self.tojson().encode()]})
 
     def debug_str(self) -> str:
         """The graph, a line a node."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .base import DTypeError
+from .base import DTypeError, quoted
 
 # NumPy has no bfloat16; MXNet names it by this structured type.
 bfloat16 = np.dtype([("bfloat16", np.uint16)])
@@ -26,6 +26,9 @@ _names = {tensor: name for name, (_, tensor) in _rows.items()}
 _torch = {name: tensor for name, (_, tensor) in _rows.items()}
 _torch |= {np.dtype(array): tensor for array, tensor in _rows.values()}
 NATIVE = {np.dtype(array) for array, _ in _rows.values()} - {bfloat16}  # what PyTorch reads
+_aliases = {name: np.dtype(kind) for name, kind in np.sctypeDict.items()}  # "half", "long"
+_torch |= {name: _torch[kind] for name, kind in _aliases.items() if kind in NATIVE}
+_torch |= {code: _torch[kind] for kind in NATIVE for code in (kind.char, kind.str[1:])}  # "f4"
 _torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 
@@ -38,12 +41,14 @@ def to_torch(dtype) -> torch.dtype:
     except (KeyError, TypeError):
         pass
     try:
+        if isinstance(dtype, str):  # not by np.dtype, which evaluates brackets and commas in it
+            return _torch[dtype.lstrip("<>=|")]
         if dtype is None:  # for NumPy it is float64
             raise TypeError
         return torch.bfloat16 if dtype == bfloat16 else _torch[np.dtype(dtype).name]
     except (KeyError, TypeError):
         raise DTypeError(
-            f"dtype {dtype!r} is unknown\n  expected one of {', '.join(_rows)}"
+            f"dtype {quoted(dtype)} is unknown\n  expected one of {', '.join(_rows)}"
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 
 import numpy as np
@@ -109,3 +110,13 @@ def explained(
             return ShapeError, f"{found}\n  expected {expected}"
     misfit = any(word in sentence.lower() for word in ("size", "shape", "dimension"))
     return ShapeError if misfit else MXNetError, sentence
+
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = 100
+_short.maxtuple = _short.maxlist = 16
+
+
+def quoted(value) -> str:
+    """A value of a file or a caller for a message, which it must not make 60 MB long."""
+    return _short.repr(value)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ._table import registry
-from .base import ArgumentError, MXNetError
+from .base import ArgumentError, MXNetError, quoted
 
 __all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
 
@@ -178,9 +178,9 @@ def find(op_type: str) -> type:
     try:
         return _registry[op_type]
     except KeyError:
-        near = difflib.get_close_matches(op_type, _registry) or sorted(_registry)[:8]
+        near = difflib.get_close_matches(str(op_type)[:100], _registry) or sorted(_registry)[:8]
         there = ", ".join(near) or "none"
         raise MXNetError(
-            f"Custom: operator {op_type!r} is not registered\n"
+            f"Custom: operator {quoted(op_type)} is not registered\n"
             f"  expected the module that registers it to be imported; there are {there}"
         ) from None

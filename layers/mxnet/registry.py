@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from inspect import signature
 
-from .base import ArgumentError, note
+from .base import ArgumentError, note, quoted
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -87,6 +87,22 @@ def get_alias_func(base_class: type, nickname: str) -> Callable:
     return alias
 
 
+def _described(text: str, nickname: str) -> dict:
+    """What ``["name", {...}]`` or ``{nickname: "name", ...}`` says, in the second form."""
+    try:
+        found = json.loads(text)
+        if isinstance(found, list):
+            name, arguments = found
+            found = {nickname: name, **arguments}
+    except (ValueError, TypeError, RecursionError):
+        found = {}
+    if not isinstance(found.get(nickname), str):
+        raise ArgumentError(
+            f'no description\n  expected ["name", {{...}}] or {{"{nickname}": ...}}'
+        )
+    return found
+
+
 def get_create_func(base_class: type, nickname: str) -> Callable:
     """A function ``create(name, *args, **kwargs)`` that makes an object of a registered class.
 
@@ -108,14 +124,14 @@ def get_create_func(base_class: type, nickname: str) -> Callable:
             return create(**name)
         if not isinstance(name, str):
             raise ArgumentError(f"{nickname} is {name!r}\n  expected a name")
-        if name.startswith("["):
-            name, kwargs = json.loads(name)
-            return create(name, **kwargs)
-        if name.startswith("{"):
-            return create(**json.loads(name))
+        if name.startswith(("[", "{")):
+            try:
+                return create(**_described(name, nickname))
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"{nickname} {quoted(name)}: {error}") from error
         if name.lower() not in registry:
             raise ArgumentError(
-                f"{nickname} {name!r} is not registered\n"
+                f"{nickname} {quoted(name)} is not registered\n"
                 f"  expected one of {', '.join(sorted(registry))}"
             )
         return built(registry[name.lower()], *args, **kwargs)

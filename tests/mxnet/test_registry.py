@@ -50,6 +50,19 @@ def test_unknown(given):
         create(given)
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "text",
+    ["[", "[1, {}]", '["ring"]', '["ring", 3]', '["ring", {"x": 1}]', '["ring", {"shape": 1}]',
+     "{}", '{"shape": 3}', '{"shape": "ring", "x": 1}', "[" * 100_000, "[" + "9" * 5000 + "]"],
+    ids=lambda text: text[:20],
+)  # fmt: skip
+def test_a_description_that_is_none(text):
+    with pytest.raises(mx.MXNetError, match="shape '") as refused:
+        create(text)
+    assert len(str(refused.value)) < 400
+
+
 def test_not_a_subclass():
     with pytest.raises((AssertionError, TypeError)):
         register(int)

@@ -50,22 +50,26 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
-    if type(value) is int:
-        return value
     try:
-        if isinstance(value, str):
-            return int(value.strip().rstrip("L"))
-        return operator.index(value)
+        number = int(value.strip().rstrip("L")) if isinstance(value, str) else operator.index(value)
     except (ValueError, TypeError):
         raise ValueError("an int") from None
+    if not _fits(number):
+        raise ValueError("an int of 64 bits")
+    return number
+
+
+def _fits(number: int) -> bool:
+    """Whether PyTorch takes a number as an int."""
+    return -(1 << 63) <= number < 1 << 63
 
 
 def _float(value: Any) -> float:
-    if isinstance(value, (float, int)):
+    if isinstance(value, float) or (isinstance(value, int) and _fits(value)):
         return value
     try:
         return float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         raise ValueError("a number") from None
 
 

@@ -17,14 +17,14 @@ is not the default hangs on the operator as a rule::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, get_type_hints
 
 import torch
 
 from ..autograd import saved_tensors
-from ..base import ArgumentError, UnsupportedError
+from ..base import ArgumentError, UnsupportedError, quoted
 from . import attributes
 
 Tensor = torch.Tensor
@@ -139,10 +139,16 @@ class Op:
     def attribute_names(self) -> list[str]:
         return list(self.attributes)
 
+    def shown_outputs(self, attributes: dict) -> int | Sequence[str]:
+        """How many outputs a user sees, or the names of those."""
+        return (
+            1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
+        )
+
     def count_outputs(self, attributes: dict) -> int:
         """How many outputs a user sees."""
-        given = ask(self.outputs_rule, self.defaults | attributes)
-        return given if isinstance(given, int) else len(given)
+        shown = self.shown_outputs(attributes)
+        return shown if isinstance(shown, int) else len(shown)
 
     def places(self, attributes: dict, count: int) -> list[str]:
         """Names of the inputs in the order of their positions in a call."""
@@ -159,12 +165,17 @@ class Op:
 
     def output_names(self, attributes: dict) -> list[str]:
         """Names of the outputs that a user sees."""
-        given = (
-            1 if self.outputs_rule is None else ask(self.outputs_rule, self.defaults | attributes)
-        )
-        if not isinstance(given, int):
-            return list(given)
-        return ["output"] if given == 1 else [f"output{i}" for i in range(given)]
+        shown = self.shown_outputs(attributes)
+        if not isinstance(shown, int):
+            return list(shown)
+        return ["output"] if shown == 1 else [f"output{i}" for i in range(shown)]
+
+    def output_name(self, index: int, attributes: dict) -> str:
+        """The name of one of them; for an operator of very many it is not found among all."""
+        shown = self.shown_outputs(attributes)
+        if not isinstance(shown, int):
+            return shown[index]
+        return "output" if shown == 1 else f"output{index}"
 
     def state_names(self, attributes: dict) -> tuple[str, ...]:
         """Names of the inputs that are updated in place."""
@@ -229,12 +240,15 @@ class Op:
         except KeyError:
             known = ", ".join((*self.inputs, *self.attributes))
             raise ArgumentError(
-                f"{self.name}: unknown argument {name!r} (given {value!r})\n  expected {known}"
+                f"{self.name}: unknown argument {quoted(name)} (given {quoted(value)})\n"
+                f"  expected {known}"
             ) from None
         try:
             return parse(value)
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"{self.name}: {name} is {value!r}\n  expected {error}") from None
+            raise ArgumentError(
+                f"{self.name}: {name} is {quoted(value)}\n  expected {error}"
+            ) from None
 
     def parse_at(self, index: int, value: Any) -> Any:
         """The same for the attribute at a position."""

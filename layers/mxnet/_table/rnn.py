@@ -108,8 +108,13 @@ def _lengths(data, given):
     return lengths
 
 
+MAX_LAYERS = 1000  # an attribute of a file; each layer takes time before there is any data
+
+
 def layout(columns, state_size, num_layers, bidirectional, mode, projection_size):
     """The shapes of the parts of `parameters`: the matrices of all layers, then the biases."""
+    if num_layers > MAX_LAYERS:
+        raise ArgumentError(f"RNN: num_layers is {num_layers}\n  expected at most {MAX_LAYERS}")
     directions, rows = 1 + bidirectional, KERNELS[mode][1] * state_size
     size = projection_size or state_size
     matrices = []

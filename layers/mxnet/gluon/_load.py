@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from .. import ndarray
-from ..base import ParameterError
+from ..base import ParameterError, quoted
 from ..ndarray import NDArray
 
 if TYPE_CHECKING:
     from .parameter import Parameter
+
+# Of names in a file, so many and so much of each are compared: the time grows with both.
+NAMES, LENGTH = 1000, 100
 
 
 def read(filename) -> dict[str, NDArray]:
@@ -83,7 +87,10 @@ def fill(
         )
     fitting = {name: value for name, value in values.items() if name in parameters}
     for name, value in fitting.items():
-        parameters[name]._check_load(value, ctx, cast_dtype)
+        try:
+            parameters[name]._check_load(value, ctx, cast_dtype)
+        except ParameterError as error:
+            raise ParameterError(f"{error}\n  in {source}") from None
     for name, value in fitting.items():
         parameters[name]._load_init(value, ctx, cast_dtype, dtype_source)
 
@@ -91,11 +98,13 @@ def fill(
 def first(names: list[str]) -> str:
     """The first of several names, and how many more there are, with the verb."""
     if len(names) == 1:
-        return f"{names[0]!r} is"
-    return f"{names[0]!r} and {len(names) - 1} more are"
+        return f"{quoted(names[0])} is"
+    return f"{quoted(names[0])} and {len(names) - 1} more are"
 
 
 def _nearest(name: str, names) -> str:
-    names = list(names)
-    near = difflib.get_close_matches(name, names, n=6, cutoff=0) if len(names) > 6 else names
-    return ", ".join(map(repr, near)) + (", ..." if len(names) > len(near) else "") or "none"
+    known = [n[:LENGTH] for n in islice(names, NAMES)]
+    near = known
+    if len(known) > 6:
+        near = difflib.get_close_matches(name[:LENGTH], known, n=6, cutoff=0)
+    return ", ".join(map(quoted, near)) + (", ..." if len(known) > len(near) else "") or "none"

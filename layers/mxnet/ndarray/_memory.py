@@ -13,7 +13,7 @@ import torch
 
 from .. import autograd
 from .._tensor import as_tensor, call_recorded, contiguous_copy, copy_to
-from ..base import RecordingError
+from ..base import ArgumentError, RecordingError
 from . import _index
 
 if TYPE_CHECKING:

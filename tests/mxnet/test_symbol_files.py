@@ -1,6 +1,7 @@
 """Graphs in files: those of old versions, made here, and those that MXNet wrote."""
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -196,3 +197,154 @@ def test_a_wrong_file_is_told(mx, tmp_path):
         mx.gluon.SymbolBlock.imports(files[0], ["data"], files[0])
     with pytest.raises(TypeError, match=r"node 3 \('first'\): Convolution: kernel is '\(3, x\)'"):
         mx.sym.load_json(y.tojson().replace("(3, 3)", "(3, x)"))
+
+
+# Files from outside
+
+mxnets = pytest.mark.engine("torch")  # MXNet crashes on some, and reads others
+
+
+def graph(*nodes, heads=None):
+    """The text of a graph of a variable and these nodes: operator, attributes, inputs."""
+    rows = [{"op": "null", "name": "x", "inputs": []}]
+    for i, (op, attrs, inputs) in enumerate(nodes, 1):
+        inputs = [[n, 0, 0] if isinstance(n, int) else n for n in inputs]
+        rows.append({"op": op, "name": f"n{i}", "attrs": attrs, "inputs": inputs})
+    return json.dumps({"nodes": rows, "arg_nodes": [0], "heads": heads or [[len(nodes), 0, 0]]})
+
+
+def refusal(mx, tmp_path, text):
+    """The message for a file, which names it."""
+    path = tmp_path / "a-symbol.json"
+    path.write_text(text)
+    with pytest.raises(mx.MXNetError) as refused:
+        mx.sym.load(path)
+    assert str(path) in str(refused.value)
+    return str(refused.value)
+
+
+HOSTILE = {
+    "a required attribute is missing": (
+        graph(("SliceChannel", {}, [0])),
+        "node 1 ('n1'): SliceChannel: num_outputs is missing",
+    ),
+    "a number of 5,000 digits": ('{"nodes": [' + "9" * 5000 + "]}", "not JSON"),
+    "an attribute of 4,000 digits": (
+        graph(("SliceChannel", {"num_outputs": "9" * 4000}, [0])),
+        "expected an int of 64 bits",
+    ),
+    "an attribute of 5,000 digits": (
+        graph(("SliceChannel", {"num_outputs": "9" * 5000}, [0])),
+        "expected an int",
+    ),
+    "a billion outputs": (
+        graph(("SliceChannel", {"num_outputs": "1000000000"}, [0])),
+        "has 1000000000 outputs\n  expected 1 or more, and at most 65536",
+    ),
+    "no outputs": (graph(("SliceChannel", {"num_outputs": "0"}, [0])), "has 0 outputs"),
+    "many nodes of many outputs": (
+        graph(*[("SliceChannel", {"num_outputs": "30000"}, [0])] * 3),
+        "node 3 ('n3') has 30000 outputs",
+    ),
+    "a dtype that Python would evaluate": (
+        graph(("cast", {"dtype": "f4,(2"}, [0])),
+        "Cast: dtype is 'f4,(2'",
+    ),
+    "more inputs than the operator has": (graph(("relu", {}, [0, 0])), "2 inputs\n  expected data"),
+    "nested too deeply": ("[" * 100_000, "not JSON"),
+}  # fmt: skip
+
+
+@mxnets
+@pytest.mark.parametrize("text, message", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_graphs(mx, tmp_path, text, message):
+    assert message in refusal(mx, tmp_path, text)
+
+
+@mxnets
+@pytest.mark.parametrize(
+    "key, value", [("__dtype__", "x"), ("__shape__", "(3, x)"), ("__shape__", "None")]
+)
+def test_what_a_variable_declares(mx, tmp_path, key, value):
+    text = json.dumps(
+        {
+            "nodes": [{"op": "null", "name": "x", "attrs": {key: value}, "inputs": []}],
+            "arg_nodes": [0],
+            "heads": [[0, 0, 0]],
+        }
+    )
+    assert f"variable 'x': {key} is '{value}'\n  expected " in refusal(mx, tmp_path, text)
+    x = mx.sym.var("x")
+    x._set_attr(**{key: value})
+    with pytest.raises(mx.MXNetError, match=f"variable 'x': {key}"):
+        mx.sym.relu(x).infer_type() if key == "__dtype__" else mx.sym.relu(x).infer_shape()
+
+
+@mxnets
+def test_messages_are_short(mx, tmp_path):
+    long = "x" * 1_000_000
+    for text in (
+        graph(("SliceChannel", {"num_outputs": long}, [0])),
+        graph((long, {}, [0])),
+        graph(("Custom", {"op_type": long}, [0])),
+        json.dumps({"nodes": [{"op": "null", "name": long, "inputs": long}], "heads": [[1, 0]]}),
+        json.dumps({"nodes": [long]}),
+        json.dumps({"nodes": [], "heads": long}),
+        json.dumps({"nodes": [], "heads": [[long]]}),
+    ):
+        assert len(refusal(mx, tmp_path, text)) < 1000
+
+
+@mxnets
+def test_an_operator_that_does_not_take_what_a_file_gives(mx, tmp_path):
+    @mx.operator.register("taken_from_a_file")
+    class Prop(mx.operator.CustomOpProp):
+        def __init__(self, size):
+            super().__init__()
+            self.size = int(size)
+
+    attrs = {"op_type": "taken_from_a_file", "size": "x"}
+    message = refusal(mx, tmp_path, graph(("Custom", attrs, [0])))
+    assert "node 1 ('n1'): Custom does not take" in message and "ValueError" in message
+
+
+@mxnets
+def test_many_references_to_many_outputs(mx):
+    """Each reference once had the names of all outputs made."""
+    count = 20_000
+    text = graph(
+        ("SliceChannel", {"num_outputs": str(count)}, [0]),
+        ("add_n", {"num_args": str(count)}, [[1, i, 0] for i in range(count)]),
+        heads=[[1, i, 0] for i in range(count)],
+    )
+    begin = time.process_time()
+    symbol = mx.sym.load_json(text)
+    assert symbol.list_outputs()[-1] == f"n1_output{count - 1}"
+    assert time.process_time() - begin < 5
+
+
+@mxnets
+def test_what_is_known_at_the_end_of_a_long_graph(mx):
+    """Each node once took a visit of all nodes."""
+    y = mx.sym.var("x")
+    for _ in range(3000):
+        y = mx.sym.relu(y)
+    begin = time.process_time()
+    y = mx.sym.elemwise_add(y, mx.sym.var("z"))
+    assert y.infer_shape(z=(2, 3))[0] == [(2, 3), (2, 3)]
+    assert y.infer_type(z="float16")[0] == [np.float16, np.float16]
+    assert time.process_time() - begin < 5
+
+
+@mxnets
+def test_many_variables_of_no_type(mx):
+    """Each variable that was given the default once took a visit of all nodes."""
+    import torch
+
+    from layers.mxnet.symbol import _infer as infer
+
+    y = mx.sym.Group([mx.sym.cast(mx.sym.var(f"x{i}"), dtype="int32") for i in range(3000)])
+    begin = time.process_time()
+    types = infer.types(y._entries, {})
+    assert [types[entry] for entry in y._entries] == [torch.int32] * 3000
+    assert time.process_time() - begin < 5

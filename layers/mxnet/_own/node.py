@@ -49,8 +49,8 @@ class _Custom(registry.Op):
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
         return list(_definition(attributes).inputs)
 
-    def output_names(self, attributes: dict) -> list[str]:
-        return list(_definition(attributes).outputs)
+    def shown_outputs(self, attributes: dict) -> Sequence[str]:
+        return _definition(attributes).outputs
 
     def state_names(self, attributes: dict) -> tuple[str, ...]:
         return tuple(_definition(attributes).states)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 
 import torch
 
 from .. import _dtype
 from .._table.attributes import parser
 from .._table.registry import ask
-from ..base import DTypeError, MXNetError, ShapeError, explained, note
+from ..base import (
+    ArgumentError,
+    DTypeError,
+    MXNetError,
+    ShapeError,
+    explained,
+    note,
+    quoted,
+)
 from ._node import Entry, Node, ordered
 
 Shape = tuple[int, ...]
@@ -27,6 +36,7 @@ TYPE_NUMBERS = {
     torch.bool: 7,
     torch.bfloat16: 12,
 }
+NUMBERED = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
 
 
 def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
@@ -46,25 +56,111 @@ def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[En
     found: dict[Entry, Shape] = {}
     for node in nodes:
         if node.op is None:
-            shape, declared = given.get((node, 0)) or (), _declared(node) or ()
+            shape, declared = given.get((node, 0)) or (), declared_shape(node) or ()
             if len(shape) == len(declared):
                 shape = [a or b for a, b in zip(shape, declared)]
             if shape or declared:
                 found[node, 0] = tuple(shape or declared)
-    before = -1
-    while before != (before := sum(1 + sum(map(bool, shape)) for shape in found.values())):
-        for node in nodes:
-            if node.op is not None:
-                _visit(node, found)
+    _Spread(nodes, found, _visit).run(nodes)
     return found
 
 
-def _declared(node: Node) -> Shape | None:
-    return _read_shape(node.attrs["__shape__"]) if "__shape__" in node.attrs else None
+def declared_shape(node: Node) -> Shape | None:
+    """The shape that a variable was made with.
+
+    Raises ArgumentError where the attribute is no shape.
+    """
+    if "__shape__" not in node.attrs:
+        return None
+    try:
+        return _read_shape(node.attrs["__shape__"])
+    except ValueError as error:
+        raise _undeclared(node, "__shape__", str(error)) from None
+
+
+def declared_type(node: Node) -> torch.dtype | None:
+    """The dtype that a variable was made with.
+
+    Raises ArgumentError where the attribute is the number of no dtype.
+    """
+    if "__dtype__" not in node.attrs:
+        return None
+    try:
+        return NUMBERED[node.attrs["__dtype__"]]
+    except KeyError:
+        raise _undeclared(node, "__dtype__", f"one of {', '.join(NUMBERED)}") from None
+
+
+def _undeclared(node: Node, key: str, expected: str) -> ArgumentError:
+    found = quoted(node.attrs[key])
+    return ArgumentError(f"variable {quoted(node.name)}: {key} is {found}\n  expected {expected}")
+
+
+class _Spread:
+    """Visits nodes until nothing more can be told: again after what is around them has changed.
+
+    Parameters
+    ----------
+    nodes : list of Node
+    found : dict of Entry to value
+        What is known; `visit` adds to it.
+    visit : callable
+        ``visit(node, found)`` tells from what is known around a node what is not.
+    """
+
+    def __init__(self, nodes: list[Node], found: dict, visit: Callable):
+        self.found, self.visit = found, visit
+        self._users: dict[Entry, list[Node]] = {}
+        for node in nodes:
+            for entry in dict.fromkeys(node.inputs):
+                self._users.setdefault(entry, []).append(node)
+
+    def run(self, nodes: Iterable[Node]) -> None:
+        """Visit these nodes, and those that it is of use to visit then."""
+        queue = deque(node for node in nodes if node.op is not None)
+        waiting = set(queue)
+        while queue:
+            node = queue.popleft()
+            waiting.discard(node)
+            around = [*node.inputs, *node.entries]
+            before = [self.found.get(entry) for entry in around]
+            self.visit(node, self.found)
+            for entry, known in zip(around, before):
+                if self.found.get(entry) != known:
+                    again = [n for n in self.around(entry) if n not in waiting]
+                    queue.extend(again)
+                    waiting.update(again)
+
+    def around(self, entry: Entry) -> list[Node]:
+        """The nodes that give or take an output."""
+        return [n for n in (entry[0], *self._users.get(entry, ())) if n.op is not None]
 
 
 def _visit(node: Node, found: dict[Entry, Shape]) -> None:
-    """Tell from what is known around a node what is not: its inputs, then its outputs."""
+    """Tell from what is known around a node what is not; an error says in which node it is."""
+    try:
+        _tell(node, found)
+    except MXNetError as error:
+        if f"{node.op.name} {node.name!r}" not in str(error):
+            note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
+        raise
+    except WRONG_ATTRIBUTES as error:
+        if node.op.own:
+            raise
+        named = zip(node.input_names, [found.get(entry) for entry in node.inputs])
+        shapes = {name: shape for name, shape in named if shape is not None}
+        shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
+        told = explained(error, shapes)[1] or type(error).__name__
+        where = f"  in {node.op.name}({shown})"
+        raise ShapeError(f"{node.op.name} {node.name!r}: {told}\n{where}") from error
+
+
+# What rules and functions of operators raise of attributes that nobody else has looked at.
+WRONG_ATTRIBUTES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
+
+
+def _tell(node: Node, found: dict[Entry, Shape]) -> None:
+    """The inputs of a node, then its outputs."""
     if node.op.same:
         _spread(node, found)
     known = [found.get(entry) for entry in node.inputs]
@@ -102,9 +198,9 @@ def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> l
 
 def _outputs(node: Node, known: list[Shape]) -> list[Shape | None]:
     if node.op.any_size:
-        return _whatever(lambda shapes: _computed(node, shapes), known)
+        return _whatever(lambda shapes: node.op.output_shapes(shapes, node.attributes), known)
     # An operator of one's own is asked for sizes that there are; control flow asks its graphs.
-    return _computed(node, known) if all(map(whole, known)) else []
+    return node.op.output_shapes(known, node.attributes) if all(map(whole, known)) else []
 
 
 def _whatever(tell: Callable, known: list[Shape | None]) -> list[Shape | None]:
@@ -149,22 +245,6 @@ def _merged(node: Node, name: str, known: Shape | None, told: Shape) -> Shape:
     raise ShapeError(f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(told)}")
 
 
-def _computed(node: Node, known: list[Shape]) -> list[Shape]:
-    try:
-        return node.op.output_shapes(known, node.attributes)
-    except MXNetError as error:
-        note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
-        raise
-    except (RuntimeError, IndexError, TypeError) as error:
-        if node.op.own:
-            raise
-        shapes = dict(zip(node.input_names, known))
-        shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
-        told = explained(error, shapes)[1]
-        where = f"  in {node.op.name}({shown})"
-        raise ShapeError(f"{node.op.name} {node.name!r}: {told}\n{where}") from error
-
-
 def types(
     entries: list[Entry], given: dict[str, torch.dtype], default: torch.dtype | None = torch.float32
 ) -> dict[Entry, torch.dtype]:
@@ -183,23 +263,19 @@ def completed_types(
     default: torch.dtype | None = torch.float32,
 ) -> dict[Entry, torch.dtype]:
     """The same, from dtypes of the variables themselves, whose names may be equal."""
-    numbers = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
     nodes, found = ordered(entries), dict(given)
     for node in nodes:
-        if node.op is None and (node, 0) not in found and "__dtype__" in node.attrs:
-            found[node, 0] = numbers[node.attrs["__dtype__"]]
-    rest = iter(nodes)
-    while True:
-        before = -1
-        while before != (before := len(found)):
-            for node in nodes:
-                if node.op is not None:
-                    _visit_types(node, found)
-        open_ones = (n for n in rest if (n, 0) not in found)
-        node = next(open_ones, None) if default is not None else None
-        if node is None:
-            return found
-        found[node, 0] = default
+        if node.op is None and (node, 0) not in found:
+            declared = declared_type(node)
+            if declared is not None:
+                found[node, 0] = declared
+    spread = _Spread(nodes, found, _visit_types)
+    spread.run(nodes)
+    for node in nodes if default is not None else ():
+        if (node, 0) not in found:
+            found[node, 0] = default
+            spread.run(spread.around((node, 0)))
+    return found
 
 
 def _visit_types(node: Node, found: dict[Entry, torch.dtype]) -> None:

@@ -13,12 +13,17 @@ from typing import Any
 
 from .._own.node import CUSTOM
 from .._table import registry
-from ..base import ArgumentError, MXNetError
+from ..base import ArgumentError, MXNetError, quoted
+from ._infer import declared_shape, declared_type
 from ._node import HIDDEN, Entry, Node, kept, ordered
 from ._subgraph import OPERATORS, ControlFlow
 
 VERSION = 10901
 DEPTH = 8  # of graphs inside graphs
+# Outputs beyond one for each node: a few characters, num_outputs, can ask for any number. At most
+# so many, or one for so many characters.
+OUTPUTS = 1 << 16
+LENGTH_OF_OUTPUT = 64
 
 
 def dumps(entries: list[Entry]) -> str:
@@ -72,24 +77,136 @@ def loads(text: str) -> list[Entry]:
     """
     try:
         graph = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise MXNetError(f"symbol: not JSON: {error}") from None
-    return _entries(graph, _version(graph), "", 0)
+    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits
+        raise MXNetError(f"symbol: not JSON: {error}\n  expected nodes and heads") from None
+    return _Reader(graph, len(text)).entries(graph, "", 0)
 
 
-def _entries(graph: Any, version: int, where: str, depth: int) -> list[Entry]:
-    """The entries of a graph; `where` it is: in the text, or in a node."""
-    if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):
-        raise MXNetError(
-            f"symbol: {where}the text has no list of nodes\n  expected nodes and heads"
-        )
-    nodes: list[Node] = []
-    for row in graph["nodes"]:
-        nodes.append(_node(row, nodes, version, where, depth))
-    heads = graph.get("heads")
-    if not isinstance(heads, list) or not heads:
-        raise MXNetError(f"symbol: {where}the heads are {heads!r}\n  expected a list of outputs")
-    return [_entry(head, nodes, f"{where}a head") for head in heads]
+class _Reader:
+    """Makes nodes of a graph that was JSON.
+
+    Parameters
+    ----------
+    graph
+        The outermost one.
+    size : int
+        Characters of the text.
+    """
+
+    def __init__(self, graph: Any, size: int):
+        self.version = _version(graph)
+        self.outputs_left = self.most_outputs = max(OUTPUTS, size // LENGTH_OF_OUTPUT)
+
+    def entries(self, graph: Any, where: str, depth: int) -> list[Entry]:
+        """The entries of a graph; `where` it is: in the text, or in a node."""
+        if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):
+            raise MXNetError(
+                f"symbol: {where}the text has no list of nodes\n  expected nodes and heads"
+            )
+        nodes = _Nodes()
+        for row in graph["nodes"]:
+            node = self.node(row, nodes, where, depth)
+            nodes.add(node, self.count(node, f"{where}node {len(nodes)}"))
+        heads = graph.get("heads")
+        if not isinstance(heads, list) or not heads:
+            found = quoted(heads)
+            raise MXNetError(f"symbol: {where}the heads are {found}\n  expected a list of outputs")
+        return [nodes.entry(head, f"{where}a head") for head in heads]
+
+    def count(self, node: Node, where: str) -> int:
+        """How many outputs a node has; not more than a text of this length can be about."""
+        count = node.op.count_outputs(node.attributes) if node.op else 1
+        self.outputs_left -= count - 1
+        if count < 1 or self.outputs_left < 0:
+            raise MXNetError(
+                f"symbol: {where} ({quoted(node.name)}) has {count} outputs\n"
+                f"  expected 1 or more, and at most {self.most_outputs} in a graph of this size"
+            )
+        return count
+
+    def node(self, row: Any, nodes: _Nodes, where: str, depth: int) -> Node:
+        """The node that a row describes, which takes outputs of those before it."""
+        where = f"{where}node {len(nodes)}"
+        if not isinstance(row, dict) or not isinstance(row.get("name"), str):
+            raise MXNetError(f"symbol: {where} is {quoted(row)}\n  expected op, name and inputs")
+        where = f"{where} ({quoted(row['name'])})"
+        attrs = _attrs(row, where)
+        inputs = row.get("inputs", [])
+        if not isinstance(inputs, list):
+            raise MXNetError(f"symbol: {where}: the inputs are {quoted(inputs)}\n  expected a list")
+        if row.get("op") == "null":
+            return _variable(row["name"], attrs, where)
+        entries = [nodes.entry(e, where) for e in inputs]
+        kind = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
+        if kind is None:
+            operator = _operator(row.get("op"), where)
+        else:
+            graphs = self.subgraphs(row, kind, where, depth)
+            operator = _with_graphs(kind, graphs, attrs, len(entries), where)
+        if self.version < 905 and operator.name in ("argmax", "argmin"):
+            if attrs.get("axis") == "-1":
+                del attrs["axis"]  # then -1 stood for no axis
+        attributes, names = _read(operator, attrs, len(entries), where)
+        # Before 0.9 the states were not written down: they are variables of the node's own.
+        for name in names[len(entries) :]:
+            entries.append((Node(None, f"{row['name']}_{name}"), 0))
+        # Before 0.9 an operator kept what was hidden of its inputs: weight_lr_mult.
+        for name, (source, _) in zip(names, entries):
+            for key in HIDDEN:
+                if source.op is None and f"{name}_{key}" in attrs:
+                    source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
+        return Node(operator, row["name"], entries, attributes, attrs)
+
+    def subgraphs(
+        self, row: dict, kind: type[ControlFlow], where: str, depth: int
+    ) -> list[list[Entry]]:
+        """The graphs inside a node."""
+        graphs, expected = row.get("subgraphs"), len(kind.parts)
+        if not isinstance(graphs, list) or len(graphs) != expected:
+            found = len(graphs) if isinstance(graphs, list) else quoted(graphs)
+            raise MXNetError(f"symbol: {where}: subgraphs: {found}\n  expected {expected} of them")
+        if depth == DEPTH:
+            raise MXNetError(f"symbol: {where}: it is in {depth} graphs\n  expected fewer")
+        return [
+            self.entries(graph, f"{where}, subgraph {i}, ", depth + 1)
+            for i, graph in enumerate(graphs)
+        ]
+
+
+class _Nodes:
+    """The nodes of a graph so far, with the number of outputs of each."""
+
+    def __init__(self):
+        self._nodes: list[Node] = []
+        self._counts: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def add(self, node: Node, count: int) -> None:
+        self._nodes.append(node)
+        self._counts.append(count)
+
+    def entry(self, value: Any, where: str) -> Entry:
+        """The output that ``[node, output, 0]`` stands for."""
+        whole = isinstance(value, list) and 2 <= len(value) <= 3
+        if not whole or not all(type(n) is int for n in value):
+            raise MXNetError(
+                f"symbol: {where}: an input is {quoted(value)}\n  expected [node, output, 0]"
+            )
+        number, index = value[:2]
+        if not 0 <= number < len(self):
+            raise MXNetError(
+                f"symbol: {where}: an input is of node {quoted(number)}\n"
+                f"  expected one of the {len(self)} before it"
+            )
+        if not 0 <= index < self._counts[number]:
+            name = quoted(self._nodes[number].name)
+            raise MXNetError(
+                f"symbol: {where}: an input is output {quoted(index)} of {name}\n"
+                f"  expected one of its {self._counts[number]}"
+            )
+        return self._nodes[number], index
 
 
 def _version(graph: Any) -> int:
@@ -100,56 +217,38 @@ def _version(graph: Any) -> int:
     return told[1] if known else 800
 
 
-def _node(row: Any, nodes: list[Node], version: int, where: str, depth: int) -> Node:
-    where = f"{where}node {len(nodes)}"
-    if not isinstance(row, dict) or not isinstance(row.get("name"), str):
-        raise MXNetError(f"symbol: {where} is {str(row)[:80]}\n  expected op, name and inputs")
-    where = f"{where} ({row['name']!r})"
-    attrs = _attrs(row, where)
-    inputs = row.get("inputs", [])
-    if not isinstance(inputs, list):
-        raise MXNetError(f"symbol: {where}: the inputs are {inputs!r}\n  expected a list")
-    if row.get("op") == "null":
-        return Node(None, row["name"], attrs=attrs)
-    entries = [_entry(e, nodes, where) for e in inputs]
-    kind = OPERATORS.get(str(row.get("op")))
-    if kind is None:
-        operator = _operator(row.get("op"), where)
-    else:
-        graphs = _subgraphs(row, kind, version, where, depth)
-        operator = _with_graphs(kind, graphs, attrs, len(entries), where)
-    if version < 905 and operator.name in ("argmax", "argmin") and attrs.get("axis") == "-1":
-        del attrs["axis"]  # then -1 stood for no axis
+def _variable(name: str, attrs: dict[str, str], where: str) -> Node:
+    node = Node(None, name, attrs=attrs)
+    try:
+        declared_shape(node)
+        declared_type(node)
+    except ArgumentError as error:
+        raise MXNetError(f"symbol: {where}: {error}") from None
+    return node
+
+
+def _read(
+    operator: registry.Op, attrs: dict[str, str], count: int, where: str
+) -> tuple[dict[str, Any], list[str]]:
+    """An operator's attributes, and what it calls its inputs, of which there are `count`."""
     try:
         attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
-        names = operator.input_names(attributes, len(entries))
+        missing = [name for name in operator.required if name not in attributes]
+        if missing:
+            raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
+        names = operator.input_names(attributes, count)
     except MXNetError as error:
         raise type(error)(f"symbol: {where}: {error}") from None
-    # Before 0.9 the states were not written down: they are variables of the node's own.
-    for name in names[len(entries) :]:
-        entries.append((Node(None, f"{row['name']}_{name}"), 0))
-    # Before 0.9 an operator kept what was hidden of its inputs: weight_lr_mult.
-    for name, (source, _) in zip(names, entries):
-        for key in HIDDEN:
-            if source.op is None and f"{name}_{key}" in attrs:
-                source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
-    return Node(operator, row["name"], entries, attributes, attrs)
-
-
-def _subgraphs(
-    row: dict, kind: type[ControlFlow], version: int, where: str, depth: int
-) -> list[list[Entry]]:
-    """The graphs inside a node."""
-    graphs, expected = row.get("subgraphs"), len(kind.parts)
-    if not isinstance(graphs, list) or len(graphs) != expected:
-        found = len(graphs) if isinstance(graphs, list) else repr(graphs)[:80]
-        raise MXNetError(f"symbol: {where}: subgraphs: {found}\n  expected {expected} of them")
-    if depth == DEPTH:
-        raise MXNetError(f"symbol: {where}: it is in {depth} graphs\n  expected fewer")
-    return [
-        _entries(graph, version, f"{where}, subgraph {i}, ", depth + 1)
-        for i, graph in enumerate(graphs)
-    ]
+    except Exception as error:  # of any kind: the operator is a user's, and the text is not
+        raise MXNetError(
+            f"symbol: {where}: {operator.name} does not take {quoted(attrs)}: "
+            f"{type(error).__name__}: {quoted(str(error))}"
+        ) from error
+    if count > len(names):
+        raise MXNetError(
+            f"symbol: {where}: {count} inputs\n  expected {', '.join(names) or 'none'}"
+        )
+    return attributes, names
 
 
 def _with_graphs(kind: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str):
@@ -166,7 +265,7 @@ def _operator(name: Any, where: str) -> registry.Op:
         return registry.get(name)
     except (KeyError, TypeError):
         raise MXNetError(
-            f"symbol: {where}: there is no operator {name!r}\n"
+            f"symbol: {where}: there is no operator {quoted(name)}\n"
             "  expected one of the table; see mx.operator.get_all_registered_operators()"
         ) from None
 
@@ -178,25 +277,6 @@ def _attrs(row: dict, where: str) -> dict[str, str]:
         part = row.get(key, {})
         texts = isinstance(part, dict) and all(isinstance(v, str) for v in part.values())
         if not texts:
-            raise MXNetError(f"symbol: {where}: {key} is {str(part)[:80]}\n  expected text by name")
+            raise MXNetError(f"symbol: {where}: {key} is {quoted(part)}\n  expected text by name")
         attrs |= part
     return kept(attrs)
-
-
-def _entry(value: Any, nodes: list[Node], where: str) -> Entry:
-    whole = isinstance(value, list) and 2 <= len(value) <= 3
-    if not whole or not all(type(n) is int for n in value):
-        raise MXNetError(f"symbol: {where}: an input is {value!r}\n  expected [node, output, 0]")
-    number, index = value[:2]
-    if not 0 <= number < len(nodes):
-        raise MXNetError(
-            f"symbol: {where}: an input is of node {number}\n"
-            f"  expected one of the {len(nodes)} before it"
-        )
-    count = len(nodes[number].outputs)
-    if not 0 <= index < count:
-        raise MXNetError(
-            f"symbol: {where}: an input is output {index} of {nodes[number].name!r}\n"
-            f"  expected one of its {count}"
-        )
-    return nodes[number], index

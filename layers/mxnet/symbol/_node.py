@@ -56,7 +56,9 @@ class Node:
 
     def output_name(self, index: int) -> str:
         """The name of an output: ``fc_output``, ``split0_output1``; a variable's own."""
-        return self.name if self.op is None else f"{self.name}_{self.outputs[index]}"
+        if self.op is None:
+            return self.name
+        return f"{self.name}_{self.op.output_name(index, self.attributes)}"
 
 
 def kept(attrs: dict[str, str]) -> dict[str, str]:
@@ -67,7 +69,7 @@ def kept(attrs: dict[str, str]) -> dict[str, str]:
 def ordered(entries: Iterable[Entry]) -> list[Node]:
     """All nodes that the entries need, each behind its inputs. Not recursive: graphs are deep."""
     done: dict[int, Node] = {}
-    for head, _ in entries:
+    for head in dict.fromkeys(node for node, _ in entries):
         stack = [(head, iter(head.inputs))]
         seen = {id(head)}
         while stack:
@@ -84,13 +86,13 @@ def ordered(entries: Iterable[Entry]) -> list[Node]:
 
 def states(nodes: Iterable[Node]) -> set[int]:
     """Which variables are states of an operator; by id."""
-    return {
-        id(source)
-        for node in nodes
-        if node.op is not None
-        for name, (source, _) in zip(node.input_names, node.inputs)
-        if name in node.op.state_names(node.attributes)
-    }
+    found = set()
+    for node in nodes:
+        updated = set(node.op.state_names(node.attributes)) if node.op is not None else ()
+        if updated:
+            named = zip(node.input_names, node.inputs)
+            found |= {id(source) for name, (source, _) in named if name in updated}
+    return found
 
 
 def copied(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 
-from .base import ArgumentError
+from .base import ArgumentError, quoted
 
 __all__ = [
     "CosineScheduler",
@@ -34,21 +34,24 @@ class LRScheduler:
     """
 
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
-        if not isinstance(warmup_steps, int) or warmup_steps < 0:
-            raise ArgumentError(f"warmup_steps is {warmup_steps!r}\n  expected an int, 0 or more")
-        if warmup_begin_lr > base_lr:
-            raise ArgumentError(
-                f"warmup_begin_lr is {warmup_begin_lr}\n  expected at most base_lr, {base_lr}"
-            )
-        if warmup_mode not in ("linear", "constant"):
-            raise ArgumentError(
-                f"warmup_mode is {warmup_mode!r}\n  expected 'linear' or 'constant'"
-            )
         self.base_lr = base_lr
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
+        LRScheduler._check(self)
+
+    def _check(self) -> None:
+        """Refuse attributes, given or from a file, with which there is no learning rate."""
+        steps, begin, end = self.warmup_steps, self.warmup_begin_lr, self.warmup_final_lr
+        if not isinstance(steps, int) or steps < 0:
+            raise ArgumentError(f"warmup_steps is {steps!r}\n  expected an int, 0 or more")
+        if begin > end:
+            raise ArgumentError(f"warmup_begin_lr is {begin}\n  expected at most base_lr, {end}")
+        if self.warmup_mode not in ("linear", "constant"):
+            raise ArgumentError(
+                f"warmup_mode is {self.warmup_mode!r}\n  expected 'linear' or 'constant'"
+            )
 
     def get_warmup_lr(self, num_update: int) -> float:
         """The learning rate during the warmup."""
@@ -62,10 +65,9 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__}.__call__")
 
 
-def _check_factor(factor: float) -> float:
-    if factor > 1:
+def _check_factor(factor: float) -> None:
+    if abs(factor) > 1:
         raise ArgumentError(f"factor is {factor}\n  expected at most 1: the learning rate falls")
-    return factor
 
 
 class FactorScheduler(LRScheduler):
@@ -82,19 +84,25 @@ class FactorScheduler(LRScheduler):
         warmup_mode="linear",
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        if step < 1:
-            raise ArgumentError(f"step is {step}\n  expected 1 or more")
         self.step = step
-        self.factor = _check_factor(factor)
+        self.factor = factor
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
+        FactorScheduler._check(self)
+
+    def _check(self) -> None:
+        super()._check()
+        if self.step < 1:
+            raise ArgumentError(f"step is {self.step}\n  expected 1 or more")
+        _check_factor(self.factor)
 
     def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        while num_update > self.count + self.step:
-            self.count += self.step
-            self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
+        passed = (num_update - self.count - 1) // self.step
+        if passed > 0:  # at once: there may be billions of them
+            self.count += passed * self.step
+            self.base_lr = max(self.base_lr * self.factor**passed, self.stop_factor_lr)
             logging.info("Update %d: the learning rate is %.5e", num_update, self.base_lr)
         return self.base_lr
 
@@ -108,12 +116,20 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (list, tuple)) or not step:
             raise ArgumentError(f"step is {step!r}\n  expected a list of ints")
-        if step[0] < 1 or any(a >= b for a, b in zip(step, step[1:])):
-            raise ArgumentError(f"step is {step!r}\n  expected rising ints, 1 or more")
         self.step = list(step)
         self.cur_step_ind = 0
-        self.factor = _check_factor(factor)
+        self.factor = factor
         self.count = 0
+        MultiFactorScheduler._check(self)
+
+    def _check(self) -> None:
+        super()._check()
+        step, passed = self.step, self.cur_step_ind
+        if not step or step[0] < 1 or any(a >= b for a, b in zip(step, step[1:])):
+            raise ArgumentError(f"step is {quoted(step)}\n  expected rising ints, 1 or more")
+        if not isinstance(passed, int) or not 0 <= passed <= len(step):
+            raise ArgumentError(f"cur_step_ind is {passed}\n  expected an int, 0 to {len(step)}")
+        _check_factor(self.factor)
 
     def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
@@ -131,12 +147,21 @@ class _Decay(LRScheduler):
 
     def __init__(self, max_update, base_lr, final_lr, *warmup):
         super().__init__(base_lr, *warmup)
-        if not isinstance(max_update, int) or max_update < 1:
-            raise ArgumentError(f"max_update is {max_update!r}\n  expected an int, 1 or more")
         self.base_lr_orig = base_lr
         self.max_update = max_update
         self.final_lr = final_lr
         self.max_steps = max_update - self.warmup_steps
+        _Decay._check(self)
+
+    def _check(self) -> None:
+        super()._check()
+        if not isinstance(self.max_update, int) or self.max_update < 1:
+            raise ArgumentError(f"max_update is {self.max_update!r}\n  expected an int, 1 or more")
+        steps = self.max_update - self.warmup_steps
+        if self.max_steps != steps:
+            raise ArgumentError(
+                f"max_steps is {self.max_steps}\n  expected {steps}, without warmup"
+            )
 
     def _curve(self, done: float) -> float:
         raise NotImplementedError

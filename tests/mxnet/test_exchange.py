@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 import layers  # noqa: E402 - torch first
 import layers.mxnet as mx  # noqa: E402 - torch first
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - torch first
+from layers.mxnet._files import params  # noqa: E402 - torch first
 from layers.mxnet.base import ArgumentError, ContextError, MXNetError  # noqa: E402 - torch first
 from layers.mxnet.gluon import nn  # noqa: E402 - torch first
 from layers.mxnet.gluon._nesting import BlockError  # noqa: E402 - torch first
@@ -482,8 +483,11 @@ HEADER = b'{"a":{"dtype":"%s","shape":[2],"data_offsets":[0,%d]}}'
         (b"\x07" + bytes(7) + b"not {} ", "header"),
         (HEADER % (b"F32", 8) + bytes(4), "not fully covered"),
         (HEADER % (b"U32", 8) + bytes(8), "'a': dtype torch.uint32 is unknown"),
+        ((HEADER % (b"F32", 0)).replace(b"[2]", b"[0,1,%d]" % 2**63), "failed to unpack"),
+        ((HEADER % (b"F32", 0)).replace(b"[2]", b"[0,1,%d]" % 2**62), r"'a' is \(0, 1, 46116"),
+        (b'{"a":' * 200 + b"}}", "recursion limit"),
     ],
-    ids=["empty", "long header", "no JSON", "cut short", "unknown type"],
+    ids=["empty", "long header", "no JSON", "cut short", "unknown type", "size", "strides", "deep"],
 )
 def test_a_damaged_file_is_named_and_changes_nothing(safetensors, tmp_path, content, problem):
     path = tmp_path / "bad.safetensors"
@@ -496,6 +500,23 @@ def test_a_damaged_file_is_named_and_changes_nothing(safetensors, tmp_path, cont
     with pytest.raises(MXNetError, match=rf"bad\.safetensors: .*{problem}"):
         net.load_parameters(path)
     np.testing.assert_array_equal(values(net)["weight"], before["weight"])
+
+
+def test_a_bool_of_a_file_is_0_or_1(safetensors, tmp_path):
+    header = HEADER % (b"BOOL", 2)
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\0\2")
+    loaded = nd.load(tmp_path / "a.safetensors")["a"]
+    assert loaded.astype("int32").asnumpy().tolist() == [0, 1]
+
+
+def test_more_arrays_than_a_file_may_have(safetensors, tmp_path, monkeypatch):
+    nd.save(tmp_path / "a.safetensors", {str(i): nd.zeros(0) for i in range(9)})
+    monkeypatch.setattr(params, "MAX_RECORDS", 8)
+    monkeypatch.setattr(params, "BYTES_OF_RECORD", 1 << 20)
+    with pytest.raises(MXNetError, match=r"a\.safetensors: 9 arrays\n  expected at most 8"):
+        nd.load(tmp_path / "a.safetensors")
+    with pytest.raises(FileNotFoundError, match=r"none\.safetensors"):
+        nd.load(tmp_path / "none.safetensors")
 
 
 def test_a_save_that_fails_leaves_the_file(safetensors, tmp_path, monkeypatch):

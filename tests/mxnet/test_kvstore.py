@@ -81,6 +81,19 @@ def test_states(tmp_path):
     np.testing.assert_array_equal(*(pulled(store, 3) for store in stores))
 
 
+@pytest.mark.engine("torch")
+def test_states_of_other_arrays(tmp_path):
+    stores = [create("local") for _ in range(2)]
+    for store, size in zip(stores, (2, 3)):
+        store.init(3, nd.ones(size))
+        store.set_optimizer(mx.optimizer.SGD(learning_rate=0.25, momentum=0.9))
+    stores[0].push(3, nd.ones(2))
+    stores[0].save_optimizer_states(tmp_path / "s")
+    with pytest.raises(ValueError, match=r"s: the state of parameter 3 is \(2,\) float32"):
+        stores[1].load_optimizer_states(tmp_path / "s")
+    stores[1].push(3, nd.ones(3))
+
+
 def test_refused():
     store = create("local")
     store.init("a", nd.ones(2))

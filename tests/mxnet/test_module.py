@@ -344,6 +344,25 @@ def test_a_checkpoint_goes_on(mx, data, tmp_path):
     assert names == ["net-0003.params", "net-0003.states", "net-symbol.json"]
 
 
+@pytest.mark.engine("torch")
+def test_states_of_another_module(mx, data, tmp_path):
+    def trained(hidden):
+        x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=hidden, name="fc1")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(x, name="softmax"))
+        module.bind(data.provide_data, data.provide_label)
+        module.init_params(mx.init.Xavier())
+        module.init_optimizer(optimizer="adam")
+        module.forward_backward(next(data))
+        module.update()
+        return module
+
+    trained(8).save_optimizer_states(tmp_path / "s")
+    other = trained(9)
+    with pytest.raises(ValueError, match=r"s: the state of parameter 0 is \(8, \d+\) float32"):
+        other.load_optimizer_states(tmp_path / "s")
+    other.update()
+
+
 def test_a_checkpoint_of_mxnet(mx):
     """`tests/golden/module-*` is what MXNet 1.9.1 has saved."""
     prefix = str(Path(__file__).parents[1] / "golden" / "module")
@@ -525,3 +544,14 @@ def test_buckets_in_files(mx, tmp_path, monkeypatch):
     assert (found[0] == found[1]).all()
     with pytest.raises(WRONG, match="sym_gen"):
         mx.mod.BucketingModule.load("m", 7)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "keys", [[], [[[1]]], [[0.5]], [[np.nan]], [[1e30]], [[1], [2]], {"a": [1]}]
+)
+def test_keys_of_buckets_that_are_none(mx, tmp_path, keys):
+    arrays = [*map(mx.nd.array, keys)] if isinstance(keys, list) else {"a": mx.nd.array(keys["a"])}
+    mx.nd.save(tmp_path / "m.buckets", arrays)
+    with pytest.raises(mx.MXNetError, match=r"m\.buckets: these are no keys"):
+        mx.mod.BucketingModule.load(tmp_path / "m", 0, lambda key: None, 3)

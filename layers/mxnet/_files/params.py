@@ -51,7 +51,8 @@ INDEX_DTYPES = {FLAGS[dtype]: dtype for dtype in (torch.int32, torch.int64)}
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 MAX_NDIM = 64
-MAX_RECORDS = 1 << 20  # an empty record has 28 bytes and makes a tensor of about 500
+MAX_RECORDS = 1 << 16  # or, in a large file, one for so many bytes: a tensor, even an empty one,
+BYTES_OF_RECORD = 64  # takes about 600 in memory, and its record 28
 SMALLEST_RECORD = 4  # bytes: the first word
 SPARSE_ROOM = 1 << 30  # bytes that a file's sparse arrays may take as dense ones; or
 SPARSE_GROWTH = 64  # so many times the file's size, if that is more
@@ -114,18 +115,18 @@ def pieces(
 
     Errors name `target` as the file.
     """
-    n = len(tensors)
-    if len(names) not in (0, n) or n > MAX_RECORDS:
-        raise ParamsFileError(
-            f"{target}: {len(names)} names for {n} arrays\n"
-            f"  expected one for each, or none, and at most {MAX_RECORDS} arrays"
-        )
     for i, tensor in enumerate(tensors):
         if tensor.dtype not in FLAGS or tensor.layout != torch.strided:
             raise DTypeError(
                 f"{target}: array {repr(names[i]) if names else i} is {tensor.dtype}, "
                 f"{tensor.layout}\n  expected a dense one of {', '.join(map(str, FLAGS))}"
             )
+    n, most = len(tensors), max_records(sum(t.nbytes for t in tensors))
+    if len(names) not in (0, n) or n > most:
+        raise ParamsFileError(
+            f"{target}: {len(names)} names for {n} arrays\n"
+            f"  expected one for each, or none, and at most {most} arrays of these sizes"
+        )
     # In V2, ndim 0 stands for no array at all. MXNet writes an array of shape () so nonetheless,
     # and then cannot read its own file. And it reads V2 only outside np_shape semantics, V3 only
     # inside: one such array makes all records V3, in which nothing is lost.
@@ -145,6 +146,16 @@ def _encoded(
     yield struct.pack("<Q", len(names))
     for name in names:
         yield struct.pack("<Q", len(name)) + name
+
+
+def max_records(size: int) -> int:
+    """The most arrays in a file of so many bytes."""
+    return max(MAX_RECORDS, size // BYTES_OF_RECORD)
+
+
+def is_countable(shape: Sequence[int]) -> bool:
+    """Whether the strides of a shape are below 2**60: beside a 0, other dims cost no bytes."""
+    return math.prod(n or 1 for n in shape) < 1 << 60
 
 
 class _Reader:
@@ -197,9 +208,10 @@ class _Reader:
     def count(self, what: str, smallest: int) -> int:
         """A number of things that have `smallest` bytes or more each."""
         count, most = self.number("Q", what), (self.size - self.end) // smallest
-        if count > min(most, MAX_RECORDS):
+        allowed = max_records(self.size)
+        if count > min(most, allowed):
             raise self.error(
-                f"{what} is {count}", f"at most {MAX_RECORDS}, and {most} in the bytes that remain"
+                f"{what} is {count}", f"at most {allowed}, and {most} in the bytes that remain"
             )
         return count
 
@@ -211,8 +223,7 @@ class _Reader:
 
     def dims(self, code: str, what: str = "shape") -> tuple[int, ...]:
         dims = self.numbers(code, what)
-        # Beside a 0, other dims cost no bytes in the file; but torch counts strides in int64.
-        if min(dims, default=0) < 0 or math.prod(d or 1 for d in dims) >= 1 << 60:
+        if min(dims, default=0) < 0 or not is_countable(dims):
             raise self.error(f"{what} is {dims}", "known dims, and fewer than 2**60 elements")
         return dims
 

@@ -10,8 +10,8 @@ import torch
 
 from .. import _dtype
 from .._tensor import copy_if_aliased
-from ..base import DTypeError, MXNetError
-from .params import ParamsFileError
+from ..base import DTypeError, MXNetError, quoted
+from .params import ParamsFileError, is_countable, max_records
 
 SUFFIX = ".safetensors"
 
@@ -28,18 +28,34 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     OSError.
     """
     library = _library()
+    with open(path, "rb") as file:  # for Python's errors, which have the file's name
+        size = os.fstat(file.fileno()).st_size
     try:
         with library.safe_open(path, "pt") as file:
             names = list(file.keys())
+            _expect_few(path, len(names), max_records(size))
             tensors = [file.get_tensor(n).clone() for n in names]  # they were the file's memory
-    except library.SafetensorError as error:
-        raise ParamsFileError(f"{path}: {error}\n  expected a whole {SUFFIX} file") from None
+    except ParamsFileError:
+        raise
+    except (library.SafetensorError, RuntimeError, TypeError, ValueError, OverflowError) as error:
+        # The library's own, and what PyTorch says of a shape or a type that the library let pass.
+        told = str(error).partition("\n")[0][:200]
+        raise ParamsFileError(f"{path}: {told}\n  expected a whole {SUFFIX} file") from None
     for name, tensor in zip(names, tensors):
         try:
             _dtype.to_torch(tensor.dtype)
         except DTypeError as error:
-            raise ParamsFileError(f"{path}: {name!r}: {error}") from None
+            raise ParamsFileError(f"{path}: {quoted(name)}: {error}") from None
+        if not is_countable(tensor.shape):
+            raise ParamsFileError(f"{path}: {quoted(name)} is {tuple(tensor.shape)}")
+        if tensor.dtype == torch.bool:
+            tensor.view(torch.uint8).ne_(0)  # a bool that is neither 0 nor 1 is undefined
     return tensors, names
+
+
+def _expect_few(path: str | os.PathLike, count: int, most: int) -> None:
+    if count > most:
+        raise ParamsFileError(f"{path}: {count} arrays\n  expected at most {most} in this file")
 
 
 def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[bytes]:

@@ -137,7 +137,7 @@ class KVStore:
 
     def load_optimizer_states(self, fname: str | PathLike) -> None:
         """Load what `save_optimizer_states` saved."""
-        unpack(self._optimizer_updater(), *params.read(fname), str(fname))
+        unpack(self._optimizer_updater(), *params.read(fname), str(fname), self._arrays)
 
     def _optimizer_updater(self) -> Updater:
         if not isinstance(self._updater, Updater):

@@ -6,8 +6,9 @@ import warnings
 
 from .. import kvstore, optimizer
 from ..base import MXNetError
+from ..ndarray import NDArray
 
-__all__ = ["made", "store"]
+__all__ = ["by_index", "made", "store"]
 
 
 def made(given, arguments: dict, names: dict[int, str], symbol, rescale: float):
@@ -35,3 +36,14 @@ def store(given) -> kvstore.KVStore | None:
     if not isinstance(made, kvstore.KVStore | None):
         raise MXNetError(f"init_optimizer: kvstore is {given!r}\n  expected a name or a KVStore")
     return made
+
+
+def by_index(group, indices: dict[str, int], on_store: bool) -> dict[int, NDArray]:
+    """The weights that are trained, by the indices that the optimizer has for them."""
+    weights = group.parameters()[: 1 if on_store else None]
+    return {
+        indices[name] * len(weights) + k: array
+        for k, arrays in enumerate(weights)
+        for name, array in zip(group.trained, arrays)
+        if name in indices
+    }

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from .. import ndarray, symbol
 from .._files import atomic
 from .._files.checkpoint import load_params, merge
+from .._files.params import ParamsFileError
 from ..base import ArgumentError
 from ..io import DataBatch
 from ..io._desc import as_batch
@@ -74,7 +75,7 @@ class BucketingModule(BaseModule):
         prefix, epoch, sym_gen: Callable | None = None, default_bucket_key=None, **kwargs
     ) -> BucketingModule:
         """A module of what `save_checkpoint` wrote; the rest is as in the class."""
-        keys = ndarray.load(f"{prefix}.buckets")[0].asnumpy().astype(int).tolist()
+        keys = _saved_keys(f"{prefix}.buckets")
         symbols = {key: symbol.load(f"{prefix}-{key}-symbol.json") for key in keys}
         params = load_params(prefix, epoch)
         return BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
@@ -319,3 +320,14 @@ class BucketingModule(BaseModule):
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
+
+
+def _saved_keys(path: str) -> list[int]:
+    """The keys in a file of `save_checkpoint`."""
+    arrays = ndarray.load(path)
+    keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
+    if keys is None or keys.ndim != 1 or not (abs(keys) < 1 << 53).all() or (keys % 1).any():
+        raise ParamsFileError(
+            f"{path}: these are no keys of buckets\n  expected what save_checkpoint wrote"
+        )
+    return keys.astype(int).tolist()

@@ -15,7 +15,7 @@ from ..io._desc import as_batch
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
 from ..optimizer._updater import Updater, pack, unpack
-from ._optimizer import made, store
+from ._optimizer import by_index, made, store
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
@@ -138,7 +138,8 @@ class Module(BaseModule):
     def load_optimizer_states(self, fname) -> None:
         """Load what `save_optimizer_states` saved."""
         self._need("load_optimizer_states", "optimizer_initialized")
-        unpack(self._updater, *params.read(fname), str(fname))
+        weights = by_index(self._exec_group, self._indices, self._kvstore is not None)
+        unpack(self._updater, *params.read(fname), str(fname), weights)
 
     # What it is bound for
 

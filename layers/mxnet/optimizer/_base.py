@@ -100,6 +100,16 @@ class Optimizer:
         self.set_lr_mult({})
         self.set_wd_mult({})
 
+    def _check(self) -> None:
+        """Refuse attributes of a file with which a step cannot be computed: 1 - beta1**t is 0."""
+        if self.begin_num_update < 0:
+            raise ArgumentError(
+                f"begin_num_update is {self.begin_num_update}\n  expected 0 or more"
+            )
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name, 0) < 1:
+                raise ArgumentError(f"{name} is {getattr(self, name)}\n  expected 0 to below 1")
+
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:
         """Register a class under its lower-case name, for `create`; a decorator."""

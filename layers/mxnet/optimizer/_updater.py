@@ -15,13 +15,17 @@ runs no code of the file's choosing, unlike the pickle that MXNet writes.
 from __future__ import annotations
 
 import json
+import re
+from copy import copy
+from inspect import signature
+from typing import Any
 
 import numpy as np
 import torch
 
 from .._files import params
 from .._files.params import ParamsFileError
-from ..base import ArgumentError
+from ..base import ArgumentError, quoted
 from ..context import Context
 from ..ndarray import NDArray
 from ._base import Optimizer
@@ -29,6 +33,8 @@ from ._base import Optimizer
 __all__ = ["Updater", "get_updater", "pack", "unpack"]
 
 SETTINGS = "settings"
+DEPTH = 8  # of tuples in a state
+BIG = 1 << 63
 
 
 class Updater:
@@ -151,66 +157,201 @@ def _is_plain(value) -> bool:
 
 
 def unpack(updater: Updater, tensors: list, names: list[str], source: str, weights=None) -> None:
-    """Take over states; `source` names the file in errors.
+    """Take over states, or, with an error, nothing; `source` names the file in errors.
 
     With `weights`, NDArrays by index, the states must be such as the optimizer makes for them.
     """
-    arrays = dict(zip(names, tensors))
+    optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
     try:
-        settings = json.loads(arrays.pop(SETTINGS).numpy().tobytes())
-        states = {index: _fetch(shape, arrays) for index, shape in settings["states"]}
-        counts = {int(d): dict(pairs) for d, pairs in settings["counts"].items()}
-        ours, theirs = settings["optimizer"], settings["scheduler"]
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ParamsFileError(
-            f"{source}: these are not the states of an optimizer: {error!r}\n"
+        saved = _Saved(dict(zip(names, tensors)))
+        changes = [
+            (thing, _accepted(thing, settings))
+            for thing, settings in ((optimizer, saved.optimizer), (scheduler, saved.scheduler))
+            if thing is not None and settings is not None
+        ]
+        for index, weight in (weights or {}).items():
+            if index in saved.states:
+                made = optimizer.create_state_multi_precision(index, weight)
+                _compare(saved.states[index], made, f"the state of parameter {index}")
+    except (ArgumentError, RecursionError) as error:
+        raise ParamsFileError(f"{source}: {error}") from None
+    updater.states = saved.states
+    updater.states_synced = dict.fromkeys(saved.states, False)
+    for thing, settings in changes:
+        for name, value in settings.items():
+            setattr(thing, name, value)
+    if saved.optimizer is not None:
+        optimizer._all_index_update_counts = saved.counts
+        optimizer._index_update_count = saved.counts.setdefault(0, {})
+
+
+class _Saved:
+    """What a file of states says: of the right form, whatever optimizer it is for.
+
+    Raises ArgumentError where it is not.
+
+    Attributes
+    ----------
+    states : dict of index to state
+    counts : dict of int to dict
+        For each device, how often each parameter was updated.
+    optimizer, scheduler : dict of str to value, or None
+        Their classes' names and attributes.
+    """
+
+    def __init__(self, arrays: dict[str, torch.Tensor]):
+        settings = _described(arrays.pop(SETTINGS, None))
+        self.states: dict = {}
+        for pair in _expected(settings, "states", list):
+            index, shape = _pair(pair, "states")
+            if index in self.states:
+                raise ArgumentError(f"parameter {quoted(index)} has two states\n  expected one")
+            self.states[index] = _fetch(shape, arrays, 0)
+        self.counts = {
+            _device(device): dict([_count(pair) for pair in _expected(counts, device, list)])
+            for counts in [_expected(settings, "counts", dict)]
+            for device in counts
+        }
+        self.optimizer = _expected(settings, "optimizer", dict, type(None))
+        self.scheduler = _expected(settings, "scheduler", dict, type(None))
+
+
+def _described(array: torch.Tensor | None) -> dict:
+    """The JSON in the array of settings."""
+    settings = None
+    if array is not None and array.dtype == torch.uint8:
+        try:
+            settings = json.loads(array.numpy().tobytes())
+        except (ValueError, RecursionError):
+            pass
+    if not isinstance(settings, dict):
+        raise ArgumentError(
+            "these are not the states of an optimizer\n"
             "  expected what Trainer.save_states or Updater.get_states wrote"
-        ) from None
-    optimizer = updater.optimizer
-    if ours and ours["class"] != type(optimizer).__name__:
-        raise ParamsFileError(
-            f"{source}: the states are those of {ours['class']}\n"
-            f"  expected {type(optimizer).__name__}"
         )
-    for index, weight in (weights or {}).items():
-        if index in states:
-            made = optimizer.create_state_multi_precision(index, weight)
-            _compare(states[index], made, f"{source}: the state of parameter {index}")
-    updater.states = states
-    updater.states_synced = dict.fromkeys(states, False)
-    if ours:
-        _set_plain(optimizer, ours)
-        optimizer._all_index_update_counts = counts
-        optimizer._index_update_count = counts.setdefault(0, {})
-        if theirs and theirs["class"] == type(optimizer.lr_scheduler).__name__:
-            _set_plain(optimizer.lr_scheduler, theirs)
+    return settings
 
 
-def _fetch(shape, arrays: dict):
-    """A state from its names, lists and nulls."""
+def _expected(settings: dict, name: str, *kinds: type) -> Any:
+    """What is called so, and is of one of these types."""
+    found = settings.get(name)
+    if not isinstance(found, kinds):
+        raise ArgumentError(f"{name} is {quoted(found)}\n  expected {_names[kinds[0]]}")
+    return found
+
+
+_names = {dict: "names and values", list: "a list of pairs", str: "text"}
+
+
+def _pair(value: Any, name: str) -> tuple[int | str, Any]:
+    """The index of a parameter, and what it has."""
+    if not isinstance(value, list) or len(value) != 2 or type(value[0]) not in (int, str):
+        raise ArgumentError(f"{name} has {quoted(value)}\n  expected an index and a value")
+    return value[0], value[1]
+
+
+def _count(value: Any) -> tuple[int | str, int]:
+    """The index of a parameter, and how often it was updated."""
+    index, count = _pair(value, "counts")
+    if type(count) is not int or not 0 <= count < BIG:
+        raise ArgumentError(
+            f"parameter {quoted(index)} was updated {quoted(count)} times\n"
+            "  expected a number, 0 or more, of 64 bits"
+        )
+    return index, count
+
+
+def _device(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        raise ArgumentError(f"counts are of device {quoted(text)}\n  expected a number")
+    return int(text)
+
+
+def _fetch(shape, arrays: dict, depth: int):
+    """A state from its names, lists and nulls. Each array is of one state."""
     if shape is None:
         return None
-    if isinstance(shape, str):
-        return NDArray(arrays[shape], Context("cpu"))
-    return tuple([_fetch(part, arrays) for part in shape])
+    if isinstance(shape, list) and depth < DEPTH:
+        return tuple([_fetch(part, arrays, depth + 1) for part in shape])
+    if not isinstance(shape, str) or shape not in arrays:
+        raise ArgumentError(
+            f"a state is {quoted(shape)}\n  expected the name of an array that no other state has, "
+            f"null, or lists of them, {DEPTH} deep at most"
+        )
+    return NDArray(arrays.pop(shape), Context("cpu"))
 
 
 def _compare(state, made, where: str) -> None:
     if isinstance(made, (tuple, list)) and isinstance(state, tuple) and len(made) == len(state):
         for part, expected in zip(state, made):
             _compare(part, expected, where)
-    elif _kind(state) != _kind(made):
-        raise ParamsFileError(f"{where} is {_kind(state)}\n  expected {_kind(made)}")
+    elif _form(state) != _form(made):
+        raise ArgumentError(f"{where} is {_form(state)}\n  expected {_form(made)}")
 
 
-def _kind(state) -> str:
+def _form(state) -> str:
     if isinstance(state, NDArray):
         return f"{state.shape} {state.dtype.__name__}"
     return "none" if state is None else f"{len(state)} arrays"
 
 
-def _set_plain(thing, settings: dict) -> None:
-    """Set attributes that are there, and plain, to plain values."""
-    for name, value in settings.items():
-        if name in vars(thing) and _is_plain(getattr(thing, name)) and _is_plain(value):
-            setattr(thing, name, value)
+def _accepted(thing, settings: dict) -> dict:
+    """The attributes of a file that an optimizer or a scheduler takes: those that it has as well.
+
+    None of them, where the scheduler of a file is of another class.
+
+    Raises ArgumentError where one is of another kind, or they do not go together.
+    """
+    theirs, ours = _expected(settings, "class", str), type(thing).__name__
+    if theirs != ours:
+        if isinstance(thing, Optimizer):
+            raise ArgumentError(f"the states are those of {quoted(theirs)}\n  expected {ours}")
+        return {}
+    present = {name: value for name, value in vars(thing).items() if _is_plain(value)}
+    accepted = {name: value for name, value in settings.items() if name in present}
+    optional = _optional(type(thing))
+    for name, value in accepted.items():
+        known = [present[name], *([None, 0.0] if name in optional else [])]
+        if not _is_plain(value) or not any(_alike(one, value) for one in known):
+            expected = " or ".join(sorted({_kind(one) for one in known}))
+            raise ArgumentError(f"{ours}: {name} is {quoted(value)}\n  expected {expected}")
+    changed = copy(thing)
+    vars(changed).update(accepted)
+    if hasattr(changed, "_check"):  # a scheduler may be any function
+        changed._check()
+    return accepted
+
+
+def _optional(klass: type) -> set[str]:
+    """The arguments of a class that are None where they are not given."""
+    return {
+        parameter.name
+        for base in klass.__mro__
+        if "__init__" in vars(base) and base is not object
+        for parameter in signature(base.__init__).parameters.values()
+        if parameter.default is None
+    }
+
+
+def _alike(ours, theirs) -> bool:
+    """Whether two plain values are of one kind; lists, whether all their parts are."""
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return not ours or all(_alike(ours[0], part) for part in theirs)
+    return _kind(ours) == _kind(theirs)
+
+
+def _kind(value) -> str:
+    """What a plain value is, as JSON names it; numbers are of 64 bits."""
+    if isinstance(value, int) and not isinstance(value, bool) and not -BIG <= value < BIG:
+        return "a number of more than 64 bits"
+    return _kinds[type(value)]
+
+
+_kinds = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+}

@@ -1,6 +1,7 @@
 """The Trainer: steps on one context and several, stale gradients, states, memory."""
 
 import gc
+import json
 import tracemalloc
 
 import numpy as np
@@ -426,6 +427,136 @@ def test_a_pickle_is_not_read(tmp_path):
     file = tmp_path / "states"
     file.write_bytes(b"\x80\x04cos\nsystem\n(S'exit 1'\ntR.")
     refused(file, net(), "adam")
+
+
+SCHEDULERS = {
+    "factor": lambda: mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.1),
+    "multi": lambda: mx.lr_scheduler.MultiFactorScheduler([2, 4], 0.5, base_lr=0.1),
+    "poly": lambda: mx.lr_scheduler.PolyScheduler(9, 0.1),
+}
+# The array of settings, or what is changed in it: path, value.
+HOSTILE_STATES = {
+    "no settings": (None, "not the states of an optimizer"),
+    "deep": (b"[" * 100_000, "not the states of an optimizer"),
+    "a list": (b"[]", "not the states of an optimizer"),
+    "not UTF-8": (b'{"\xff": 1}', "not the states of an optimizer"),
+    "5,000 digits": (b"9" * 5000, "not the states of an optimizer"),
+    "no optimizer's class": ((("optimizer", "class"), 3), "class is 3\n  expected text"),
+    "no optimizer": ((("optimizer",), 3), "optimizer is 3\n  expected names and values"),
+    "no scheduler": ((("scheduler",), []), "scheduler is []\n  expected names and values"),
+    "no scheduler's class": ((("scheduler", "class"), None), "class is None\n  expected text"),
+    "counts are null": ((("counts",), None), "counts is None\n  expected names and values"),
+    "no counts": ((("counts", "0"), 3), "0 is 3\n  expected a list"),
+    "a device": ((("counts", "x"), []), "counts are of device 'x'\n  expected a number"),
+    "no pair": ((("counts", "0"), [3]), "counts has 3\n  expected an index"),
+    "a huge count": ((("counts", "0"), [[0, 10**400]]), "parameter 0 was updated 1000"),
+    "a count of -1": ((("counts", "0"), [[0, -1]]), "parameter 0 was updated -1 times"),
+    "a count of NaN": ((("counts", "0"), [[0, float("nan")]]), "was updated nan times"),
+    "no states": ((("states",), None), "states is None\n  expected a list"),
+    "no index": ((("states",), [[[], None]]), "states has [[], None]\n  expected an index"),
+    "twice": ((("states",), [[0, None], [0, None]]), "parameter 0 has two states"),
+    "an array twice": ((("states",), [[0, ["0.0", "0.0"]]]), "a state is '0.0'"),
+    "no array": ((("states",), [[0, "x"]]), "a state is 'x'\n  expected the name of an array"),
+    "a deep state": ((("states",), [[0, [[[[[[[[[[]]]]]]]]]]]]), "8 deep at most"),
+    "none": ((("states",), [[0, None]]), "the state of parameter 0 is none"),
+    "text": ((("optimizer", "wd"), "x"), "Adam: wd is 'x'\n  expected a number"),
+    "null": ((("optimizer", "wd"), None), "Adam: wd is None\n  expected a number"),
+    "a huge number": ((("optimizer", "num_update"), 10**400), "Adam: num_update is 1000"),
+    "beta": ((("optimizer", "beta1"), 1), "beta1 is 1\n  expected 0 to below 1"),
+    "begin": ((("optimizer", "begin_num_update"), -1), "begin_num_update is -1"),
+    "factor": ((("scheduler", "factor"), 2), "factor is 2\n  expected at most 1"),
+}  # fmt: skip
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("change, message", HOSTILE_STATES.values(), ids=HOSTILE_STATES)
+def test_hostile_states(tmp_path, change, message):
+    """Nothing is changed, and training goes on."""
+    optimizer = "adam", {"lr_scheduler": SCHEDULERS["factor"]()}
+    file = saved(tmp_path, net(), *optimizer)
+    alter(file, change)
+    network = net()
+    trainer = Trainer(network.collect_params(), *optimizer)
+    train(network, trainer, steps=1)
+    before = facts(trainer)
+    with pytest.raises(ValueError, match=file.name) as refused:
+        trainer.load_states(file)
+    assert message in str(refused.value) and len(str(refused.value)) < 600
+    assert facts(trainer) == before
+    train(network, trainer, steps=1)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "kind, name, value",
+    [
+        ("factor", "step", 0), ("factor", "warmup_steps", -1), ("factor", "warmup_mode", "x"),
+        ("multi", "step", []), ("multi", "step", [2, "x"]), ("multi", "step", [3, 2]),
+        ("multi", "cur_step_ind", -1), ("multi", "cur_step_ind", 3), ("multi", "factor", -3),
+        ("poly", "max_update", 0), ("poly", "max_update", 2.5), ("poly", "max_steps", 3),
+    ],
+)  # fmt: skip
+def test_hostile_schedules(tmp_path, kind, name, value):
+    file = saved(tmp_path, net(), "sgd", {"lr_scheduler": SCHEDULERS[kind]()})
+    alter(file, (("scheduler", name), value))
+    trainer = Trainer(net().collect_params(), "sgd", {"lr_scheduler": SCHEDULERS[kind]()})
+    before = facts(trainer)
+    with pytest.raises(ValueError, match=file.name):
+        trainer.load_states(file)
+    assert facts(trainer) == before
+
+
+def alter(file, change):
+    """Write a file of states anew, with another array of settings or another value in it."""
+    arrays = nd.load(file)
+    content = change
+    if isinstance(change, tuple):
+        (*path, last), value = change
+        settings = json.loads(arrays["settings"].asnumpy().tobytes())
+        inner = settings
+        for key in path:
+            inner = inner[key]
+        inner[last] = value
+        content = json.dumps(settings).encode()
+    if content is None:
+        del arrays["settings"]
+    else:
+        arrays["settings"] = nd.array(np.frombuffer(content, np.uint8), dtype="uint8")
+    nd.save(file, arrays)
+
+
+def facts(trainer):
+    """What a file of states could change."""
+    optimizer = trainer.optimizer
+    plain = {k: v for k, v in vars(optimizer).items() if isinstance(v, int | float | str | None)}
+    states = {i: [part.asnumpy().tolist() for part in _parts(state)]
+              for i, state in trainer._updaters[0].states.items()}  # fmt: skip
+    counts = repr(optimizer._all_index_update_counts)
+    return plain, counts, dict(vars(optimizer.lr_scheduler)), states
+
+
+def _parts(state):
+    return [] if state is None else state if isinstance(state, tuple) else [state]
+
+
+@pytest.mark.engine("torch")
+def test_a_state_may_be_none_where_the_argument_may(tmp_path):
+    file = saved(tmp_path, net(), "sgd", {"momentum": 0.5})
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd", {"clip_gradient": 3.0, "momentum": 0.9})
+    trainer.load_states(file)
+    assert trainer.optimizer.clip_gradient is None and trainer.optimizer.momentum == 0.5
+
+
+@pytest.mark.engine("torch")
+def test_billions_of_updates_at_once(tmp_path):
+    file = saved(tmp_path, net(), "adam", {"lr_scheduler": SCHEDULERS["factor"]()})
+    alter(file, (("counts", "0"), [[i, 10**18] for i in range(4)]))
+    network = net()
+    trainer = Trainer(network.collect_params(), "adam", {"lr_scheduler": SCHEDULERS["factor"]()})
+    trainer.load_states(file)
+    train(network, trainer, steps=1)
+    assert trainer.learning_rate == 1e-8  # stop_factor_lr
 
 
 def test_no_file(tmp_path):

@@ -98,9 +98,12 @@ def prepare(arrays: dict[str, np.ndarray], classes: int | None) -> Data:
     else:
         (x, y), (held_out_x, held_out_y) = hold_out(x, y)
     mean, std = float(x.mean(dtype="float64")), float(x.std(dtype="float64")) or 1.0
-    for part in (x, held_out_x):
-        part -= mean
-        part /= std
+    with np.errstate(over="ignore"):
+        for part in (x, held_out_x):
+            part -= mean
+            part /= std
+    if not (np.isfinite(x).all() and np.isfinite(held_out_x).all()):
+        raise Refused(f"{names[0]} has values too far apart to be scaled in float32")
     return Data(x, y, held_out_x, held_out_y, classes, shape, mean, std)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import struct
-import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -24,21 +24,25 @@ from . import Refused
 __all__ = ["read_idx", "read_npz"]
 
 RATIO = 1032  # deflate makes no more bytes out of one: https://zlib.net/zlib_tech.html
+PIECE = 1 << 20  # bytes that are read at once
+SIZES = {(1, 0): 2, (2, 0): 4}  # bytes of the length of a header of .npy, by version
+LONGEST_HEADER = 1 << 16
+HEADER = (
+    ("descr", r"'([^']{1,20})'"),
+    ("fortran_order", "(True|False)"),
+    ("shape", r"\(([0-9L, ]*)\)"),
+)
 DAMAGE = (
     OSError,
     EOFError,
+    IndexError,
+    OverflowError,
     RuntimeError,
-    SyntaxError,
     ValueError,
     struct.error,
-    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )
-READ_HEADER = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 @contextmanager
@@ -48,7 +52,7 @@ def reading(what: Any) -> Iterator[None]:
         yield
     except DAMAGE as error:
         reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
-        raise Refused(f"{what} cannot be read: {' '.join(reason.split())}") from error
+        raise Refused(f"{what} cannot be read: {' '.join(reason.split())[:200]}") from error
 
 
 def read_idx(path: Path, axes: int) -> np.ndarray:
@@ -86,13 +90,21 @@ def idx(file: Any, most: int, path: Path, axes: int) -> np.ndarray:
     size = math.prod(shape)
     if size > most:
         raise Refused(f"{path} says that it is {shape}; it is too short for that")
-    values = file.read(size + 1)  # one more, to see whether it ends there
+    values = read_at_most(file, size + 1)  # one more, to see whether it ends there
     if len(values) != size:
         raise Refused(
             f"{path} says that it is {shape}, {size} bytes; it has "
             + ("more" if len(values) > size else str(len(values)))
         )
     return np.frombuffer(values, np.uint8).reshape(shape)
+
+
+def read_at_most(file: Any, size: int) -> bytearray:
+    """So many bytes or fewer; memory is taken for those that are there."""
+    found = bytearray()
+    while len(found) < size and (piece := file.read(min(PIECE, size - len(found)))):
+        found += piece
+    return found
 
 
 def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.ndarray]:
@@ -113,7 +125,7 @@ def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.n
                     most = path.stat().st_size * RATIO
                     return {name: npy(archive, there[name], most) for name in names}
     expected = ", or ".join(" and ".join(names) for names in choices)
-    found = ", ".join([repr(name) for name in there][:9])
+    found = ", ".join([repr(name[:100]) for name in list(there)[:9]])
     raise Refused(f"it has {found or 'no arrays'}; expected {expected}")
 
 
@@ -126,16 +138,36 @@ def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarra
             f"{name} says that it has {info.file_size} bytes; the file is too short for that"
         )
     with archive.open(info) as file:
-        version = np.lib.format.read_magic(file)
-        if version not in READ_HEADER:
-            raise Refused(f"{name} has format {version}; expected an array of numbers")
-        shape, _, dtype = READ_HEADER[version](file)
-        if dtype.kind not in "biuf":
-            raise Refused(f"{name} has dtype {dtype}; expected numbers")
+        shape, by_columns, dtype = npy_header(file, name)
         size, there = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
         if size != there:
             raise Refused(
                 f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {there}"
             )
-    with archive.open(info) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+        values = read_at_most(file, size + 1)  # one more: at the end the checksum is compared
+    return np.frombuffer(values, dtype).reshape(shape, order="F" if by_columns else "C")
+
+
+def npy_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether it is stored by columns, and dtype.
+
+    The header is a Python dict; NumPy evaluates it, which may fail in any way. This looks for its
+    three values, in the forms that they have for arrays of numbers.
+    """
+    version = np.lib.format.read_magic(file)
+    if version not in SIZES:
+        raise Refused(f"{name} has format {version}; expected an array of numbers")
+    size = file.read(SIZES[version])
+    header = file.read(min(int.from_bytes(size, "little"), LONGEST_HEADER)).decode("latin1")
+    dtype, order, shape = (re.search(rf"'{key}' *: *{form}", header) for key, form in HEADER)
+    if not (dtype and order and shape):
+        raise Refused(f"{name} begins with {header[:100]!r}; expected an array of numbers")
+    sizes = tuple([int(n) for n in re.findall(r"[0-9]+", shape[1])])
+    if len(sizes) > 32 or any(n >= 1 << 63 for n in sizes):
+        raise Refused(f"{name} says that it is {sizes[:9]}; expected up to 32 sizes of 64 bits")
+    try:
+        if not re.fullmatch("[<>|=]?[biuf][0-9]{1,2}", dtype[1]):
+            raise TypeError
+        return sizes, order[1] == "True", np.dtype(dtype[1])
+    except TypeError:
+        raise Refused(f"{name} has dtype {dtype[1]!r}; expected numbers") from None

@@ -1,7 +1,10 @@
 """Iterators over arrays, over other iterators and over files."""
 
+import bz2
 import gzip
+import lzma
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -241,13 +244,39 @@ def test_csv_of_integers(mx, csv):
         ("1,2,3\n", "expected rows of 2"),
         ("", "0 rows"),
         ("1,2\n3", "2"),
+        ("1,2\n3,4,5\n", "row 2 has 3 numbers\n  expected rows of 2"),
+        (gzip.compress(b"1,2\n"), "is no text\n  expected .* unpacked before"),
+        (bz2.compress(b"1,2\n"), "is no text"),
+        (lzma.compress(b"1,2\n"), "is no text"),
+        (b"1,\xff\n", "is no text"),
+        ("1," + "x" * 1_000_000, "x.csv': could not convert .{1,200}\n  expected"),
     ],
 )
 def test_what_is_no_csv(mx, tmp_path, text, message):
-    (tmp_path / "x.csv").write_text(text)
+    (tmp_path / "x.csv").write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(mx.MXNetError, match=message) as raised:
         mx.io.CSVIter(tmp_path / "x.csv", (2,), batch_size=1)
     assert "x.csv" in str(raised.value)
+
+
+@pytest.mark.engine("torch")
+def test_numbers_that_the_type_has_not(mx, tmp_path):
+    (tmp_path / "x.csv").write_text("1e300,nan\n# a, comment, with commas\n")
+    x = next(mx.io.CSVIter(tmp_path / "x.csv", (2,))).data[0].asnumpy()
+    assert np.isposinf(x[0, 0]) and np.isnan(x[0, 1])
+    for dtype in ("int32", "int64"):
+        with pytest.raises(mx.MXNetError, match=r"x\.csv' has 1e\+300\n  expected numbers from"):
+            mx.io.CSVIter(tmp_path / "x.csv", (2,), dtype=dtype)
+
+
+@pytest.mark.engine("torch")
+def test_a_long_line_takes_no_memory(mx, tmp_path):
+    (tmp_path / "x.csv").write_text("1," * 500_000)
+    tracemalloc.start()
+    with pytest.raises(mx.MXNetError, match=r"x\.csv': row 1 has 500001 numbers"):
+        mx.io.CSVIter(tmp_path / "x.csv", (2,))
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
 
 
 IMAGES = np.arange(7 * 3 * 4, dtype=np.uint8).reshape(7, 3, 4)
@@ -322,6 +351,27 @@ def test_what_is_no_mnist(mx, mnist, suffix, image, message):
     with pytest.raises(mx.MXNetError, match=message) as raised:
         mnist(suffix, image)
     assert f"image{suffix}'" in str(raised.value)
+
+
+@pytest.mark.engine("torch")
+def test_a_gzip_is_not_unpacked_for_more_than_it_can_hold(mx, mnist):
+    """Nor does the file take ten times the memory of its images."""
+    bomb = struct.pack(">4B3I", 0, 0, 8, 3, 2**10, 2**10, 2**10) + bytes(2**22)
+    with pytest.raises(mx.MXNetError, match=r"image\.gz' has \d+ at most bytes"):
+        tracemalloc.start()
+        try:
+            mnist(".gz", bomb)
+        finally:
+            most = tracemalloc.get_traced_memory()[1] - len(bomb)
+            tracemalloc.stop()
+    assert most < 2**21
+    images = np.zeros((64, 128, 128), np.uint8)
+    image, label = idx(images), idx(np.zeros(64, np.uint8))
+    tracemalloc.start()
+    mnist("", image, label)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 7 * images.size
 
 
 @pytest.mark.engine("torch")

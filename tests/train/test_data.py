@@ -141,6 +141,10 @@ APART = {"x_train": X, "y_train": LABELS, "x_test": X, "y_test": LABELS}
         ({"x": X, "y": LABELS * 0}, "y has only the class 0"),
         ({"x": X * np.inf, "y": LABELS}, "x has values that are not finite"),
         ({"x": X * 1e300, "y": LABELS}, "x has values that are not finite in float32"),
+        (
+            APART | {"x_train": 0 * X + 3e38, "x_test": 0 * X - 3e38},
+            "x_train has values too far apart",
+        ),
         ({"x": X[:3], "y": LABELS[:3]}, "there are 3 samples; expected 5 or more"),
         (APART | {"x_test": np.ones((5, 3))}, "x_test is (5, 3); expected (samples, 2)"),
         (APART | {"y_test": LABELS + 1}, "y_test[2] is 3; expected class numbers from 0 to 2"),

@@ -8,6 +8,7 @@ import math
 import struct
 import warnings
 import zlib
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +21,8 @@ from ._desc import DataDesc, DataIter
 
 __all__ = ["CSVIter", "MNISTIter"]
 
-_PIECE = 1 << 20  # bytes of a compressed file that are unpacked at once
+_PIECE = 1 << 20  # bytes of a file that are read at once
+_RATIO = 1032  # deflate makes no more bytes out of one: https://zlib.net/zlib_tech.html
 
 
 class _InMemory(DataIter):
@@ -33,7 +35,7 @@ class _InMemory(DataIter):
             )
         super().__init__(batch_size)
         dtype = np.dtype(dtype or "float32")
-        self._data, self._label = data.astype(dtype), label.astype(dtype)
+        self._data, self._label = data.astype(dtype, copy=False), label.astype(dtype, copy=False)
         self._last = last
         self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]), dtype.type)]
@@ -100,11 +102,12 @@ class CSVIter(_InMemory):
         label_name="softmax_label",
         **ignored,  # prefetch_buffer, ctx
     ):
-        data = _read_csv(data_csv, tuple(data_shape))
+        dtype = np.dtype(dtype or "float32")
+        data = _read_csv(data_csv, tuple(data_shape), dtype)
         if str(label_csv) == "NULL":
-            label = np.zeros((len(data), *label_shape))
+            label = np.zeros((len(data), *label_shape), dtype)
         else:
-            label = _read_csv(label_csv, tuple(label_shape))
+            label = _read_csv(label_csv, tuple(label_shape), dtype)
         if len(data) != len(label):
             raise ShapeError(
                 f"CSVIter: {str(label_csv)!r} has {len(label)} rows\n"
@@ -116,21 +119,49 @@ class CSVIter(_InMemory):
         super().__init__(data, label, batch_size, dtype, data_name, label_name, last)
 
 
-def _read_csv(path: str | PathLike, shape: tuple[int, ...]) -> np.ndarray:
+def _read_csv(path: str | PathLike, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    columns = math.prod(shape)
     try:
-        with warnings.catch_warnings():
+        with open(path, encoding="utf-8") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # NumPy's of an empty file: below
-            rows = np.loadtxt(path, delimiter=",", ndmin=2)
-    except ValueError as error:
+            rows = np.loadtxt(_short_lines(file, path, columns), delimiter=",", ndmin=2)
+    except UnicodeDecodeError:
         raise MXNetError(
-            f"CSVIter: {str(path)!r}: {error}\n  expected rows of {math.prod(shape)} numbers"
+            f"CSVIter: {str(path)!r} is no text\n"
+            f"  expected rows of {columns} numbers; a compressed file has to be unpacked before"
         ) from None
-    if not rows.size or rows.shape[1] != math.prod(shape):
+    except ValueError as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise MXNetError(
+            f"CSVIter: {str(path)!r}: {error}\n  expected rows of {columns} numbers"
+        ) from None
+    if not rows.size or rows.shape[1] != columns:
         raise ShapeError(
             f"CSVIter: {str(path)!r} has {len(rows) if rows.size else 0} rows of "
-            f"{rows.shape[1]} numbers\n  expected rows of {math.prod(shape)}, for shape {shape}"
+            f"{rows.shape[1]} numbers\n  expected rows of {columns}, for shape {shape}"
         )
-    return rows.reshape(-1, *shape)
+    if dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        wrong = rows[~((rows >= least) & (rows < most + 1.0))]
+        if wrong.size:
+            raise MXNetError(
+                f"CSVIter: {str(path)!r} has {wrong[0]}\n  expected numbers from {least} to {most}"
+            )
+    with np.errstate(over="ignore"):  # then it is infinite, as in MXNet
+        return rows.astype(dtype).reshape(-1, *shape)
+
+
+def _short_lines(file: Iterable[str], path: str | PathLike, columns: int) -> Iterator[str]:
+    """The lines of a file. A number in a line that is too long takes ten times its memory."""
+    for row, line in enumerate(file, 1):
+        found = line.count(",") + 1
+        if found > columns and line.partition("#")[0].count(",") >= columns:
+            raise ShapeError(
+                f"CSVIter: {str(path)!r}: row {row} has {found} numbers\n"
+                f"  expected rows of {columns}"
+            )
+        yield line
 
 
 class MNISTIter(_InMemory):
@@ -195,7 +226,8 @@ class MNISTIter(_InMemory):
         images = images.reshape(len(images), -1) if flat else images[:, None]
         if not silent:
             logging.info("MNISTIter: %d images of %s", len(images), images.shape[1:])
-        pixels = images.astype(np.float32) / 256
+        pixels = images.astype(np.float32)
+        pixels /= 256
         super().__init__(pixels, labels, batch_size, dtype, data_name, label_name, "discard")
 
 
@@ -205,15 +237,17 @@ def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
+            size = Path(path).stat().st_size
             if not packed:
-                return _read_idx(file, str(path), axes, Path(path).stat().st_size)
+                return _read_idx(file, str(path), axes, size)
             with gzip.open(file) as unpacked:
-                return _read_idx(unpacked, str(path), axes, None)
+                return _read_idx(unpacked, str(path), axes, size * _RATIO)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise MXNetError(f"MNISTIter: {str(path)!r}: {error}\n  expected a whole file") from None
 
 
-def _read_idx(file: BinaryIO, name: str, axes: int, size: int | None) -> np.ndarray:
+def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
+    """The bytes of a file that has at most so many."""
     head = file.read(4 + 4 * axes)
     if len(head) < 4 + 4 * axes or head[:4] != bytes((0, 0, 8, axes)):
         raise MXNetError(
@@ -222,16 +256,16 @@ def _read_idx(file: BinaryIO, name: str, axes: int, size: int | None) -> np.ndar
         )
     shape = struct.unpack(f">{axes}I", head[4:])
     needed = math.prod(shape)
-    remain = None if size is None else size - len(head)
+    limit = needed if needed <= most else 0
     body = bytearray()
-    if remain is None or remain == needed:
-        while len(body) <= needed and (piece := file.read(min(_PIECE, needed - len(body) + 1))):
-            body += piece
-        remain = len(body)
-    if remain != needed:
-        shown = f"more than {needed}" if size is None and remain > needed else remain
+    while len(body) <= limit and (piece := file.read(min(_PIECE, limit - len(body) + 1))):
+        body += piece
+    if len(body) != needed:
+        found = f"{len(body)}"
+        if len(body) > limit:
+            found = f"more than {needed}" if needed <= most else f"{most} at most"
         raise MXNetError(
-            f"MNISTIter: {name!r} has {shown} bytes after its header\n"
+            f"MNISTIter: {name!r} has {found} bytes after its header\n"
             f"  expected {needed}, for {' x '.join(map(str, shape))}"
         )
     return np.frombuffer(body, np.uint8).reshape(shape)

@@ -6,6 +6,7 @@ import os
 import pickle
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -466,6 +467,33 @@ def test_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(
         LibraryError, match=r"cannot be built in .*\n  expected .* set LAYERS_CACHE"
     ):
+        in_c("add")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_cache_that_others_can_write(tmp_path, monkeypatch, mode):
+    """They could have put a library there, under the name of one that is to be built."""
+    monkeypatch.setenv("LAYERS_CACHE", str(tmp_path / "cache"))
+    in_c("add")
+    assert mode_of(tmp_path / "cache") == 0o700
+    (tmp_path / "cache").chmod(mode)
+    with pytest.raises(LibraryError, match=r"can be written by others: (.|\n)*set LAYERS_CACHE"):
+        in_c("add")
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_cache_of_another_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAYERS_CACHE", str(tmp_path))
+    if os.geteuid() == 0:
+        os.chown(tmp_path, 12345, 12345)
+        owner = 12345
+    else:
+        owner = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(LibraryError, match=f"can be written by others: it is user {owner}'s"):
         in_c("add")
 
 

@@ -2,6 +2,7 @@
 
 Libraries are in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
 ``~/.cache/layers``, under the hash of the source, its headers and the command that compiles it.
+They are loaded from there, so a folder that others can write to is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import platform
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -60,30 +62,51 @@ def build(source: str | Path) -> Path:
     Raises
     ------
     LibraryError
-        There is no compiler, it fails, or the folder cannot be written.
+        There is no compiler, it fails, or the folder cannot be written, or others can.
     """
     source = Path(source).absolute()
     tools = SOURCES[source.suffix]
     command = [*_compiler(tools), *tools.options]
     flags = shlex.split(os.environ.get(tools.flags, ""))
     folder = _folder()
+    _make_private(folder)
     library = folder / f"{source.stem}-{_key(source, [*command, *flags])}.so"
     if not library.exists():
         # Flags after the source: they may name libraries to link with.
         command += ["-I", str(INCLUDE), str(source), *flags, "-lm"]
         try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Other processes may build the same: each replaces the file as a whole.
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
                 made = Path(unfinished, library.name)
                 _compile([*command, "-o", str(made)])
                 os.replace(made, library)
         except OSError as error:
-            raise LibraryError(
-                f"it cannot be built in {folder}: {error}\n"
-                "  expected a folder that can be written: set LAYERS_CACHE"
-            ) from error
+            raise _unwritable(folder, error) from error
     return library
+
+
+def _make_private(folder: Path) -> None:
+    """Make the folder, or see that nobody else can write to it: what lies there is run."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        status = folder.stat()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    if os.name != "posix":
+        return
+    if status.st_uid not in (os.geteuid(), 0) or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise LibraryError(
+            f"the folder of built libraries, {folder}, can be written by others: it is user "
+            f"{status.st_uid}'s, {stat.filemode(status.st_mode)}\n"
+            "  expected a folder of your own, chmod go-w: set LAYERS_CACHE to another"
+        )
+
+
+def _unwritable(folder: Path, error: OSError) -> LibraryError:
+    return LibraryError(
+        f"it cannot be built in {folder}: {error}\n"
+        "  expected a folder that can be written: set LAYERS_CACHE"
+    )
 
 
 def _folder() -> Path:

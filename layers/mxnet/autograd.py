@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
+from weakref import ref
 
 import numpy as np
 import torch
@@ -49,27 +50,42 @@ class _State(threading.local):
     differentiating = False  # inside a gradient that is itself to be differentiated
     recorder = None  # of the calls of PyTorch
 
+    def __init__(self):
+        self.entered = []  # scopes that were not left: a weak reference, what was before
+
 
 state = _State()
 
 
 class _Scope:
-    """Sets one or both switches inside a `with` statement, or around a function."""
+    """Sets one or both switches inside a `with` statement.
+
+    They are also set back when it is gone and was not left: Ctrl-C may come as `__exit__` begins.
+    """
 
     def __init__(self, recording: bool | None, training: bool | None):
-        self._asked = recording, training
-        self._before: list[tuple[bool, bool]] = []
+        self._recording, self._training = recording, training
 
     def __enter__(self) -> None:
-        recording, training = self._asked
-        self._before.append((state.recording, state.training))
-        if recording is not None:
-            state.recording = recording
-        if training is not None:
-            state.training = training
+        before = state.recording, state.training
+        recording = before[0] if self._recording is None else self._recording
+        training = before[1] if self._training is None else self._training
+        state.entered.append((ref(self, _undo), before))
+        state.recording, state.training = recording, training  # after all calls: see above
 
     def __exit__(self, *_) -> None:
-        state.recording, state.training = self._before.pop()
+        _undo(self)
+
+
+def _undo(scope: _Scope | ref) -> None:
+    """Undo a scope and those in it; then those around it that were not left and are gone."""
+    scopes = [known() for known, _ in state.entered]
+    at = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
+    while at and scopes[at - 1] is None:
+        at -= 1
+    if at < len(scopes):
+        state.recording, state.training = state.entered[at][1]
+        del state.entered[at:]
 
 
 def set_recording(is_recording: bool) -> bool:
@@ -126,21 +142,17 @@ class inside:
         self._context, self._training, self._differentiable = context, training, differentiable
 
     def __enter__(self) -> None:
-        self._before = (
-            state.recording,
-            state.training,
-            state.differentiating,
-            torch.is_grad_enabled(),
-        )
+        s = state
+        self._before = s.recording, s.training, s.differentiating, torch.is_grad_enabled()
         state.recording = state.differentiating = self._differentiable
         state.training = self._training
         _set_grad_enabled(self._differentiable)
         _stack.contexts.append(self._context)
 
     def __exit__(self, *_) -> None:
-        _stack.contexts.pop()
         state.recording, state.training, state.differentiating, enabled = self._before
         _set_grad_enabled(enabled)
+        _stack.contexts.pop()
 
 
 def leave(tensor: torch.Tensor, way: str = "asnumpy()") -> None:

@@ -188,9 +188,9 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     """Run an operator on tensors, with PyTorch's grad mode as recording is."""
     recording = autograd.state.recording
     flipped = torch.is_grad_enabled() is not recording
-    if flipped:
-        autograd._set_grad_enabled(recording)
     try:
+        if flipped:
+            autograd._set_grad_enabled(recording)
         y = operator.run(*tensors, **attributes)
         if operator.view:
             is_one = type(y) is torch.Tensor

@@ -14,4 +14,8 @@ class Diverged(Exception):
 
 
 class Interrupted(Exception):
-    """Ctrl-C ended the training early. The message is one line that says what was written."""
+    """A signal ended the training early. The message is one line that says what was written."""
+
+    def __init__(self, message: str, signal: int):
+        super().__init__(message)
+        self.signal = signal

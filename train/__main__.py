@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from . import Diverged, Interrupted, Refused
 from .options import parse
+from .screen import open_closed_streams, say
 
 __all__ = ["main", "program"]
 
@@ -22,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def program(name: str, learner: str, argv: list[str] | None) -> int:
     """Run the program of this name with the `Learner` of this module."""
+    open_closed_streams()
     try:
         options = parse(argv, name)
         start(options.engine)
@@ -33,14 +35,14 @@ def program(name: str, learner: str, argv: list[str] | None) -> int:
     except Diverged as error:
         return fail(name, 3, error)
     except Interrupted as error:
-        return fail(name, 130, error)
+        return fail(name, 128 + error.signal, error)
     except KeyboardInterrupt:
         return fail(name, 130, "interrupted; no file was written")
     return 0
 
 
 def fail(name: str, status: int, reason: object) -> int:
-    print(f"{name}: {reason}", file=sys.stderr)
+    say(f"{name}: {reason}", sys.stderr)
     return status
 
 

@@ -53,11 +53,15 @@ The held-out samples are the same for every seed, and no training step sees them
 {files}
   config.json         how to do it again: options, engine, versions, scaling of the data, result
 
-Ctrl-C ends the training after the step: what was learned until then is measured and written. Twice,
-it leaves at once and writes nothing.
+All files appear together, after the training. Ctrl-C ends it after the step, as SIGTERM and SIGHUP
+do: what was learned until then is measured and written. Ctrl-C twice leaves at once and writes
+nothing.
 
 exit status:
-  0  trained   2  cannot be done as asked   3  the loss is no longer finite   130  interrupted"""
+  0    trained
+  2    cannot be done as asked
+  3    the loss is no longer finite
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 MODES = {
     "train": """\
 hybridize:

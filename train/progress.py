@@ -1,9 +1,7 @@
-"""What one sees while it trains, and how one stops it."""
+"""What one sees while it trains."""
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 
 from tqdm import tqdm
@@ -16,16 +14,11 @@ PERIOD = 0.1  # seconds; to read the loss is to wait for the device
 
 
 class Progress:
-    """A bar with loss, accuracy and samples a second, where there is a terminal to show it.
-
-    Inside its `with` statement Ctrl-C ends the training at the end of a step. During one it may
-    come while MXNet is calling an operator's Python code, and would be lost there. A second one
-    does not wait.
-    """
+    """A bar with loss, accuracy and samples a second, where there is a terminal to show it."""
 
     def __init__(self, samples: int, epochs: int):
         self.samples, self.epochs = samples, epochs
-        self.held_out, self.due, self.interrupted = "", 0.0, False
+        self.held_out, self.due = "", 0.0
         self.bar = tqdm(
             desc=f"epoch 1/{epochs}",
             total=samples * epochs,
@@ -37,12 +30,11 @@ class Progress:
             bar_format="{desc} |{bar}| {rate_fmt}{postfix}",
         )
 
-    def step(self, epoch: int, meter: Meter) -> bool:
-        """After a step: show how far it is, unless just done. Whether to end the training here."""
+    def step(self, epoch: int, meter: Meter) -> None:
+        """After a step: show how far it is, unless just done."""
         if time.monotonic() >= self.due:
             loss, accuracy = meter.read()
             self.show(epoch, meter.samples, loss, accuracy)
-        return self.interrupted
 
     def epoch(self, done: Epoch) -> None:
         """After an epoch: show what it came to."""
@@ -56,18 +48,8 @@ class Progress:
         self.bar.update((epoch - 1) * self.samples + samples - self.bar.n)
         self.due = time.monotonic() + PERIOD
 
-    def interrupt(self, *_) -> None:
-        if self.interrupted:
-            raise KeyboardInterrupt
-        self.interrupted = True
-
     def __enter__(self) -> Progress:
-        self.main = threading.current_thread() is threading.main_thread()  # others get no signals
-        if self.main:
-            self.before = signal.signal(signal.SIGINT, self.interrupt)
         return self
 
     def __exit__(self, *_) -> None:
-        if self.main:
-            signal.signal(signal.SIGINT, self.before)
         self.bar.close()

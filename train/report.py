@@ -1,44 +1,16 @@
-"""What a run leaves behind: a table on the screen, and the files of ``--out``."""
+"""An account of the epochs: as a table on the screen, as a csv file, as a picture."""
 
 from __future__ import annotations
 
 import csv
-import json
-import os
-import tempfile
-from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-from . import Refused
-from .loop import Epoch, Learner
+from .loop import Epoch
 
-__all__ = ["check", "curves", "files", "history", "table", "write"]
+__all__ = ["curves", "history", "table"]
 
 COLUMNS = [field.name for field in fields(Epoch) if field.name != "seconds"]
-
-
-def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
-    """The names of the files of a run."""
-    return ("history.csv", "curves.png", *learner.files, "config.json")
-
-
-def check(out: Path, names: tuple[str, ...]) -> None:
-    """Refuse a folder in which `write` cannot write files of these names. Nothing is left there.
-
-    Raises
-    ------
-    Refused
-        It cannot be written to, or cannot be made.
-    """
-    try:
-        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-        tempfile.TemporaryDirectory(dir=there).cleanup()
-        if folder := next((out / name for name in names if (out / name).is_dir()), None):
-            raise IsADirectoryError(21, f"{folder.name} is a folder")
-    except OSError as error:
-        raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
 
 
 def table(epochs: list[Epoch], most: int = 12) -> str:
@@ -82,7 +54,7 @@ def curves(epochs: list[Epoch], path: Path, title: str) -> None:
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     figure = Figure(figsize=(10, 4), dpi=120, layout="constrained")
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)  # a file's name may have a $ in it
     x = [epoch.epoch for epoch in epochs]
     losses, accuracies = figure.subplots(1, 2)
     for axes, what in ((losses, "loss"), (accuracies, "accuracy")):
@@ -97,33 +69,3 @@ def curves(epochs: list[Epoch], path: Path, title: str) -> None:
     losses.set_ylim(bottom=0)
     accuracies.yaxis.set_major_formatter(PercentFormatter(1.0))
     figure.savefig(path)
-
-
-def write(
-    out: Path, epochs: list[Epoch], learner: Learner, config: dict[str, Any], title: str
-) -> None:
-    """Write all files of a run, or none: they are finished elsewhere before they appear.
-
-    Raises
-    ------
-    Refused
-        The folder or the disk does not take them.
-    """
-    made = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".") as name:
-            unfinished = Path(name)
-            history(epochs, unfinished / "history.csv")
-            curves(epochs, unfinished / "curves.png", title)
-            learner.save(unfinished)
-            (unfinished / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-            for file in files(learner):
-                os.replace(unfinished / file, out / file)
-    except BaseException as error:
-        for folder in made:
-            with suppress(OSError):  # not made, or no longer only ours
-                folder.rmdir()
-        if isinstance(error, OSError):
-            raise Refused(f"--out {out}: {error.strerror or error}") from error
-        raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import time
 from argparse import Namespace
 from importlib.metadata import PackageNotFoundError, version
@@ -15,11 +16,13 @@ import numpy as np
 from layers import engine
 from layers.engine import mx
 
-from . import Diverged, Interrupted, Refused, report
+from . import Diverged, Interrupted, Refused, report, results
 from .data import Data, load, steps
-from .loop import Epoch, Learner, fit
+from .loop import Epoch, Learner, Meter, fit
 from .options import OPTIMIZERS
 from .progress import Progress
+from .screen import say
+from .stop import Stop
 
 __all__ = ["run"]
 
@@ -36,10 +39,10 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
     Diverged
         The loss became infinite or nan; nothing is written.
     Interrupted
-        By Ctrl-C; what was learned until then is measured and written.
+        By a signal; what was learned until then is measured and written.
     """
     ctx = contexts(options.ctx)
-    report.check(options.out, report.files(form))
+    results.check(options.out, results.files(form))
     data = load(options.data)
     if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
         raise Refused(
@@ -49,46 +52,63 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
     mx.random.seed(options.seed)
     learner = form.of(data, ctx, options)
     config = describe(options, data, learner)
-    print(headline(options, config), flush=True)
+    say(headline(options, config), sys.stdout)
 
-    start = time.perf_counter()
-    try:
-        epochs = train(learner, data, options)
-    except Diverged as error:
-        raise Diverged(f"{error}; try a --lr below {options.lr:g}") from error
-    seconds = time.perf_counter() - start
-    rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-
-    print(report.table(epochs))
-    title = f"{options.data}: {epochs[-1].held_out_accuracy:.2%} of the held-out samples right"
-    print(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training")
-    config["result"] = vars(epochs[-1]) | {"seconds": seconds, "samples_per_second": rate}
-    report.write(options.out, epochs, learner, config, title)
-    print(f"{options.out}: {', '.join(report.files(learner))}")
-    last = epochs[-1]
-    if last.epoch < options.epochs or last.samples < len(data.x):
-        raise Interrupted(
-            f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
-            "samples; the files are of that moment"
-        )
+    with Stop() as stop:
+        start = time.perf_counter()
+        try:
+            epochs = train(learner, data, options, stop)
+        except Diverged as error:
+            raise Diverged(f"{error}; {advice(options)}") from error
+        seconds = time.perf_counter() - start
+        rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
+        config["result"] = vars(epochs[-1]) | {"seconds": seconds, "samples_per_second": rate}
+        title = f"{options.data}: {epochs[-1].held_out_accuracy:.2%} of the held-out samples right"
+        try:
+            results.write(options.out, epochs, learner, config, title)
+        finally:
+            say(report.table(epochs), sys.stdout)
+            say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)
+        say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
+    if stop.signal:
+        raise Interrupted(moment(epochs[-1], data, options), stop.signal)
     return epochs
 
 
-def train(learner: Learner, data: Data, options: Namespace) -> list[Epoch]:
+def advice(options: Namespace) -> str:
+    return f"try a --lr below {options.lr:g}"
+
+
+def moment(last: Epoch, data: Data, options: Namespace) -> str:
+    """When a training was interrupted, in words."""
+    if last.epoch == options.epochs and last.samples == len(data.x):
+        return "interrupted after the last epoch; the files are complete"
+    return (
+        f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
+        "samples; the files are of that moment"
+    )
+
+
+def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[Epoch]:
     epochs = []
     rng = np.random.default_rng(options.seed)
     with Progress(len(data.x), options.epochs) as progress:
+
+        def watch(epoch: int, meter: Meter) -> bool:
+            progress.step(epoch, meter)
+            return stop.signal is not None
+
         for epoch in fit(
             learner,
             data,
             epochs=options.epochs,
             batch_size=options.batch_size,
             rng=rng,
-            watch=progress.step,
+            watch=watch,
         ):
             epochs.append(epoch)
             progress.epoch(epoch)
-            if progress.interrupted:
+            if stop.signal:
                 break
     return epochs
 

@@ -1,12 +1,17 @@
 """``python -m train`` and ``python -m train.module`` as a whole."""
 
 import csv
+import fcntl
 import json
 import os
+import pty
 import re
+import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 import warnings
@@ -16,7 +21,7 @@ import numpy as np
 import pytest
 
 from layers.engine import gluon, mx, nd
-from train import module, report
+from train import module, results
 from train.__main__ import main
 from train.blocks import Learner
 from train.data import load
@@ -26,7 +31,7 @@ from train.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
-FILES = report.files(Learner)
+FILES = results.files(Learner)
 MODULE_FILES = [name for name in FILES if name != "model.params"]  # the rest is named as Gluon's
 
 
@@ -242,7 +247,7 @@ def test_the_disk_is_full_at_the_end(run, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report, "history", fail)
+    monkeypatch.setattr(results, "history", fail)
     status, _, errors = run(*SHORT, "--epochs", "1")
     assert status == 2 and errors == f"train: --out {tmp_path / 'out'}: No space left on device\n"
     assert not list(tmp_path.iterdir())
@@ -258,19 +263,22 @@ def test_a_loss_that_is_not_finite(run, tmp_path):
 
 
 @pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
-def test_ctrl_c_leaves_what_was_learned(run, tmp_path, monkeypatch, main):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, number):
     step, steps = Progress.step, []
+    monkeypatch.setattr("train.stop.SIGNALS", [number])  # it may be ignored where the tests run
+    before = signal.signal(number, signal.SIG_DFL)
 
     def interrupted(self, epoch, meter):
         steps.append(epoch)
         if len(steps) == 30:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return step(self, epoch, meter)
 
     monkeypatch.setattr(Progress, "step", interrupted)
-    before = signal.getsignal(signal.SIGINT)
     status, said, errors = run("--epochs", "5", "--hidden", "8", main=main)
-    assert status == 130 and len(steps) == 30
+    assert signal.signal(number, before) is signal.SIG_DFL
+    assert status == 128 + number and len(steps) == 30
     assert re.fullmatch(
         r"train\S*: interrupted in epoch 2, after 4\d\d of its 1,438 samples; "
         r"the files are of that moment\n",
@@ -282,7 +290,27 @@ def test_ctrl_c_leaves_what_was_learned(run, tmp_path, monkeypatch, main):
     assert result["samples"] == rows[1]["samples"]
     files = FILES if "train:" in errors else MODULE_FILES
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(files)
-    assert "samples/s" in said and signal.getsignal(signal.SIGINT) is before
+    assert "samples/s" in said
+
+
+def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch):
+    """Once, they are finished first; twice, there are none."""
+    history, count = results.history, 1
+
+    def interrupted(*args):
+        for _ in range(count):
+            signal.raise_signal(signal.SIGINT)
+        history(*args)
+
+    monkeypatch.setattr(results, "history", interrupted)
+    status, _, errors = run(*SHORT)
+    assert status == 130
+    assert errors == "train: interrupted after the last epoch; the files are complete\n"
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+    count = 2
+    status, _, errors = run(*SHORT, "--out", str(tmp_path / "other"))
+    assert (status, errors) == (130, "train: interrupted; no file was written\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
@@ -290,14 +318,6 @@ def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
     status, _, errors = run(*SHORT)
     assert (status, errors) == (130, "train: interrupted; no file was written\n")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_second_ctrl_c_does_not_wait():
-    with Progress(10, 1) as progress:
-        signal.raise_signal(signal.SIGINT)
-        assert progress.interrupted
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
 
 
 def test_in_another_thread(run, tmp_path):
@@ -359,6 +379,47 @@ def test_from_the_command_line(engine, tmp_path):
     done = subprocess_run("-m", "train", "--lr", "no")
     assert done.returncode == 2
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
+
+
+@pytest.mark.parametrize("end", ["| head -n 1", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
+def test_what_cannot_be_printed(engine, tmp_path, end):
+    """The training and the files do not depend on it."""
+    argv = [*SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
+    line = f"set -o pipefail; {shlex.join([sys.executable, '-m', 'train', *argv])} {end}"
+    done = subprocess.run(
+        ["bash", "-c", line],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
+def test_a_terminal_that_is_gone(engine, tmp_path):
+    """As after a lost connection: SIGHUP, and a bar that cannot be written."""
+    argv = ["--epochs", "1000", "--engine", engine, "--out", str(tmp_path / "out")]
+    terminal, end = pty.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))  # room for the bar
+    with subprocess.Popen(
+        [sys.executable, "-m", "train", *argv],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=end,
+        stdout=end,
+        stderr=end,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    ) as process:
+        os.close(end)
+        try:
+            while b"samples/s" not in os.read(terminal, 10000):
+                pass
+            os.close(terminal)
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(60) == 128 + signal.SIGHUP
+        finally:
+            process.kill()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
 
 
 def test_ctrl_c_ends_the_process(engine, tmp_path):

@@ -1,32 +1,17 @@
-"""What a run shows and leaves behind."""
+"""The account of the epochs."""
 
 import csv
-import json
-import os
-import stat
 
 import numpy as np
 import pytest
 
-from train import Refused, report
+from train import report
 from train.loop import Epoch
 
 
 def epochs(count):
     rows = range(1, count + 1)
     return [Epoch(i, 2 / i, 1 - 0.5 / i, 2.5 / i, 0.9 if i == 7 else 0.5, 0.25, 9) for i in rows]
-
-
-class Net:
-    """What was learned, as a text."""
-
-    files = ("model.params",)
-
-    def save(self, folder):
-        (folder / "model.params").write_text("parameters")
-
-
-FILES = report.files(Net())
 
 
 @pytest.mark.parametrize("count, lines", [(1, 1), (7, 7), (10, 10), (30, 11), (1000, 11)])
@@ -70,62 +55,8 @@ def test_history_says_what_is_in_it(tmp_path):
 def test_curves(tmp_path, count):
     from matplotlib import image
 
-    report.curves(epochs(count), tmp_path / "curves.png", "a title")
+    report.curves(epochs(count), tmp_path / "curves.png", r"the $\title of a$file.npz")
     assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = image.imread(tmp_path / "curves.png")
     assert pixels.shape[:2] == (480, 1200)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50
-
-
-def test_write(tmp_path):
-    out = tmp_path / "a/b"
-    report.check(out, FILES)
-    assert not out.parent.exists()
-    report.write(out, epochs(3), Net(), {"seed": 4}, "a title")
-    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
-    assert json.loads((out / "config.json").read_text()) == {"seed": 4}
-    umask = os.umask(0)
-    os.umask(umask)
-    for path in out.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~umask
-
-
-def failing(error):
-    def fail(*_):
-        raise error
-
-    return fail
-
-
-@pytest.mark.parametrize(
-    "error, raised",
-    [(OSError(28, "No space left on device"), Refused), (KeyboardInterrupt(), KeyboardInterrupt)],
-    ids=["full", "Ctrl-C"],
-)
-def test_all_or_nothing(tmp_path, monkeypatch, error, raised):
-    report.write(tmp_path, epochs(3), Net(), {}, "")
-    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    monkeypatch.setattr(report, "curves", failing(error))
-    for out in (tmp_path, tmp_path / "new/folder"):
-        with pytest.raises(raised):
-            report.write(out, epochs(9), Net(), {}, "")
-        assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
-def test_where_it_cannot_write(tmp_path):
-    (tmp_path / "file").write_text("")
-    for name in ("file", "file/below", "x" * 300):
-        with pytest.raises(Refused, match="^--out .*: cannot write there: "):
-            report.check(tmp_path / name, FILES)
-    (tmp_path / "curves.png").mkdir()
-    with pytest.raises(Refused, match="curves.png is a folder"):
-        report.check(tmp_path, FILES)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "file"]
-
-
-@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root may write anywhere")
-def test_a_folder_that_may_not_be_written(tmp_path):
-    tmp_path.chmod(0o500)
-    for out in (tmp_path, tmp_path / "below"):
-        with pytest.raises(Refused, match="Permission denied"):
-            report.check(out, FILES)

@@ -6,6 +6,7 @@ import argparse
 import math
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -98,8 +99,11 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     Raises
     ------
     Refused
-        One is unknown, or is not what it may be.
+        One is unknown, is not what it may be, or is not text in UTF-8.
     """
+    for text in sys.argv[1:] if argv is None else argv:
+        if not is_utf8(text):  # no engine writes files of such names, and nothing prints them
+            raise Refused(f"{text!r} is not UTF-8")
     options = parser(program).parse_args(argv)
     if options.lr is None:
         options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
@@ -215,6 +219,14 @@ def contexts(text: str) -> list[tuple[str, int]]:
 
 def folder(text: str) -> Path:
     return Path(os.path.expanduser(text))
+
+
+def is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def wrong(text: Any, expected: str) -> argparse.ArgumentTypeError:

@@ -90,6 +90,12 @@ def test_what_an_option_may_not_be(option, value, expected):
     assert "\n" not in line
 
 
+@pytest.mark.parametrize("option", ["--out", "--data"])
+def test_a_name_that_is_not_utf8(option):
+    with pytest.raises(Refused, match=r"^'x\\udcff' is not UTF-8$"):
+        parse([option, "x\udcff"])
+
+
 @pytest.mark.parametrize("argv", [["--nope"], ["more"], ["--lr"], ["--epoch", "3"]], ids=" ".join)
 def test_unknown_arguments(argv):
     with pytest.raises(Refused, match=argv[0]):

@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 class Diverged(Exception):
-    """The loss is no longer finite. The message is one line that says since when."""
+    """The loss has grown instead of falling. The message is one line that says since when."""
 
 
 class Interrupted(Exception):

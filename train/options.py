@@ -61,7 +61,7 @@ nothing.
 exit status:
   0    trained
   2    cannot be done as asked
-  3    the loss is no longer finite
+  3    the loss is not finite, and no file is written; or it ends above twice that of guessing
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 MODES = {
     "train": """\

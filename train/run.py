@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import sys
@@ -37,7 +38,8 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
     Refused
         The options ask for what is not there; nothing was trained.
     Diverged
-        The loss became infinite or nan; nothing is written.
+        The loss became infinite or nan, and nothing is written; or it ended above twice that of
+        guessing, and the files show how.
     Interrupted
         By a signal; what was learned until then is measured and written.
     """
@@ -72,6 +74,12 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
         say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
     if stop.signal:
         raise Interrupted(moment(epochs[-1], data, options), stop.signal)
+    guessing = math.log(data.classes)
+    if epochs[-1].loss > 2 * guessing:  # that of an untrained network is a little above it
+        raise Diverged(
+            f"epoch {epochs[-1].epoch}: the loss is {epochs[-1].loss:.4g}, and that of guessing "
+            f"{guessing:.4g}; {advice(options)}"
+        )
     return epochs
 
 

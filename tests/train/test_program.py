@@ -262,6 +262,17 @@ def test_a_loss_that_is_not_finite(run, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_loss_far_above_that_of_guessing(run, tmp_path):
+    """It is told by the exit status, too; the files show what happened."""
+    status, said, errors = run(*SHORT, "--lr", "5000")
+    assert status == 3 and "samples/s" in said
+    assert re.fullmatch(
+        r"train: epoch 2: the loss is \S+, and that of guessing 2.303; try a --lr below 5000\n",
+        errors,
+    )
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
 @pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, number):

@@ -69,8 +69,7 @@ hybridize:
   none      every operator by itself, as the program comes to it
   replay    the net as one graph, made by the first call and replayed
   compile   that graph compiled, the net's own operators included (--engine torch)
-  step      forward, loss and backward as one compiled graph, after which the Trainer updates
-            (--engine torch, one context)
+  step      forward, loss, backward and update as one compiled graph (--engine torch, one context)
 
 """,
     "train.module": "",

@@ -99,7 +99,7 @@ def test_arguments(row):
     assert list(row.inputs) == [n for n, t in arguments.items() if is_array(t)]
     assert row.variadic == any("[]" in t for t in arguments.values() if is_array(t))
     attributes = {n: t for n, t in arguments.items() if not is_array(t)}
-    assert list(row.attributes) == list(attributes)
+    assert row.attribute_names == list(attributes)
     for name, text in attributes.items():
         check_default(row, name, text)
         if text.startswith("{"):

@@ -17,8 +17,10 @@ is not the default hangs on the operator as a rule::
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 import torch
@@ -119,25 +121,10 @@ class Op:
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in inputs)
         self.needed = tuple(p.name for p in inputs if p.default is p.empty and not self.variadic)
         self.required = tuple(p.name for p in rest if p.default is REQUIRED)
+        self.attribute_names = [p.name for p in rest]
         self.defaults = {p.name: p.default for p in rest}
+        self.parsers = {p.name: _parser(p.annotation, function.__module__) for p in rest}
         self.supplied = tuple(p.name for p in parameters if p.name in SUPPLIED)
-
-    @cached_property
-    def attributes(self) -> dict[str, tuple[Callable, Any]]:
-        hints = get_type_hints(self.function)
-        return {
-            p.name: (attributes.parser(hints[p.name]), p.default)
-            for p in self.signature.parameters.values()
-            if p.name not in self.inputs and p.name not in SUPPLIED
-        }
-
-    @cached_property
-    def parsers(self) -> dict[str, Callable]:
-        return {name: parse for name, (parse, _) in self.attributes.items()}
-
-    @cached_property
-    def attribute_names(self) -> list[str]:
-        return list(self.attributes)
 
     def shown_outputs(self, attributes: dict) -> int | Sequence[str]:
         """How many outputs a user sees, or the names of those."""
@@ -227,7 +214,7 @@ class Op:
 
     def owns(self, attribute: str) -> bool:
         """Whether an attribute of a node is the operator's, and not attached by a user."""
-        return attribute in self.attributes
+        return attribute in self.parsers
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
         """The operator's attributes among those given, read."""
@@ -236,9 +223,9 @@ class Op:
     def parse(self, name: str, value: Any) -> Any:
         """The value of an attribute, from what a caller or a file gave."""
         try:
-            parse = self.attributes[name][0]
+            parse = self.parsers[name]
         except KeyError:
-            known = ", ".join((*self.inputs, *self.attributes))
+            known = ", ".join((*self.inputs, *self.parsers))
             raise ArgumentError(
                 f"{self.name}: unknown argument {quoted(name)} (given {quoted(value)})\n"
                 f"  expected {known}"
@@ -252,7 +239,7 @@ class Op:
 
     def parse_at(self, index: int, value: Any) -> Any:
         """The same for the attribute at a position."""
-        if index >= len(self.attributes):
+        if index >= len(self.attribute_names):
             raise ArgumentError(
                 f"{self.name}: {index + 1 + len(self.inputs)} arguments are too many, "
                 f"the last is {value!r}\n  expected {self.form}"
@@ -321,6 +308,13 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.signature}>"
+
+
+@cache
+def _parser(annotation: Any, module: str) -> Callable[[Any], Any]:
+    """The parser of an attribute, from its annotation in a module; a few serve all operators."""
+    holder = SimpleNamespace(__annotations__={"attribute": annotation})
+    return attributes.parser(get_type_hints(holder, vars(sys.modules[module]))["attribute"])
 
 
 @cache

@@ -122,7 +122,7 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
     else:
         inputs = dict(zip(operator.inputs, args))
         rest = args[len(operator.inputs) :]
-        if len(rest) > len(operator.attributes) and out is None:
+        if len(rest) > len(operator.attribute_names) and out is None:
             *rest, out = rest
         for i, value in enumerate(rest):
             attributes[operator.attribute_names[i]] = operator.parse_at(i, value)
@@ -131,7 +131,7 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
             if name in inputs:
                 raise ArgumentError(f"{operator.name}: {name} is given twice")
             inputs[name] = value
-        elif name in operator.attributes:
+        elif name in operator.parsers:
             if name in attributes:
                 raise ArgumentError(f"{operator.name}: {name} is given twice")
             attributes[name] = operator.parse(name, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 
 import numpy as np
 
@@ -172,15 +173,26 @@ def _place(prop_class: type) -> tuple[str, str]:
 
 
 def find(op_type: str) -> type:
-    """The `CustomOpProp` of a name; an error with the nearest names when there is none."""
+    """The `CustomOpProp` of a name; an error with the nearest names when there is none.
+
+    A name may come from a file. No module that it names is imported, but this library's own.
+    """
     if isinstance(op_type, OpType):
         return op_type.prop_class
-    try:
-        return _registry[op_type]
-    except KeyError:
-        near = difflib.get_close_matches(str(op_type)[:100], _registry) or sorted(_registry)[:8]
-        there = ", ".join(near) or "none"
+    if op_type not in _registry and op_type.startswith("layers."):
+        import_module("layers.ops")
+    if op_type not in _registry:
+        near = difflib.get_close_matches(op_type[:100], _registry) or sorted(_registry)[:8]
         raise MXNetError(
             f"Custom: operator {quoted(op_type)} is not registered\n"
-            f"  expected the module that registers it to be imported; there are {there}"
-        ) from None
+            f"  expected {_registration(op_type)}; there are {', '.join(near) or 'none'}"
+        )
+    return _registry[op_type]
+
+
+def _registration(op_type: str) -> str:
+    """What registers an operator: its name begins with that of its module, if it has one."""
+    module = op_type.rpartition(".")[0]
+    if module != "layers" and all(part.isidentifier() for part in module.split(".")):
+        return f"`import {quoted(module)[1:-1]}`, which registers it"
+    return "the module that registers it to be imported"

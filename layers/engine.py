@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 _PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet"}
+_REQUIREMENTS = {"torch": "'torch>=2.11'", "mxnet": "'mxnet==1.9.1' 'numpy<1.24'"}
 _PARTS = {"nd": "ndarray", "sym": "symbol", "autograd": "autograd", "gluon": "gluon"}
 
 
@@ -59,7 +60,7 @@ def _engine() -> Any:
     except ModuleNotFoundError as error:
         raise EngineError(
             f"the engine {name()!r} needs {error.name}, which is not installed\n"
-            f"  expected pip install layers[{name()}], or another LAYERS_ENGINE"
+            f"  expected pip install {_REQUIREMENTS[name()]}, or another LAYERS_ENGINE"
         ) from error
     if name() == "mxnet":
         atexit.register(_settle)

@@ -49,7 +49,7 @@ def fail(name: str, status: int, reason: object) -> int:
 def start(asked: str | None) -> None:
     """Start the engine that is asked for, or else the one that `layers.engine` finds."""
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
-        raise Refused(f"{missing[0]} is not installed: pip install layers[train]")
+        raise Refused(f"not installed: pip install {' '.join(missing)}")
     if asked:
         os.environ["LAYERS_ENGINE"] = asked
     from layers import engine

@@ -80,7 +80,7 @@ def digits() -> dict[str, np.ndarray]:
     try:
         from sklearn.datasets import load_digits
     except ModuleNotFoundError as error:
-        raise Refused(f"{error.name} is not installed: pip install layers[train]") from error
+        raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
     found: Any = load_digits()
     return {"images": found.images, "target": found.target}
 

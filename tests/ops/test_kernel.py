@@ -739,5 +739,5 @@ def test_without_numba(tmp_path):
         "False",
         "[0. 0.]",
         "operator 'zeros': compiling a kernel needs Numba, which is not installed",
-        "  expected pip install layers[kernels]",
+        "  expected pip install numba",
     ], done.stderr

@@ -163,7 +163,7 @@ def test_unknown_data(name):
 
 def test_scikit_learn_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sklearn.datasets", None)
-    assert "pip install" in refusal("digits")
+    assert "sklearn.datasets is not installed: pip install scikit-learn" in refusal("digits")
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 10, 11])

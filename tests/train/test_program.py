@@ -457,8 +457,12 @@ def test_ctrl_c_ends_the_process(engine, tmp_path):
 @pytest.mark.parametrize(
     "missing, expected",
     [
-        ("mxnet", "train: the engine 'mxnet' needs mxnet, which is not installed; expected pip "),
-        ("tqdm", "train: tqdm is not installed"),
+        (
+            "mxnet",
+            "train: the engine 'mxnet' needs mxnet, which is not installed; expected pip install "
+            "'mxnet==1.9.1' 'numpy<1.24', or another LAYERS_ENGINE",
+        ),
+        ("tqdm", "train: not installed: pip install tqdm\n"),
     ],
 )
 def test_a_library_that_is_not_installed(missing, expected, tmp_path):

@@ -182,7 +182,7 @@ class Variant:
                 raise
             raise ModuleNotFoundError(
                 f"operator {name!r}: compiling a kernel needs Numba, which is not installed\n"
-                "  expected pip install layers[kernels]",
+                "  expected pip install numba",
                 name=error.name,
             ) from None
         scope = dict(NAMES)

@@ -131,6 +131,7 @@ def test_mistakes_in_a_definition():
     [
         ({}, "expected a class with forward"),
         ({"forward": lambda self, x: x}, "forward has the input 'self'"),
+        ({"forward": lambda ctx, x: x}, "forward has the input 'ctx', and is called without;"),
         ({"forward": lambda x: x, "states": "mean"}, "states is 'mean'"),
         (
             {"forward": lambda x: x, "output": ("z",)},
@@ -456,6 +457,53 @@ def test_a_lie_about_the_dtype():
 
     with pytest.raises(TypeError, match="output y is .*float32.*\n  expected int64.*`types`"):
         lying(nd.ones((2,)))
+
+
+@pytest.mark.engine("torch")
+def test_arrays_of_numpy():
+    """They are refused, and the message says what makes an NDArray of the right dtype."""
+
+    @operator
+    class doubled:
+        def forward(x, *, way: str = "right"):
+            y = 2 * x.asnumpy()
+            return {"plain": y, "float32": nd.array(y)}.get(way, nd.array(y, dtype=x.dtype))
+
+        def dx(dy):
+            return 2 * dy.asnumpy()
+
+    x = nd.ones((2,), dtype="float16")
+    how = r"nd.array\(..., dtype=x.dtype\)"
+    with pytest.raises(TypeError, match=f"output y is ndarray\n  expected an NDArray; {how} makes"):
+        doubled(x, way="plain")
+    with pytest.raises(TypeError, match=f"float32 .*\n  expected float16 .*first input is.* {how}"):
+        doubled(x, way="float32")
+    x.attach_grad()
+    with autograd.record():
+        y = doubled(x)
+    with pytest.raises(TypeError, match=f"gradient of x is ndarray\n  expected an NDArray; {how}"):
+        y.backward()
+
+
+@pytest.mark.engine("torch")
+def test_a_parameter_of_unknown_shape_is_named():
+    @operator
+    class product:
+        def forward(x, w):
+            return x * w
+
+    class Scale(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="scale_")
+            self.weight = self.params.get("weight", allow_deferred_init=True)
+
+        def hybrid_forward(self, F, x, weight):
+            return product(x, weight)
+
+    layer = Scale()
+    layer.initialize()
+    with pytest.raises(ValueError, match="shape of w is not known; w is Parameter 'scale_weight'"):
+        layer(nd.ones((2,)))
 
 
 def test_no_inputs():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -127,8 +128,10 @@ class Adapter:
             else {}
         )
         if unknown := sorted(pending - found.keys()):
+            name = unknown[0]
             raise ShapeError(
-                f"operator {operator.name!r}: the shape of {unknown[0]} is not known\n"
+                f"operator {operator.name!r}: the shape of {name} is not known; "
+                f"{name} is {inputs[operator.inputs.index(name)]}\n"
                 "  expected `def shapes(...)` in the operator, or the shape where it is made"
             )
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
@@ -230,7 +233,7 @@ class OperatorCall(Call):
             if not isinstance(value, NDArray):
                 raise DTypeError(
                     f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
-                    "  expected an NDArray"
+                    f"  expected an NDArray{_making(value, operator.inputs)}"
                 )
             if name in declared:
                 self._check_type(name, value, declared[name])
@@ -274,8 +277,14 @@ class OperatorCall(Call):
             raise DTypeError(
                 f"operator {self.operator.name!r}: output {name} is {describe(y)} on {context}\n"
                 f"  expected {str(x.dtype).removeprefix('torch.')} on {self.context}, as the first "
-                "input is"
+                f"input is, such as nd.array(..., dtype={self.inputs[0]}.dtype)"
             )
+
+
+def _making(value: Any, inputs: Sequence[str]) -> str:
+    """How an NDArray is made of NumPy's, for a message."""
+    dtype = f", dtype={inputs[0]}.dtype" if inputs else ""
+    return f"; nd.array(...{dtype}) makes one" if isinstance(value, np.ndarray) else ""
 
 
 def _kinds(values) -> list:
@@ -316,7 +325,7 @@ def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
     if not isinstance(gradient, NDArray):
         raise DTypeError(
             f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
-            "  expected an NDArray"
+            f"  expected an NDArray{_making(gradient, [name])}"
         )
     tensor = gradient._tensor
     shape, dtype = kind

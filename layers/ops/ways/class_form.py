@@ -69,6 +69,9 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
     problems = {
         "forward has the input 'self', and is called without": "self" in inputs,
+        "forward has the input 'ctx', and is called without; gradients name what they need": (
+            "ctx" in inputs
+        ),
         "there are a backward and single gradients": parts["backward"] and gradients,
         "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
         "an input has a default that is not None; attributes stand after *": any(

@@ -57,7 +57,7 @@ def test_compiled():
 
 def test_each_has_a_case():
     operators = {n for n in ops.__all__ if isinstance(getattr(ops, n), Operator)}
-    assert operators == set(OPERATORS)
+    assert operators == set(OPERATORS), "OPERATORS above has an example of each operator"
     public = {n: getattr(layers, n) for n in layers.__all__}
     blocks = {n for n, it in public.items() if isinstance(it, type) and issubclass(it, gluon.Block)}
-    assert blocks == set(LAYERS)
+    assert blocks == set(LAYERS), "LAYERS above has an example of each block"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from importlib import import_module
 
@@ -25,6 +26,15 @@ def gradients(mx, function, *values):
         y = function(*arrays)
     y.backward()
     return [x.grad.asnumpy().tolist() for x in arrays]
+
+
+@torch_only
+def test_what_help_shows(mx):
+    """Whose arrays they are, without quotes."""
+    expected = "(data: NDArray, axis: Axis = None, keepdims: bool = False, exclude: bool = False, "
+    assert str(inspect.signature(mx.nd.sum)) == f"{expected}out=None, name=None) -> NDArray"
+    shown = str(inspect.signature(mx.sym.FullyConnected))
+    assert "bias: Symbol | None = None, num_hidden: int = required" in shown
 
 
 CONSTANT = {

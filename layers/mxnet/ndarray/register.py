@@ -72,17 +72,35 @@ def eager(operator: registry.Op) -> Callable:
     return function
 
 
+class _Words(str):
+    """An annotation that `help` shows without quotes."""
+
+    __repr__ = str.__str__
+
+
 @cache
-def signature(operator: registry.Op) -> inspect.Signature:
+def _shown(annotation: Any, array: str) -> Any:
+    """An annotation of the table in the words of a caller, whose arrays are NDArrays or Symbols."""
+    text = isinstance(annotation, str)
+    return _Words(annotation.replace("Tensor", array)) if text else annotation
+
+
+@cache
+def signature(operator: registry.Op, array: str = "NDArray") -> inspect.Signature:
     """The signature that a user sees: the operator's own, with `out` and `name`."""
-    kept = [p for p in operator.signature.parameters.values() if p.name not in registry.SUPPLIED]
+    kept = [
+        p.replace(annotation=_shown(p.annotation, array))
+        for p in operator.signature.parameters.values()
+        if p.name not in registry.SUPPLIED
+    ]
     kind = inspect.Parameter.KEYWORD_ONLY if operator.variadic else kept[-1].kind if kept else None
     extra = [
         inspect.Parameter(name, kind or inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
         for name in ("out", "name")
         if kind is not inspect.Parameter.VAR_KEYWORD
     ]
-    return operator.signature.replace(parameters=[*kept, *extra])
+    given = _shown(operator.signature.return_annotation, array)
+    return inspect.Signature([*kept, *extra], return_annotation=given)
 
 
 def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:

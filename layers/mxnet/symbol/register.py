@@ -28,7 +28,7 @@ def symbolic(operator: registry.Op, name: str) -> Callable:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = operator.__doc__
-    function.__signature__ = signature(operator)
+    function.__signature__ = signature(operator, "Symbol")
     function.operator = operator
     return function
 

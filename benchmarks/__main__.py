@@ -11,8 +11,9 @@ they must compute the same. The table goes to the terminal, everything to a JSON
     left_out    who could not take part, and why
     suites      {suite: {case: {contestant: row}}}. A row has the seconds of a call in the best
                 block and in the median round, whether a quarter of the rounds came near the best
-                (steady), the ratio of the best to that of the first contestant, and the quartiles
-                of the ratio over the rounds
+                (steady), the ratio of the best to that of the first contestant, the quartiles of
+                the ratio over the rounds, and in some suites the seconds of a single call at the
+                99th percentile (p99)
     targets     what is to be reached, what was measured, and whether it is met; null where it was
                 not measured, or not steady
 """

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .suites import JAX, MXNET, MXNET_1, OURS, Suite
+from .suites import JAX, MXNET, MXNET_1, NUMPY_1, OURS, TORCH_FIRST, Suite
 from .worker import ABSENT, DONE
 
 
@@ -87,6 +87,9 @@ class Contest:
         self.facts = self._workers[OURS].ask("facts")  # without PyTorch there is no contest
         if device is None and self.facts["gpu"]:
             self.device = "gpu"
+        ours = {TORCH_FIRST: {"first": "torch"}, NUMPY_1: {"blas_threads": 1}}
+        for process in ours.keys() & {*processes}:
+            self._workers[process] = _Remote("torch", threads, **ours[process])
         peers = {
             "MXNet": {MXNET: ("mxnet", threads), MXNET_1: ("mxnet", 1)},
             "JAX": {JAX: ("jax", threads, jax)},
@@ -143,10 +146,15 @@ class Contest:
             first = k % len(taking_part)
             for c in taking_part[first:] + taking_part[:first]:
                 best[c].append(self._time(c, *counts[c]))
+        reference = best[suite.reference]
+        rows = {c.name: row(times, reference) for c, times in best.items()}
+        if suite.slowest:
+            for c in taking_part:
+                count = max(1, round(self.settings.rounds * ROUND / min(best[c])))
+                rows[c.name]["p99"] = self._ask(c, "slowest", count)
         for worker in self._workers.values():
             worker.ask("clear")
-        reference = best[suite.reference]
-        return {c.name: row(times, reference) for c, times in best.items()}
+        return rows
 
     def _build(self, suite: Suite, case) -> list:
         """Who takes part: all who can, when they compute the same as the first."""
@@ -179,8 +187,11 @@ class Contest:
         return calls, max(2, min(self.settings.blocks, blocks))
 
     def _time(self, contestant, count: int, blocks: int) -> float:
+        return self._ask(contestant, "time", count, blocks)
+
+    def _ask(self, contestant, method: str, *arguments) -> float:
         worker = self._workers[contestant.process]
-        return worker.ask("time", contestant.home, contestant.variant, count, blocks)
+        return worker.ask(method, contestant.home, contestant.variant, *arguments)
 
 
 def agree(found: list[float], expected: list[float], tolerance: float) -> bool:
@@ -216,10 +227,13 @@ def _quartiles(values: list[float]) -> list[float]:
 class _Remote:
     """A worker in a process of its own, with this interpreter or another one."""
 
-    def __init__(self, engine: str, threads: int, python: str | Path = sys.executable):
+    def __init__(
+        self, engine: str, threads: int, python: str | Path = sys.executable, **settings: Any
+    ):
         self._pipe, theirs = multiprocessing.Pipe()
         descriptor = theirs.fileno()
-        serving = f"from benchmarks.worker import serve; serve({descriptor}, {engine!r}, {threads})"
+        arguments = f"{descriptor}, {engine!r}, {threads}, **{settings!r}"
+        serving = f"from benchmarks.worker import serve; serve({arguments})"
         self._process = subprocess.Popen(
             [python, "-c", serving], cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[descriptor]
         )

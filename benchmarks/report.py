@@ -25,14 +25,18 @@ def heading(facts: dict[str, Any]) -> str:
 
 
 def table(suite: Suite, results: dict[str, dict]) -> str:
-    """Time of a call, ``~`` where not steady; its ratio to that of the first; and the quartiles."""
+    """Time of a call, ``~`` where not steady; its ratio to that of the first; and the quartiles.
+
+    In the place of the quartiles stands the 99th percentile of single calls, where it is measured.
+    """
     cases = list(results)
     contestants = list(results[cases[0]])
     across, down = sorted((cases, contestants), key=len)
     by_case = across is cases
     lines = [
         "",
-        f"{suite.title}: time, ratio to {suite.reference.name}, quartiles",
+        f"{suite.title}: time, ratio to {suite.reference.name}, "
+        + ("99th percentile" if suite.slowest else "quartiles"),
         *_heads(across),
     ]
     for name in down:
@@ -55,6 +59,8 @@ def _cell(row: dict[str, float] | None) -> str:
         return ""
     mark = " " if row["steady"] else "~"
     spread = f"{row['ratio_low']:.2f}-{row['ratio_high']:.2f}"
+    if "p99" in row:
+        spread = _time(row["p99"])
     return f"{mark}{_time(row['seconds'])} {row['ratio']:6.2f} {spread:>12}"
 
 

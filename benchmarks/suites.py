@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 # are in flight, as in the backward of an operator of one's own with dx and dw. JAX, which needs a
 # newer NumPy than MXNet, may have an interpreter of its own.
 OURS, MXNET, MXNET_1, JAX = "torch", "mxnet", "mxnet, 1 OpenMP thread", "jax"
+# PyTorch's threads and NumPy's may be in each other's way: what `layers.mxnet` can do about it
+# depends on whether PyTorch is imported before it.
+TORCH_FIRST, NUMPY_1 = "torch, imported first", "torch, 1 thread in NumPy"
 
 
 class Contestant(NamedTuple):
@@ -38,6 +41,7 @@ class Suite(NamedTuple):
     tolerance: float  # relative and absolute, for the numbers in which all must agree
     device: str | None = None  # the only one that it is measured on
     compiles: bool = False  # that takes a minute for each case
+    slowest: bool = False  # whether rows have the 99th percentile of single calls
 
     @property
     def reference(self) -> Contestant:
@@ -224,6 +228,21 @@ STEPS = Suite(
     1e-4,
 )
 
+NUMPY = Suite(
+    "numpy",
+    "steps",
+    "One training step of an MLP of CustomOps in NumPy",
+    [
+        Contestant("1 thread in NumPy", NUMPY_1, "gluon", "numpy eager"),
+        Contestant("layers imported first", OURS, "gluon", "numpy eager"),
+        Contestant("PyTorch imported first", TORCH_FIRST, "gluon", "numpy eager"),
+    ],
+    [case for case in MLPS if case.arguments["activation"] == "relu"],
+    1e-4,
+    device="cpu",
+    slowest=True,
+)
+
 LAYERS = {"gluon.nn": "nn", "blocks": "blocks", "in NumPy": "numpy"}
 RUN = {"replayed": "replayed", "compiled": "compiled", "compiled_step": "whole"}
 
@@ -296,6 +315,7 @@ SUITES = (
     LIBRARIES,
     PRODUCTS,
     STEPS,
+    NUMPY,
     COMPILED,
     INFERENCE,
     TRAINING,
@@ -337,6 +357,11 @@ TARGETS = [
         )
     ),
     *(Target("steps", case, BLOCKS, "PyTorch, eager", 0.6, 1.05) for case in LARGE_STEPS),
+    *(
+        Target("numpy", case.name, f"{first} imported first", "1 thread in NumPy", limit)
+        for case, limits in zip(NUMPY.cases, ((1.2, 1.2), (1, 1.2)))
+        for first, limit in zip(("layers", "PyTorch"), limits)
+    ),
     *(
         Target("compiled", case, f"layers, replayed, {name}", "PyTorch, eager", 1.25)
         for case in SMALL_STEPS

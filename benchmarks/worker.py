@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import repeat
 from multiprocessing.connection import Connection
+from statistics import quantiles
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -34,13 +35,18 @@ class Entry(NamedTuple):
     wait: Callable[[], Any] | None = None
 
 
-def serve(descriptor: int, engine: str, threads: int) -> None:
+def serve(
+    descriptor: int, engine: str, threads: int, first: str = "", blas_threads: int = 0
+) -> None:
     """Answer requests, ``(method, *arguments)``, by ``(DONE, result)``, or by how it failed.
 
-    They come through the pipe that was left open under this file descriptor.
+    They come through the pipe that was left open under this file descriptor. `first` is a module
+    to import before the engine; `blas_threads`, if not 0, how many threads NumPy has.
     """
     for name in THREADS:
         os.environ[name] = str(threads)
+    if blas_threads:
+        os.environ["OPENBLAS_NUM_THREADS"] = str(blas_threads)
     os.environ["MXNET_CPU_WORKER_NTHREADS"] = "2"  # with 1, custom operators hang
     os.environ["LAYERS_ENGINE"] = engine
     pipe, worker = Connection(descriptor), None
@@ -51,6 +57,8 @@ def serve(descriptor: int, engine: str, threads: int) -> None:
             return
         try:
             if worker is None:
+                if first:
+                    import_module(first)
                 worker = Worker(engine, threads)
             pipe.send((DONE, getattr(worker, method)(*arguments)))
         except ModuleNotFoundError as error:
@@ -111,3 +119,12 @@ class Worker:
             sync()
             best = min(best, perf_counter() - start)
         return best / count
+
+    def slowest(self, home: str, variant: str, count: int) -> float:
+        """The 99th percentile of the seconds of `count` calls."""
+        step, times = self.entries[home, variant].step, []
+        for _ in range(count):
+            start = perf_counter()
+            step()
+            times.append(perf_counter() - start)
+        return quantiles(times, n=100, method="inclusive")[-1]

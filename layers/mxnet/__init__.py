@@ -4,6 +4,7 @@
 that says so, unchanged.
 """
 
+from . import _threads  # before what imports PyTorch
 from ._old import missing
 from . import (
     attribute,

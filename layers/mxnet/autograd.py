@@ -19,6 +19,7 @@ from weakref import ref
 import numpy as np
 import torch
 
+from . import _threads
 from .base import ArgumentError, MXNetError, RecordingError, UnsupportedError
 from .context import _stack
 
@@ -136,7 +137,7 @@ class inside:
     It is not recorded, unless it is a gradient that is itself to be differentiated.
     """
 
-    __slots__ = ("_before", "_context", "_differentiable", "_training")
+    __slots__ = ("_before", "_context", "_differentiable", "_outer", "_training")
 
     def __init__(self, context, training: bool, differentiable: bool = False):
         self._context, self._training, self._differentiable = context, training, differentiable
@@ -148,11 +149,13 @@ class inside:
         state.training = self._training
         _set_grad_enabled(self._differentiable)
         _stack.contexts.append(self._context)
+        self._outer = _threads.enter_operator()
 
     def __exit__(self, *_) -> None:
         state.recording, state.training, state.differentiating, enabled = self._before
         _set_grad_enabled(enabled)
         _stack.contexts.pop()
+        _threads.leave_operator(self._outer)
 
 
 def leave(tensor: torch.Tensor, way: str = "asnumpy()") -> None:

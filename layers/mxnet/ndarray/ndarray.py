@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .. import _dtype, autograd
+from .. import _dtype, _threads, autograd
 from .._tensor import as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
@@ -136,7 +136,10 @@ class NDArray(Memory, Methods):
             autograd.leave(tensor)
             tensor = tensor.detach()
         tensor = tensor.float() if tensor.dtype is torch.bfloat16 else tensor
-        if tensor.is_cpu or torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
+        if torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
+            return tensor.numpy().copy()
+        _threads.give_to_numpy(tensor.numel())
+        if tensor.is_cpu:
             return tensor.numpy().copy()
         if torch.cuda.is_current_stream_capturing():
             raise UnsupportedError(

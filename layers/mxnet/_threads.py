@@ -1,0 +1,129 @@
+"""How PyTorch's and NumPy's threads share the cores.
+
+PyTorch computes on the threads of OpenMP (libgomp), NumPy's matrix products run on those of
+OpenBLAS. Both spin while they wait for more work, libgomp's for milliseconds after each
+computation. A custom operator that multiplies in NumPy between PyTorch's computations finds the
+cores occupied, and a small training step takes up to 40 times as long. Two things are done:
+
+- libgomp is told to spin for a thirtieth of that time, unless the environment has GOMP_SPINCOUNT or
+  OMP_WAIT_POLICY. It reads its environment once, when it is loaded, so this works where this module
+  is imported before PyTorch.
+- OpenBLAS computes on one thread while a custom operator has only small arrays in NumPy; larger
+  products gain more from all cores than they lose.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+# libgomp's own default is 300,000. PyTorch's small training steps take as long with 10,000, but up
+# to 1.1 times as long with 3,000 and 1.3 times with 1,000, as the threads sleep between operators.
+SPIN_COUNT = "10000"
+_set_by_user = "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ
+_too_late = "torch" in sys.modules
+# A custom operator with at most so many elements in NumPy multiplies on one thread. Where libgomp
+# spins briefly these are three matrices of 418 x 418, whose product takes 1.5 ms on one core; where
+# it spins for long, three of 836 x 836, 12 ms. With as many, one thread and two take as long.
+SMALL = 2**21 if _too_late and not _set_by_user else 2**19
+
+if not _too_late and not _set_by_user:
+    os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
+    try:
+        import torch  # noqa: F401 - libgomp is loaded with it
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]  # a child process decides for itself
+
+
+class _OpenBLAS:
+    """The OpenBLAS of NumPy, whose number of threads is one for the whole process."""
+
+    def __init__(self, get_num_threads: Callable[[], int], set_num_threads: Callable[[int], None]):
+        self._get, self._set = get_num_threads, set_num_threads
+        self._users, self._before = 0, 1
+        self.renew_lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.renew_lock)
+
+    def renew_lock(self) -> None:
+        """Take a new lock: a child process lacks the thread that may hold the old one."""
+        self._lock = threading.Lock()
+
+    def limit(self) -> None:
+        """Compute on one thread, until `release` is called as often as this."""
+        with self._lock:
+            if self._users == 0:
+                self._before = self._get()
+                self._set(1)
+            self._users += 1
+
+    def release(self) -> None:
+        """End one `limit`; after the last one the number of threads is what it was."""
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._set(self._before)
+
+
+def _find_openblas() -> _OpenBLAS | None:
+    """NumPy's OpenBLAS; None where NumPy has another library, or an OpenBLAS that uses OpenMP."""
+    numpy_library = ctypes.PyDLL(np.linalg._umath_linalg.__file__)  # symbols of what it links too
+    for prefix, suffix in (("scipy_", "64_"), ("", "64_"), ("scipy_", ""), ("", "")):
+        try:
+            get_parallel, get_num_threads, set_num_threads = (
+                getattr(numpy_library, f"{prefix}openblas_{name}{suffix}")
+                for name in ("get_parallel", "get_num_threads", "set_num_threads")
+            )
+        except AttributeError:
+            continue
+        set_num_threads.argtypes, set_num_threads.restype = [ctypes.c_int], None
+        has_own_threads = get_parallel() == 1
+        return _OpenBLAS(get_num_threads, set_num_threads) if has_own_threads else None
+    return None
+
+
+_openblas = _find_openblas()
+
+
+class _Running(threading.local):
+    """The custom operator that runs in this thread."""
+
+    elements: int | None = None  # that NumPy has got from it; None while no custom operator runs
+
+
+_running = _Running()
+
+
+def enter_operator() -> int | None:
+    """A custom operator begins; what is returned is for `leave_operator`."""
+    before, _running.elements = _running.elements, 0
+    return before
+
+
+def leave_operator(before: int | None) -> None:
+    """The custom operator ends."""
+    if _is_small(_running.elements):
+        _openblas.release()
+    _running.elements = before
+
+
+def give_to_numpy(elements: int) -> None:
+    """An array with so many elements goes to NumPy."""
+    before = _running.elements
+    if before is None:
+        return
+    _running.elements = after = before + elements
+    if _is_small(after) and not _is_small(before):
+        _openblas.limit()
+    elif _is_small(before) and not _is_small(after):
+        _openblas.release()
+
+
+def _is_small(elements: int) -> bool:
+    """Whether a custom operator with so many elements in NumPy multiplies on one thread."""
+    return _openblas is not None and 0 < elements <= SMALL

@@ -1,8 +1,9 @@
 """A graph whose calls of PyTorch are recorded, forward and backward, and done again as one node.
 
-This is what ``hybridize(static_alloc=True, static_shape=True)`` asks for. The first call of a kind
-runs the program as it is, under a recorder, and so does its backward. Later calls of that kind do
-the recorded calls, and no other Python.
+The first call of a kind runs the program as it is, under a recorder, and so does its backward.
+Later calls of that kind do the recorded calls, and no other Python. On a GPU they are launched as
+CUDA graphs. On a CPU only graphs with custom operators are recorded: where there are none,
+PyTorch's autograd does the calls of a backward without Python already, and faster.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 import torch
 
 from .. import autograd
+from .._own.node import CUSTOM
 from ..context import Context
 from . import cuda_graph
-from .kinds import Kind, Specialized, agree
+from .kinds import Kind, Specialized, agree, log
 from .node import Call, Gradients, autograd_call, gradients_of
 from .program import Program
 from .recorder import Recorder
@@ -29,21 +31,49 @@ class Recorded(Specialized):
 
     One that looks at values, makes shapes of values, computes outside of PyTorch, or has a custom
     operator that is not pure, is not recorded and runs as it is.
+
+    Parameters
+    ----------
+    program : Program
+    what : str
+        What messages name it.
+    fixed : iterable of int
+        The inputs that CUDA graphs read where they are, such as parameters.
+    is_asked : bool
+        Whether the user has asked for it. Else what is not recorded is no warning, and what draws
+        random numbers is not recorded: it could not be differentiated twice.
     """
 
     done, kinds = "recorded", 32  # each holds memory on a GPU
 
-    def __init__(self, program: Program, what: str = "a graph", fixed: Iterable[int] = ()):
+    def __init__(
+        self,
+        program: Program,
+        what: str = "a graph",
+        fixed: Iterable[int] = (),
+        is_asked: bool = True,
+    ):
         super().__init__(program, what)
-        self.fixed = sorted({*fixed} | program.states)
+        self.fixed, self.is_asked = sorted({*fixed} | program.states), is_asked
+        self._has_custom = any(n.op is CUSTOM for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
 
     def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        if not (self._has_custom or cuda_graph.can_capture(context)):
+            self.keep(kind, self.plain)
+            return self.plain(tensors, context)
         self._attempts[kind] = attempt = self._attempts.get(kind, 0) + 1
         if attempt > ATTEMPTS:
             self.refuse(kind, f"no gradient was asked for in {ATTEMPTS} calls")
             return self.plain(tensors, context)
         return Recording(self, kind, context)(tensors)
+
+    def refuse(self, kind: Kind, reason: str) -> None:
+        if self.is_asked:
+            super().refuse(kind, reason)
+        else:
+            log.debug("%s is not recorded: %s", self.what, reason)
+            self.keep(kind, self.plain)
 
     def __getstate__(self) -> dict:
         return super().__getstate__() | {"_attempts": {}}
@@ -105,6 +135,8 @@ class Recording(Call):
         """Keep what is recorded for the later calls of the kind, if it does the same again."""
         recorder, self._recorder = self._recorder, None
         results = recorder.names(gradients)
+        if self.draws and not self._owner.is_asked:
+            recorder.refuse("it draws random numbers")
         if recorder.reason:
             self._owner.refuse(self._kind, recorder.reason)
             return

@@ -10,6 +10,7 @@ import torch
 
 from .. import symbol
 from .._files import atomic
+from .._own.node import CUSTOM
 from .._run.compiled import Compiled
 from .._run.program import Program
 from .._run.recorded import Recorded
@@ -89,13 +90,13 @@ class Graph:
         self._finish(args)
         return self._arrays(context, args)
 
-    def compile(self, backend: str | None, is_static: bool | None = False, **options) -> None:
-        """Run it compiled from now on; recorded, if `is_static`; else the program as it is."""
+    def compile(self, backend: str | None, is_static: bool = False, **options) -> None:
+        """Compile it from now on, or record it: if `is_static`, on a GPU as CUDA graphs."""
         if backend:
             self.run = Compiled(self.program, backend, self.what, **options)
-        elif is_static:
+        elif is_static or any(n.op is CUSTOM for n in self.program.nodes):
             fixed = {i for i, s in enumerate(self.sources) if isinstance(s, Parameter)}
-            self.run = Recorded(self.program, self.what, fixed)
+            self.run = Recorded(self.program, self.what, fixed, is_static)
 
     def _arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
         return [args[s] if isinstance(s, int) else s.data(context) for s in self.sources]

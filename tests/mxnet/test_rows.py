@@ -107,9 +107,9 @@ def function(mx, name):
 
 
 OUTSIDE = [
-    ("take", [5.0], {"mode": "raise"}, "index 5 is outside 0 to 1"),
-    ("take", [-1.0], {"mode": "raise"}, "index -1 is outside 0 to 1"),
-    ("gather_nd", [[0.0], [3.0]], {}, "index 3 is outside -3 to 2"),
+    ("take", [5.0], {"mode": "raise"}, "take: an index is 5\n  expected 0 to 1"),
+    ("take", [-1.0], {"mode": "raise"}, "an index is -1\n  expected 0 to 1"),
+    ("gather_nd", [[0.0], [3.0]], {}, "an index is 3\n  expected -3 to 2"),
 ]
 
 

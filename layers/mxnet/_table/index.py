@@ -32,13 +32,13 @@ def _inside(name, index, size, mode):
 
 
 def _check(name, index, lowest, highest):
-    """One outside is an IndexError here; on a GPU it would end the process."""
+    """One outside is an error here; on a GPU it would end the process."""
     if not index.numel() or index.is_meta or torch.compiler.is_compiling():
         return
     low, high = (int(end) for end in index.aminmax())
     if low < lowest or high > highest:
         worst = low if low < lowest else high
-        raise IndexError(f"{name}: index {worst} is outside {lowest} to {highest}")
+        raise ArgumentError(f"{name}: an index is {worst}\n  expected {lowest} to {highest}")
 
 
 @op

@@ -567,6 +567,8 @@ for train in True, False:
     case("BatchNorm", (4, 3, 2), *ones, eps=0.1, momentum=0.5, train=train)
     case("BatchNorm", (5, 3), *per_channel, fix_gamma=False, axis=-1, train=train)
     case("BatchNorm", (4, 3), *per_channel, fix_gamma=False, output_mean_var=True, train=train)
+    relu = "_contrib_BatchNormWithReLU"  # whose gradient when predicting is not the derivative
+    case(relu, (4, 3, 2, 2), *per_channel, fix_gamma=False, train=train, grad=train)
 case("BatchNorm", (4, 2, 3), *per_channel, fix_gamma=False, axis=2)
 case("BatchNorm", (4, 3), *per_channel, fix_gamma=False, use_global_stats=True)
 case("LayerNorm", (2, 3, 4), (4,), (4,))

@@ -7,6 +7,7 @@ are the last axis, of the weight too.
 from __future__ import annotations
 
 import math
+from functools import wraps
 from typing import Literal
 
 import torch
@@ -299,10 +300,13 @@ def Dropout(
 # Normalization
 
 
-@op(
+_moving = op(
     states=("moving_mean", "moving_var"),
     inits={"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'},
 )
+
+
+@_moving
 def BatchNorm(
     data: Tensor,
     gamma: Tensor,
@@ -348,23 +352,41 @@ def BatchNorm(
     return y, constant(mean, data), constant(scale, data)
 
 
+def _with_relu(function):
+    @wraps(function)  # and with its signature
+    def row(*args, **kwargs):
+        y = function(*args, **kwargs)
+        return torch.relu(y) if isinstance(y, Tensor) else (torch.relu(y[0]), *y[1:])
+
+    row.__name__ = row.__qualname__ = "_contrib_BatchNormWithReLU"
+    row.__doc__ = "The positive part of BatchNorm."
+    return row
+
+
+BatchNormWithReLU = _moving(_with_relu(BatchNorm.function))
+
+
 @BatchNorm.gives
+@BatchNormWithReLU.gives
 def _(output_mean_var):
     return 3 if output_mean_var else 1
 
 
 @BatchNorm.infer
+@BatchNormWithReLU.infer
 def _(data, axis):
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[axis],))
 
 
 @BatchNorm.typed
+@BatchNormWithReLU.typed
 def _(data):
     held = torch.float32 if data.itemsize == 2 else data  # as gluon's cast leaves them
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), held)
 
 
 @BatchNorm.types
+@BatchNormWithReLU.types
 def _(data):
     return data
 

@@ -107,7 +107,9 @@ class BatchNormReLU(BatchNorm):
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
         """The positive part of x, normalized."""
-        return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
+        return F.contrib.BatchNormWithReLU(
+            x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs
+        )
 
 
 class InstanceNorm(_Normalization):

@@ -107,7 +107,7 @@ def enter_operator() -> int | None:
 
 def leave_operator(before: int | None) -> None:
     """The custom operator ends."""
-    if _is_small(_running.elements):
+    if _running.elements and _is_small(_running.elements):
         _openblas.release()
     _running.elements = before
 

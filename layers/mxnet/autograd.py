@@ -80,6 +80,9 @@ class _Scope:
 
 def _undo(scope: _Scope | ref) -> None:
     """Undo a scope and those in it; then those around it that were not left and are gone."""
+    if len(state.entered) == 1 and state.entered[0][0]() is scope:  # nearly always
+        state.recording, state.training = state.entered.pop()[1]
+        return
     scopes = [known() for known, _ in state.entered]
     at = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
     while at and scopes[at - 1] is None:
@@ -355,8 +358,11 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
 
 def _depend(heads: Sequence[torch.Tensor], variable: torch.Tensor) -> bool:
     """Whether the heads were computed from the variable, be it in a way that is constant."""
-    target = torch.autograd.graph.get_gradient_edge(variable).node
-    nodes, seen = [head.grad_fn for head in heads], set()
+    target, number = torch.autograd.graph.get_gradient_edge(variable)[:2]
+    # Of two outputs of one node, such as a recorded graph, neither was computed from the other.
+    siblings = [h for h in heads if h.grad_fn is target and h.output_nr != number]
+    nodes = [h.grad_fn for h in heads if not any(h is s for s in siblings)]
+    seen = set()
     while nodes:
         node = nodes.pop()
         if node is target:

@@ -456,7 +456,7 @@ def test_of_one_output_by_another():
 
     net = Net(function)
     for is_hybrid in (False, True):
-        net.hybridize(is_hybrid)
+        net.hybridize(is_hybrid)  # and nobody asks for it to be recorded
         for _ in range(CALLS):
             x, w = nd.full((2,), 0.5), nd.ones((2,))
             x.attach_grad()
@@ -470,6 +470,13 @@ def test_of_one_output_by_another():
             )
             with pytest.raises(mx.base.MXNetError, match="do not depend on"):
                 autograd.grad(c, a)
+    net.hybridize(**RECORDED)
+    for _ in range(2):
+        with autograd.record():
+            a, b, c = net(x, w)
+        with pytest.raises(mx.base.MXNetError, match="do not depend on"):
+            autograd.grad(b, a, retain_graph=True)
+        autograd.backward([a, b, c])
 
 
 def test_what_depends_on_no_variable_is_not_recorded():

@@ -13,6 +13,7 @@ from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
+from .draws import draws_restored, generator_states
 from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program
 from .torch_compile import by_the_tracer, compiled, parts
@@ -79,7 +80,7 @@ class Compiled(Specialized):
     ) -> list[Tensor]:
         """The outputs by the program as it is."""
         changed = [tensors[i] for i in self.program.changed(len(tensors))]
-        before, generators = _copies(changed), _generators(context)
+        before, generators = _copies(changed), generator_states(context)
         inputs: dict[Node, list[Tensor]] = {}
         program = self.program.bound({n: _watched(n, inputs) for n in custom})
         results = self.program.run(program, tensors, context, state.recording)
@@ -87,7 +88,7 @@ class Compiled(Specialized):
             functions, outside = self._functions(inputs, context)
             run = self._compile(kind, functions, context)
             if self._is_whole(functions):
-                with _undone([*changed, *outside]), _drawing(generators, context):
+                with _undone([*changed, *outside]), draws_restored(context, generators):
                     _write(changed, before)
                     with tracing(context, self.program.settings):
                         found = run(tensors, context)
@@ -182,21 +183,3 @@ def _undone(tensors: Sequence[Tensor]) -> Iterator[None]:
         yield
     finally:
         _write(tensors, values)
-
-
-def _generators(context: Context) -> list[Tensor]:
-    """Where PyTorch's generators of random numbers are."""
-    device = context.device
-    on_gpu = [torch.cuda.get_rng_state(device)] if device.type == "cuda" else []
-    return [torch.get_rng_state(), *on_gpu]
-
-
-@contextmanager
-def _drawing(generators: list[Tensor], context: Context) -> Iterator[None]:
-    """``with _drawing(...):`` the generators begin there, and are where they were after it."""
-    device = context.device
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.set_rng_state(generators[0])
-        if device.type == "cuda":
-            torch.cuda.set_rng_state(generators[1], device)
-        yield

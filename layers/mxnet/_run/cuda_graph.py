@@ -17,6 +17,7 @@ import torch
 
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
+from .draws import draws_restored
 from .kinds import agree, warn
 from .node import Call, autograd_call, states_restored
 from .tracing import reason_of
@@ -95,7 +96,7 @@ class Launch:
         stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         results = []
         for step in (self._run, self._capture, self._launch_again):
-            with states_restored(replay.program, tensors), same_draws(device):
+            with states_restored(replay.program, tensors), draws_restored(replay.context):
                 results.append(step(stream))
         expected, _, found = results
         if not agree(expected, found):
@@ -245,13 +246,6 @@ def aside(stream) -> Iterator[None]:
             yield
     finally:
         current.wait_stream(stream)
-
-
-@contextmanager
-def same_draws(device: torch.device) -> Iterator[None]:
-    """``with same_draws(device):`` the random numbers drawn inside are drawn again after it."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        yield
 
 
 def _fill(tensors: Sequence[Tensor | None]) -> None:

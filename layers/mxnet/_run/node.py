@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 
 from .. import autograd
 from ..base import RecordingError
 from ..context import Context
+from .draws import draws_restored, generator_states
 from .program import Program
 
 Tensor = torch.Tensor
@@ -24,11 +25,11 @@ class Call:
     differentiable : tuple of bool
         The outputs that have a gradient.
     draws : bool
-        Whether random numbers are drawn.
+        Whether random numbers may be drawn.
     """
 
     differentiable: tuple[bool, ...]
-    draws: bool
+    draws = True
 
     def __init__(self, program: Program, what: str, context: Context):
         self.program, self.what, self.context = program, what, context
@@ -49,19 +50,22 @@ class Call:
         """Let go of what `backward` needs: it will not be called again."""
 
     def differentiate(
-        self, tensors: Sequence[Tensor], dys: Sequence[Tensor | None], again: bool
+        self,
+        tensors: Sequence[Tensor],
+        dys: Sequence[Tensor | None],
+        again: bool,
+        generators: list[Tensor] | None,
     ) -> Gradients:
-        """What `backward` gives, by the program as it is; to be differentiated again or not."""
-        if self.draws:
-            raise RecordingError(
-                f"{self.what} draws random numbers, and is recorded: it has no second derivative, "
-                "nor gradients of other outputs than those of the first backward\n"
-                "  expected hybridize() without static_shape"
-            )
-        with autograd.record(self.training), states_restored(self.program, tensors):
+        """What `backward` gives, by the program as it is; to be differentiated again or not.
+
+        Random numbers are drawn from the states of the generators in which the call began.
+        """
+        program, context = self.program, self.context
+        draws = draws_restored(context, generators) if generators else nullcontext()
+        with autograd.record(self.training), states_restored(program, tensors), draws:
             with torch.enable_grad():  # one input may have been computed from another
                 inputs = [t.view_as(t) if t.requires_grad else t for t in tensors]
-            outputs = self.program.run(self.program.function, inputs, self.context, True)
+            outputs = program.run(program.function, inputs, context, True)
             heads = [y for y, there in zip(outputs, self.differentiable) if there]
             return gradients_of(heads, inputs, dys, again, again)
 
@@ -80,6 +84,7 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, call: Call, *tensors):
+        ctx.generators = generator_states(call.context) if call.draws else None
         outputs, saved = call.forward(tensors)
         ctx.call, ctx.tensors = call, tensors
         ctx.versions = [t._version for t in tensors]
@@ -101,7 +106,7 @@ class _Differentiable(torch.autograd.Function):
         again = torch.is_grad_enabled()
         found = None if again else call.backward(saved, given)
         if found is None:
-            found = call.differentiate(_unchanged(ctx), given, again)
+            found = call.differentiate(_unchanged(ctx), given, again, ctx.generators)
         if not _keeps_graph():
             ctx.tensors = ()
             call.release()

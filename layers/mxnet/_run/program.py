@@ -40,6 +40,8 @@ class Program:
     ----------
     variables : list of Node
         In the order in which the function takes their tensors; `inputs` has their names.
+    outputs : int
+        How many there are.
     states : set of int
         Which of them the graph updates in place.
     source : str
@@ -55,6 +57,7 @@ class Program:
         updated = states(nodes)
         self.variables = variables
         self.inputs = [n.name for n in variables]
+        self.outputs = len(entries)
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
         self.source, self._lines, self._names, self._tensors = _written(nodes, entries)
         self.is_open = "sizes" in self.source

@@ -40,8 +40,8 @@ class Recorded(Specialized):
     fixed : iterable of int
         The inputs that CUDA graphs read where they are, such as parameters.
     is_asked : bool
-        Whether the user has asked for it. Else what is not recorded is no warning, and what draws
-        random numbers is not recorded: it could not be differentiated twice.
+        Whether the user has asked for it. Else what is not recorded is no warning, and a graph of
+        several outputs is not recorded: one of them has no gradient by another then.
     """
 
     done, kinds = "recorded", 32  # each holds memory on a GPU
@@ -59,7 +59,11 @@ class Recorded(Specialized):
         self._attempts: dict[Kind, int] = {}
 
     def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        if not (self._has_custom or cuda_graph.can_capture(context)):
+        if self.is_asked:
+            helps = self._has_custom or cuda_graph.can_capture(context)
+        else:
+            helps = self._has_custom and self.program.outputs == 1
+        if not helps:
             self.keep(kind, self.plain)
             return self.plain(tensors, context)
         self._attempts[kind] = attempt = self._attempts.get(kind, 0) + 1
@@ -135,8 +139,6 @@ class Recording(Call):
         """Keep what is recorded for the later calls of the kind, if it does the same again."""
         recorder, self._recorder = self._recorder, None
         results = recorder.names(gradients)
-        if self.draws and not self._owner.is_asked:
-            recorder.refuse("it draws random numbers")
         if recorder.reason:
             self._owner.refuse(self._kind, recorder.reason)
             return

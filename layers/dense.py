@@ -32,6 +32,11 @@ class DenseBlock(gluon.HybridBlock):
         - **x**: (..., in_channels)
     Outputs:
         - **y**: (..., channels)
+
+    Raises
+    ------
+    TypeError
+        `bias` is neither a bool nor a number.
     """
 
     def __init__(

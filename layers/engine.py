@@ -41,7 +41,13 @@ class EngineError(TypeError):
 
 @cache
 def name() -> str:
-    """``'torch'`` or ``'mxnet'``."""
+    """``'torch'`` or ``'mxnet'``.
+
+    Raises
+    ------
+    EngineError
+        ``LAYERS_ENGINE`` is neither.
+    """
     asked = os.environ.get("LAYERS_ENGINE")
     if asked:
         if asked not in _PACKAGES:

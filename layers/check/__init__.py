@@ -88,6 +88,11 @@ def check_layer(
     Returns
     -------
     Report
+
+    Raises
+    ------
+    WrongArguments
+        A TypeError: `block` is no Block, or the inputs are not as many as it takes.
     """
     if not isinstance(block, gluon.Block):
         raise WrongArguments(f"check_layer: {block!r} ({type(block).__name__})\n  expected a Block")

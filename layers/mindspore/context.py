@@ -58,7 +58,13 @@ def set_context(**kwargs: Any) -> None:
 
 
 def get_context(attr_key: str) -> Any:
-    """A setting of `set_context`. Raises ValueError when there is none of that name."""
+    """A setting of `set_context`.
+
+    Raises
+    ------
+    ValueError
+        There is none of that name.
+    """
     if attr_key not in _settings:
         raise ValueError(f"get_context: {attr_key!r}\n  expected of {', '.join(_settings)}")
     return _settings[attr_key]

@@ -23,7 +23,13 @@ class Cell(gluon.Block):
         self._weights: dict[str, Parameter] = {}
 
     def construct(self, *inputs: Any) -> Any:
-        """The output for the inputs: what a subclass defines."""
+        """The output for the inputs: what a subclass defines.
+
+        Raises
+        ------
+        AttributeError
+            The subclass does not define it.
+        """
         raise AttributeError(f"{type(self).__name__}: construct is not defined")
 
     def forward(self, *inputs: Any) -> Any:

@@ -213,6 +213,13 @@ def dot(a, b):
 
 @_row
 def reshape(a, newshape):
+    """`numpy.reshape` on NDArrays.
+
+    Raises
+    ------
+    ValueError
+        A size is 0, or below -1.
+    """
     sizes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
     if any(n == 0 or n < -1 for n in sizes):  # they mean other things in `nd`
         raise ValueError(f"reshape: {newshape!r}\n  expected sizes above 0, or one -1")

@@ -272,7 +272,13 @@ class Block:
         return HookHandle(self._forward_hooks, hook)
 
     def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
-        """Not supported: operators of a compiled graph cannot be watched one by one."""
+        """Not supported: operators of a compiled graph cannot be watched one by one.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
         raise UnsupportedError(
             "register_op_hook: not supported\n  expected register_forward_hook on the blocks"
         )
@@ -292,7 +298,13 @@ class Block:
             raise
 
     def forward(self, *args):
-        """The output for the inputs: what a subclass defines."""
+        """The output for the inputs: what a subclass defines.
+
+        Raises
+        ------
+        UnsupportedError
+            The subclass does not define it.
+        """
         raise UnsupportedError(f"{type(self).__name__}: forward is not defined")
 
     def summary(self, *inputs) -> None:
@@ -325,7 +337,13 @@ class HybridBlock(Block):
         return self.__dict__ | {"_graphs": {}}  # they are traced again
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a HybridBlock a child; by default its name is its number."""
+        """Make a HybridBlock a child; by default its name is its number.
+
+        Raises
+        ------
+        BlockError
+            `block` is no HybridBlock.
+        """
         if not isinstance(block, HybridBlock):
             raise BlockError(
                 f"{type(self).__name__}: a child is {block!r} ({type(block).__name__})\n"
@@ -439,7 +457,13 @@ class HybridBlock(Block):
         return {key: p.pending(context) for key, p in self._reg_params.items()}
 
     def hybrid_forward(self, F, x, *args, **kwargs):
-        """The output for the inputs, in the functions of F: what a subclass defines."""
+        """The output for the inputs, in the functions of F: what a subclass defines.
+
+        Raises
+        ------
+        UnsupportedError
+            The subclass does not define it.
+        """
         raise UnsupportedError(f"{type(self).__name__}: hybrid_forward is not defined")
 
     def infer_shape(self, *args) -> None:
@@ -455,7 +479,13 @@ class HybridBlock(Block):
             self(*args)
 
     def infer_type(self, *args) -> None:
-        """Not supported: dtypes are those that parameters were made with, or `cast` to."""
+        """Not supported: dtypes are those that parameters were made with, or `cast` to.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
         raise UnsupportedError("infer_type: not supported\n  expected cast(dtype)")
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
@@ -520,6 +550,11 @@ class SymbolBlock(HybridBlock):
         Variables that calls give values to.
     params : ParameterDict, optional
         Parameters to share, by the names of variables.
+
+    Raises
+    ------
+    ArgumentError
+        An input is no variable.
     """
 
     def __init__(self, outputs, inputs, params: ParameterDict | None = None):
@@ -575,6 +610,8 @@ class SymbolBlock(HybridBlock):
         ------
         MXNetError
             A file is not in MXNet's format, or the two do not fit; the message names it.
+        ArgumentError
+            The graph has no input of a name.
         """
         graph = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
@@ -629,7 +666,13 @@ class SymbolBlock(HybridBlock):
         self._graphs = {"": self._graph} if hasattr(self, "_graph") else {}
 
     def forward(self, x, *args) -> Any:
-        """The outputs for values of the inputs."""
+        """The outputs for values of the inputs.
+
+        Raises
+        ------
+        ArgumentError
+            There are more inputs or fewer.
+        """
         flat, _ = _flatten([x, *args], "input")
         names = [v.name for v in self._graph.inputs]
         if len(flat) != len(names):

@@ -289,6 +289,11 @@ class LogisticLoss(Loss):
         As for `Loss`.
     label_format : {'signed', 'binary'}
         Labels are -1 and 1, or 0 and 1.
+
+    Raises
+    ------
+    ArgumentError
+        `label_format` is neither.
     """
 
     def __init__(self, weight=None, batch_axis=0, label_format="signed", **kwargs):

@@ -104,7 +104,13 @@ class Parameter:
 
     @property
     def grad_req(self) -> str:
-        """What `backward` does to the gradient: 'write', 'add' or 'null'."""
+        """What `backward` does to the gradient: 'write', 'add' or 'null'.
+
+        Raises
+        ------
+        ParameterError
+            It is set to another text.
+        """
         return self._grad_req
 
     @grad_req.setter
@@ -373,7 +379,13 @@ class Parameter:
             gradient[:] = 0
 
     def row_sparse_data(self, row_id):
-        """Rows of a sparse parameter; parameters are dense here."""
+        """Rows of a sparse parameter; parameters are dense here.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
         raise UnsupportedError(f"Parameter {self.name!r}: it is dense\n  expected data()")
 
     list_row_sparse_data = row_sparse_data
@@ -727,7 +739,13 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Set the values from a dictionary of arrays: see `load`."""
+        """Set the values from a dictionary of arrays: see `load`.
+
+        Raises
+        ------
+        ParameterError
+            A name does not begin with `restore_prefix`, or the values do not fit: see `load`.
+        """
         for name in self.keys():
             if not name.startswith(restore_prefix):
                 raise ParameterError(

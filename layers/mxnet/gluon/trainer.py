@@ -45,6 +45,8 @@ class Trainer:
         `params` are not Parameters, or `optimizer_params` come with an Optimizer.
     ContextError
         The parameters are not on the same contexts.
+    UnsupportedError
+        There are `compression_params`, or the kvstore spans processes.
     """
 
     def __init__(

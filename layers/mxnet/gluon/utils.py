@@ -65,6 +65,8 @@ def split_data(data, num_slice: int, batch_axis: int = 0, even_split: bool = Tru
     ------
     ShapeError
         The batch does not split evenly.
+    ArgumentError
+        `num_slice` is below 1.
     """
     if num_slice < 1:
         raise ArgumentError(f"split_data: num_slice is {num_slice}\n  expected 1 or more")
@@ -91,6 +93,13 @@ def split_and_load(
     ctx_list : list of Context
     batch_axis, even_split
         As for `split_data`.
+
+    Raises
+    ------
+    ArgumentError
+        `ctx_list` is one context.
+    ShapeError
+        The batch does not split evenly.
     """
     if isinstance(ctx_list, Context):
         raise ArgumentError(f"split_and_load: ctx_list is {ctx_list}\n  expected a list of them")
@@ -118,6 +127,11 @@ def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: boo
     -------
     numpy.float32 or NDArray
         The norm before; an NDArray of shape (1,) when it is not checked.
+
+    Raises
+    ------
+    ArgumentError
+        There are no arrays.
     """
     if not arrays:
         raise ArgumentError("clip_global_norm: there are no arrays\n  expected at least one")
@@ -192,6 +206,8 @@ def download(
     ------
     UnsupportedError
         The file is not there, or has another SHA-1.
+    ArgumentError
+        The path is a folder or not given, and the url ends in no name.
     """
     name = urlsplit(url).path.rpartition("/")[2]
     file = Path(name) if path is None else Path(path).expanduser()

@@ -423,6 +423,11 @@ class ReflectionPad2D(HybridBlock):
     ----------
     padding : int or tuple of 8 int
         How much on each side; or before and after, for each of the axes n, c, h, w.
+
+    Raises
+    ------
+    ParameterError
+        `padding` is neither a number nor 8 of them.
     """
 
     def __init__(self, padding: int | tuple[int, ...] = 0, **kwargs):

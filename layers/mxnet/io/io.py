@@ -249,6 +249,11 @@ class PrefetchingIter(_BatchIter):
         Of as many batches each.
     rename_data, rename_label : list of dict, optional
         For each iterator, from its names to others.
+
+    Raises
+    ------
+    ArgumentError
+        There are no iterators.
     """
 
     def __init__(self, iters, rename_data=None, rename_label=None):
@@ -295,6 +300,13 @@ class PrefetchingIter(_BatchIter):
         self._ask()
 
     def iter_next(self) -> bool:
+        """Go on to the next batch; whether there is one.
+
+        Raises
+        ------
+        ArgumentError
+            The iterators end at different batches, or pad them differently.
+        """
         batches = [coming.result() for coming in self._coming]
         if None in batches:
             if any(batches):

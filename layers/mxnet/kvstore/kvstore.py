@@ -31,6 +31,8 @@ def create(name: str = "local") -> KVStore:
     ------
     UnsupportedError
         The type is not a local one.
+    ArgumentError
+        The type is not text.
     """
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore: the type is {name!r}\n  expected a name, such as 'device'")
@@ -79,7 +81,10 @@ class KVStore:
     def init(self, key, value) -> None:
         """Set the first value of keys.
 
-        Raises MXNetError where a key is there already.
+        Raises
+        ------
+        MXNetError
+            A key is there already.
         """
         for k, arrays in _pairs(key, value):
             if k in self._arrays:
@@ -128,7 +133,13 @@ class KVStore:
         self._updater = updater
 
     def set_gradient_compression(self, compression_params: dict) -> None:
-        """There is none: gradients stay in one process."""
+        """There is none: gradients stay in one process.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
         raise UnsupportedError("kvstore: gradients are not compressed\n  expected no such call")
 
     def save_optimizer_states(self, fname: str | PathLike, dump_optimizer: bool = False) -> None:

@@ -105,6 +105,11 @@ class BaseModule:
         begin_epoch, num_epoch : int
             The first epoch, and the end.
         monitor : Monitor, optional
+
+        Raises
+        ------
+        ArgumentError
+            `num_epoch` is missing.
         """
         if num_epoch is None:
             raise ArgumentError("fit: num_epoch is missing\n  expected how many epochs to train")
@@ -240,6 +245,11 @@ class BaseModule:
         Returns
         -------
         NDArray, or list of NDArray for several outputs, or list of lists
+
+        Raises
+        ------
+        MXNetError
+            Batches are to be merged, and give different numbers of outputs.
         """
         self._need("predict", "binded", "params_initialized")
         if isinstance(eval_data, (NDArray, np.ndarray)):
@@ -294,7 +304,13 @@ class BaseModule:
         return []
 
     def set_states(self, states=None, value=None) -> None:
-        """Set the states."""
+        """Set the states.
+
+        Raises
+        ------
+        ArgumentError
+            The module has no states.
+        """
         self._need("set_states", "binded", "params_initialized")
         if states or value:
             raise ArgumentError("set_states: the module has no states\n  expected no such call")

@@ -30,6 +30,11 @@ class BucketingModule(BaseModule):
         Of the graph that has all parameters, commonly the largest.
     logger, context, work_load_list, fixed_param_names, state_names
         See `Module`.
+
+    Raises
+    ------
+    ArgumentError
+        `default_bucket_key` is missing.
     """
 
     def __init__(
@@ -109,6 +114,11 @@ class BucketingModule(BaseModule):
         """Write ``prefix-0000.params``, and for each key so far ``prefix-key-symbol.json``.
 
         The keys, which have to be integers, are in ``prefix.buckets``. All files appear, or none.
+
+        Raises
+        ------
+        ArgumentError
+            A key is no integer.
         """
         self._need("save_checkpoint", "binded", "params_initialized")
         wrong = [key for key in self._buckets if not isinstance(key, int)]
@@ -176,7 +186,13 @@ class BucketingModule(BaseModule):
         shared_module=None,
         grad_req="write",
     ) -> None:
-        """Bind the graph of the default key; see `Module.bind`."""
+        """Bind the graph of the default key; see `Module.bind`.
+
+        Raises
+        ------
+        ArgumentError
+            There is a `shared_module`.
+        """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return

@@ -44,6 +44,8 @@ class Module(BaseModule):
     ------
     ArgumentError
         A name is no argument of the Symbol.
+    UnsupportedError
+        There are `group2ctxs` or `compression_params`.
     """
 
     def __init__(
@@ -462,7 +464,13 @@ class Module(BaseModule):
         return self._exec_group.states(self._state_names, merge_multi_context)
 
     def set_states(self, states=None, value=None) -> None:
-        """Set what `state_names` have: to lists of arrays over the contexts, or to a number."""
+        """Set what `state_names` have: to lists of arrays over the contexts, or to a number.
+
+        Raises
+        ------
+        ArgumentError
+            Both are given, or neither.
+        """
         self._need("set_states", "binded", "params_initialized")
         if (states is None) == (value is None):
             raise ArgumentError("set_states: expected either states or a value")

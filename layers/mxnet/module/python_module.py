@@ -116,7 +116,13 @@ class PythonModule(BaseModule):
         """There is nothing to change."""
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        """Have a metric take in labels and outputs; without labels nothing."""
+        """Have a metric take in labels and outputs; without labels nothing.
+
+        Raises
+        ------
+        UnsupportedError
+            `pre_sliced` is True.
+        """
         if pre_sliced:
             raise UnsupportedError("PythonModule: pre_sliced labels\n  expected those of a batch")
         if self._label_shapes is not None:
@@ -134,6 +140,11 @@ class PythonLossModule(PythonModule):
     grad_func : callable, optional
         ``grad_func(scores, labels)``: the gradient of the scores, an NDArray or what becomes one.
         Without it a subclass defines `_backward_impl`, which sets `_scores_grad`.
+
+    Raises
+    ------
+    ArgumentError
+        There is not one name of data and one of labels, or `grad_func` cannot be called.
     """
 
     def __init__(
@@ -171,7 +182,13 @@ class PythonLossModule(PythonModule):
         return [self._scores]
 
     def backward(self, out_grads=None) -> None:
-        """Compute the gradient of the scores."""
+        """Compute the gradient of the scores.
+
+        Raises
+        ------
+        ArgumentError
+            There are `out_grads`.
+        """
         self._need("backward", "for_training")
         if out_grads is not None:
             raise ArgumentError("backward: out_grads\n  expected none: the module is a loss")

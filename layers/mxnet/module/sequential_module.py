@@ -34,6 +34,11 @@ class SequentialModule(BaseModule):
             It gets the labels.
         auto_wiring : bool
             Its data get the outputs before it in order, whatever their names.
+
+        Raises
+        ------
+        ArgumentError
+            There is no option of a name.
         """
         for key in kwargs:
             if key not in (self.META_TAKE_LABELS, self.META_AUTO_WIRING):
@@ -124,7 +129,13 @@ class SequentialModule(BaseModule):
         shared_module=None,
         grad_req="write",
     ) -> None:
-        """Bind all modules, each for the outputs of the one before it; see `Module.bind`."""
+        """Bind all modules, each for the outputs of the one before it; see `Module.bind`.
+
+        Raises
+        ------
+        ArgumentError
+            There are no modules, or there is a `shared_module`.
+        """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return

@@ -14,6 +14,11 @@ class AttrScope:
     ----------
     **kwargs : str
         ``lr_mult``, ``wd_mult``, ``ctx_group`` are kept as ``__lr_mult__`` and so on.
+
+    Raises
+    ------
+    ValueError
+        A value is not text.
     """
 
     def __init__(self, **kwargs: str):

@@ -221,6 +221,11 @@ def mark_variables(variables, gradients, grad_reqs="write") -> None:
     ----------
     variables, gradients : NDArray or list of NDArray
     grad_reqs : {'write', 'add', 'null'} or list of them
+
+    Raises
+    ------
+    ArgumentError
+        The lists differ in length, or a gradient and its variable in shape or dtype.
     """
     variables, gradients = _listed(variables), _listed(gradients)
     if isinstance(grad_reqs, str):
@@ -497,7 +502,13 @@ def gradients_of(
 
 
 def get_symbol(x):
-    """The recorded computation as a Symbol is not kept; hybridize the block instead."""
+    """The recorded computation as a Symbol is not kept; hybridize the block instead.
+
+    Raises
+    ------
+    UnsupportedError
+        Always.
+    """
     raise UnsupportedError(
         "get_symbol: not supported\n  a hybridized block has the graph: export()"
     )

@@ -22,6 +22,11 @@ class Context:
     ----------
     device_type : {'cpu', 'gpu', 'cpu_pinned', 'cpu_shared'} or Context
     device_id : int
+
+    Raises
+    ------
+    ContextError
+        There is no such type of device. Whether there is such a device is asked by its first use.
     """
 
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}

@@ -155,7 +155,13 @@ class Executor:
                 target._replace(value, lent=True)
 
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False) -> None:
-        """Copy values into the arrays of arguments and states, by name."""
+        """Copy values into the arrays of arguments and states, by name.
+
+        Raises
+        ------
+        ValueError
+            There is no argument or state of a name, and `allow_extra_params` is False.
+        """
         for arrays, values in ((self.arg_dict, arg_params), (self.aux_dict, aux_params or {})):
             for name, value in values.items():
                 if name in arrays:

@@ -436,6 +436,11 @@ class Mixed:
     patterns : list of str
     initializers : list of Initializer or str
         As many.
+
+    Raises
+    ------
+    ArgumentError
+        There are not as many patterns as initializers.
     """
 
     def __init__(self, patterns, initializers):
@@ -468,6 +473,11 @@ class Load:
         What fills arrays that are not there.
     verbose : bool
         Log each array.
+
+    Raises
+    ------
+    ArgumentError
+        The arrays in the file have no names.
     """
 
     def __init__(self, param, default_init=None, verbose: bool = False):

@@ -31,6 +31,11 @@ class LRScheduler:
         Where the warmup begins.
     warmup_mode : {'linear', 'constant'}
         Rise to `base_lr`, or stay at `warmup_begin_lr`.
+
+    Raises
+    ------
+    ArgumentError
+        `warmup_steps` is negative, `warmup_begin_lr` above `base_lr`, or the mode neither.
     """
 
     def __init__(self, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"):
@@ -71,7 +76,13 @@ def _check_factor(factor: float) -> None:
 
 
 class FactorScheduler(LRScheduler):
-    """Times `factor` after every `step` updates, down to `stop_factor_lr`."""
+    """Times `factor` after every `step` updates, down to `stop_factor_lr`.
+
+    Raises
+    ------
+    ArgumentError
+        `step` is below 1, `factor` above 1, or a warmup is wrong: see `LRScheduler`.
+    """
 
     def __init__(
         self,
@@ -108,7 +119,13 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """Times `factor` after each of the updates listed in `step`."""
+    """Times `factor` after each of the updates listed in `step`.
+
+    Raises
+    ------
+    ArgumentError
+        `step` is no list of rising numbers from 1, `factor` is above 1, or a warmup is wrong.
+    """
 
     def __init__(
         self, step, factor=1, base_lr=0.01, warmup_steps=0, warmup_begin_lr=0, warmup_mode="linear"

@@ -75,7 +75,13 @@ class Accuracy(Built):
 @alias("top_k_accuracy", "top_k_acc")
 @register
 class TopKAccuracy(Built):
-    """The share of labels among the `top_k` highest scores of their rows, (n, classes)."""
+    """The share of labels among the `top_k` highest scores of their rows, (n, classes).
+
+    Raises
+    ------
+    ArgumentError
+        `top_k` is below 2.
+    """
 
     def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
         if top_k <= 1:

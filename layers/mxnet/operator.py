@@ -47,7 +47,13 @@ class CustomOp:
         raise NotImplementedError(f"{type(self).__name__}.backward")
 
     def assign(self, dst, req, src) -> None:
-        """Write `src` (NDArray, NumPy array or number) into `dst`, as `req` says."""
+        """Write `src` (NDArray, NumPy array or number) into `dst`, as `req` says.
+
+        Raises
+        ------
+        ArgumentError
+            `src` is None, or `req` none of 'null', 'write', 'inplace' and 'add'.
+        """
         if src is None and req != "null":  # which NumPy would take for NaN
             raise ArgumentError("assign: src is None\n  expected an array or a number")
         if req in ("write", "inplace"):

@@ -18,6 +18,11 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
     The same seed gives the same numbers on the same kind of device. The CPU contexts share one
     generator, which is PyTorch's.
+
+    Raises
+    ------
+    ArgumentError
+        The seed is no integer.
     """
     if not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"seed: {seed_state!r}\n  expected an int")

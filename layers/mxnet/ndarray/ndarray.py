@@ -130,7 +130,13 @@ class NDArray(Memory, Methods):
     # Out and in
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy. bfloat16, which NumPy has not, comes as float32."""
+        """A NumPy copy. bfloat16, which NumPy has not, comes as float32.
+
+        Raises
+        ------
+        UnsupportedError
+            A CUDA graph is being captured.
+        """
         tensor = self._tensor
         if tensor.requires_grad:
             autograd.leave(tensor)
@@ -154,7 +160,13 @@ class NDArray(Memory, Methods):
         return values if dtype is None else values.astype(dtype, copy=False)
 
     def asscalar(self):
-        """The only element, as a NumPy scalar. Raises ValueError when there are more."""
+        """The only element, as a NumPy scalar.
+
+        Raises
+        ------
+        ShapeError
+            There are more elements, or none.
+        """
         if self.size != 1:
             raise ShapeError(f"asscalar: the shape is {self.shape}\n  expected one element")
         return self.asnumpy().reshape(-1)[0]
@@ -198,7 +210,15 @@ class NDArray(Memory, Methods):
         return self.copyto(self._context)
 
     def copyto(self, other: NDArray | Context) -> NDArray:
-        """Copy to a context, or into another array of the same shape; returns that array."""
+        """Copy to a context, or into another array of the same shape; returns that array.
+
+        Raises
+        ------
+        ArgumentError
+            The target is neither a context nor an array.
+        ShapeError
+            It is an array of another shape.
+        """
         if isinstance(other, Context):
             return NDArray(call_recorded(copy_to, self._tensor, other.device), other)
         if not isinstance(other, NDArray):
@@ -232,7 +252,13 @@ class NDArray(Memory, Methods):
         return NDArray(copy, self._context)
 
     def tostype(self, stype: str) -> NDArray:
-        """A copy; `stype` is ``'default'``, there are no sparse arrays."""
+        """A copy; `stype` is ``'default'``, there are no sparse arrays.
+
+        Raises
+        ------
+        ArgumentError
+            `stype` is another one.
+        """
         if stype != "default":
             raise ArgumentError(f"tostype: stype is {stype!r}\n  expected 'default'")
         return self.copy()
@@ -241,7 +267,14 @@ class NDArray(Memory, Methods):
         """The same memory in another shape, with MXNet's codes 0, -1, -2, -3, -4.
 
         ``reshape(2, 3)``, ``reshape((2, 3))``, ``reshape(shape=(2, 3), reverse=False)``. Writing
-        to the result writes to the array. Raises ShapeError when the sizes do not fit.
+        to the result writes to the array.
+
+        Raises
+        ------
+        ArgumentError
+            The shape is missing, or an argument unknown.
+        ShapeError
+            The sizes do not fit.
         """
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
@@ -357,6 +390,11 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     """An NDArray of a NumPy array, in its own dtype.
 
     With `zero_copy` it is the same memory, and the NumPy array becomes read-only.
+
+    Raises
+    ------
+    ArgumentError
+        It is no NumPy array; or `zero_copy` is asked for, and it is not contiguous.
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")

@@ -132,7 +132,13 @@ def supply(name: str, context: Context) -> Any:
 
 
 def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, Any]:
-    """Arrays by input name, attributes parsed, and `out`, from a call's arguments."""
+    """Arrays by input name, attributes parsed, and `out`, from a call's arguments.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is missing, unknown, given twice, or not what it may be.
+    """
     out = kwargs.pop("out", None)
     attributes = {}
     if operator.variadic:
@@ -226,7 +232,13 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
 
 
 def give(result: Any, out: Any) -> Any:
-    """Write a result into `out`."""
+    """Write a result into `out`.
+
+    Raises
+    ------
+    ArgumentError
+        `out` has another number of arrays, or another shape.
+    """
     results = result if isinstance(result, list) else [result]
     targets = list(out) if isinstance(out, (list, tuple)) else [out]
     if len(targets) != len(results):

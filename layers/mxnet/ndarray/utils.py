@@ -22,6 +22,11 @@ def save(fname: str | PathLike, data) -> None:
     fname : path
         With ``.safetensors`` at its end, that is the format; all arrays need names then.
     data : NDArray, list of NDArray, or dict of str to NDArray
+
+    Raises
+    ------
+    ArgumentError
+        One of `data` is no NDArray.
     """
     atomic.write({fname: pieces(fname, data)})
 

@@ -34,7 +34,13 @@ def symbolic(operator: registry.Op, name: str) -> Callable:
 
 
 def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: str) -> Symbol:
-    """A node of an operator. Inputs that are not given become variables: ``fc_weight``."""
+    """A node of an operator. Inputs that are not given become variables: ``fc_weight``.
+
+    Raises
+    ------
+    ArgumentError
+        An argument is missing, unknown, one too many, or not what it may be.
+    """
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
     symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}

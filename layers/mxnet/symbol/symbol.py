@@ -160,7 +160,13 @@ class Symbol(Methods):
         return attrs.get(f"__{key}__" if key in HIDDEN else key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """The attributes of its node."""
+        """The attributes of its node.
+
+        Raises
+        ------
+        UnsupportedError
+            `recursive` is True.
+        """
         if recursive:
             raise UnsupportedError("list_attr: recursive=True\n  expected attr_dict()")
         return _shown(self._entries[0][0].attrs)
@@ -346,6 +352,13 @@ def var(
     lr_mult, wd_mult : float, optional
         Factors for the learning rate and the weight decay.
     init : Initializer or str, optional
+
+    Raises
+    ------
+    TypeError
+        The name is not text.
+    ValueError
+        A keyword has not two underscores on both sides.
     """
     if not isinstance(name, str):
         raise TypeError(f"Variable: the name is {name!r}\n  expected text")
@@ -372,7 +385,13 @@ Variable = var
 
 
 def Group(symbols: list[Symbol]) -> Symbol:
-    """Several symbols as one, with all their outputs."""
+    """Several symbols as one, with all their outputs.
+
+    Raises
+    ------
+    TypeError
+        They are not Symbols, or there are none.
+    """
     symbols = list(symbols)
     if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
         raise TypeError(f"Group: {symbols!r}\n  expected a list of Symbols")
@@ -394,7 +413,13 @@ fromjson = load_json
 
 
 def load(fname) -> Symbol:
-    """The graph in a file that `save`, `export` or MXNet wrote."""
+    """The graph in a file that `save`, `export` or MXNet wrote.
+
+    Raises
+    ------
+    MXNetError
+        It is no such file; the message says what is wrong, and where.
+    """
     try:
         return load_json(Path(fname).read_text(encoding="utf-8"))
     except UnicodeDecodeError:

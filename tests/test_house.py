@@ -212,6 +212,62 @@ def a_skip_says_why(source):
                 yield bare.lineno, f"{source.name(bare)} without a reason"
 
 
+def statements(function):
+    """Those of a function's own body, also inside other statements, but not of functions in it."""
+    rest = list(function.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, ast.stmt | ast.excepthandler | ast.match_case):
+            yield node
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                rest += ast.iter_child_nodes(node)
+
+
+def raised(function):
+    """Names of the exceptions that a function raises itself, where its text has them."""
+    for node in statements(function):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            what = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+            name = what.attr if isinstance(what, ast.Attribute) else getattr(what, "id", "")
+            if name[:1].isupper() and name != "NotImplementedError":  # of a method to be written
+                yield node.lineno, name
+
+
+def sections(docstring):
+    """The sections of a docstring by their titles, as in numpydoc."""
+    parts = re.split(r"^[ \t]*(\w[\w ]*)\n[ \t]*---+$", docstring or "", flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def public_functions(source):
+    """Each public function and method, with the docstring that describes its call."""
+    listed = re.search(r"^__all__ = (\[[^*]*?\])$", source.text, re.MULTILINE)
+    names = ast.literal_eval(listed[1]) if listed else []  # or filled as it goes on
+    for node in source.tree.body:
+        name = getattr(node, "name", "_")
+        if name not in names if names else name.startswith("_"):
+            continue
+        if isinstance(node, ast.FunctionDef):
+            yield node, ast.get_docstring(node)
+        if isinstance(node, ast.ClassDef):
+            docstrings = {"__init__": ast.get_docstring(node)}
+            for method in (n for n in node.body if isinstance(n, ast.FunctionDef)):
+                docstrings.setdefault(method.name, ast.get_docstring(method))  # not a setter's
+                if method.name == "__init__" or not method.name.startswith("_"):
+                    yield method, docstrings[method.name]
+
+
+@rule("layers")
+def public_functions_say_what_they_raise(source):
+    if re.search(r"(^|\.)_", source.module) or inside(source.module, "layers.ops.ways"):
+        return  # layers.ops.ways is to be written anew
+    for function, docstring in public_functions(source):
+        told = sections(docstring).get("Raises", "")
+        for line, name in raised(function):
+            if not re.search(rf"\b{name}\b", told):
+                yield line, f"{function.name} raises {name}, and its docstring does not say so"
+
+
 @pytest.mark.parametrize("check, folders", RULES)
 def test_rule(check, folders):
     offences = [
@@ -250,6 +306,18 @@ BAD = [
     (a_skip_says_why, "tests/a.py", "import pytest\n@pytest.mark.skip\ndef f(): 1"),
     (a_skip_says_why, "tests/a.py", "import pytest\npytest.skip('')"),
     (a_skip_says_why, "tests/a.py", "from pytest import mark\nmark.xfail(True)"),
+    (public_functions_say_what_they_raise, "layers/a.py", "def f():\n if 1: raise ValueError"),
+    (
+        public_functions_say_what_they_raise,
+        "layers/a.py",
+        "class A:\n def f(self):\n  'F.\\n\\nRaises\\n---\\nTypeError\\n A b.'\n"
+        "  raise b.ValueError()",
+    ),
+    (
+        public_functions_say_what_they_raise,
+        "layers/a.py",
+        "class A:\n def __init__(self):\n  'Raises\\n---\\nTypeError'\n  raise TypeError",
+    ),
 ]
 
 GOOD = [
@@ -267,6 +335,14 @@ GOOD = [
     (a_silenced_warning_says_why, "layers/a.py", "import os  # noqa: F401  for doctest"),
     (a_skip_says_why, "tests/a.py", "import pytest\npytest.mark.skipif(1, reason='no GPU')"),
     (a_skip_says_why, "tests/a.py", "import pytest\npytest.skip('no GPU')"),
+    (
+        public_functions_say_what_they_raise,
+        "layers/a.py",
+        "__all__ = ['A']\ndef g(): raise KeyError\n"
+        "class A:\n 'A.\\n\\nRaises\\n---\\nValueError, TypeError\\n A b.'\n"
+        " def __init__(self): raise TypeError('b')\n"
+        " def f(self):\n  def g(): raise KeyError\n  raise NotImplementedError",
+    ),
 ]
 
 

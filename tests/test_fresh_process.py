@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,9 +25,9 @@ PACKAGES = {
 
 
 def rows():
-    from fresh import ROWS
-
-    return list(ROWS)
+    if os.environ["LAYERS_ENGINE"] != "torch":  # which may not be installed
+        return []
+    return list(import_module("fresh").ROWS)
 
 
 def run(code, *argv):

@@ -395,13 +395,17 @@ class Doubling:
         return x * 2
 
 
+class DoublingGradient:
+    def __call__(self, x, y, dy):
+        return (2 * dy,)
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize(
     "func, func_type, why",
     [
         (doubled, "hybrid", "a loop kernel"),
-        (drawing, "pyfunc", "random numbers"),
-        (Doubling(), "pyfunc", "no plain function"),
+        (drawing, "pyfunc", "return x * np.float32(np.random.rand()"),
     ],
 )
 def test_what_is_not_compiled_runs_as_it_is(told, func, func_type, why):
@@ -411,6 +415,15 @@ def test_what_is_not_compiled_runs_as_it_is(told, func, func_type, why):
     (y,), (dx,) = differentiated(block, [1.0, 2.0])
     assert y.tolist() == [5, 9] and dx.tolist() == [4, 4]
     assert "not compiled" in told() and why in told()
+
+
+@pytest.mark.engine("torch")
+def test_objects_that_can_be_called_are_compiled(told):
+    block = Twice(Custom(Doubling(), same, same, "pyfunc", DoublingGradient()))
+    block.hybridize(backend="aot_eager")
+    (y,), (dx,) = differentiated(block, [1.0, 2.0])
+    assert y.tolist() == [5, 9] and dx.tolist() == [4, 4]
+    assert "is compiled" in told() and "not compiled" not in told()
 
 
 # Kernels and libraries

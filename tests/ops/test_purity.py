@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from layers import operator
-from layers.engine import autograd, mx, nd
+from layers.engine import autograd, gluon, mx, nd
 from layers.ops import Custom, Operator, customop, kernel
 
 
@@ -197,6 +197,33 @@ def test_a_prop_that_says_anything_else_is_refused():
 def test_calls_of_functions_say_what_their_operators_say(pure):
     call, _ = make_class(pure=pure)._adapter.prepare([nd.array([1.0])], {})
     assert call.pure is pure
+
+
+SEEN = []
+
+
+def appending(x):
+    SEEN.append(x.shape)
+    return x * 2
+
+
+def make_appending_primitive():
+    return Custom(appending, identity, identity, "pyfunc", gradient)
+
+
+def make_appending_function():
+    return customop("numpy")(appending)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("make", [make_appending_primitive, make_appending_function])
+def test_a_refusal_names_the_users_file_and_line(make, caplog):
+    op = make()
+    net = gluon.nn.HybridLambda(lambda F, x: op(x))
+    net.hybridize(backend="aot_eager")
+    assert net(nd.array([1.0])).asscalar() == 2
+    place = f"{__file__}:{appending.__code__.co_firstlineno}"
+    assert f"changes {__name__}.SEEN, which outlives a call ({place})" in caplog.text
 
 
 @pytest.mark.engine("torch")

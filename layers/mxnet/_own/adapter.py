@@ -194,10 +194,6 @@ class OperatorCall(Call):
             gradients[i] = _fitting(operator, name, found[name], kinds[i])
         return tuple(gradients)
 
-    @property
-    def codes(self) -> list:
-        return self.operator.codes
-
     def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
         operator = self.operator
         show = (

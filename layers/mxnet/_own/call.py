@@ -27,7 +27,7 @@ CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
 
 class Call:
-    """An operator of one's own, about to run.
+    """A custom operator that is about to run.
 
     Attributes
     ----------
@@ -46,13 +46,7 @@ class Call:
         what it computes is recorded: True or False as its author says, None where nothing is said.
         What is said not to be pure is not compiled either.
     opaque : str
-        Why a compiler cannot look into it, if so.
-    codes : list of callable
-        What its author wrote of it. As methods of an object, they may call `methods`.
-    maker : (callable, type) or None
-        What makes that object, and its type.
-    written : list
-        All that its author wrote: it is another call if some of it is.
+        Why PyTorch's compiler cannot trace it; "" where it can be tried.
     states : list
         What it updates in place.
     """
@@ -66,14 +60,7 @@ class Call:
     traced = False
     pure: bool | None = None
     opaque = ""
-    codes: list[Callable]
-    methods: set[str] | None = None
-    maker: tuple[Callable, type] | None = None
     states: list
-
-    @property
-    def written(self) -> list:
-        return self.codes
 
     def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
         """The outputs."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from inspect import getattr_static
 from operator import is_
 from threading import RLock
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -273,32 +271,6 @@ class CustomCall(Call):
             f"  expected self.assign({what}[i], req[i], value), or {what}[i][:] = value\n"
             f"  in {self.signature.where}"
         )
-
-    @property
-    def codes(self) -> list:
-        parts = [item for c in self._classes for item in vars(c).items()]
-        return [f for n, f in parts if callable(f) and n != "__init__"]
-
-    @property
-    def methods(self) -> set[str]:
-        names = {"assign", *(n for c in self._classes for n in vars(c))}
-        own = vars(self.operator)  # what it has itself comes before what its class has
-        kind = type(self.operator)
-        return {n for n in names - own.keys() if type(getattr_static(kind, n)) is FunctionType}
-
-    @property
-    def maker(self) -> tuple[Callable, type]:
-        return type(self.definition.prop).create_operator, type(self.operator)
-
-    @property
-    def written(self) -> list:
-        return [self.maker[0], *(f for c in self._classes for f in vars(c).values())]
-
-    @property
-    def _classes(self) -> Sequence[type]:
-        """The operator's class, and those that it extends."""
-        classes = type(self.operator).__mro__
-        return classes[: classes.index(operator.CustomOp)]
 
     def _shown(self, what: str, tensors: Sequence[torch.Tensor | None]) -> list[NDArray]:
         """What backward sees: an empty array in the place of what it does not depend on."""

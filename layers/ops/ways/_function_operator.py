@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ...engine import mx, nd
 from ._arguments import Layout
 from .numpy_border import array, is_floating, values
-from .operator import Operator, free_names
+from .operator import Operator, as_wrapper_of, free_names
 
 __all__ = ["BORDERS", "FunctionOperator", "Maker", "Rule"]
 
@@ -50,7 +49,7 @@ class FunctionOperator(Operator):
     ):
         outputs = ["output"] if count == 1 else [f"output{i}" for i in range(count)]
         outputs = free_names(outputs, (*layout.inputs, *layout.attributes))
-        self._function, self._border = function, border(name, layout, outputs)
+        self._border = border(name, layout, outputs)
         super().__init__(
             name,
             _forward(function, self._border),
@@ -70,9 +69,6 @@ class FunctionOperator(Operator):
         self.needs = dict.fromkeys(rules, self.known)
         self.gradients = {n: _gradient(n, made[rule]) for n, rule in rules.items()}
         self.backward = _backward(rules, made) if any(rule.joint for rule in made) else None
-        written = [self._function, *(rule.maker for rule in made if rule.maker is not None)]
-        plain = all(isinstance(f, FunctionType) for f in written)
-        self.opaque = "" if plain else "it is made of something else than functions"
         vars(self).pop("_adapter", None)  # which remembers what each gradient needs
 
     def parse(self, name: str, value: Any) -> Any:
@@ -104,7 +100,7 @@ def _forward(function: Callable, border: Border) -> Callable:
         y = function(*[given[n] for n in positional], **{n: given[n] for n in keywords})
         return border.to_outputs(y, inputs, attributes)
 
-    return _named_as(function, forward)
+    return as_wrapper_of(function, forward)
 
 
 def _gradients(rule: Rule, border: Border) -> Callable:
@@ -156,10 +152,8 @@ def _backward(rules: dict[str, Rule], made: dict[Rule, Callable]) -> Callable:
 
 
 def _named_as(function: Callable, made: Callable) -> Callable:
-    """Give `made` the name and the module of `function`."""
-    made.__module__ = getattr(function, "__module__", None) or __name__
+    """Give `made` the name of `function`, for messages."""
     made.__name__ = getattr(function, "__name__", made.__name__)
-    made.__qualname__ = getattr(function, "__qualname__", made.__qualname__)
     return made
 
 

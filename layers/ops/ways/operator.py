@@ -55,7 +55,7 @@ class Operator:
         Whether all that `forward` and the gradients give depends on inputs and attributes alone. If
         not, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
-        Why a compiler cannot trace it; "" where it can be tried.
+        Why PyTorch's compiler cannot trace it; "" where it can be tried.
 
     Attributes
     ----------
@@ -114,11 +114,6 @@ class Operator:
         """The names that gradients may have as parameters."""
         tops = [f"d{n}" for n in self.outputs]
         return (*self.inputs, *self.attributes, *self.outputs, *tops)
-
-    @property
-    def codes(self) -> list[Callable]:
-        """The functions that run in a call."""
-        return [f for f in (self.forward, self.backward, *self.gradients.values()) if f]
 
     def _needed(self, rule: Callable) -> tuple[str, ...]:
         names = _parameter_names(rule)
@@ -318,6 +313,13 @@ def expect_bool(who: str, name: str, value: Any) -> bool:
             f"{who}: {name} is {value!r} ({type(value).__name__})\n  expected True or False"
         )
     return value
+
+
+def as_wrapper_of(function: Any, forward: Callable) -> Callable:
+    """Mark `forward` as a wrapper of a user's function, whose file and line messages then name."""
+    if hasattr(function, "__code__"):
+        forward.__wrapped__ = function
+    return forward
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ import itertools
 import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from ._primitive.declared import Declared
 from .custom import register
 from .kernel import Kernel, KernelError
 from .numpy_border import NUMBERS, dtype_of, is_floating
-from .operator import Operator, expect_bool, free_names
+from .operator import Operator, as_wrapper_of, expect_bool, free_names
 from .registration import Registration, dicts, registrations
 
 __all__ = ["Custom"]
@@ -236,7 +235,7 @@ class Custom:
             shapes=shapes,
             types=types,
             pure=self.pure,
-            opaque=self._code.opaque or _opaque(self.bprop),
+            opaque=self._code.opaque,
         )
         operator.places, operator.count, operator.__name__ = places, count, self.__name__
         return operator
@@ -278,7 +277,7 @@ class Custom:
                 outputs = [y.astype(t) for y, t in zip(outputs, plan.final)]
             return outputs
 
-        return forward
+        return as_wrapper_of(func, forward)
 
     def _make_plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
         """Find the dtypes that it runs on: those of the inputs, or registered ones."""
@@ -395,11 +394,6 @@ def _gradient(who: str, name: str, x, found: Any):
 def _known_dtype(a: Any) -> str:
     """The dtype of an input; float32 for a Symbol, which has none yet."""
     return dtype_of(a) if isinstance(a, nd.NDArray) else "float32"
-
-
-def _opaque(bprop: Any) -> str:
-    plain = bprop is None or isinstance(bprop, FunctionType)
-    return "" if plain else "its bprop is no plain function"
 
 
 def _suffix(kinds: tuple, count_range: tuple) -> list[str]:

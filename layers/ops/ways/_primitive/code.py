@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Code:
     to_argument : callable
         Makes of an NDArray the argument that the function takes.
     opaque : str
-        Why a compiler cannot trace it; "" where it can be tried.
+        Why PyTorch's compiler cannot trace it; "" where it can be tried.
     on_cpu : bool
         Whether it runs on the CPU wherever its inputs are.
     attributes : dict
@@ -90,7 +90,6 @@ class Numpy(Code):
     def __init__(self, who: str, func: Any, attributes: tuple[str, ...]):
         _expect(who, func, callable(func), "a function")
         self.func = func
-        self.opaque = "" if isinstance(func, FunctionType) else "it is no plain function"
         self.parameters, self.least = _parameters(who, func, attributes)
 
     def function(self, declared: Declared) -> Callable:

@@ -100,7 +100,7 @@ class Adapter:
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
         by_name = dict(zip(self.operator.inputs, inputs))
-        given = tuple(by_name[n] for n in self.operator.placed if by_name[n] is not None)
+        given = tuple(by_name[n] for n in self.operator.custom_order if by_name[n] is not None)
         op_type = OpType(self.operator.name, self.operator.prop)
         return compose(CUSTOM, given, text | {"op_type": op_type}, "custom")
 

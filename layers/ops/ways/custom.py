@@ -227,7 +227,7 @@ class Adapter:
         operator.expect(tuple(inputs))
         register(operator)  # again: another one may have taken its name, and MXNet calls by name
         by_name = dict(zip(operator.inputs, inputs))
-        given = [by_name[n] for n in operator.placed if by_name[n] is not None]
+        given = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
         package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in given) else mx.nd

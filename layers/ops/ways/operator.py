@@ -105,7 +105,7 @@ class Operator:
         self._validate()
 
     @property
-    def placed(self) -> tuple[str, ...]:
+    def custom_order(self) -> tuple[str, ...]:
         """The inputs in the order in which `Custom` takes them: the states last."""
         return (*(n for n in self.inputs if n not in self.states), *self.states)
 
@@ -202,7 +202,7 @@ class Operator:
         """
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
         left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
-        places = [n for n in self.placed if n not in left_out]
+        places = [n for n in self.custom_order if n not in left_out]
         if len(args) > len(places):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
         given = dict(zip(places, args))
@@ -315,7 +315,7 @@ def expect_bool(who: str, name: str, value: Any) -> bool:
     return value
 
 
-def as_wrapper_of(function: Any, forward: Callable) -> Callable:
+def as_wrapper_of(function: Any, forward: Any) -> Callable:
     """Mark `forward` as a wrapper of a user's function, whose file and line messages then name."""
     if hasattr(function, "__code__"):
         forward.__wrapped__ = function

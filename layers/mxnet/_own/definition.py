@@ -86,6 +86,8 @@ class Definition:
 
         Those of unknown shape are made; None is an optional one that is left out.
         """
+        if not named and len(args) == len(self.inputs) and all(type(a) is NDArray for a in args):
+            return list(args)  # the commonest call
         expected = f"expected {', '.join(self.inputs) or 'none'}"
         if len(args) > len(self.inputs):
             raise ArgumentError(f"{self.what}: {len(args)} inputs\n  {expected}")

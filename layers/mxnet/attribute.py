@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from ._stack import ThreadStack
 
 __all__ = ["AttrScope"]
 
@@ -34,21 +34,16 @@ class AttrScope:
     def __enter__(self) -> AttrScope:
         inner = AttrScope()
         inner._attr = current().get(self._attr)
-        _stack.scopes.append(inner)
+        _stack.push(inner)
         return self
 
     def __exit__(self, *_) -> None:
-        _stack.scopes.pop()
+        _stack.pop()
 
 
-class _Stack(threading.local):
-    def __init__(self):
-        self.scopes = [AttrScope()]
-
-
-_stack = _Stack()
+_stack = ThreadStack(AttrScope)
 
 
 def current() -> AttrScope:
     """The scope in force."""
-    return _stack.scopes[-1]
+    return _stack.value

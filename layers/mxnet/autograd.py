@@ -151,13 +151,13 @@ class inside:
         state.recording = state.differentiating = self._differentiable
         state.training = self._training
         _set_grad_enabled(self._differentiable)
-        _stack.contexts.append(self._context)
+        _stack.items.append(self._context)
         self._outer = _threads.enter_operator()
 
     def __exit__(self, *_) -> None:
         state.recording, state.training, state.differentiating, enabled = self._before
         _set_grad_enabled(enabled)
-        _stack.contexts.pop()
+        _stack.items.pop()
         _threads.leave_operator(self._outer)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-
 import torch
 
+from ._stack import ThreadStack
 from .base import ContextError
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
@@ -89,24 +88,19 @@ class Context:
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self) -> Context:
-        _stack.contexts.append(self)
+        _stack.push(self)
         return self
 
     def __exit__(self, *_) -> None:
-        _stack.contexts.pop()
+        _stack.pop()
 
 
-class _Stack(threading.local):
-    def __init__(self):
-        self.contexts = [Context("cpu", 0)]
-
-
-_stack = _Stack()
+_stack = ThreadStack(lambda: Context("cpu", 0))
 
 
 def current_context() -> Context:
     """The context that arrays get when none is named: the innermost ``with``, else ``cpu(0)``."""
-    return _stack.contexts[-1]
+    return _stack.value
 
 
 def cpu(device_id: int = 0) -> Context:

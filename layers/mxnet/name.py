@@ -5,7 +5,7 @@ The managers in force form a stack, each thread its own.
 
 from __future__ import annotations
 
-import threading
+from ._stack import ThreadStack
 
 __all__ = ["NameManager", "Prefix"]
 
@@ -28,11 +28,11 @@ class NameManager:
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:
-        self._current.stack.append(self)
+        self._current.push(self)
         return self
 
     def __exit__(self, *_) -> None:
-        self._current.stack.pop()
+        self._current.pop()
 
 
 class Prefix(NameManager):
@@ -52,13 +52,4 @@ class Prefix(NameManager):
         return self._prefix + super().get(name, hint)
 
 
-class _Stack(threading.local):
-    def __init__(self):
-        self.stack = [NameManager()]
-
-    @property
-    def value(self) -> NameManager:
-        return self.stack[-1]
-
-
-NameManager._current = _Stack()
+NameManager._current = ThreadStack(NameManager)

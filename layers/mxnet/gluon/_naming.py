@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import threading
 
 from .. import name
+from .._stack import ThreadStack
 from ..base import ArgumentError
 from .parameter import ParameterDict
 
-
-class _Scopes(threading.local):
-    def __init__(self):
-        self.stack = []
-
-
-_scopes = _Scopes()  # of the Blocks that are being made
+_scopes = ThreadStack(lambda: None)  # of the Blocks that are being made
 
 
 class _BlockScope:
@@ -27,19 +21,19 @@ class _BlockScope:
 
     def __enter__(self) -> _BlockScope:
         if not self._transparent:
-            _scopes.stack.append(self)
+            _scopes.push(self)
             name.Prefix(self._prefix).__enter__()
         return self
 
     def __exit__(self, *_) -> None:
         if not self._transparent:
-            name.NameManager._current.stack.pop()
-            _scopes.stack.pop()
+            name.NameManager._current.pop()
+            _scopes.pop()
 
 
 def named(prefix: str | None, params: ParameterDict | None, hint: str):
     """The prefix and the parameters of a Block that is made in the present scope."""
-    scope = _scopes.stack[-1] if _scopes.stack else None
+    scope = _scopes.value
     if prefix is None:
         names = scope._names if scope else name.NameManager._current.value
         prefix = names.get(None, hint) + "_"

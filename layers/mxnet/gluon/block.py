@@ -12,8 +12,7 @@ from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
 from .._run.torch_compile import chosen, unknown_flag
 from ..base import ArgumentError, UnsupportedError
-from ..context import Context, cpu
-from ..context import _stack as contexts
+from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol._node import ordered
@@ -428,7 +427,7 @@ class HybridBlock(Block):
         if self._active:
             return self._call_graph(context, x, *args)
         parameters = self._parameters(context, x, *args)
-        if context is contexts.contexts[-1]:
+        if context is current_context():
             return self.hybrid_forward(ndarray, x, *args, **parameters)
         with context:
             return self.hybrid_forward(ndarray, x, *args, **parameters)

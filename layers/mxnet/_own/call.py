@@ -1,6 +1,6 @@
-"""Operators of one's own on PyTorch's autograd: one function, which any kind of call goes through.
+"""Custom operators on PyTorch's autograd: one autograd function, which every call goes through.
 
-A `Call` runs Python code on NDArrays that wrap the tensors: not recorded, training as the caller
+A `Call` runs a user's code on NDArrays that wrap the tensors: not recorded, training as the caller
 is, on the context of the inputs. An exception keeps its type and gets a note.
 """
 
@@ -27,7 +27,7 @@ CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
 
 class Call:
-    """A custom operator that is about to run.
+    """A custom operator with all that one call of it needs, but for the tensors.
 
     Attributes
     ----------

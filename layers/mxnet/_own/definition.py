@@ -32,8 +32,6 @@ class Definition:
     arguments, outputs, states : list of str
     inputs : list of str
         Arguments, then states: the order in which a call has them.
-    order : sequence of int or None
-        By the operator's own inputs, which of `inputs` each is; None for one that is left out.
     optional : sequence of str
         Inputs that a call may leave out.
     pure : bool or None
@@ -53,7 +51,6 @@ class Definition:
         self.outputs = self._names("list_outputs")
         self.states = self._names("list_auxiliary_states")
         self.inputs = [*self.arguments, *self.states]
-        self.order: Sequence[int | None] = range(len(self.inputs))
         if len({*self.inputs}) < len(self.inputs):
             raise ArgumentError(
                 f"{self.what}: its inputs and states are {', '.join(self.inputs)}\n"

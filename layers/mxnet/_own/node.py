@@ -17,7 +17,7 @@ from .call import Call, call
 from .definition import Definition
 from .registered import define
 
-__all__ = ["CUSTOM", "input_numbers", "lasting", "prepared"]
+__all__ = ["CUSTOM", "lasting", "prepared"]
 
 
 class _Custom(registry.Op):
@@ -121,11 +121,6 @@ def prepared(
     for array in states:
         array._held = VIEWED
     return definition.prepare(list(data[:count]), states, context, operators)
-
-
-def input_numbers(attributes: dict[str, str], count: int) -> tuple[int | None, ...]:
-    """Which of the `count` inputs of a node is each input of its operator; None is left out."""
-    return tuple(_definition(attributes).order)
 
 
 CUSTOM = _Custom()

@@ -24,13 +24,14 @@ class OperatorDefinition(Definition):
         super().__init__(op_type, prop_class, attributes)
         self._operator = prop_class._layers_operator
         self.optional = self._operator.optional
+        # By the inputs of the operator: their numbers in `Custom`, where states come last.
         numbers = tuple(range(len(self.inputs)))
-        self.order, self._attributes = self._operator.bind_named(numbers, dict(attributes))
+        self._numbers, self._attributes = self._operator.bind_named(numbers, dict(attributes))
 
     def prepare(self, tensors, states, context, operators=None):
         given = [*tensors, *[array._state_tensor() for array in states]]
         call = self._operator._adapter.call(context, self._attributes)
-        return call, [None if i is None else given[i] for i in self.order]
+        return call, [None if i is None else given[i] for i in self._numbers]
 
 
 def define(op_type: str, attributes: tuple) -> Definition:

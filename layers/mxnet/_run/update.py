@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from ..ndarray import NDArray
+from ..optimizer import Updater
 from ..optimizer import optimizer as _built_in
-from ..optimizer._base import LOW_PRECISION, Fused, columns
-from ..optimizer._updater import Updater
+from ..optimizer.optimizer import LOW_PRECISION, Fused, columns
 
 PLAIN = (int, float, np.number, type(None))  # what settings are that a formula reads
 READ = {"begin_num_update", "lr", "num_update", "rescale_grad"}  # anew for each update

@@ -7,11 +7,11 @@ from os import PathLike
 
 from .. import kvstore, optimizer
 from .._files import params
+from .._files.optimizer_states import pack, unpack
 from ..base import ArgumentError, ContextError, MXNetError, UnsupportedError
 from ..context import Context
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
-from ..optimizer._updater import pack, unpack
 from .parameter import Parameter, ParameterDict
 
 __all__ = ["Trainer"]

@@ -7,10 +7,10 @@ from os import PathLike
 import torch
 
 from .._files import params
+from .._files.optimizer_states import pack, unpack
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
-from ..optimizer._updater import pack, unpack
 
 __all__ = ["KVStore", "create"]
 

@@ -7,6 +7,7 @@ import warnings
 
 from .._files import params
 from .._files.checkpoint import load_checkpoint, save_checkpoint
+from .._files.optimizer_states import pack, unpack
 from ..base import ArgumentError, UnsupportedError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
@@ -14,7 +15,7 @@ from ..io import DataBatch, DataDesc
 from ..io._desc import as_batch
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
-from ..optimizer._updater import Updater, pack, unpack
+from ..optimizer import Updater
 from ._optimizer import by_index, made, store
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup

@@ -1,7 +1,6 @@
 """Optimizers, by MXNet's names: ``mx.optimizer.create('sgd', learning_rate=0.1)``."""
 
-from ._updater import Updater, get_updater
 from .optimizer import *
 from .optimizer import __all__ as _optimizers
 
-__all__ = ["Updater", "get_updater", *_optimizers]
+__all__ = [*_optimizers]

@@ -1,4 +1,4 @@
-"""An optimizer with its states; and the states as named arrays, for a file.
+"""The states of an optimizer as named arrays, for a file.
 
 A file of states is a ``.params`` file. Each array of a state has a name, ``"3.0"``, ``"3.1"`` and
 so on for parameter 3; the array ``"settings"`` is JSON as bytes::
@@ -18,97 +18,24 @@ import json
 import re
 from copy import copy
 from inspect import signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from .._files import params
-from .._files.params import ParamsFileError
 from ..base import ArgumentError, quoted
 from ..context import Context
 from ..ndarray import NDArray
-from ._base import Optimizer
+from .params import ParamsFileError
 
-__all__ = ["Updater", "get_updater", "pack", "unpack"]
+if TYPE_CHECKING:
+    from ..optimizer import Updater
+
+__all__ = ["pack", "unpack"]
 
 SETTINGS = "settings"
 DEPTH = 8  # of tuples in a state
 BIG = 1 << 63
-
-
-class Updater:
-    """Calls an optimizer, and keeps the states between the calls.
-
-    ``updater(index, grad, weight)`` takes one parameter, or lists of the three.
-    """
-
-    def __init__(self, optimizer: Optimizer):
-        self.optimizer = optimizer
-        self.states: dict = {}
-        self.states_synced: dict = {}  # whether a state is on the context of its weight
-
-    def __call__(self, index, grad, weight) -> None:
-        if not isinstance(index, (list, tuple)):
-            index, grad, weight = [index], [grad], [weight]
-        if not index:
-            return
-        optimizer, states = self.optimizer, self._states(index, weight)
-        optimizer._set_current_context(weight[0]._context.device_id)
-        at_once = optimizer.aggregate_num
-        if at_once > 1:
-            for k in range(0, len(index), at_once):
-                part = slice(k, k + at_once)
-                optimizer.update_multi_precision(
-                    index[part], weight[part], grad[part], states[part]
-                )
-        else:
-            for row in zip(index, weight, grad, states):
-                optimizer.update_multi_precision(*row)
-
-    def _states(self, index, weight) -> list:
-        """The states of weights, made where there are none, and on their contexts."""
-        for i, w in zip(index, weight):
-            if not self.states_synced.get(i):
-                self._make_state(i, w)
-        return [self.states[i] for i in index]
-
-    def _make_state(self, index, weight: NDArray) -> None:
-        if index in self.states:
-            self.states[index] = self.sync_state_context(self.states[index], weight._context)
-        else:
-            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
-        self.states_synced[index] = True
-
-    def sync_state_context(self, state, context: Context):
-        """A state, on a context."""
-        if isinstance(state, NDArray):
-            return state.as_in_context(context)
-        if isinstance(state, (tuple, list)):
-            return type(state)(self.sync_state_context(part, context) for part in state)
-        return state
-
-    def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """The states as the bytes of a ``.params`` file; on request with the optimizer's settings.
-
-        Not a pickle, as in MXNet: arrays, and JSON.
-        """
-        return params.writes(*pack(self, dump_optimizer))
-
-    def set_states(self, states: bytes) -> None:
-        """Take over what `get_states` gave.
-
-        Raises
-        ------
-        ParamsFileError
-            These are not such bytes, or those of another optimizer.
-        """
-        unpack(self, *params.reads(states, "states"), "states")
-
-
-def get_updater(optimizer: Optimizer) -> Updater:
-    """An updater for an optimizer."""
-    return Updater(optimizer)
 
 
 def pack(updater: Updater, with_optimizer: bool) -> tuple[list[torch.Tensor], list[str]]:
@@ -164,11 +91,17 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
     optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
     try:
         saved = _Saved(dict(zip(names, tensors)))
-        changes = [
-            (thing, _accepted(thing, settings))
-            for thing, settings in ((optimizer, saved.optimizer), (scheduler, saved.scheduler))
-            if thing is not None and settings is not None
-        ]
+        changes = []
+        if saved.optimizer is not None:
+            if not _is_of_class(optimizer, saved.optimizer):
+                raise ArgumentError(
+                    f"the states are those of {quoted(saved.optimizer['class'])}\n"
+                    f"  expected {type(optimizer).__name__}"
+                )
+            changes.append((optimizer, _accepted(optimizer, saved.optimizer)))
+        has_scheduler = scheduler is not None and saved.scheduler is not None
+        if has_scheduler and _is_of_class(scheduler, saved.scheduler):
+            changes.append((scheduler, _accepted(scheduler, saved.scheduler)))
         for index, weight in (weights or {}).items():
             if index in saved.states:
                 made = optimizer.create_state_multi_precision(index, weight)
@@ -295,18 +228,17 @@ def _form(state) -> str:
     return "none" if state is None else f"{len(state)} arrays"
 
 
+def _is_of_class(thing, settings: dict) -> bool:
+    """Whether the attributes in a file are those of an object of this class."""
+    return _expected(settings, "class", str) == type(thing).__name__
+
+
 def _accepted(thing, settings: dict) -> dict:
     """The attributes of a file that an optimizer or a scheduler takes: those that it has as well.
 
-    None of them, where the scheduler of a file is of another class.
-
     Raises ArgumentError where one is of another kind, or they do not go together.
     """
-    theirs, ours = _expected(settings, "class", str), type(thing).__name__
-    if theirs != ours:
-        if isinstance(thing, Optimizer):
-            raise ArgumentError(f"the states are those of {quoted(theirs)}\n  expected {ours}")
-        return {}
+    ours = type(thing).__name__
     present = {name: value for name, value in vars(thing).items() if _is_plain(value)}
     accepted = {name: value for name, value in settings.items() if name in present}
     optional = _optional(type(thing))

@@ -171,7 +171,17 @@ def leave(tensor: torch.Tensor, way: str = "asnumpy()") -> None:
 
 
 class Leaf:
-    """What a marked array carries: where its gradient goes, and how."""
+    """The gradient of a marked array: the one place where it is.
+
+    Attributes
+    ----------
+    grad : NDArray
+    req : {'write', 'add', 'null'}
+        What `backward` does to it.
+    fresh : bool
+        Whether `backward` has given it since `Trainer` used it last; NDArrays show it as
+        `_fresh_grad`, MXNet's name.
+    """
 
     __slots__ = ("fresh", "grad", "req")
 

@@ -91,7 +91,6 @@ class Parameter:
         self._dtype = dtype
         self._allow_deferred_init, self._differentiable = allow_deferred_init, differentiable
         self._data: list[NDArray] | None = None
-        self._grad: list[NDArray] | None = None
         self._deferred_init: tuple = ()  # init, contexts, default_init, data or None
         self._grad_req = None
         self._var = None
@@ -123,7 +122,7 @@ class Parameter:
         if req != self._grad_req:
             self._grad_req = req
             if self._data is not None:
-                self._grad = self._mark(self._data)
+                self._mark(self._data)
 
     @property
     def dtype(self):
@@ -193,7 +192,7 @@ class Parameter:
                 "  expected all sizes to be known, or allow_deferred_init=True"
             )
         contexts = _contexts(ctx)
-        self._data = self._grad = None
+        self._data = None
         self._deferred_init = (init, contexts, default_init, None)
         if known(self.shape):
             self._finish_deferred_init()
@@ -221,23 +220,21 @@ class Parameter:
         self._set([data.copyto(context) for context in ctx_list])
 
     def _set(self, arrays: list[NDArray]) -> None:
-        self._grad = self._mark(arrays)
+        self._mark(arrays)
         self._data = arrays  # last: from here on, other threads compute with them
 
-    def _mark(self, arrays: list[NDArray]) -> list[NDArray] | None:
-        """Give arrays gradients, as `grad_req` says."""
-        if self.grad_req == "null":
-            for array in arrays:
+    def _mark(self, arrays: list[NDArray]) -> None:
+        """Give arrays gradients of zeros, or none, as `grad_req` says."""
+        for array in arrays:
+            if self.grad_req == "null":
                 array._tensor, array._leaf = array._tensor.detach(), None
-            return None
-        gradients = [ndarray.zeros(a.shape, a.context, a.dtype) for a in arrays]
-        self._attach(arrays, gradients)
-        return gradients
+            else:
+                self._attach(array, ndarray.zeros(array.shape, array.context, array.dtype))
 
-    def _attach(self, arrays: list[NDArray], gradients: list[NDArray]) -> None:
-        for array, gradient in zip(arrays, gradients):
-            real = array._tensor.is_floating_point()  # the gradients of integers stay 0
-            autograd.mark(array, gradient, self.grad_req if real else "null")
+    def _attach(self, array: NDArray, gradient: NDArray) -> None:
+        """Make a gradient that of an array."""
+        real = array._tensor.is_floating_point()  # the gradients of integers stay 0
+        autograd.mark(array, gradient, self.grad_req if real else "null")
 
     def pending(self, context: Context) -> NDArray | Pending:
         """The array on a context; while its shape is unknown, what stands for it."""
@@ -375,8 +372,9 @@ class Parameter:
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
-        for gradient in self._grad or ():
-            gradient[:] = 0
+        if self._data is not None and self.grad_req != "null":
+            for gradient in self._gradients():
+                gradient[:] = 0
 
     def row_sparse_data(self, row_id):
         """Rows of a sparse parameter; parameters are dense here.
@@ -406,12 +404,15 @@ class Parameter:
         return sum(copies[1:], copies[0]) / len(copies) if len(copies) > 1 else copies[0]
 
     def _gradients(self) -> list[NDArray] | None:
-        if self._data is not None and self._grad is None:
+        """The gradients on all contexts, each that of its array; None without arrays."""
+        if self._data is None:
+            return None
+        if self.grad_req == "null":
             raise ParameterError(
                 f"Parameter {self.name!r}: no gradient, because grad_req='null'\n"
                 "  expected grad_req 'write' or 'add'"
             )
-        return self._grad
+        return [array.grad for array in self._data]
 
     def _listed(self, arrays: list[NDArray] | None) -> list[NDArray]:
         if arrays is None:
@@ -452,10 +453,16 @@ class Parameter:
             "Block, not params, has those of its children too)"
         )
 
+    # Copies and pickles of arrays come without their gradients.
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_gradients_of_data": [a.grad for a in self._data or ()]}
+
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
-        if self._grad is not None:  # copies and pickles of arrays come without their gradients
-            self._attach(self._data, self._grad)
+        for array, gradient in zip(self._data or (), self.__dict__.pop("_gradients_of_data")):
+            if gradient is not None:
+                self._attach(array, gradient)
 
 
 class Constant(Parameter):

@@ -617,3 +617,38 @@ def test_load_a_file_without_names(file):  # MXNet: not enough values to unpack
     nd.save(file, [nd.ones((1,))])
     with pytest.raises(ValueError, match="no names"):
         dictionary("", w=(1,)).load(file)
+
+
+@pytest.mark.engine("torch")  # MXNet's goes on to show the gradient from before
+def test_a_gradient_that_is_attached_anew_is_the_parameters():
+    parameter = made()
+    parameter.data().attach_grad("add")
+    for _ in range(2):
+        with autograd.record():
+            y = parameter.data() * 3
+        y.backward()
+    assert parameter.grad() is parameter.data().grad
+    assert values(parameter.grad()) == [[6] * 3] * 2
+    parameter.zero_grad()
+    assert values(parameter.data().grad) == [[0] * 3] * 2
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("twin", [copy.deepcopy, lambda p: pickle.loads(pickle.dumps(p))])
+@pytest.mark.parametrize("req", ["write", "null"])
+def test_a_copy_has_gradients_of_its_own(twin, req):
+    parameter = made(ctx=[CPU0, CPU1], grad_req=req)
+    if req == "write":
+        parameter.list_grad()[1][:] = 5
+    other = twin(parameter)
+    assert values(other.data(CPU1)) == [[1] * 3] * 2
+    if req == "null":
+        with pytest.raises(ValueError, match="grad_req='null'"):
+            other.list_grad()
+        return
+    assert [values(g) for g in other.list_grad()] == [[[0] * 3] * 2, [[5] * 3] * 2]
+    with autograd.record():
+        y = other.data(CPU1) * 2
+    y.backward()
+    assert values(other.grad(CPU1)) == [[2] * 3] * 2
+    assert values(parameter.grad(CPU1)) == [[5] * 3] * 2

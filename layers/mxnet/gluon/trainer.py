@@ -113,6 +113,14 @@ class Trainer:
         """The optimizer."""
         return self._optimizer
 
+    def list_ctx(self) -> list[Context]:
+        """The contexts that all parameters are on."""
+        return list(self._contexts)
+
+    def list_params(self) -> list[Parameter]:
+        """The parameters; the optimizer knows each by its number here."""
+        return list(self._params)
+
     @property
     def learning_rate(self) -> float:
         """The learning rate now."""
@@ -163,6 +171,27 @@ class Trainer:
         self._refuse_on_kvstore("update")
         self._rescale(batch_size)
         self._update(ignore_stale_grad)
+
+    # A step whose update is computed elsewhere, in one compiled graph with its gradients; for
+    # parameters on one context.
+
+    def begin_update(self, batch_size: float, index: list[int]) -> list:
+        """Count an update of some parameters, and set the scale of their gradients.
+
+        Returns the states of their weights, as `Optimizer.create_state` makes them, which the
+        update is to change.
+        """
+        self._rescale(batch_size)
+        return self._updaters[0].begin_update(index, [self._params[i].data() for i in index])
+
+    def undo_update(self) -> None:
+        """Take back what `begin_update` has counted, for the update has failed."""
+        self._optimizer.undo_update()
+
+    def finish_update(self, index: list[int]) -> None:
+        """The update is made: the gradients of these parameters are used up."""
+        for i in index:
+            self._params[i].data()._fresh_grad = False
 
     def _rescale(self, batch_size: float) -> None:
         if not batch_size:

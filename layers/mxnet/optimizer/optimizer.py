@@ -261,6 +261,23 @@ class Optimizer:
     def _set_current_context(self, device_id: int) -> None:
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
+    def update_counts(self, index: Sequence, device_id: int) -> list[int]:
+        """How often each of some parameters was updated on a device."""
+        counts = self._all_index_update_counts.get(device_id, {})
+        return [counts.get(i, self.begin_num_update) for i in index]
+
+    def begin_update(self, index: Sequence, device_id: int) -> None:
+        """Count an update of parameters that a graph computes, which `undo_update` takes back."""
+        self._set_current_context(device_id)
+        self._before_update = self.num_update, self._index_update_count.copy()
+        self._update_count(index)
+
+    def undo_update(self) -> None:
+        """Take back what `begin_update` has counted, for the update has failed."""
+        self.num_update, counts = self._before_update
+        self._index_update_count.clear()
+        self._index_update_count.update(counts)
+
     def _update_count(self, index) -> None:
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):
@@ -758,6 +775,15 @@ class Updater:
         else:
             for row in zip(index, weight, grad, states):
                 optimizer.update_multi_precision(*row)
+
+    def begin_update(self, index: Sequence, weight: Sequence[NDArray]) -> list:
+        """Count an update that a graph computes; returns the states of the weights.
+
+        `optimizer.undo_update` takes the count back.
+        """
+        states = self._states(index, weight)
+        self.optimizer.begin_update(index, weight[0]._context.device_id)
+        return states
 
     def _states(self, index, weight) -> list:
         """The states of weights, made where there are none, and on their contexts."""

@@ -3,6 +3,7 @@
 import gc
 import json
 import tracemalloc
+from operator import is_
 
 import numpy as np
 import pytest
@@ -105,6 +106,64 @@ def test_an_optimizer_of_ones_own():
     train(network, Trainer(network.collect_params(), Half()), steps=2)
     for found, expected in zip(weights(network), before):
         np.testing.assert_array_equal(found, expected / 4)
+
+
+def begun(**settings):
+    """A network, its Trainer, and the numbers of its weights there."""
+    network = net()
+    trainer = Trainer(network.collect_params(), "adam", settings)
+    index = [i for i, p in enumerate(trainer.list_params()) if p.name.endswith("weight")]
+    return network, trainer, index
+
+
+@pytest.mark.engine("torch")  # of our own
+def test_what_a_trainer_trains():
+    network, trainer, _ = begun()
+    assert trainer.list_ctx() == ONE
+    assert trainer.list_params() == [p for _, p in sorted(network.collect_params().items())]
+
+
+@pytest.mark.engine("torch")  # of our own
+def test_an_update_elsewhere_is_counted_and_scaled():
+    _, trainer, index = begun(begin_num_update=3)
+    states = trainer.begin_update(4, index)
+    shapes = [trainer.list_params()[i].shape for i in index]
+    assert [tuple(a.shape for a in state) for state in states] == [(s, s) for s in shapes]
+    optimizer = trainer.optimizer
+    assert optimizer.rescale_grad == 1 / 4 and optimizer.num_update == 4
+    assert optimizer.update_counts([*index, 77], 0) == [4, 4, 3]
+    assert optimizer.update_counts(index, 1) == [3, 3]
+    assert all(map(is_, trainer.begin_update(4, index), states))
+    assert optimizer.update_counts(index, 0) == [5, 5]
+
+
+@pytest.mark.engine("torch")  # of our own
+def test_an_update_elsewhere_that_fails_is_not_counted():
+    network, trainer, index = begun()
+    twin, other, _ = begun()
+    for one, steps in ((network, trainer), (twin, other)):
+        backward(one)
+        steps.step(6)
+    trainer.begin_update(6, index)
+    trainer.undo_update()
+    assert trainer.optimizer.update_counts(index, 0) == [1, 1]
+    assert trainer.optimizer.num_update == 1
+    for one, steps in ((network, trainer), (twin, other)):
+        backward(one)
+        steps.step(6)
+    for ours, theirs in zip(weights(network), weights(twin)):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.engine("torch")  # of our own
+def test_an_update_elsewhere_uses_the_gradients_up():
+    network, trainer, _ = begun()
+    index = range(len(trainer.list_params()))
+    backward(network)
+    trainer.begin_update(6, index)
+    trainer.finish_update(index)
+    with pytest.raises(UserWarning, match="has not been updated"):
+        trainer.step(6)
 
 
 def test_frozen_parameters_stay():

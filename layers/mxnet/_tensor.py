@@ -29,20 +29,18 @@ def copy_if_aliased(results: list, inputs: list) -> list:
 
     A tensor shares memory with itself where it was expanded: one element is shown at many places.
     """
-    if (
-        torch.compiler.is_compiling()
-    ):  # memory has no address there, and needless copies are dropped
+    if torch.compiler.is_compiling():  # no address is known there; needless copies are dropped
         return [contiguous_copy(y) for y in results]
     taken = {t.untyped_storage().data_ptr() for t in inputs if t is not None}
-    own = []
+    separate = []
     for y in results:
         place = y.untyped_storage().data_ptr()
         if place in taken or 0 in y.stride():
             y = contiguous_copy(y)
             place = y.untyped_storage().data_ptr()
         taken.add(place)
-        own.append(y)
-    return own
+        separate.append(y)
+    return separate
 
 
 def copy_to(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:

@@ -161,8 +161,8 @@ class inside:
         _threads.leave_operator(self._outer)
 
 
-def leave(tensor: torch.Tensor, way: str = "asnumpy()") -> None:
-    """Values leave the record, for NumPy: wrong in a gradient that is to be differentiated."""
+def expect_no_second_derivative(way: str = "asnumpy()") -> None:
+    """Refuse to read values in a gradient that is itself to be differentiated."""
     if state.differentiating:
         raise RecordingError(
             f"a second derivative through {way}, which autograd cannot see through\n"
@@ -210,7 +210,7 @@ def mark(array, grad, req: str) -> None:
         raise ArgumentError(
             f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'"
         )
-    array._own()
+    array._copy_if_lent()
     tensor = array._tensor.detach()
     leaf = Leaf(grad, req)
     if req != "null" and tensor.is_floating_point():
@@ -365,7 +365,7 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
             )
         found[id(head)] = (
             tensor,
-            torch.ones_like(tensor) if gradient is None else gradient._lend(),
+            torch.ones_like(tensor) if gradient is None else gradient._tensor_to_keep(),
         )
     tensors, gradients = zip(*found.values())
     return tensors, gradients

@@ -46,7 +46,7 @@ def export_model(
 ) -> str:
     """Write a graph and its parameters, for inference, as an ONNX file.
 
-    Operators of one's own are written as what their forward computes, in NumPy or in nd; each has
+    Custom operators are written as what their forward computes, in NumPy or in nd; each has
     to be traced whole. It needs the packages onnx and onnxscript.
 
     Parameters

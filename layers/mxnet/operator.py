@@ -1,4 +1,4 @@
-"""Operators of your own: `CustomOp`, `CustomOpProp`, `register`, and `nd.Custom`."""
+"""Custom operators: `CustomOp`, `CustomOpProp`, and `register`, by which `nd.Custom` finds them."""
 
 from __future__ import annotations
 

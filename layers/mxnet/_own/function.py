@@ -13,7 +13,7 @@ __all__ = ["Function"]
 
 
 class Function:
-    """A differentiable function with a gradient of one's own; for one call.
+    """A differentiable function whose gradient is written beside it; for one call.
 
     Subclasses define ``forward(self, *inputs)`` and ``backward(self, *output_grads)`` on NDArrays;
     `backward` returns one NDArray per input. `save_for_backward` keeps arrays, `saved_tensors`

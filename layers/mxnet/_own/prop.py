@@ -169,12 +169,12 @@ class Output(NDArray):
     def shape(self) -> tuple[int, ...]:
         return self._size
 
-    def _take(self, other: NDArray) -> None:
+    def _copy_from(self, other: NDArray) -> None:
         fits = other._tensor.dtype is self._type and other._context == self._context
         if fits and self._held is not VIEWED and other._held in (None, LENT) and not other._leaf:
             self._value, self._held, other._held = other._tensor, LENT, LENT
         else:
-            super()._take(other)
+            super()._copy_from(other)
 
 
 Output.__name__ = "NDArray"  # what a user sees when an output is printed

@@ -47,7 +47,7 @@ class BlockModule(torch.nn.Module):
     after the Block's own `cast`, `reset_ctx` or `initialize` the module has to be made anew. A copy
     has a copy of the Block.
 
-    `torch.export` and `torch.onnx.export` take it, operators of one's own by their forward;
+    `torch.export` and `torch.onnx.export` take it, custom operators by their forward;
     `torch.export.export` needs ``strict=True`` where they compute in NumPy. Under `torch.compile`
     they run as they are; ``hybridize(backend=...)`` compiles them too.
     """

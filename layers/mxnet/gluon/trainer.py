@@ -212,7 +212,7 @@ class Trainer:
         """
         trained = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
         rows = [(i, p.list_data(), p.list_grad()) for i, p in trained]
-        kept = []
+        updated = []
         for row in rows:
             i, weights, grads = row
             stale = [k for k, weight in enumerate(weights) if not weight._fresh_grad]
@@ -222,8 +222,8 @@ class Trainer:
                 continue
             for k in stale:
                 grads[k][:] = 0
-            kept.append(row)
-        return kept
+            updated.append(row)
+        return updated
 
     def _report_stale(self, parameter: Parameter, context: Context) -> None:
         text = (

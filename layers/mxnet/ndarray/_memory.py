@@ -1,8 +1,8 @@
-"""Who else holds an array's memory, and what writing into it therefore does.
+"""Writing into an array, by who else holds its memory.
 
-An array whose memory others look at on purpose (VIEWED) keeps it, and so does one that autograd
-knows by its tensor: writes go into it. One that shares its memory with who must not see its writes
-(LENT, BORROWED) takes a copy first. Any other may take over a new tensor instead of a copy of it.
+Others may be meant to see the writes (VIEWED): they go into that memory, as they do where autograd
+knows the array by its tensor. Others may hold it who must not see them (LENT, BORROWED): the array
+takes a copy first. Where nobody else holds it, the array may take a new tensor over as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Memory:
 
     def _state_tensor(self) -> torch.Tensor:
         """The tensor of a state, to be updated by an operator, whether it has a gradient or not."""
-        self._own()
+        self._copy_if_lent()
         return self._tensor.detach() if self._tensor.requires_grad else self._tensor
 
     def _refuse_recorded(self) -> None:
@@ -50,42 +50,42 @@ class Memory:
         return self._held is VIEWED or self._tensor.requires_grad
 
     def _share(self) -> None:
-        """From now on others may see what is written here."""
+        """Let others hold the memory who are to see what is written here."""
         if self._held is None or self._held is LENT:
             if self._held is LENT or not self._tensor.is_contiguous():
                 self._tensor = call_recorded(contiguous_copy, self._tensor)
             self._held = VIEWED
 
-    def _present(self) -> torch.Tensor:
-        """The tensor, without its past where that is not recorded: PyTorch's views keep it."""
-        past = self._tensor.requires_grad and not autograd.state.recording
-        return self._tensor.detach() if past else self._tensor
+    def _tensor_to_view(self) -> torch.Tensor:
+        """The tensor to make a view of, which PyTorch is to remember only where it is recorded."""
+        detached = self._tensor.requires_grad and not autograd.state.recording
+        return self._tensor.detach() if detached else self._tensor
 
-    def _own(self) -> None:
-        """Have memory that is this array's own, or on purpose also others'."""
+    def _copy_if_lent(self) -> None:
+        """Take a copy where others hold the memory who must not see what is written here."""
         if self._held is LENT or self._held is BORROWED:
-            with torch.enable_grad():  # an output of an operator keeps its past
+            with torch.enable_grad():  # an output of an operator stays recorded
                 self._tensor, self._held = self._tensor.clone(), None
 
-    def _lend(self) -> torch.Tensor:
-        """The tensor, for one who may keep it and must not see writes."""
+    def _tensor_to_keep(self) -> torch.Tensor:
+        """The tensor, for code that may keep it and must not see what is written here later."""
         if self._held in (VIEWED, BORROWED) or self._leaf is not None:
             return self._tensor.clone()
         self._held = LENT
         return self._tensor
 
     def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
-        """Take the value of a tensor that nobody else holds, or that is `lent`."""
+        """Take over a tensor that nobody else holds; if it is `lent`, others may hold it."""
         if self._keeps_memory():
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
         else:
             self._tensor, self._held = tensor, LENT if lent else None
 
-    def _take(self, other: NDArray) -> None:
+    def _copy_from(self, other: NDArray) -> None:
         """Take the value of another array of the same shape, without a copy where that is safe."""
         tensor, device, dtype = other._tensor, self._context.device, self._tensor.dtype
         if self._keeps_memory():
-            call_recorded(torch.Tensor.copy_, self._writable(), self._apart(other))
+            call_recorded(torch.Tensor.copy_, self._writable(), self._copy_if_overlapping(other))
         elif (
             other._leaf is not None
             or other._held in (VIEWED, BORROWED)
@@ -93,7 +93,7 @@ class Memory:
         ):
             self._tensor, self._held = call_recorded(copy_to, tensor, device, dtype), None
         else:
-            self._tensor, self._held = other._present(), LENT
+            self._tensor, self._held = other._tensor_to_view(), LENT
             other._held = LENT
 
     def _fill(self, value) -> None:
@@ -101,7 +101,7 @@ class Memory:
         self._refuse_recorded()
         if isinstance(value, Memory) and value.shape == self.shape:
             if value is not self:
-                self._take(value)
+                self._copy_from(value)
         else:
             if self._held in (LENT, BORROWED) and not self._keeps_memory():
                 self._tensor, self._held = torch.empty_like(self._tensor), None
@@ -122,14 +122,14 @@ class Memory:
                     "x[key] = y where y is part of the recorded computation\n"
                     "  expected an operator, such as where, concat or slice_assign"
                 )
-            value = self._apart(value).detach()
+            value = self._copy_if_overlapping(value).detach()
         elif value is None:  # what NumPy would take for NaN is what a function forgot to return
             raise ArgumentError("x[key] = y: y is None\n  expected an array or a number")
         elif not isinstance(value, torch.Tensor):
             value = as_tensor("x[key] = y", value, self._tensor.dtype)
         return value.to(self._tensor.device, self._tensor.dtype)
 
-    def _apart(self, other: NDArray) -> torch.Tensor:
+    def _copy_if_overlapping(self, other: NDArray) -> torch.Tensor:
         """Another array's tensor; a copy where the two may overlap, as in x[1:] = x[:-1]."""
         if self._held is VIEWED and other._held is VIEWED:
             return other._tensor.clone()

@@ -139,7 +139,7 @@ class NDArray(Memory, Methods):
         """
         tensor = self._tensor
         if tensor.requires_grad:
-            autograd.leave(tensor)
+            autograd.expect_no_second_derivative()
             tensor = tensor.detach()
         tensor = tensor.float() if tensor.dtype is torch.bfloat16 else tensor
         if torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
@@ -180,7 +180,7 @@ class NDArray(Memory, Methods):
 
     def __dlpack__(self, **kwargs):
         if self._tensor.requires_grad:
-            autograd.leave(self._tensor, "__dlpack__()")
+            autograd.expect_no_second_derivative("__dlpack__()")
         self._share()
         return self._tensor.detach().__dlpack__(**kwargs)
 
@@ -291,7 +291,7 @@ class NDArray(Memory, Methods):
             )
         target = _index.reshaped(self.shape, tuple([index(n) for n in shape]), bool(reverse))
         self._share()
-        return self._view(call_recorded(torch.Tensor.reshape, self._present(), target))
+        return self._view(call_recorded(torch.Tensor.reshape, self._tensor_to_view(), target))
 
     # Indexing
 
@@ -301,7 +301,7 @@ class NDArray(Memory, Methods):
         if _index.is_basic(key):
             self._share()
         if self._tensor.requires_grad:
-            result, is_view = call_recorded(_index.get, self._present(), key)
+            result, is_view = call_recorded(_index.get, self._tensor_to_view(), key)
         else:
             result, is_view = _index.get(self._tensor, key)
         return self._view(result) if is_view else self._wrap(result)
@@ -398,7 +398,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
-    if torch.compiler.is_compiling():  # its dtype is not seen there, and all memory is apart
+    if torch.compiler.is_compiling():  # its dtype is not seen there, and no memory is shared
         tensor = torch.as_tensor(ndarray).clone()
         return NDArray(tensor, from_device(tensor.device))
     if not zero_copy:

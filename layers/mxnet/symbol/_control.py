@@ -10,7 +10,7 @@ from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray._control import pair
 from . import op
-from ._node import Entry, Node, kept, ordered, serials
+from ._node import Entry, Node, ordered, serials, with_hidden_names
 from ._subgraph import Cond, ControlFlow, Foreach, WhileLoop
 from .symbol import Symbol
 
@@ -278,7 +278,9 @@ def _node(
     """The outputs of a node with graphs inside."""
     operator = kind(graphs, attributes, len(inputs))
     name = NameManager._current.value.get(None, kind.kind)
-    attrs = kept(attribute.current().get(None)) | {k: str(v) for k, v in attributes.items()}
+    attrs = with_hidden_names(attribute.current().get(None)) | {
+        k: str(v) for k, v in attributes.items()
+    }
     attrs["num_args"] = str(len(inputs) + len(graphs))
     node = Node(operator, name, inputs, operator.read(attributes), attrs)
     return iter([Symbol([(node, i)]) for i in range(len(node.outputs))])

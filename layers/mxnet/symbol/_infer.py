@@ -199,7 +199,7 @@ def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> l
 def _outputs(node: Node, known: list[Shape]) -> list[Shape | None]:
     if node.op.any_size:
         return _whatever(lambda shapes: node.op.output_shapes(shapes, node.attributes), known)
-    # An operator of one's own is asked for sizes that there are; control flow asks its graphs.
+    # A custom operator is asked for sizes that there are; control flow asks its graphs.
     return node.op.output_shapes(known, node.attributes) if all(map(whole, known)) else []
 
 

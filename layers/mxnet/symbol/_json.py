@@ -15,7 +15,7 @@ from .._own.node import CUSTOM
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
 from ._infer import declared_shape, declared_type
-from ._node import HIDDEN, Entry, Node, kept, ordered
+from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
 from ._subgraph import OPERATORS, ControlFlow
 
 VERSION = 10901
@@ -279,4 +279,4 @@ def _attrs(row: dict, where: str) -> dict[str, str]:
         if not texts:
             raise MXNetError(f"symbol: {where}: {key} is {quoted(part)}\n  expected text by name")
         attrs |= part
-    return kept(attrs)
+    return with_hidden_names(attrs)

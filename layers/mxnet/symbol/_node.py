@@ -61,7 +61,7 @@ class Node:
         return f"{self.name}_{self.op.output_name(index, self.attributes)}"
 
 
-def kept(attrs: dict[str, str]) -> dict[str, str]:
+def with_hidden_names(attrs: dict[str, str]) -> dict[str, str]:
     """Attributes of a user as a node keeps them, the hidden ones between underscores."""
     return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
 
@@ -95,7 +95,7 @@ def states(nodes: Iterable[Node]) -> set[int]:
     return found
 
 
-def copied(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:
+def copy_graph(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:
     """The entries of a copy of the graph; `replace` may give other entries for variables."""
     made: dict[int, Node] = {}
     swapped: dict[int, Entry] = {}

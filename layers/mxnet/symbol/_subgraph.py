@@ -115,13 +115,13 @@ class ControlFlow(registry.Op):
                 f"the variables of {part} are the inputs {wires}",
                 f"{len(graph.variables)} of {count} inputs",
             )
-        self.carried: dict[int, int] = self.kept(**attributes)
+        self.carried: dict[int, int] = self.carried_inputs(**attributes)
 
     def wired(self, *data: Tensor, **attributes) -> list[Places]:
         """For each graph, the inputs that its variables are; its signature is the operator's."""
         raise NotImplementedError
 
-    def kept(self, **attributes) -> dict[int, int]:
+    def carried_inputs(self, **attributes) -> dict[int, int]:
         """Which input is which output of the last graph in the next step."""
         return {}
 
@@ -160,11 +160,11 @@ class ControlFlow(registry.Op):
         return tuple(f"arg{wires[i]}" for graph, wires in wired for i in graph.states)
 
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, Places]:
-        told, _ = self.told(list(shapes.values()))
+        told, _ = self.all_shapes(list(shapes.values()))
         return {name: shape for name, shape in zip(shapes, told) if _infer.whole(shape)}
 
     def output_shapes(self, shapes: list[Places], attributes: dict) -> Shapes:
-        return self.told(shapes)[1][-1]
+        return self.all_shapes(shapes)[1][-1]
 
     def one_type(self, attributes: dict) -> bool:
         return False
@@ -180,7 +180,7 @@ class ControlFlow(registry.Op):
             return []
         return self.graphs[-1].types([given[w] for w in self.wires[-1]])
 
-    def told(self, known: Shapes) -> tuple[Shapes, list[Shapes]]:
+    def all_shapes(self, known: Shapes) -> tuple[Shapes, list[Shapes]]:
         """Shapes of all inputs and of the outputs of all graphs, from those known of inputs.
 
         They are remembered: graphs inside graphs would be asked again and again.
@@ -220,7 +220,7 @@ class ControlFlow(registry.Op):
 
     def _zeros(self, data: tuple, count: int, steps: int, device) -> list[Tensor]:
         """The first outputs of no step, in the size of so many."""
-        _, outputs = self.told([tuple(t.shape) for t in data])
+        _, outputs = self.all_shapes([tuple(t.shape) for t in data])
         dtypes = self.output_types(dict(enumerate(t.dtype for t in data)), {})
         if not all(_infer.whole(shape) for shape in outputs[-1][:count]):
             raise ShapeError(
@@ -267,7 +267,7 @@ class Foreach(ControlFlow):
         self.count = len(in_data_locs)
         return [sorted(range(count), key=order.__getitem__)]
 
-    def kept(self, num_out_data, in_state_locs, **_):
+    def carried_inputs(self, num_out_data, in_state_locs, **_):
         return {self.count + k: num_out_data + k for k in range(len(in_state_locs))}
 
     def compute(self, run_graph, data, device, num_out_data, **_):
@@ -344,7 +344,7 @@ class WhileLoop(ControlFlow):
         self._demand_outputs(1, num_outputs)
         return [cond_input_locs, func_input_locs]
 
-    def kept(self, num_out_data, func_input_locs, func_var_locs, **_):
+    def carried_inputs(self, num_out_data, func_input_locs, func_var_locs, **_):
         return {func_input_locs[v]: num_out_data + k for k, v in enumerate(func_var_locs)}
 
     def compute(self, run_graph, data, device, num_out_data, max_iterations, **_):
@@ -402,7 +402,7 @@ class Cond(ControlFlow):
 
     def output_shapes(self, shapes, attributes):
         """Those that both branches have; a size in which they differ is not known."""
-        pairs = zip(*self.told(shapes)[1][1:])
+        pairs = zip(*self.all_shapes(shapes)[1][1:])
         return [
             tuple(m if m == n else 0 for m, n in zip(a, b))
             if a and b and len(a) == len(b)

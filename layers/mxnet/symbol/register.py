@@ -12,7 +12,7 @@ from .._table import registry
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray.register import signature
-from ._node import Node, kept
+from ._node import Node, with_hidden_names
 from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
@@ -61,7 +61,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
             f"{operator.name} {name!r}: {len(args)} arguments by position\n"
             f"  expected {', '.join([*places, *operator.attribute_names]) or 'none'}"
         )
-    attrs = kept(attribute.current().get(kwargs.get("attr"))) | attached
+    attrs = with_hidden_names(attribute.current().get(kwargs.get("attr"))) | attached
     attrs |= {k: _text(v, attributes.get(k)) for k, v in text.items()}
     if operator.variadic:
         attrs["num_args"] = str(len(symbols))

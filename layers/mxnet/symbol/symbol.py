@@ -12,7 +12,7 @@ from .._files import atomic
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..context import current_context
 from . import _infer, _json
-from ._node import HIDDEN, Entry, Node, copied, kept, ordered, states
+from ._node import HIDDEN, Entry, Node, copy_graph, ordered, states, with_hidden_names
 
 if TYPE_CHECKING:
     from ..ndarray._methods import Methods
@@ -91,7 +91,7 @@ class Symbol(Methods):
         )
 
     def __copy__(self) -> Symbol:
-        return Symbol(copied(self._entries, lambda _: None))
+        return Symbol(copy_graph(self._entries, lambda _: None))
 
     def __deepcopy__(self, memo) -> Symbol:
         return self.__copy__()
@@ -112,7 +112,7 @@ class Symbol(Methods):
                 f"{self}: {unknown[0] if unknown else len(args)} is no input\n"
                 f"  expected {arguments}"
             )
-        entries = copied(
+        entries = copy_graph(
             self._entries,
             lambda node: given[node.name]._entries[0] if node.name in given else None,
         )
@@ -179,7 +179,7 @@ class Symbol(Methods):
         for name, value in kwargs.items():
             if not isinstance(value, str):
                 raise ValueError(f"attribute {name} is {value!r}\n  expected text")
-        self._entries[0][0].attrs.update(kept(kwargs))
+        self._entries[0][0].attrs.update(with_hidden_names(kwargs))
 
     # Shapes and types
 
@@ -362,7 +362,7 @@ def var(
     """
     if not isinstance(name, str):
         raise TypeError(f"Variable: the name is {name!r}\n  expected text")
-    attrs = kept(attribute.current().get(attr))
+    attrs = with_hidden_names(attribute.current().get(attr))
     told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     if stype is not None:
         told["storage_type"] = ("default", "row_sparse", "csr").index(stype)

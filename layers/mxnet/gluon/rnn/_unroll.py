@@ -1,4 +1,4 @@
-"""Sequences on their way through cells: apart as steps, in one array, masked, reversed."""
+"""Sequences on their way through cells: split into steps, in one array, masked, reversed."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Sequence:
         if given != length or not length:
             raise ShapeError(f"{name}: the inputs have {given} steps\n  expected length={length}")
         self.F = symbol if isinstance(inputs[0] if listed else inputs, Symbol) else ndarray
-        self.steps = list(inputs) if listed else self.apart(inputs, self.axis, length)
+        self.steps = list(inputs) if listed else self.split(inputs, self.axis, length)
 
-    def apart(self, array, axis: int, length: int) -> list:
+    def split(self, array, axis: int, length: int) -> list:
         """The steps along an axis."""
         if length == 1:
             return [self.F.squeeze(array, axis=axis)]
@@ -75,7 +75,7 @@ class Sequence:
             return steps[::-1]
         y = self.F.stack(*steps, axis=0)
         y = self.F.SequenceReverse(y, self.valid_length, use_sequence_length=True)
-        return self.apart(y, 0, len(steps))
+        return self.split(y, 0, len(steps))
 
     def outputs(self, steps: list, merge: bool | None, name: str | None = None):
         """The steps as `unroll` gives them: 0 where they are not valid, in one array or not."""
@@ -86,4 +86,4 @@ class Sequence:
         if self.valid_length is None:
             return y
         y = self.F.SequenceMask(y, self.valid_length, use_sequence_length=True, axis=self.axis)
-        return self.apart(y, self.axis, len(steps)) if merge is False else y
+        return self.split(y, self.axis, len(steps)) if merge is False else y

@@ -150,8 +150,8 @@ class OperatorCall(Call):
         self.attributes = operator.attributes | dict(zip(names, values))
         self.opaque, self.pure = operator.opaque, operator.pure
         self.states = [operator.inputs.index(n) for n in operator.states]
-        # By the shapes and dtypes of inputs, checked in full at the first call: those of outputs.
-        self.seen: dict[tuple, list] = {}
+        # By the shapes and dtypes of inputs: those of the outputs, which were checked.
+        self._seen: dict[tuple, list] = {}
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
 
     def forward(self, tensors) -> tuple[torch.Tensor, ...]:
@@ -160,8 +160,8 @@ class OperatorCall(Call):
             arrays[i]._held = VIEWED
         y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
-        if not self.traced:  # it was checked when it was tried before
-            self._look(values, tensors)
+        if not self.traced:  # where it is, it was checked before
+            self._check_if_new(values, tensors)
         return tuple([take_tensor(a) for a in values])
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
@@ -191,30 +191,29 @@ class OperatorCall(Call):
                     f"operator {operator.name!r}: backward gave no gradient of {name}\n"
                     f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
                 )
-            gradients[i] = _fitting(operator, name, found[name], kinds[i])
+            gradients[i] = _expect_kind(operator, name, found[name], kinds[i])
         return tuple(gradients)
 
     def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
         operator = self.operator
-        show = (
-            NDArray if torch.is_grad_enabled() else as_input
-        )  # to be differentiated again, or not
-        arrays = {n: t if t is None else show(t, self.context) for n, t in known.items()}
+        # A gradient that is itself to be differentiated is computed with the tensors as they are.
+        wrap = NDArray if torch.is_grad_enabled() else as_input
+        arrays = {n: t if t is None else wrap(t, self.context) for n, t in known.items()}
         arrays |= self.attributes
         if operator.backward is not None:
             names = next(iter(operator.needs.values()), ())
-            return _together(operator, operator.backward(**{n: arrays[n] for n in names}))
+            return _expect_gradients(operator, operator.backward(**{n: arrays[n] for n in names}))
         return {n: operator.gradient(n, arrays) for n in wanted}
 
-    def _look(self, values: tuple, tensors) -> None:
-        """Check the outputs, in full when the inputs are of new shapes and dtypes."""
+    def _check_if_new(self, values: tuple, tensors) -> None:
+        """Check the outputs, unless they are as before for inputs of these shapes and dtypes."""
         key = tuple([t if t is None else (t.shape, t.dtype) for t in tensors])
         kinds = _kinds(values)
-        if self.seen.get(key) != kinds:
+        if self._seen.get(key) != kinds:
             self._check(values, tensors)
-            if len(self.seen) > 1024:
-                self.seen.clear()
-            self.seen[key] = kinds
+            if len(self._seen) > 1024:
+                self._seen.clear()
+            self._seen[key] = kinds
 
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""
@@ -224,7 +223,8 @@ class OperatorCall(Call):
                 f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
                 f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
             )
-        declared, first = self._types(tensors), next((t for t in tensors if t is not None), None)
+        declared = self._declared_types(tensors)
+        first = next((t for t in tensors if t is not None), None)
         for name, value in zip(operator.outputs, values):
             if not isinstance(value, NDArray):
                 raise DTypeError(
@@ -250,7 +250,7 @@ class OperatorCall(Call):
                     f"  in forward of {self.what} ({self.shown(tensors)})"
                 )
 
-    def _types(self, tensors) -> dict[str, Any]:
+    def _declared_types(self, tensors) -> dict[str, Any]:
         """The dtypes that the operator declares, by output."""
         if self.operator.types is None:
             return {}
@@ -287,8 +287,8 @@ def _kinds(values) -> list:
     return [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
 
 
-def _together(operator, given: Any) -> dict:
-    """What `backward` gave, when it is a dict by inputs."""
+def _expect_gradients(operator, given: Any) -> dict:
+    """What `backward` gave, if it is a dict of gradients by input."""
     if not isinstance(given, dict) or given.keys() - set(operator.inputs):
         shown = list(given) if isinstance(given, dict) else type(given).__name__
         raise DTypeError(
@@ -299,14 +299,14 @@ def _together(operator, given: Any) -> dict:
 
 
 class GradientPlan:
-    """Which gradients are computed when some are asked for, and what is kept for them."""
+    """Which gradients are computed when some are asked for, and what has to be saved for them."""
 
     def __init__(self, operator, asked: tuple[bool, ...]):
         names = (*operator.inputs, *operator.outputs)
         self.wanted = {
             n: i for i, n in enumerate(operator.inputs) if asked[i] and n in operator.needs
         }
-        # Asked for, and there is none: to be told, not to be zero in silence.
+        # Gradients that are asked for and do not exist: an error, and not zeros in silence.
         inputs = [n for n in operator.inputs if n not in operator.states]
         self.missing = [
             n for n in inputs if asked[operator.inputs.index(n)] and n not in operator.needs
@@ -316,8 +316,8 @@ class GradientPlan:
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
 
 
-def _fitting(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
-    """A gradient's tensor, when it is what its input asks for."""
+def _expect_kind(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
+    """A gradient's tensor, if it is of the shape and dtype of its input."""
     if not isinstance(gradient, NDArray):
         raise DTypeError(
             f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"

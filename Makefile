@@ -2,6 +2,7 @@
 #
 #   make train    train a network on handwritten digits
 #   make test     run the tests on PyTorch and on MXNet
+#   make hostile  read COUNT hostile files of all kinds, and show what is not refused as it should
 #   make check    formatting, lint and types
 #   make bench    measure, side by side with PyTorch, JAX and MXNet
 #   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
@@ -15,11 +16,13 @@
 #   PIP_ARGS=...        more options for pip install, such as an index with CPU builds of PyTorch
 #   ENGINE=mxnet        make train on MXNet (torch)
 #   PROGRAM=train.module  make train with Symbol and Module (train)
+#   COUNT=100000        how many files make hostile reads (100000)
 #   ARGS=...            options of the program: make train ARGS="--hybridize replay"
 
 PYTHON ?= python3
 ENGINE ?= torch
 PROGRAM ?= train
+COUNT ?= 100000
 SHELL := bash
 
 help:
@@ -100,6 +103,9 @@ test-mxnet: | build
 	@echo '$(NO_MXNET)' | tee build/$@.txt
 endif
 
+hostile: $(TORCH)
+	PYTHONPATH=tests .venv/bin/python -m hostile --count $(COUNT) $(ARGS)
+
 build:
 	@mkdir -p $@
 
@@ -141,5 +147,5 @@ stub: $(TORCH)
 clean:
 	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
 
-.PHONY: help train test test-torch test-mxnet check bench gpu gpu-test gpu-bench record stub clean
+.PHONY: help train test test-torch test-mxnet hostile check bench gpu gpu-test gpu-bench record stub clean
 .NOTPARALLEL:

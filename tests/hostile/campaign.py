@@ -1,0 +1,72 @@
+"""Many seeds of each reader, and what came of them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from .judge import Verdict, judge
+from .readers import READERS
+
+# Of all files, so many in a hundred: more where the form of a file has more in it.
+SHARES = {"params": 17, "parameters": 3, "graph": 30, "states": 12, "safetensors": 9}
+SHARES |= {"npz": 11, "mnist": 4, "idx": 6, "csv": 8}
+WARM_UP = 20  # files that are read before: what Python and PyTorch import at first takes memory
+
+
+class Result:
+    """Counts of outcomes, and the unclean ones with their seeds."""
+
+    def __init__(self):
+        self.outcomes: Counter[str] = Counter()
+        self.unclean: list[tuple[int, Verdict]] = []
+
+    def add(self, seed: int, verdict: Verdict) -> None:
+        self.outcomes[verdict.outcome] += 1
+        if not verdict.is_clean:
+            self.unclean.append((seed, verdict))
+
+
+def run(name: str, seeds: Iterable[int]) -> Result:
+    """Judge the files of some seeds, each in an empty folder of its own."""
+    result = Result()
+    home = Path(tempfile.mkdtemp(prefix="hostile-"))
+    try:
+        for seed in [*range(-WARM_UP, 0), *seeds]:
+            folder = home / str(seed)
+            folder.mkdir()
+            verdict = judge(name, READERS[name], seed, folder)
+            shutil.rmtree(folder)
+            if seed >= 0:
+                result.add(seed, verdict)
+    finally:
+        shutil.rmtree(home)
+    return result
+
+
+def campaign(readers: list[str], count: int, first: int) -> dict[str, Result]:
+    """The results of all readers, told as they come."""
+    results = {}
+    for name in readers:
+        share = count * SHARES[name] // sum(SHARES[reader] for reader in readers)
+        results[name] = run(name, range(first, first + share))
+        print(f"{name}: {dict(results[name].outcomes)}", flush=True)
+        seen = Counter((v.outcome, v.more[:60]) for _, v in results[name].unclean)
+        for seed, verdict in results[name].unclean:
+            kind = verdict.outcome, verdict.more[:60]
+            if seen.pop(kind, None):
+                print(f"  seed {seed}: {verdict.outcome}: {verdict.more}", flush=True)
+    return results
+
+
+def table(results: dict[str, Result]) -> str:
+    """A line for each reader: files, read, refused, unclean."""
+    lines = [f"{'reader':12}{'files':>9}{'read':>9}{'refused':>9}{'unclean':>9}"]
+    for name, result in results.items():
+        read, refused = result.outcomes["read"], result.outcomes["refused"]
+        total = sum(result.outcomes.values())
+        lines.append(f"{name:12}{total:9}{read:9}{refused:9}{total - read - refused:9}")
+    return "\n".join(lines)

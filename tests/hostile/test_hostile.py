@@ -1,0 +1,96 @@
+"""A few hundred hostile files of each reader in every run, and 100,000 in the long one."""
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="the readers are those of layers.mxnet")
+pytest.importorskip("safetensors", reason="one of the readers is that of .safetensors files")
+
+from hostile.campaign import SHARES, campaign, run, table
+from hostile.judge import Reader, judge
+from hostile.readers import READERS
+from layers.mxnet import MXNetError
+
+pytestmark = [
+    pytest.mark.engine("torch"),
+    pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX"),
+]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_hostile_files(name):
+    result = run(name, range(200))
+    assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
+    assert result.outcomes["refused"] and result.outcomes["read"]
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_hostile_files():
+    results = campaign(list(READERS), 100_000, 0)
+    assert not any(result.unclean for result in results.values()), table(results)
+
+
+def test_every_reader_has_a_share():
+    assert SHARES.keys() == READERS.keys() and sum(SHARES.values()) == 100
+
+
+# The judge
+
+
+def fails(error):
+    def read(folder):
+        raise error(folder) if callable(error) else error
+
+    return read
+
+
+def hangs(folder):
+    while True:
+        pass
+
+
+UNCLEAN = {
+    "TypeError": fails(TypeError("x")),
+    "RecursionError": fails(RecursionError()),
+    "MemoryError": fails(MemoryError()),
+    "no name": fails(MXNetError("x is wrong")),
+    "long": fails(lambda folder: MXNetError(f"{folder}: {'x' * 9999}")),
+    "memory": lambda folder: len(bytearray(b"x") * (200 << 20)),
+    "Hang": hangs,
+}
+
+
+@pytest.mark.parametrize("outcome, read", UNCLEAN.items(), ids=UNCLEAN)
+def test_what_is_unclean(tmp_path, monkeypatch, outcome, read):
+    if outcome == "Hang":
+        monkeypatch.setattr("hostile.judge.SECONDS", 0.1)
+    if outcome == "memory" and not Path("/proc/self/clear_refs").exists():
+        pytest.skip("the system does not tell the most memory that was taken")
+    assert judge("x", Reader(lambda rng: {"x": b"x"}, read), 0, tmp_path).outcome == outcome
+
+
+def test_what_is_slow(tmp_path, monkeypatch):
+    monkeypatch.setattr("hostile.judge.SECONDS", -1)
+    monkeypatch.setattr("hostile.judge._limited", nullcontext)
+    assert judge("x", Reader(lambda rng: {}, str), 0, tmp_path).outcome == "slow"
+
+
+def test_what_is_half_applied(tmp_path):
+    values = []
+
+    def read(folder):
+        values.append(1)
+        raise MXNetError(folder)
+
+    verdict = judge("x", Reader(lambda rng: {}, read, left=lambda: list(values)), 0, tmp_path)
+    assert verdict.outcome == "half applied"
+
+
+def test_what_is_clean(tmp_path):
+    declared = Reader(lambda rng: {}, lambda folder: bytearray(200 << 20), size=len)
+    refused = Reader(lambda rng: {}, fails(lambda folder: MXNetError(folder)))
+    assert judge("x", declared, 0, tmp_path).outcome == "read"
+    assert judge("x", refused, 0, tmp_path).outcome == "refused"

@@ -7,13 +7,16 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from os import PathLike
+from os import PathLike, fsdecode
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 
 from . import _dtype, ndarray, symbol
+from ._files import atomic
 from ._own.node import CUSTOM
 from ._run.kinds import agree
 from ._run.tracing import reason_of, tracing
@@ -112,7 +115,7 @@ def export_model(
         try:
             _write(
                 program,
-                onnx_file_path,
+                Path(fsdecode(onnx_file_path)),
                 input_names=names,
                 output_names=graph.list_outputs(),
                 dynamic_shapes=open_sizes,
@@ -215,12 +218,22 @@ def _compare(program, module, args: tuple) -> None:
         raise MXNetError("export_model: traced, the graph gives other values")
 
 
-def _write(program, path, **options) -> None:
-    with _without_asides():
+def _write(program, path: Path | None, **options) -> None:
+    """Bring a traced graph into ONNX, and into a file, which appears whole or not at all."""
+    with _without_asides(), TemporaryDirectory() as folder:
         try:
-            torch.onnx.export(program, f=path, **options)
+            file = path and Path(folder, path.name)
+            torch.onnx.export(program, f=file, **options)
         except torch.onnx.OnnxExporterError as error:
             raise _Formless(reason_of(error.__cause__ or error)) from error  # itself a heading
+        if path is not None:  # a large model has its parameters in files beside it
+            made = sorted(Path(folder).iterdir())
+            atomic.write({path.with_name(file.name): _pieces(file) for file in made})
+
+
+def _pieces(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as opened:
+        yield from iter(lambda: opened.read(1 << 24), b"")
 
 
 class _Formless(Exception):

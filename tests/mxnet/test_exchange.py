@@ -3,6 +3,7 @@
 import copy
 import importlib
 import logging
+import os
 import pickle
 import warnings
 
@@ -577,6 +578,29 @@ def test_onnx_of_an_exported_net_of_any_batch_size(onnx_run, tmp_path):
         np.testing.assert_allclose(
             onnx_run(path, data=data.asnumpy()), net(data).asnumpy(), **CLOSE
         )
+
+
+@pytest.mark.parametrize("largest", [0, 2**30], ids=["two files", "one file"])
+def test_onnx_files_appear_whole_or_not_at_all(onnx_run, tmp_path, monkeypatch, largest):
+    monkeypatch.setattr(mx.onnx, "LARGEST", largest)  # above, parameters are in a file beside
+    x, weight = nd.ones((1, 300)), nd.random.uniform(shape=(3, 300))
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, no_bias=True, name="fc")
+    path = tmp_path / "net.onnx"
+    arguments = symbol, {"fc_weight": weight}, [(1, 300)], np.float32, path
+    mx.onnx.export_model(*arguments)
+    expected = nd.dot(x, weight, transpose_b=True).asnumpy()
+    np.testing.assert_allclose(onnx_run(path, data=x.asnumpy()), expected, **CLOSE)
+    names = {"net.onnx"} if largest else {"net.onnx", "net.onnx.data"}
+    assert {file.name for file in tmp_path.iterdir()} == names
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="disk full"):
+        mx.onnx.export_model(symbol, {"fc_weight": 2 * weight}, *arguments[2:])
+    assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
 # PyTorch's exporter copies what PyTorch itself has deprecated.

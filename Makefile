@@ -2,6 +2,7 @@
 #
 #   make train    train a network on handwritten digits
 #   make test     run the tests on PyTorch and on MXNet
+#   make test-all run those too that take long
 #   make hostile  read COUNT hostile files of all kinds, and show what is not refused as it should
 #   make check    formatting, lint and types
 #   make bench    measure, side by side with PyTorch, JAX and MXNet
@@ -18,6 +19,7 @@
 #   PROGRAM=train.module  make train with Symbol and Module (train)
 #   COUNT=100000        how many files make hostile reads (100000)
 #   ARGS=...            options of the program: make train ARGS="--hybridize replay"
+#   WORKERS=1           make test in so many processes (as many as there are cores, at most 4)
 
 PYTHON ?= python3
 ENGINE ?= torch
@@ -64,7 +66,7 @@ $(TORCH): setup.cfg constraints/torch.txt
 $(MXNET): setup.cfg constraints/mxnet.txt
 	$(call venv,$(or $(MXNET_PYTHON),$(error $(NO_MXNET))))
 	$(pip_install) -c constraints/mxnet.txt \
-	    mxnet gluoncv numba scikit-learn matplotlib tqdm pytest hypothesis
+	    mxnet gluoncv numba scikit-learn matplotlib tqdm pytest pytest-xdist hypothesis
 	$(pip_install) --no-deps -e .
 	touch $@
 
@@ -82,7 +84,12 @@ $(JAX): constraints/jax.txt
 # What runs in them. MXNet runs a custom operator in a worker thread, and with only one it hangs.
 
 ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
-MXNET_TEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
+MXNET_PYTEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
+
+# How make test runs them: in several processes, and without the slow ones.
+WORKERS ?= auto
+SELECTED = -m "not slow"
+IN_PROCESSES = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 
 train: $(ENV)
 	$(dir $(ENV))bin/python -m $(PROGRAM) --engine $(ENGINE) $(ARGS)
@@ -92,12 +99,16 @@ test:
 	@$(MAKE) -k --no-print-directory test-torch test-mxnet; status=$$?; \
 	echo; tail -n 1 build/test-torch.txt build/test-mxnet.txt; exit $$status
 
+test-all:
+	@$(MAKE) --no-print-directory test SELECTED=
+
 test-torch: $(TORCH) | build
-	set -o pipefail; .venv/bin/python -m pytest --engine torch $(ARGS) | tee build/$@.txt
+	set -o pipefail; .venv/bin/python -m pytest --engine torch \
+	    $(IN_PROCESSES) $(SELECTED) $(ARGS) | tee build/$@.txt
 
 ifdef MXNET_PYTHON
 test-mxnet: $(MXNET) | build
-	set -o pipefail; $(MXNET_TEST) $(ARGS) | tee build/$@.txt
+	set -o pipefail; $(MXNET_PYTEST) $(IN_PROCESSES) $(SELECTED) $(ARGS) | tee build/$@.txt
 else
 test-mxnet: | build
 	@echo '$(NO_MXNET)' | tee build/$@.txt
@@ -132,14 +143,14 @@ gpu-test:
 	mkdir -p benchmarks/results
 	set -o pipefail; export PYTHONPATH="$(CURDIR)"; (status=0; \
 	for what in "$(ALL)" "--context gpu(0) $(ON_GPU)"; do \
-	    $(PYTHON) -m pytest --engine torch $$what $(ARGS) || status=1; \
+	    $(PYTHON) -m pytest --engine torch $(SELECTED) $$what $(ARGS) || status=1; \
 	done; exit $$status) | tee benchmarks/results/$@.txt
 
 gpu-bench:
 	PYTHONPATH="$(CURDIR)" $(PYTHON) -m benchmarks $(ARGS)
 
 record: $(MXNET)
-	$(MXNET_TEST) --record $(ARGS)
+	$(MXNET_PYTEST) --record $(ARGS)
 
 stub: $(TORCH)
 	.venv/bin/python -m layers.mxnet._table.stub
@@ -147,5 +158,6 @@ stub: $(TORCH)
 clean:
 	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
 
-.PHONY: help train test test-torch test-mxnet hostile check bench gpu gpu-test gpu-bench record stub clean
+.PHONY: help train test test-all test-torch test-mxnet hostile check bench gpu gpu-test gpu-bench record stub \
+    clean
 .NOTPARALLEL:

@@ -58,7 +58,7 @@ README = [
 PAGES = [
     pytest.param(continued(path), files(path), id=path.stem)
     for path in sorted((ROOT / "docs").glob("*.md"))
-    if not SHOWN.search(path.read_text("utf-8"))
+    if programs(path) and not SHOWN.search(path.read_text("utf-8"))
 ]
 DIFFERENCES = ROOT / "docs/differences.md"
 

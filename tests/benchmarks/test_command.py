@@ -83,16 +83,6 @@ def test_training_steps_of_all_contestants_agree():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_single_calls_have_a_percentile(tmp_path):
-    """In each order of imports, which is a process of its own."""
-    out = tmp_path / "result.json"
-    done = run("--only", "numpy", "--device", "cpu", "--out", str(out))
-    assert done.returncode == 0, done.stdout + done.stderr
-    for rows in json.loads(out.read_text(encoding="utf-8"))["suites"]["numpy"].values():
-        assert len(rows) == 3
-        assert all(set(row) == {*ROW, "p99"} and row["p99"] > 0 for row in rows.values())
-
-
 def test_what_is_for_a_gpu_is_left_out_without_one():
     done = run("--only", "bfloat16", "--device", "cpu")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,11 +1,13 @@
 """How measurements are compared and judged."""
 
+import time
 import venv
 
 import pytest
 
 from benchmarks.contest import LONG, QUICK, Absent, Contest, ContestError, _Remote, agree, row
-from benchmarks.suites import SUITES, TARGETS, Case, Suite, Target
+from benchmarks.suites import SUITES, TARGETS, Case, Contestant, Suite, Target
+from benchmarks.worker import Entry, Worker
 
 GEMM = {"device": "cpu", "gemm": {"onednn_from_multiplications": 1000}}
 NO_ONEDNN = {"device": "cpu", "gemm": {"onednn_from_multiplications": None}}
@@ -85,6 +87,43 @@ def test_quick_compiles_one_case(settings, compiles, count):
     contest._try = lambda suite, case: {}
     suite = Suite("s", "s", "S", [], [Case("a", {}), Case("b", {})], 0.1, compiles=compiles)
     assert list(contest.run(suite)) == ["a", "b"][:count]
+
+
+@pytest.mark.parametrize("slowest", [True, False])
+def test_single_calls_have_a_percentile(slowest):
+    """As many as fit into the rounds: 0.3 s for calls of 0.02 s."""
+    contest, asked = unstarted(QUICK, 0.02), []
+    contest._workers = {}
+    contest._build = lambda suite, case: suite.contestants
+    contest._ask = lambda contestant, *request: asked.append(request) or 0.5
+    contestants = [Contestant(name, "torch", "gluon", "eager") for name in ("a", "b")]
+    suite = Suite("s", "s", "S", contestants, [Case("c", {})], 0.1, slowest=slowest)
+    rows = contest.run(suite)["c"]
+    assert [row.get("p99") for row in rows.values()] == ([0.5, 0.5] if slowest else [None, None])
+    assert asked == [("slowest", 15)] * (2 if slowest else 0)
+
+
+def test_the_percentile_is_of_single_calls():
+    worker, called = Worker.__new__(Worker), []
+    slow = {57, 58}  # of 100: the 99th percentile lies among these
+
+    def step():
+        called.append(None)
+        if len(called) in slow:
+            time.sleep(0.05)
+
+    worker.entries = {("gluon", "eager"): Entry(step, list)}
+    assert worker.slowest("gluon", "eager", 100) >= 0.05
+    assert len(called) == 100
+
+
+def test_a_worker_imports_first_what_it_is_told_to():
+    worker = _Remote("jax", 1, first="no_such_module")
+    try:
+        with pytest.raises(Absent, match="^no_such_module is not installed$"):
+            worker.ask("facts")
+    finally:
+        worker.stop()
 
 
 def test_a_worker_may_have_another_interpreter(tmp_path):

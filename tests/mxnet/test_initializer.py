@@ -55,7 +55,9 @@ def test_a_transformers_bias_is_the_identity():
     assert array.asnumpy().tolist() == [1, 0, 0, 0, 1, 0]
 
 
-@pytest.mark.parametrize("own", ["ones", '["constant", {"value": 1}]', init.One()], ids=str)
+@pytest.mark.parametrize(
+    "own", ["ones", '["constant", {"value": 1}]', init.One()], ids=["name", "JSON", "Initializer"]
+)
 def test_an_attribute_goes_first(own):
     assert (filled(init.Zero(), name="foo", __init__=own) == 1).all()
 

@@ -256,7 +256,7 @@ FIGHT = """
         return time.perf_counter() - start
 
     times = {1: [], 2: []}
-    for _ in range(10):
+    for _ in range(6):
         for threads in times:
             with threadpool_limits(threads, user_api="blas"):
                 times[threads] += [step() for _ in range(5)]

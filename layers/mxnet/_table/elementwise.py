@@ -24,6 +24,11 @@ def unary(name, function, doc, *aliases, **rules):
     return family(template, function, name, doc, *aliases, same=True, **rules)
 
 
+def _erf(x):
+    # Of integers it is 1 from where float64 has no number between: in float32 from 4 on.
+    return torch.erf(x if x.is_floating_point() else x.double())
+
+
 unary("abs", torch.abs, "The absolute value.")
 unary("negative", torch.neg, "The negative, -x.")
 unary("reciprocal", torch.reciprocal, "The reciprocal, 1 / x.")
@@ -50,7 +55,7 @@ unary("arccosh", torch.acosh, "The inverse hyperbolic cosine.")
 unary("arctanh", torch.atanh, "The inverse hyperbolic tangent.")
 unary("degrees", torch.rad2deg, "Radians as degrees, 180 x / π.")
 unary("radians", torch.deg2rad, "Degrees as radians, π x / 180.")
-unary("erf", torch.erf, "The error function.")
+unary("erf", _erf, "The error function.")
 unary("erfinv", torch.erfinv, "The inverse of the error function.")
 unary("gammaln", torch.lgamma, "The logarithm of the absolute value of the gamma function.")
 unary("sigmoid", torch.sigmoid, "The logistic function, 1 / (1 + e⁻ˣ).")

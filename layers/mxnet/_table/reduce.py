@@ -160,7 +160,9 @@ def L2Normalization(
             f"L2Normalization: mode is {mode!r}, data is {tuple(data.shape)}\n"
             "  expected data (batch, channel, ...) of 3 axes or more"
         )
-    square = torch.sum(data * data, tuple(over[mode]), True)
+    square = data * data
+    if over[mode]:  # of one axis each number is a sample
+        square = torch.sum(square, tuple(over[mode]), True)
     return data / torch.sqrt(square + eps)
 
 

@@ -232,6 +232,34 @@ def test_views_of_a_gradient_see_it(autograd, variable):
     same(view, [2, 4])
 
 
+def test_the_copy_of_an_array_is_recorded(autograd, nd, variable):
+    x = variable()
+    with autograd.record():
+        y = nd.array(x, dtype="float64") * 2
+    y.backward()
+    same(x.grad, [2, 2, 2])
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda nd, x: nd.slice_like(nd.ones((5,)), x),
+        lambda nd, x: nd.reshape_like(nd.ones((1, 3)), x),
+        lambda nd, x: nd.broadcast_like(nd.ones((1,)), x),
+        lambda nd, x: nd.where(x, nd.ones((3,)), nd.zeros((3,))),
+        lambda nd, x: nd.pick(nd.ones((3, 4)), x),
+    ],
+    ids=["slice_like", "reshape_like", "broadcast_like", "where", "pick"],
+)
+def test_what_looks_only_at_shape_or_order_has_a_gradient_of_zeros(autograd, nd, variable, compute):
+    x = variable()
+    x.grad[:] = 7
+    with autograd.record():
+        y = compute(nd, x)
+    y.backward()
+    same(x.grad, [0, 0, 0])
+
+
 def test_head_gradients(autograd, nd, variable):
     x = variable()
     with autograd.record():

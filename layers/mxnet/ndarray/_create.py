@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from .. import _dtype
-from .._tensor import as_tensor, copy_to
+from .._tensor import as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ShapeError
 from ..context import Context, current_context
 from . import op
@@ -34,6 +34,8 @@ _internal = op.functions("_")
 def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
     """An array with a copy of the values, on the current context unless one is given.
 
+    The copy of an NDArray is recorded, as that of `NDArray.copy` is.
+
     Parameters
     ----------
     source_array : NDArray, numpy.ndarray, number or nested list of them
@@ -49,9 +51,10 @@ def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
     context = _context("array", ctx)
     if isinstance(source_array, (NDArray, torch.Tensor)):
         own = isinstance(source_array, NDArray) and dtype is None
-        tensor = source_array._tensor if isinstance(source_array, NDArray) else source_array
+        given = isinstance(source_array, NDArray)
+        tensor = source_array._tensor if given else source_array.detach()
         target = tensor.dtype if own else _target(dtype)
-        return NDArray(copy_to(tensor.detach(), context.device, target), context)
+        return NDArray(call_recorded(copy_to, tensor, context.device, target), context)
     tensor = as_tensor("array", source_array, _target(dtype))
     return NDArray(tensor if context.device.type == "cpu" else tensor.to(context.device), context)
 

@@ -219,6 +219,8 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
         if operator.view:
             is_one = type(y) is torch.Tensor
             y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
+        if recording and type(y) is torch.Tensor and not y.requires_grad:
+            y = _constant_in(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
@@ -229,6 +231,12 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
     arrays = [NDArray(t, context) for t in shown]
     return arrays if len(arrays) > 1 else arrays[0]
+
+
+def _constant_in(y: torch.Tensor, tensors: list) -> torch.Tensor:
+    """y, with a gradient of zeros for the variables that it does not depend on but by shape."""
+    variables = [t for t in tensors if t is not None and t.requires_grad]
+    return registry.constant(y, *variables) if variables and y.is_floating_point() else y
 
 
 def give(result: Any, out: Any) -> Any:

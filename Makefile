@@ -3,6 +3,7 @@
 #   make train    train a network on handwritten digits
 #   make test     run the tests on PyTorch and on MXNet
 #   make test-all run those too that take long
+#   make fuzz     run random programs on PyTorch and on MXNet, and show where they differ
 #   make hostile  read COUNT hostile files of all kinds, and show what is not refused as it should
 #   make check    formatting, lint and types
 #   make bench    measure, side by side with PyTorch, JAX and MXNet
@@ -17,6 +18,7 @@
 #   PIP_ARGS=...        more options for pip install, such as an index with CPU builds of PyTorch
 #   ENGINE=mxnet        make train on MXNet (torch)
 #   PROGRAM=train.module  make train with Symbol and Module (train)
+#   MINUTES=60          how long make fuzz runs (10)
 #   COUNT=100000        how many files make hostile reads (100000)
 #   ARGS=...            options of the program: make train ARGS="--hybridize replay"
 #   WORKERS=1           make test in so many processes (as many as there are cores, at most 4)
@@ -24,6 +26,7 @@
 PYTHON ?= python3
 ENGINE ?= torch
 PROGRAM ?= train
+MINUTES ?= 10
 COUNT ?= 100000
 SHELL := bash
 
@@ -102,7 +105,10 @@ test:
 test-all:
 	@$(MAKE) --no-print-directory test SELECTED=
 
-test-torch: $(TORCH) | build
+# The seeded run of the fuzzer starts MXNet beside, where it can be installed.
+BESIDE := $(if $(MXNET_PYTHON),$(MXNET))
+
+test-torch: $(TORCH) $(BESIDE) | build
 	set -o pipefail; .venv/bin/python -m pytest --engine torch \
 	    $(IN_PROCESSES) $(SELECTED) $(ARGS) | tee build/$@.txt
 
@@ -113,6 +119,9 @@ else
 test-mxnet: | build
 	@echo '$(NO_MXNET)' | tee build/$@.txt
 endif
+
+fuzz: $(TORCH) $(BESIDE)
+	PYTHONPATH=tests .venv/bin/python -m fuzz --minutes $(MINUTES) $(ARGS)
 
 hostile: $(TORCH)
 	PYTHONPATH=tests .venv/bin/python -m hostile --count $(COUNT) $(ARGS)
@@ -158,6 +167,6 @@ stub: $(TORCH)
 clean:
 	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
 
-.PHONY: help train test test-all test-torch test-mxnet hostile check bench gpu gpu-test gpu-bench record stub \
-    clean
+.PHONY: help train test test-all test-torch test-mxnet fuzz hostile check bench gpu gpu-test gpu-bench \
+    record stub clean
 .NOTPARALLEL:

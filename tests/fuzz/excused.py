@@ -1,0 +1,158 @@
+"""Differences that are no defect of `layers.mxnet`: MXNet's own errors, and what is meant.
+
+A rule is a reason and regular expressions, each of which must be found: in what the program is
+about, in its text, in MXNet's answer and in ours. What differs on purpose has an entry in
+docs/differences.md, whose title the rule names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .program import Program, source, text
+
+# Patterns that need a name
+INTEGERS = "dtype='u?int"
+NO_INTEGER = r"\b(nan|inf|1e10|10000000000\.0)\b"
+BEYOND = "-2147483648|-9223372036854775808|9223372036854775807"
+LARGE = r"\d{9}"
+EMPTY = r"np\.zeros\(\(.*\b0\b"
+ALMOST_0 = r"e-0[5-9]|\b0\.0\b"
+UNBOUNDED = "softsign|relu|Activation|smooth_l1"
+ADDED = "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
+OVER_THE_EDGE = "ceil_mode=True|pooling_convention='full'"
+LIST_BESIDE_NONE = r"(\.\.\.|None).*(np\.array|\[\[)|(np\.array|\[\[).*(\.\.\.|None)"
+NO_DERIVATIVE = "Where MXNet's gradient is not the derivative"
+
+
+@dataclass(frozen=True)
+class Rule:
+    reason: str
+    about: str = ""
+    program: str = ""
+    theirs: str = ""
+    ours: str = ""
+    docs: str = ""  # the title in docs/differences.md
+
+    def holds(self, program: Program, theirs: dict, ours: dict) -> bool:
+        return bool(
+            re.search(self.about, program["about"])
+            and re.search(self.program, source(program))
+            and re.search(self.theirs, shown(theirs))
+            and re.search(self.ours, shown(ours))
+        )
+
+
+RULES = [
+    # What C++ leaves undefined
+    Rule(
+        "an integer is made of NaN, or of a number that it cannot hold",
+        theirs=BEYOND,
+        docs="Numbers that an integer array cannot hold",
+    ),
+    Rule(
+        "an integer is made of NaN, or of a number that it cannot hold",
+        ours=BEYOND,
+        docs="Numbers that an integer array cannot hold",
+    ),
+    Rule(
+        "an integer is made of NaN, or of a number that it cannot hold",
+        "arithmetic|scalar",
+        rf"(?s){NO_INTEGER}.*{INTEGERS}|{INTEGERS}.*{NO_INTEGER}",
+        docs="Numbers that an integer array cannot hold",
+    ),
+    Rule("numbers are sorted of which one is NaN", "sort|topk", "nan"),
+    # MXNet's own errors
+    Rule("MXNet takes a size of 0 for one that it does not know", program=EMPTY),
+    Rule(
+        "MXNet draws random numbers from distributions that do not exist",
+        "operators/_(random|sample)",
+        ours="Error",
+    ),
+    Rule(
+        "MXNet hands dtype=None to np.dtype, which makes float64 of it", "operators", "dtype=None"
+    ),
+    Rule("MXNet takes any shape for the moving averages", "BatchNorm", ours="BatchNorm: moving"),
+    Rule(
+        "MXNet forgets the global and the local sums of averages over all samples",
+        "PearsonCorrelation",
+        "average='micro'",
+    ),
+    Rule("MXNet's asscalar is an array where there are several axes", "asscalar"),
+    Rule("MXNet's nansum of an infinity is NaN", "nansum", "inf", theirs="nan"),
+    # Derivatives at infinities, NaN and poles
+    Rule("a gradient where the input is infinite or NaN", UNBOUNDED, "inf|nan"),
+    Rule("a gradient of gamma at its poles", "gamma", "backward", docs="Derivatives at 0"),
+    Rule("a gradient at -0.0, where it is infinite", "sqrt|cbrt|reciprocal", r"-0\.0"),
+    Rule("a gradient of a power of 0", r"\*\*|[pP]ower", theirs="nan", docs="Derivatives at 0"),
+    Rule("a gradient of a product of 0", "prod", theirs="nan", docs="Derivatives at 0"),
+    Rule("a gradient of the norm of 0", "norm", theirs="nan", docs="Derivatives at 0"),
+    Rule("max pooling passes NaN on, MXNet's compares it away", "Pool", "nan"),
+    # Rounding
+    Rule(
+        "one number is normalized: its gradient is 0 but for rounding, times 1 / sqrt(eps)",
+        "LayerNorm|BatchNorm|InstanceNorm|GroupNorm",
+        theirs=ALMOST_0,
+        ours=ALMOST_0,
+    ),
+    # Meant
+    Rule("grad_req='add' adds", ADDED, r"attach_grad\('add'\)", docs="grad_req='add' adds"),
+    Rule("SELU's gradient", "SELU|LeakyReLU", "SELU|selu", docs=NO_DERIVATIVE),
+    Rule("SoftmaxActivation's gradient", "SoftmaxActivation", "backward", docs=NO_DERIVATIVE),
+    Rule("average pooling over the edge", "AvgPool|Pooling", OVER_THE_EDGE, docs=NO_DERIVATIVE),
+    Rule("max pooling recorded for prediction", "Pool", "train_mode=False", docs=NO_DERIVATIVE),
+    Rule("the gradient of SoftmaxOutput", "SoftmaxOutput", "out_grad", docs=NO_DERIVATIVE),
+    Rule("RNN in float64", "operators/RNN", "float64", docs=NO_DERIVATIVE),
+    Rule("PReLU, hybridized", "", "(?s)PReLU.*hybridize", docs=NO_DERIVATIVE),
+    Rule("a list beside None", "indexing", LIST_BESIDE_NONE, docs="A list beside None"),
+    Rule("a fixed gamma", "BatchNorm", docs="BatchNorm leaves gamma as it is"),
+    Rule("norm of integers", "norm", INTEGERS, docs="The norm of integers"),
+    Rule("amp_cast to integers", "amp_cast", "int", docs="amp_cast to integers truncates"),
+    Rule("integers divided by 0", "arithmetic|div|mod", INTEGERS, docs="Division by 0"),
+    Rule("large integers", "", INTEGERS, theirs=LARGE, docs="Large integers"),
+    Rule("padding", "Pool", "", ours="pad", docs="Pooling with a pad as large as the kernel"),
+    Rule("diag beyond the corner", "diag", docs="diag beyond the corner of a matrix"),
+    Rule("Dropout of everything", "Dropout", docs="Dropout with p=1"),
+    Rule(
+        "BidirectionalCell",
+        "recurrent",
+        "(?s)BidirectionalCell.*valid_length",
+        docs="BidirectionalCell with valid_length",
+    ),
+    Rule(
+        "SoftmaxOutput of three axes",
+        "SoftmaxOutput",
+        r"\]\]\]",
+        docs="SoftmaxOutput of three axes or more",
+    ),
+    Rule(
+        "Deconvolution in float64",
+        "Deconvolution",
+        "float64",
+        docs="Deconvolution in float64 with dilation",
+    ),
+    Rule(
+        "PoissonNLLLoss",
+        "PoissonNLLLoss",
+        "compute_full=True",
+        docs="PoissonNLLLoss with targets of 0",
+    ),
+    Rule(
+        "a scale of one axis alone is refused, which MXNet ignores",
+        "BilinearResize",
+        ours="Error: ",
+    ),
+]
+
+
+def shown(answer: dict) -> str:
+    """An answer as text, a line for each value."""
+    if "shown" in answer:
+        return "\n".join(map(text, answer["shown"]))
+    return answer.get("error") or answer["crash"]
+
+
+def excuse(program: Program, theirs: dict, ours: dict) -> str | None:
+    """The reason of the first rule that holds, None where none does."""
+    return next((rule.reason for rule in RULES if rule.holds(program, theirs, ours)), None)

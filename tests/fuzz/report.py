@@ -1,0 +1,53 @@
+"""What a run found, for a person: counts, and a program to paste for each difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from .compare import DIFFER, REFUSED
+from .excused import shown
+from .judge import Verdict
+from .program import source
+
+SHOWN = 2000  # characters of an answer
+
+
+def counts(verdicts: Iterable[Verdict]) -> str:
+    """How many programs came to what, and per thousand."""
+    counted = Counter(v.outcome for v in verdicts)
+    total = sum(counted.values()) or 1
+    lines = [f"{n:7}  {1000 * n / total:6.1f} of 1000  {what}" for what, n in counted.most_common()]
+    return "\n".join([*lines, f"{counted.total():7}  programs"])
+
+
+def excuses(verdicts: Iterable[Verdict]) -> str:
+    """How often each reason excused a difference."""
+    counted = Counter(v.reason for v in verdicts if v.reason)
+    return "\n".join(f"{n:7}  {reason}" for reason, n in counted.most_common())
+
+
+def per_thousand(verdicts: list[Verdict]) -> tuple[float, float]:
+    """How many of a thousand programs differ, and how many are refused here alone."""
+    of = 1000 / max(1, len(verdicts))
+    return tuple(of * sum(v.outcome == what for v in verdicts) for what in (DIFFER, REFUSED))
+
+
+def difference(verdict: Verdict, count: int = 1) -> str:
+    """A verdict as a program to run on both engines, with both answers."""
+    return "\n".join(
+        [
+            f"# {verdict.group}" + (f" ({count} programs)" if count > 1 else ""),
+            "import numpy as np",
+            "from math import inf, nan",
+            "import mxnet as mx  # or: import layers.mxnet as mx",
+            source(verdict.program),
+            _comment("MXNet", verdict.theirs),
+            _comment("layers", verdict.ours),
+        ]
+    )
+
+
+def _comment(who: str, answer: dict) -> str:
+    lines = shown(answer).split("Stack trace")[0].strip()[:SHOWN].splitlines()
+    return "\n".join([f"# {who}:", *(f"#   {line}" for line in lines)])

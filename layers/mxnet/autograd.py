@@ -467,7 +467,8 @@ def _raised_by_pytorch(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next
-    return trace.tb_frame.f_globals["__name__"].startswith(("torch.autograd", "torch._functorch"))
+    module = trace.tb_frame.f_globals.get("__name__", "")  # the code of a graph is in none
+    return module.startswith(("torch.autograd", "torch._functorch"))
 
 
 # torch.autograd.backward without its checks, which are made above: half of its cost. Not public.

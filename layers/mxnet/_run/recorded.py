@@ -151,8 +151,9 @@ class Recording(Call):
             recorder.function([*saved, *tops], behind, results) if tops else None,
             tuple([dy is not None for dy in dys]),
         )
-        if not self.draws and not self._agrees(replay, dys, gradients):
-            self._owner.refuse(self._kind, "done again, its calls give other values")
+        problem = None if self.draws else self._disagreement(replay, dys, gradients)
+        if problem:
+            self._owner.refuse(self._kind, f"done again, its calls {problem}")
         elif cuda_graph.can_capture(self.context):
             self._owner.keep(
                 self._kind, cuda_graph.Launched(replay, self._owner.fixed, self._given)
@@ -160,12 +161,18 @@ class Recording(Call):
         else:
             self._owner.keep(self._kind, replay)
 
-    def _agrees(self, replay: Replay, dys: Sequence[Tensor | None], gradients: Gradients) -> bool:
-        """Whether the recorded calls give what the call gave."""
-        with torch.no_grad():
-            outputs, saved = replay.forward(self._given)
-            found = replay.backward(saved, dys) if dys else ()
-        return agree([*self._outputs, *gradients], [*outputs, *found])
+    def _disagreement(
+        self, replay: Replay, dys: Sequence[Tensor | None], gradients: Gradients
+    ) -> str:
+        """How the recorded calls do not give what the call gave; empty if they do."""
+        try:
+            with torch.no_grad():
+                outputs, saved = replay.forward(self._given)
+                found = replay.backward(saved, dys) if dys else ()
+        except RuntimeError as error:  # a kernel whose backward needs more than tensors: oneDNN's
+            return f"raise {error}"
+        agreed = agree([*self._outputs, *gradients], [*outputs, *found])
+        return "" if agreed else "give other values"
 
 
 class Replay(Call):

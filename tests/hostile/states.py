@@ -12,7 +12,7 @@ import torch
 
 from layers.mxnet import autograd, gluon, lr_scheduler, nd
 from layers.mxnet._files import params
-from layers.mxnet.optimizer._updater import pack
+from layers.mxnet.optimizer.optimizer import pack
 
 from .values import changed_bytes, changed_text, changed_tree
 

@@ -20,7 +20,7 @@ from .options import OPTIMIZERS
 
 __all__ = ["HYBRIDIZE", "Learner", "Measured"]
 
-# What `hybridize` is told. A whole step is compiled apart; what it does not do is replayed.
+# What `hybridize` is told. A whole step is compiled apart; what it does not do is recorded.
 REPLAY = {"static_alloc": True, "static_shape": True}
 HYBRIDIZE = {"none": None, "replay": REPLAY, "compile": {"backend": "inductor"}, "step": REPLAY}
 

@@ -67,7 +67,7 @@ MODES = {
     "train": """\
 hybridize:
   none      every operator by itself, as the program comes to it
-  replay    the net as one graph, made by the first call and replayed
+  replay    the net as one graph, made and recorded by the first call
   compile   that graph compiled, the net's own operators included (--engine torch)
   step      forward, loss, backward and update as one compiled graph (--engine torch, one context)
 

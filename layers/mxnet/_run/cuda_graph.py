@@ -72,7 +72,8 @@ class Launched:
             with _one_by_one:
                 self._launch = Launch(self._replay, self._fixed, tensors, self._lock)
         except Exception as error:  # of CUDA, of any kind
-            warn(f"{self._replay.what} is no CUDA graph, and is replayed: {reason_of(error)}")
+            what = f"{self._replay.what} is no CUDA graph, and its calls are done one by one"
+            warn(f"{what}: {reason_of(error)}")
             self._is_refused = True
         return self._launch
 

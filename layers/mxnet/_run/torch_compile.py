@@ -33,7 +33,7 @@ def chosen(
         return None, {}
     if backend not in (there := torch.compiler.list_backends(None)):
         near = ", ".join(get_close_matches(backend, there) or torch.compiler.list_backends())
-        text = f"{who}: there is no backend {backend!r}; the graph is replayed\n  expected {near}"
+        text = f"{who}: there is no backend {backend!r}; the graph runs as it is\n  expected {near}"
         warnings.warn(text, stacklevel=3)
         return None, {}
     _check(who, backend, **options)

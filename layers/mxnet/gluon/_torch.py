@@ -134,11 +134,11 @@ class BlockModule(torch.nn.Module):
             raise BlockError(f"{self._name}: no input is a tensor\n  expected at least one")
         context = self._context or from_device(given[0].device)
         if torch.compiler.is_compiling() and self._graph is not None:
-            return self._replayed(given, context)
+            return self._run_graph(given, context)
         self._check()
         with as_torch(self.training):
             if self._graph is not None:
-                return self._replayed(given, context)
+                return self._run_graph(given, context)
             arrays = [NDArray(a, context) if isinstance(a, torch.Tensor) else a for a in leaves]
             with self._lent():
                 y = self.block(*tree_unflatten(arrays, nesting))
@@ -148,7 +148,7 @@ class BlockModule(torch.nn.Module):
     def _name(self) -> str:
         return f"to_torch() of {type(self.block).__name__} {self.block.name!r}"
 
-    def _replayed(self, given: list[torch.Tensor], context: Context) -> Any:
+    def _run_graph(self, given: list[torch.Tensor], context: Context) -> Any:
         graph = self._graph
         if len(given) != len(graph.inputs):
             names = ", ".join(v.name for v in graph.inputs)

@@ -348,3 +348,15 @@ def test_many_variables_of_no_type(mx):
     types = infer.types(y._entries, {})
     assert [types[entry] for entry in y._entries] == [torch.int32] * 3000
     assert time.process_time() - begin < 5
+
+
+@mxnets
+def test_a_program_of_many_heads_and_of_sizes_that_nothing_tells(mx):
+    """Each node was looked for among all heads; without variables there was a SyntaxError."""
+    count = 8000
+    nodes = [("_zeros", {"shape": "(0,)"}, []) for _ in range(count)]
+    symbol = mx.sym.load_json(graph(*nodes, heads=[[i + 1, 0, 0] for i in range(count)]))
+    begin = time.process_time()
+    block = mx.gluon.SymbolBlock(symbol, [mx.sym.var("x")])
+    assert time.process_time() - begin < 5
+    assert len(block(mx.nd.ones(2))) == count

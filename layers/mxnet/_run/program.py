@@ -149,12 +149,12 @@ def _written(
     for node in nodes:
         for i in range(len(node.outputs)):
             tensors[node, i] = f"t{next(numbers)}"
-    last = {entry: node for node in nodes for entry in node.inputs}
+    last, outputs = {entry: node for node in nodes for entry in node.inputs}, set(entries)
     inputs = [tensors[n, 0] for n in nodes if n.op is None]
     lines = [f"def graph({', '.join([*inputs, '*', 'training', 'context', 'device'])}):"]
-    waiting = [n for n in nodes if _open(n)]
+    waiting = {n: place for place, n in enumerate(n for n in nodes if _open(n))}
     if waiting:
-        lines.append(f"    shapes = sizes(({', '.join(f'tuple({t}.shape)' for t in inputs)},))")
+        lines.append(f"    shapes = sizes(({''.join(f'tuple({t}.shape), ' for t in inputs)}))")
     names: dict[str, Any] = {}
     nodes_at: dict[int, Node] = {}
     for number, node in enumerate(n for n in nodes if n.op is not None):
@@ -164,12 +164,12 @@ def _written(
         args += [f"{n}={n}" for n in node.op.supplied]
         if node in waiting:  # what is read of `shape` now comes from what is around the node
             names[f"a{number}"] = {k: v for k, v in node.attributes.items() if k != "shape"}
-            args.append(f"shape=shapes[{waiting.index(node)}]")
+            args.append(f"shape=shapes[{waiting[node]}]")
         args += [f"**a{number}"] if names[f"a{number}"] else []
         results = ", ".join(tensors[node, i] for i in range(len(node.outputs)))
         lines.append(f"    {results} = f{number}({', '.join(args)})  # {node.op.name}")
         nodes_at[len(lines)] = node
-        done = sorted({tensors[e] for e in node.inputs if last[e] is node and e not in entries})
+        done = sorted({tensors[e] for e in node.inputs if last[e] is node and e not in outputs})
         if done:  # what is not needed any more does not keep its memory
             lines.append(f"    del {', '.join(done)}")
     lines.append(f"    return ({', '.join(tensors[e] for e in entries)},)")

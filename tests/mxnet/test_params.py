@@ -426,6 +426,11 @@ DAMAGED_ARRAYS = {
     "rows too wide": (sparse(1, (4, 1), (1, 2), 0, f32(1, 2), [3]), "row_sparse", -1),
     "rows of ()": (sparse(1, (), (), 0, f32(1), [3]), "row_sparse", -1),
     "rows of () in ()": (sparse(1, (), (), 0, f32(1), [3], index_shapes=[()]), "row_sparse", -1),
+    "rows of (4,) in ()": (
+        sparse(1, (4,), (), 0, f32(1), [3], index_shapes=[()]),
+        r"row_sparse \(4,\) has stored shape \(\)",
+        -1,
+    ),
     "rows 2d": (sparse(1, (4,), (1,), 0, f32(1), [3], index_shapes=[(1, 1)]), "row_sparse", -1),
     "rows int16": (sparse(1, (4,), (1,), 0, f32(1), [3], code="h"), "flag of row numbers is 8", -5),
     "csr of 3 dims": (sparse(2, (1, 1, 1), (1,), 0, f32(1), [0, 1], [0]), "csr", -1),
@@ -485,6 +490,14 @@ def test_sparse_arrays_of_a_file_share_the_room(monkeypatch):
     monkeypatch.setattr(params, "SPARSE_ROOM", 0)  # then 64 times the file
     kilobyte = dense(V2, (1000,), 3, bytes(1000))
     assert len(reads(pack(container(kilobyte, record)))[0]) == 2
+
+
+def test_a_sparse_array_is_made_dense_when_the_file_was_read():
+    """Else a name that is cut short costs what a sparse array declares."""
+    record = sparse(1, (1 << 26, 1), (0, 1), 3, b"", [])
+    assert len(reads(pack(container(record)))[0][0]) == 1 << 26
+    with little_memory(process=1 << 25), pytest.raises(ParamsFileError, match="names"):
+        reads(pack(container(record))[:-1])
 
 
 def test_number_of_arrays_is_bounded(tmp_path, monkeypatch):

@@ -27,6 +27,7 @@ import stat
 import struct
 from collections.abc import Iterator, Sequence
 from io import BufferedIOBase, BytesIO
+from typing import NamedTuple
 
 import torch
 
@@ -258,10 +259,26 @@ def _file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
         except UnicodeDecodeError as error:
             wrong = f"{bytes(name[:40])!r} is not UTF-8, {error.reason}"
             raise r.error(wrong, "a name in UTF-8") from None
-    return tensors, names
+    return [t.dense() if isinstance(t, _Sparse) else t for t in tensors], names
 
 
-def _record(r: _Reader) -> torch.Tensor:
+class _Sparse(NamedTuple):
+    """A sparse array, which takes the memory of a dense one only when the whole file was read."""
+
+    shape: tuple
+    where: torch.Tensor  # of the rows, or of the elements of the flat array
+    data: torch.Tensor
+    by_rows: bool
+
+    def dense(self) -> torch.Tensor:
+        dense = torch.zeros(self.shape, dtype=self.data.dtype, device="cpu")
+        bits = BITS[dense.itemsize]  # torch does not index every type; and a NaN keeps its payload
+        target = dense if self.by_rows else dense.view(-1)
+        target.view(bits)[self.where] = self.data.view(bits)
+        return dense
+
+
+def _record(r: _Reader) -> torch.Tensor | _Sparse:
     word = r.number("I", "version")
     version = VERSIONS.get(word, 0)
     if not version and word > MAX_NDIM:
@@ -281,7 +298,7 @@ def _record(r: _Reader) -> torch.Tensor:
     return r.tensor(r.dtype(), shape)
 
 
-def _sparse(r: _Reader, storage: int) -> torch.Tensor:
+def _sparse(r: _Reader, storage: int) -> _Sparse:
     stored, shape = r.shape("stored shape"), r.shape()
     r.numbers("ii", "place")
     dtype = r.dtype()
@@ -299,16 +316,12 @@ def _sparse(r: _Reader, storage: int) -> torch.Tensor:
             f"at most {r.sparse_room} more in this file (layers.mxnet._files.params.SPARSE_ROOM)",
         )
     r.sparse_room -= size
-    dense = torch.zeros(shape, dtype=dtype, device="cpu")
-    bits = BITS[dtype.itemsize]  # torch does not index every type; and a NaN keeps its payload
-    target = dense if storage == ROW_SPARSE else dense.view(-1)
-    target.view(bits)[where] = data.view(bits)
-    return dense
+    return _Sparse(shape, where, data, storage == ROW_SPARSE)
 
 
 def _rows(r: _Reader, shape: tuple, stored: tuple, rows: torch.Tensor) -> torch.Tensor:
     """Where stored rows go in the dense array: (k, ...) and (k,) to (k,)."""
-    if not shape or stored[1:] != shape[1:] or rows.shape != stored[:1]:
+    if not (shape and stored) or stored[1:] != shape[1:] or rows.shape != stored[:1]:
         raise r.error(
             f"row_sparse {shape} has stored shape {stored} and row numbers {tuple(rows.shape)}",
             "stored shape (k, *shape[1:]) and k row numbers",

@@ -16,6 +16,7 @@ from .. import autograd
 from .._own.node import CUSTOM
 from ..context import Context
 from . import cuda_graph
+from .draws import draws_restored, generator_states
 from .kinds import Kind, Specialized, agree, log
 from .node import Call, Gradients, autograd_call, gradients_of
 from .program import Program
@@ -105,6 +106,7 @@ class Recording(Call):
         self._inputs = [t.detach().requires_grad_(asked and t.requires_grad) for t in tensors]
         # Before the call changes its states: to be compared with what the recorded calls give.
         self._given = [t.clone() if i in program.states else t for i, t in enumerate(self._inputs)]
+        self._generators = generator_states(self.context)
         versions = [t._version for t in tensors]
         self._names = recorder.name_inputs(self._inputs)
         with recorder:
@@ -151,8 +153,7 @@ class Recording(Call):
             recorder.function([*saved, *tops], behind, results) if tops else None,
             tuple([dy is not None for dy in dys]),
         )
-        problem = None if self.draws else self._disagreement(replay, dys, gradients)
-        if problem:
+        if problem := self._disagreement(replay, dys, gradients):
             self._owner.refuse(self._kind, f"done again, its calls {problem}")
         elif cuda_graph.can_capture(self.context):
             self._owner.keep(
@@ -166,7 +167,7 @@ class Recording(Call):
     ) -> str:
         """How the recorded calls do not give what the call gave; empty if they do."""
         try:
-            with torch.no_grad():
+            with torch.no_grad(), draws_restored(self.context, self._generators):
                 outputs, saved = replay.forward(self._given)
                 found = replay.backward(saved, dys) if dys else ()
         except RuntimeError as error:  # a kernel whose backward needs more than tensors: oneDNN's

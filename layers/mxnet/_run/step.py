@@ -38,14 +38,15 @@ class Step:
                 raise BlockError(f"compiled_step: {block!r}\n  expected a HybridBlock")
         if not isinstance(trainer, Trainer):
             raise ArgumentError(f"compiled_step: {trainer!r}\n  expected a Trainer")
-        if len(trainer._contexts) > 1:
+        if len(trainer.list_ctx()) > 1:
             raise ContextError(
-                f"compiled_step: the parameters are on {trainer._contexts}\n  expected one context"
+                f"compiled_step: the parameters are on {trainer.list_ctx()}\n  expected one context"
             )
         parameters = {**net.collect_params(), **loss.collect_params()}
-        if not any(p is q for p in trainer._params for q in parameters.values()):
+        trained = trainer.list_params()
+        if not any(p is q for p in trained for q in parameters.values()):
             raise ArgumentError(
-                f"compiled_step: the Trainer has {trainer._params[0].name!r}, and no parameter of "
+                f"compiled_step: the Trainer has {trained[0].name!r}, and no parameter of "
                 f"{net.name or type(net).__name__}\n  expected a Trainer of net.collect_params()"
             )
         self.trainer = trainer
@@ -67,24 +68,28 @@ class Step:
             raise ArgumentError("step: the label, which comes last, is None\n  expected an NDArray")
         flat, nesting = _flatten(args, "input")
         flat = [array for array in flat if array is not None]
-        if not _same(self._now(), self._seen):  # a block was added, replaced, hybridized again
-            self._forget()
+        if HybridBlock.changes != self._changes:  # a block was added, replaced, hybridized again
+            self._forget_changed()
         held = self._held.get(key := str(nesting))
         if held is None or not held.holds(flat[0]._context):
             held = self._hold(key, args, flat)
-        return self._run(held, flat, flat[0].shape[0] if batch_size is None else batch_size)
+        batch_size = flat[0].shape[0] if batch_size is None else batch_size
+        if not batch_size:
+            raise ArgumentError(f"step: batch_size is {batch_size}\n  expected 1 or more")
+        return self._run(held, flat, batch_size)
+
+    def _forget_changed(self) -> None:
+        """Drop all graphs if it was one of these blocks that has changed."""
+        self._changes = HybridBlock.changes
+        if not _same(_parts(self._block), self._seen):
+            self._forget()
 
     def _forget(self) -> None:
         """Drop all graphs, and remember the blocks as they are now."""
-        self._blocks = _all(self._block)
-        self._seen = self._now()
+        self._changes, self._seen = HybridBlock.changes, _parts(self._block)
         self._graphs: dict[str, Graph] = {}
         self._held: dict[str, _Held] = {}
         self._ways: dict[tuple, Run] = {}
-
-    def _now(self) -> list:
-        """What is another object when a block has changed."""
-        return [x for b in self._blocks for x in (b._graphs, *b._children.values())]
 
     def _hold(self, key: str, args: tuple, flat: list[NDArray]) -> _Held:
         if key not in self._graphs:
@@ -102,13 +107,10 @@ class Step:
 
     def _run(self, held: _Held, flat: list[NDArray], batch_size: float) -> NDArray:
         """Step, and give the losses."""
-        trainer = self.trainer
-        trainer._rescale(batch_size)
-        if held.update and not (_is_plain(trainer) and held.update.holds(trainer._updaters[0])):
-            held.update = _graph_update(trainer, held)
-        run = self._way(held)
-        update = held.update
-        given = update.begin() if update else []
+        if held.update and not held.update.holds():
+            held.update = _graph_update(self.trainer, held)
+        run, update = self._way(held), held.update
+        given = update.begin(batch_size) if update else []
         try:
             with autograd.record():
                 results = run([*held.tensors(flat), *given], held.context)
@@ -119,9 +121,10 @@ class Step:
         count = len(results) - len(held.leaves)
         for leaf, gradient in zip(held.leaves, results[count:]):
             leaf.take(gradient)
-            leaf.fresh = not update
-        if not update:
-            trainer.step(batch_size)
+        if update:
+            update.finish()
+        else:
+            self.trainer.step(batch_size)
         return held.graph.regrouped(results[:count], held.context)
 
     def _way(self, held: _Held) -> Run:
@@ -181,31 +184,25 @@ class _Held:
         """What the program takes."""
         tensors = self._fixed.copy()
         for i, array in self._states:
-            tensors[i] = array._writable()
+            tensors[i] = array._state_tensor()
         for i, number, written in self._inputs:
-            tensors[i] = flat[number]._writable() if written else flat[number]._tensor
+            tensors[i] = flat[number]._state_tensor() if written else flat[number]._tensor
         return tensors
 
 
 def _graph_update(trainer: Trainer, held: _Held) -> GraphUpdate | None:
     """The Trainer's update, if a graph can make it: of all its parameters and no others."""
-    numbers = {id(p): i for i, p in enumerate(trainer._params)}
+    numbers = {id(p): i for i, p in enumerate(trainer.list_params())}
     index = [numbers.get(id(held.graph.sources[i])) for i in held.wanted]
     if (
-        not _is_plain(trainer)
-        or trainer._kvstore
+        not trainer.updates_here
         or None in index
         or not numbers.keys() <= set(map(id, held.graph.sources))
         or any(leaf.req == "add" for leaf in held.leaves)
-        or not fits(trainer._updaters[0], index, held.weights)
+        or not fits(trainer.optimizer, index, held.weights)
     ):
         return None
-    return GraphUpdate(trainer._updaters[0], index, held.weights)
-
-
-def _is_plain(trainer: Trainer) -> bool:
-    """Whether its `step` is the one that is known."""
-    return type(trainer) is Trainer and "step" not in vars(trainer)
+    return GraphUpdate(trainer, index, held.context)
 
 
 def _same(now: list, before: list) -> bool:
@@ -213,9 +210,10 @@ def _same(now: list, before: list) -> bool:
     return len(now) == len(before) and all(map(is_, now, before))
 
 
-def _all(block: HybridBlock) -> list[HybridBlock]:
-    """The block, and those in it."""
-    return [block, *chain.from_iterable(map(_all, block._children.values()))]
+def _parts(block: HybridBlock) -> list:
+    """What is another object when the block, or one in it, has changed."""
+    children = block._children.values()
+    return [block._graphs, *children, *chain.from_iterable(map(_parts, children))]
 
 
 class _Losses(HybridBlock):

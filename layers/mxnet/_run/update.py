@@ -14,8 +14,10 @@ from operator import itemgetter
 import numpy as np
 import torch
 
+from ..context import Context
+from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
-from ..optimizer import Updater
+from ..optimizer import Optimizer
 from ..optimizer import optimizer as _built_in
 from ..optimizer.optimizer import LOW_PRECISION, Fused, columns
 
@@ -23,9 +25,8 @@ PLAIN = (int, float, np.number, type(None))  # what settings are that a formula 
 READ = {"begin_num_update", "lr", "num_update", "rescale_grad"}  # anew for each update
 
 
-def fits(updater: Updater, index: Sequence[int], weights: Sequence[NDArray]) -> bool:
+def fits(optimizer: Optimizer, index: Sequence[int], weights: Sequence[NDArray]) -> bool:
     """Whether a graph can do what the optimizer does: it is built in, and works on lists."""
-    optimizer = updater.optimizer
     return (
         isinstance(optimizer, Fused)
         and type(optimizer).__module__ == _built_in.__name__
@@ -36,11 +37,20 @@ def fits(updater: Updater, index: Sequence[int], weights: Sequence[NDArray]) -> 
 
 
 class GraphUpdate:
-    """The updates of some weights, each begun here and made by a graph."""
+    """The updates of some weights, each begun here and made by a graph.
 
-    def __init__(self, updater: Updater, index: Sequence[int], weights: Sequence[NDArray]):
-        self._updater, self._index, self._weights = updater, index, weights
-        self._optimizer = optimizer = updater.optimizer
+    Parameters
+    ----------
+    trainer : Trainer
+    index : list of int
+        The numbers of the weights in it.
+    context : Context
+        Where they are.
+    """
+
+    def __init__(self, trainer: Trainer, index: list[int], context: Context):
+        self._trainer, self._index, self._device_id = trainer, index, context.device_id
+        self._optimizer = optimizer = trainer.optimizer
         self._param_dict = optimizer.param_dict
         self._parameters = [optimizer.param_dict[i] for i in index]
         plain = {n for n, v in vars(optimizer).items() if isinstance(v, PLAIN)}
@@ -48,40 +58,36 @@ class GraphUpdate:
         self._numbers = torch.empty(3, dtype=torch.float64)
         self._values = self._numbers.numpy()
 
-    def holds(self, updater: Updater) -> bool:
-        """Whether these are still the updates of the Updater."""
-        optimizer = updater.optimizer
-        same = updater is self._updater and optimizer is self._optimizer
+    def holds(self) -> bool:
+        """Whether these are still the updates of the Trainer."""
+        optimizer = self._trainer.optimizer
+        same = self._trainer.updates_here and optimizer is self._optimizer
         return same and optimizer.param_dict is self._param_dict
 
     def key(self) -> tuple:
         """What is compiled in: settings, factors of the rates, differences between the counts."""
-        optimizer = self._optimizer
-        optimizer._set_current_context(self._weights[0]._context.device_id)
-        counts, none = optimizer._index_update_count, optimizer.begin_num_update
-        first = counts.get(self._index[0], none)
+        counts = self._optimizer.update_counts(self._index, self._device_id)
         return (
-            self._settings(vars(optimizer)),
+            self._settings(vars(self._optimizer)),
             tuple([(float(p.lr_mult), float(p.wd_mult)) for p in self._parameters]),
-            tuple([counts.get(i, none) - first for i in self._index]),
+            tuple([count - counts[0] for count in counts]),
         )
 
-    def begin(self) -> list[torch.Tensor]:
+    def begin(self, batch_size: float) -> list[torch.Tensor]:
         """Count an update. What the graph is given for it: the numbers, and the states."""
         optimizer, index = self._optimizer, self._index
-        parts = columns(self._updater._states(index, self._weights))
-        counts = optimizer._index_update_count
-        self._before = optimizer.num_update, counts.copy()
-        optimizer._update_count(index)
-        self._values[:] = optimizer.rescale_grad, optimizer.learning_rate, counts[index[0]]
+        parts = columns(self._trainer.begin_update(batch_size, index))
+        (count,) = optimizer.update_counts(index[:1], self._device_id)
+        self._values[:] = optimizer.rescale_grad, optimizer.learning_rate, count
         return [self._numbers, *chain.from_iterable(parts)]
 
     def undo(self) -> None:
         """Take the count back, after an error."""
-        optimizer = self._optimizer
-        optimizer.num_update, counts = self._before
-        optimizer._index_update_count.clear()
-        optimizer._index_update_count.update(counts)
+        self._trainer.undo_update()
+
+    def finish(self) -> None:
+        """The update is made."""
+        self._trainer.finish_update(self._index)
 
     def function(self, key: tuple) -> Callable[[list, list, list], None]:
         """What changes weights by their gradients, given what `begin` gives."""

@@ -320,6 +320,8 @@ class HybridBlock(Block):
     instead is never a graph itself; its children may be.
     """
 
+    changes = 0  # of any block, for which its graphs have to be made anew
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
         super().__init__(prefix, params, **unknown)
         self._active = False
@@ -413,6 +415,7 @@ class HybridBlock(Block):
 
     def _clear_cached_op(self) -> None:
         self._graphs = {}  # what they were made of has changed
+        HybridBlock.changes += 1
 
     def cast(self, dtype) -> None:
         """Convert all parameters to another dtype."""

@@ -175,6 +175,11 @@ class Trainer:
     # A step whose update is computed elsewhere, in one compiled graph with its gradients; for
     # parameters on one context.
 
+    @property
+    def updates_here(self) -> bool:
+        """Whether `step` is that of this class, and updates all parameters without a kvstore."""
+        return type(self) is Trainer and "step" not in vars(self) and not self._kvstore
+
     def begin_update(self, batch_size: float, index: list[int]) -> list:
         """Count an update of some parameters, and set the scale of their gradients.
 

@@ -259,7 +259,13 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric at a position."""
+        """The metric at a position.
+
+        Raises
+        ------
+        ArgumentError
+            There is none at it.
+        """
         if not 0 <= index < len(self.metrics):
             raise ArgumentError(f"metric: index {index}\n  expected 0 to {len(self.metrics) - 1}")
         return self.metrics[index]

@@ -75,6 +75,11 @@ class Optimizer:
         Update weights of 16 bits through a copy in float32.
     param_dict : dict of int to Parameter, optional
         Whose `lr_mult` and `wd_mult` count.
+
+    Raises
+    ------
+    ArgumentError
+        `param_idx2name` is no dict.
     """
 
     opt_registry: dict[str, type[Optimizer]] = {}
@@ -152,7 +157,13 @@ class Optimizer:
 
     @staticmethod
     def create_optimizer(name: str, **kwargs) -> Optimizer:
-        """Make an optimizer of a registered name, such as ``'sgd'``."""
+        """Make an optimizer of a registered name, such as ``'sgd'``.
+
+        Raises
+        ------
+        ArgumentError
+            No optimizer has this name.
+        """
         if not isinstance(name, str) or name.lower() not in Optimizer.opt_registry:
             raise ArgumentError(
                 f"optimizer {name!r} is not registered\n"
@@ -213,7 +224,13 @@ class Optimizer:
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr: float) -> None:
-        """Set the learning rate; an error when a scheduler sets it."""
+        """Set the learning rate.
+
+        Raises
+        ------
+        UserWarning
+            A scheduler sets it.
+        """
         if self.lr_scheduler is not None:
             raise UserWarning(
                 f"set_learning_rate({lr}): the learning rate is its scheduler's\n"

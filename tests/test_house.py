@@ -393,6 +393,13 @@ def executed(node, with_functions):
             yield from executed(child, with_functions)
 
 
+# What imports a module above itself by its name: (module, the other): the reason.
+UPWARDS = {
+    ("layers.mxnet.operator", "layers.ops"): "a file may name this library's operators, which are "
+    "registered when they are imported",
+}
+
+
 def import_graph(sources, with_functions):
     """By module, which of the others it imports.
 
@@ -411,6 +418,10 @@ def import_graph(sources, with_functions):
                 found |= {name if name in modules else origin for name in names}
             elif isinstance(node, ast.Constant) and str(node.value).startswith("layers.mxnet."):
                 found.add(node.value)
+            elif isinstance(node, ast.Call) and node.args:
+                name = getattr(node.args[0], "value", "")
+                imports = source.name(node.func) == "importlib.import_module"
+                found |= {name} if imports and (source.module, name) not in UPWARDS else set()
         graph[source.module] = found & modules - {source.module}
     return graph
 
@@ -447,6 +458,12 @@ CIRCLES = {  # the text of a and of b, circles among imports, circles with those
     "classes": ("class A:\n  from . import b", "from . import a", [AB], [AB]),
     "functions": ("def f(): import layers.b", "from . import a", [], [AB]),
     "types": ("if TYPE_CHECKING:\n  from . import b", "from . import a", [], []),
+    "by name": (
+        "from importlib import import_module as f\nf('layers.b')",
+        "from . import a",
+        [AB],
+        [AB],
+    ),
     "one way": ("from . import b", "import os", [], []),
 }
 

@@ -258,6 +258,7 @@ for mode in ("instance", "channel", "spatial"):
     case("L2Normalization", (2, 1, 7), mode=mode, eps=0.1)
 case("L2Normalization", (2, 7))
 case("L2Normalization", (7,))
+case("moments", values([2, -2, 7], [1, 1, -4], dtype="int32"), axes=0)
 case("moments", (2, 3, 4), axes=(0, 2))
 case("moments", (2, 7), axes=(-1,), keepdims=True)
 case("moments", as_("float64", (7,)), axes=(0,))

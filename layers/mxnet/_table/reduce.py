@@ -170,7 +170,11 @@ def L2Normalization(
 def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
     over = _axes("moments", data, axes)
-    var, mean = torch.var_mean(data, over, correction=0, keepdim=keepdims)
+    if data.is_floating_point():
+        var, mean = torch.var_mean(data, over, correction=0, keepdim=keepdims)
+    else:  # the mean is truncated before it is subtracted
+        var = _mean(torch.square(data - _mean(data, over, True)), over, keepdims)
+        mean = _mean(data, over, keepdims)
     return (mean, var) if mean.dim() else (mean.reshape(1), var.reshape(1))
 
 

@@ -23,6 +23,7 @@ UNBOUNDED = "softsign|relu|Activation|smooth_l1"
 ADDED = "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
 OVER_THE_EDGE = "ceil_mode=True|pooling_convention='full'"
 LIST_BESIDE_NONE = r"(\.\.\.|None).*(np\.array|\[\[)|(np\.array|\[\[).*(\.\.\.|None)"
+NEGATIVE_IN_A_LIST = r"\[[^\]:]*(\[|array\(\[)[\d, ]*-\d"
 NO_DERIVATIVE = "Where MXNet's gradient is not the derivative"
 
 
@@ -71,13 +72,23 @@ RULES = [
         ours="Error",
     ),
     Rule(
-        "MXNet hands dtype=None to np.dtype, which makes float64 of it", "operators", "dtype=None"
+        "MXNet hands dtype=None to np.dtype, which makes float64 of it",
+        "operators",
+        r"dtype=None|_sample.*None\)",
     ),
     Rule("MXNet takes any shape for the moving averages", "BatchNorm", ours="BatchNorm: moving"),
     Rule(
         "MXNet forgets the global and the local sums of averages over all samples",
         "PearsonCorrelation",
         "average='micro'",
+    ),
+    Rule("MXNet's gradients of sequences read lengths that are not there", "Sequence", "backward"),
+    Rule("MXNet ignores sequence_length on a CPU", "operators/RNN", "use_sequence_length=(True|1)"),
+    Rule(
+        "MXNet takes negative positions in a list to be before the array",
+        "indexing",
+        NEGATIVE_IN_A_LIST,
+        docs=NO_DERIVATIVE,
     ),
     Rule("MXNet's asscalar is an array where there are several axes", "asscalar"),
     Rule("MXNet's nansum of an infinity is NaN", "nansum", "inf", theirs="nan"),

@@ -418,6 +418,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "alpha": ("positive",),
     "beta": ("positive",),
     "high": ("positive",),
+    "_contrib_box_iou.lhs": ("normal", "positive"),
+    "_contrib_box_iou.rhs": ("normal", "positive"),
     "_linalg_potrf.A": ("definite",),
     "_linalg_trsm.A": ("definite",),
     "_sample_multinomial.data": ("unit",),

@@ -891,8 +891,8 @@ def test_the_error_is_the_users_own():
 
 @pytest.mark.engine("torch")
 def test_an_error_says_where_on_python_3_10(monkeypatch):  # which has no notes
-    base = sys.modules[f"{mx.__name__}.base"]
-    monkeypatch.setattr(base, "sys", SimpleNamespace(version_info=(3, 10)))
+    errors = sys.modules["layers._errors"]
+    monkeypatch.setattr(errors, "sys", SimpleNamespace(version_info=(3, 10)))
     net = used(row())
     with pytest.raises(ValueError) as error:
         net(x_of(5, 2, 4))

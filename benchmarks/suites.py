@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 # The processes that contestants run in, each with an engine. MXNet has two: small networks run
 # faster with one OpenMP thread, large ones with two. And with two it hangs when two matrix products
-# are in flight, as in the backward of an operator of one's own with dx and dw. JAX, which needs a
+# are in flight, as in the backward of a custom operator with dx and dw. JAX, which needs a
 # newer NumPy than MXNet, may have an interpreter of its own.
 OURS, MXNET, MXNET_1, JAX = "torch", "mxnet", "mxnet, 1 OpenMP thread", "jax"
 # PyTorch's threads and NumPy's may be in each other's way: what `layers.mxnet` can do about it
@@ -111,7 +111,7 @@ CALLS = Suite(
 OPERATORS = Suite(
     "operators",
     "operators",
-    "One call of an operator of one's own, 4 x 4",
+    "One call of a custom operator, 4 x 4",
     [
         Contestant("torch.autograd.Function", OURS, "pytorch", "nd"),
         Contestant("the same in NumPy", OURS, "pytorch", "numpy"),

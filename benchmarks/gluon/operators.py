@@ -1,4 +1,4 @@
-"""One call of an operator of one's own, written in every way."""
+"""One call of a custom operator, written in every way."""
 
 from __future__ import annotations
 

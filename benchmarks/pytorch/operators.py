@@ -1,4 +1,4 @@
-"""One call of an operator of one's own: `torch.autograd.Function`."""
+"""One call of a custom operator: `torch.autograd.Function`."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ from .tracing import forbidden
 
 
 def traceable(program: Program, training: bool) -> Callable:
-    """The function of a program, whose operators of one's own can be exported.
+    """The function of a program, whose custom operators can be exported.
 
     They are exported by their forward, which has to be traced whole. Under `torch.compile` they
     run as they are, between compiled parts.
     """
-    return program.bound({n: _Own(n, training) for n in program.nodes if n.op is CUSTOM})
+    return program.bound({n: _Custom(n, training) for n in program.nodes if n.op is CUSTOM})
 
 
 class as_torch:
@@ -40,8 +40,8 @@ class as_torch:
         state.recording, state.training = self._before
 
 
-class _Own:
-    """The function of a node that is an operator of one's own."""
+class _Custom:
+    """The function of a node that is a custom operator."""
 
     def __init__(self, node: Node, training: bool):
         self.node, self.training = node, training

@@ -81,7 +81,8 @@ class _Scope:
 def _undo(scope: _Scope | ref) -> None:
     """Undo a scope and those in it; then those around it that were not left and are gone."""
     if len(state.entered) == 1 and state.entered[0][0]() is scope:  # nearly always
-        state.recording, state.training = state.entered.pop()[1]
+        state.recording, state.training = state.entered[0][1]
+        state.entered.clear()
         return
     scopes = [known() for known, _ in state.entered]
     at = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)

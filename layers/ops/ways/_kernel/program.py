@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from types import CodeType
 
+from ...._errors import note
+
 __all__ = [
     "Buffer",
     "KernelError",
@@ -55,11 +57,7 @@ class Source:
         frames = traceback.walk_tb(error.__traceback__)
         for line in [n for frame, n in frames if frame.f_code is code][:1]:
             text = self.lines[line - self.first].strip()
-            note = f"  in kernel {self.name!r}, {self.file}, line {line}\n    {text}"
-            if hasattr(error, "add_note"):
-                error.add_note(note)
-            elif error.args and isinstance(error.args[0], str):  # Python 3.10
-                error.args = (f"{error.args[0]}\n{note}", *error.args[1:])
+            note(error, f"  in kernel {self.name!r}, {self.file}, line {line}\n    {text}")
 
     def line(self, node: ast.AST) -> int:
         return self.first + node.lineno - 1

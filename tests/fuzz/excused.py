@@ -18,12 +18,14 @@ NO_INTEGER = r"\b(nan|inf|1e10|10000000000\.0)\b"
 BEYOND = "-2147483648|-9223372036854775808|9223372036854775807"
 LARGE = r"\d{9}"
 EMPTY = r"np\.zeros\(\(.*\b0\b"
-ALMOST_0 = r"e-0[5-9]|\b0\.0\b"
-UNBOUNDED = "softsign|relu|Activation|smooth_l1"
+UNBOUNDED = "softsign|relu|Activation|smooth_l1|moments"
 ADDED = "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
 OVER_THE_EDGE = "ceil_mode=True|pooling_convention='full'"
 LIST_BESIDE_NONE = r"(\.\.\.|None).*(np\.array|\[\[)|(np\.array|\[\[).*(\.\.\.|None)"
 NEGATIVE_IN_A_LIST = r"\[[^\]:]*(\[|array\(\[)[\d, ]*-\d"
+THREE_AXES = r"\]\]\]"
+USED = "use_sequence_length='?(True|1)"
+AT_0 = "Derivatives at 0"
 NO_DERIVATIVE = "Where MXNet's gradient is not the derivative"
 
 
@@ -82,8 +84,12 @@ RULES = [
         "PearsonCorrelation",
         "average='micro'",
     ),
-    Rule("MXNet's gradients of sequences read lengths that are not there", "Sequence", "backward"),
-    Rule("MXNet ignores sequence_length on a CPU", "operators/RNN", "use_sequence_length=(True|1)"),
+    Rule(
+        "MXNet reads lengths of sequences that are not there, and gives them gradients",
+        "Sequence",
+        rf"(?s)^(?!.*{USED}).*backward|x1.attach_grad",
+    ),
+    Rule("MXNet ignores sequence_length on a CPU", "operators/RNN", USED),
     Rule(
         "MXNet takes negative positions in a list to be before the array",
         "indexing",
@@ -94,37 +100,42 @@ RULES = [
     Rule("MXNet's nansum of an infinity is NaN", "nansum", "inf", theirs="nan"),
     # Derivatives at infinities, NaN and poles
     Rule("a gradient where the input is infinite or NaN", UNBOUNDED, "inf|nan"),
-    Rule("a gradient of gamma at its poles", "gamma", "backward", docs="Derivatives at 0"),
+    Rule("a gradient of gamma at its poles", "gamma", "backward", "inf|nan", "inf|nan", AT_0),
     Rule("a gradient at -0.0, where it is infinite", "sqrt|cbrt|reciprocal", r"-0\.0"),
-    Rule("a gradient of a power of 0", r"\*\*|[pP]ower", theirs="nan", docs="Derivatives at 0"),
-    Rule("a gradient of a product of 0", "prod", theirs="nan", docs="Derivatives at 0"),
-    Rule("a gradient of the norm of 0", "norm", theirs="nan", docs="Derivatives at 0"),
+    Rule("a gradient of a power of 0", r"\*\*|[pP]ower", theirs="nan", docs=AT_0),
+    Rule("a gradient of a product of 0", "prod", theirs="nan", docs=AT_0),
+    Rule("a gradient of the norm of 0", "norm", theirs="nan", docs=AT_0),
     Rule("max pooling passes NaN on, MXNet's compares it away", "Pool", "nan"),
     # Rounding
     Rule(
         "one number is normalized: its gradient is 0 but for rounding, times 1 / sqrt(eps)",
         "LayerNorm|BatchNorm|InstanceNorm|GroupNorm",
-        theirs=ALMOST_0,
-        ours=ALMOST_0,
+        ours=r"\de-0[5-9]",
     ),
     # Meant
     Rule("grad_req='add' adds", ADDED, r"attach_grad\('add'\)", docs="grad_req='add' adds"),
     Rule("SELU's gradient", "SELU|LeakyReLU", "SELU|selu", docs=NO_DERIVATIVE),
-    Rule("SoftmaxActivation's gradient", "SoftmaxActivation", "backward", docs=NO_DERIVATIVE),
+    Rule("SoftmaxActivation's gradient", "SoftmaxActivation", THREE_AXES, docs=NO_DERIVATIVE),
     Rule("average pooling over the edge", "AvgPool|Pooling", OVER_THE_EDGE, docs=NO_DERIVATIVE),
     Rule("max pooling recorded for prediction", "Pool", "train_mode=False", docs=NO_DERIVATIVE),
     Rule("the gradient of SoftmaxOutput", "SoftmaxOutput", "out_grad", docs=NO_DERIVATIVE),
     Rule("RNN in float64", "operators/RNN", "float64", docs=NO_DERIVATIVE),
     Rule("PReLU, hybridized", "", "(?s)PReLU.*hybridize", docs=NO_DERIVATIVE),
     Rule("a list beside None", "indexing", LIST_BESIDE_NONE, docs="A list beside None"),
-    Rule("a fixed gamma", "BatchNorm", docs="BatchNorm leaves gamma as it is"),
+    Rule(
+        "a fixed gamma",
+        "BatchNorm",
+        "(?s)scale=False|^(?!.*fix_gamma='?(False|0)).*nd",
+        docs="BatchNorm leaves gamma as it is",
+    ),
     Rule("norm of integers", "norm", INTEGERS, docs="The norm of integers"),
     Rule("amp_cast to integers", "amp_cast", "int", docs="amp_cast to integers truncates"),
-    Rule("integers divided by 0", "arithmetic|div|mod", INTEGERS, docs="Division by 0"),
+    Rule("integers divided by 0", "[/%]|div|mod", rf"(?s){INTEGERS}.*\b0\b", docs="Division by 0"),
+    Rule("integers divided by 0", "[/%]|div|mod", rf"(?s)\b0\b.*{INTEGERS}", docs="Division by 0"),
     Rule("large integers", "", INTEGERS, theirs=LARGE, docs="Large integers"),
     Rule("padding", "Pool", "", ours="pad", docs="Pooling with a pad as large as the kernel"),
-    Rule("diag beyond the corner", "diag", docs="diag beyond the corner of a matrix"),
-    Rule("Dropout of everything", "Dropout", docs="Dropout with p=1"),
+    Rule("diag beyond the corner", "diag", ours="Error", docs="diag beyond the corner of a matrix"),
+    Rule("Dropout of everything", "Dropout", r"\b1(\.0)?\b", docs="Dropout with p=1"),
     Rule(
         "BidirectionalCell",
         "recurrent",
@@ -134,7 +145,7 @@ RULES = [
     Rule(
         "SoftmaxOutput of three axes",
         "SoftmaxOutput",
-        r"\]\]\]",
+        THREE_AXES,
         docs="SoftmaxOutput of three axes or more",
     ),
     Rule(
@@ -149,6 +160,7 @@ RULES = [
         "compute_full=True",
         docs="PoissonNLLLoss with targets of 0",
     ),
+    Rule("Reshape refuses to drop elements", "[rR]eshape", ours="cannot take the shape"),
     Rule(
         "a scale of one axis alone is refused, which MXNet ignores",
         "BilinearResize",

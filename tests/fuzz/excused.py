@@ -65,6 +65,7 @@ RULES = [
         rf"(?s){NO_INTEGER}.*{INTEGERS}|{INTEGERS}.*{NO_INTEGER}",
         docs="Numbers that an integer array cannot hold",
     ),
+    Rule("a number is divided by a learning rate of 0", "ftrl", "lr='?0[,)']", theirs="nan"),
     Rule("numbers are sorted of which one is NaN", "sort|topk", "nan"),
     # MXNet's own errors
     Rule("MXNet takes a size of 0 for one that it does not know", program=EMPTY),
@@ -78,7 +79,13 @@ RULES = [
         "operators",
         r"dtype=None|_sample.*None\)",
     ),
-    Rule("MXNet takes any shape for the moving averages", "BatchNorm", ours="BatchNorm: moving"),
+    Rule("MXNet looks at no shape but the data's", "BatchNorm", ours="ShapeError: BatchNorm: "),
+    Rule("MXNet reads beyond the classes", "softmax_cross_entropy"),
+    Rule(
+        "MXNet gives a bias no gradient where no weight has one",
+        "FullyConnected",
+        r"(?s)^(?!.*x1\.attach_grad).*x2\.attach_grad",
+    ),
     Rule(
         "MXNet forgets the global and the local sums of averages over all samples",
         "PearsonCorrelation",
@@ -111,6 +118,11 @@ RULES = [
         "one number is normalized: its gradient is 0 but for rounding, times 1 / sqrt(eps)",
         "LayerNorm|BatchNorm|InstanceNorm|GroupNorm",
         ours=r"\de-0[5-9]",
+    ),
+    Rule(
+        "one number of 10000 is normalized, and rounded",
+        "LayerNorm|BatchNorm|InstanceNorm|GroupNorm",
+        r"\b10000\.0",
     ),
     # Meant
     Rule("grad_req='add' adds", ADDED, r"attach_grad\('add'\)", docs="grad_req='add' adds"),

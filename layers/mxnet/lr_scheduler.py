@@ -55,7 +55,7 @@ class LRScheduler:
             raise ArgumentError(f"warmup_begin_lr is {begin}\n  expected at most base_lr, {end}")
         if self.warmup_mode not in ("linear", "constant"):
             raise ArgumentError(
-                f"warmup_mode is {self.warmup_mode!r}\n  expected 'linear' or 'constant'"
+                f"warmup_mode is {quoted(self.warmup_mode)}\n  expected 'linear' or 'constant'"
             )
 
     def get_warmup_lr(self, num_update: int) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch._dynamo  # noqa: F401 - else the first graph takes the seconds of this import
+
 from layers.mxnet import MXNetError, gluon, init, io, nd, sym
 from train import data
 

@@ -91,29 +91,31 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
     optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
     try:
         saved = _Saved(dict(zip(names, tensors)))
-        changes = []
+        changed, changed_scheduler = copy(optimizer), copy(scheduler)
         if saved.optimizer is not None:
             if not _is_of_class(optimizer, saved.optimizer):
                 raise ArgumentError(
                     f"the states are those of {quoted(saved.optimizer['class'])}\n"
                     f"  expected {type(optimizer).__name__}"
                 )
-            changes.append((optimizer, _accepted(optimizer, saved.optimizer)))
+            _change(changed, saved.optimizer)
         has_scheduler = scheduler is not None and saved.scheduler is not None
         if has_scheduler and _is_of_class(scheduler, saved.scheduler):
-            changes.append((scheduler, _accepted(scheduler, saved.scheduler)))
+            _change(changed_scheduler, saved.scheduler)
+        changed.lr_scheduler = changed_scheduler
         for index, weight in (weights or {}).items():
             if index in saved.states:
-                made = optimizer.create_state_multi_precision(index, weight)
+                made = changed.create_state_multi_precision(index, weight)
                 _compare(saved.states[index], made, f"the state of parameter {index}")
+        changed._try_step(saved.counts.get(0, {}))
     except (ArgumentError, RecursionError) as error:
         raise ParamsFileError(f"{source}: {error}") from None
     updater.states = saved.states
     updater.states_synced = dict.fromkeys(saved.states, False)
-    for thing, settings in changes:
-        for name, value in settings.items():
-            setattr(thing, name, value)
     if saved.optimizer is not None:
+        vars(optimizer).update(vars(changed) | {"lr_scheduler": scheduler})
+        if scheduler is not None:
+            vars(scheduler).update(vars(changed_scheduler))
         optimizer._all_index_update_counts = saved.counts
         optimizer._index_update_count = saved.counts.setdefault(0, {})
 
@@ -233,25 +235,24 @@ def _is_of_class(thing, settings: dict) -> bool:
     return _expected(settings, "class", str) == type(thing).__name__
 
 
-def _accepted(thing, settings: dict) -> dict:
-    """The attributes of a file that an optimizer or a scheduler takes: those that it has as well.
+def _change(thing, settings: dict) -> None:
+    """Set the attributes of a file that an optimizer or a scheduler has as well.
 
     Raises ArgumentError where one is of another kind, or they do not go together.
     """
     ours = type(thing).__name__
     present = {name: value for name, value in vars(thing).items() if _is_plain(value)}
-    accepted = {name: value for name, value in settings.items() if name in present}
+    present.pop("lr_scheduler", None)  # None is plain, and what it stands for is not
     optional = _optional(type(thing))
-    for name, value in accepted.items():
+    for name in present.keys() & settings.keys():
+        value = settings[name]
         known = [present[name], *([None, 0.0] if name in optional else [])]
         if not _is_plain(value) or not any(_alike(one, value) for one in known):
             expected = " or ".join(sorted({_kind(one) for one in known}))
             raise ArgumentError(f"{ours}: {name} is {quoted(value)}\n  expected {expected}")
-    changed = copy(thing)
-    vars(changed).update(accepted)
-    if hasattr(changed, "_check"):  # a scheduler may be any function
-        changed._check()
-    return accepted
+        setattr(thing, name, value)
+    if hasattr(thing, "_check"):  # a scheduler may be any function
+        thing._check()
 
 
 def _optional(klass: type) -> set[str]:

@@ -11,6 +11,7 @@ import struct
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import torch
@@ -139,6 +140,9 @@ class Optimizer:
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name, 0) < 1:
                 raise ArgumentError(f"{name} is {getattr(self, name)}\n  expected 0 to below 1")
+
+    def _try_step(self, counts: dict) -> None:
+        """Refuse attributes of a file with which there is no step, where one can be tried."""
 
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:
@@ -315,6 +319,24 @@ class Fused(Optimizer):
     # _apply(lr, wd, t, w, g, *states): change the weights w by the gradients g, at count t; lists
     # of tensors, one more for each part of a state. Compiled graphs have it in them.
     _apply: Callable[..., None]
+
+    def _try_step(self, counts: dict) -> None:
+        """Change one number, at the first of these counts, by copies of it and its scheduler.
+
+        Raises ArgumentError for what the next step of the training would raise, such as
+        OverflowError.
+        """
+        trial = copy(self)
+        trial.lr_scheduler = copy(self.lr_scheduler)
+        trial._index_update_count = dict(counts)
+        weight, gradient = [NDArray(torch.ones(1), Context("cpu")) for _ in range(2)]
+        index = next(iter(counts), 0)
+        try:
+            trial.update(index, weight, gradient, trial.create_state(index, weight))
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"with its settings there is no step: {type(error).__name__}: {str(error)[:200]}"
+            ) from error
 
     def _fused(self, *args) -> None:
         """`_apply`, by a kernel of PyTorch's where there is one; for tensors that are dense."""

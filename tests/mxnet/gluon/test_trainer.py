@@ -608,6 +608,35 @@ def test_a_state_may_be_none_where_the_argument_may(tmp_path):
 
 
 @pytest.mark.engine("torch")
+def test_states_are_those_of_the_settings_beside_them(tmp_path):
+    """With another momentum there are other states; and a scheduler is no number."""
+    file = saved(tmp_path, net(), "sgd", {"momentum": 0.0})
+    alter(file, (("optimizer", "momentum"), 0.9))
+    assert "the state of parameter 0 is none" in refused(file, net(), "sgd")
+    alter(file, (("optimizer", "momentum"), 0.0))
+    alter(file, (("optimizer", "lr_scheduler"), 3))
+    trainer = Trainer(net().collect_params(), "sgd")
+    trainer.load_states(file)
+    assert trainer.optimizer.lr_scheduler is None
+    scheduler = SCHEDULERS["factor"]()
+    file = saved(tmp_path, net(), "sgd", {"lr_scheduler": SCHEDULERS["factor"]()})
+    alter(file, (("scheduler", "base_lr"), 0.25))
+    trainer = Trainer(net().collect_params(), "sgd", {"lr_scheduler": scheduler})
+    trainer.load_states(file)
+    assert trainer.optimizer.lr_scheduler is scheduler and trainer.learning_rate == 0.25
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "name, lr, error", [("adamax", 1e300, "RuntimeError: value"), ("ftrl", 0, "ZeroDivisionError")]
+)
+def test_settings_with_which_there_is_no_step(tmp_path, name, lr, error):
+    file = saved(tmp_path, net(), name)
+    alter(file, (("optimizer", "lr"), lr))
+    assert f"with its settings there is no step: {error}" in refused(file, net(), name)
+
+
+@pytest.mark.engine("torch")
 def test_billions_of_updates_at_once(tmp_path):
     file = saved(tmp_path, net(), "adam", {"lr_scheduler": SCHEDULERS["factor"]()})
     alter(file, (("counts", "0"), [[i, 10**18] for i in range(4)]))

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
+
 import layers.mxnet as mx
 from layers.mxnet import autograd, gluon, nd
 from layers.mxnet._files import atomic

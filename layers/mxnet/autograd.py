@@ -403,11 +403,11 @@ _at_once = nullcontext()
 def _alone(tensors: Sequence[torch.Tensor]) -> AbstractContextManager:
     """What keeps the gradients of several threads apart, which meet in the variables they share.
 
-    PyTorch's own threads compute those of a GPU, one by one already; and a user's operator in one
-    of them is a part of a `backward` that may be alone.
+    PyTorch's own threads compute those of a GPU, one by one already; and a user's operator that
+    goes back itself is a part of a `backward` that is alone.
     """
-    own = isinstance(threading.current_thread(), threading._DummyThread)
-    return _one_by_one if tensors[0].is_cpu and not own else _at_once
+    is_inside = torch._C._current_graph_task_id() >= 0
+    return _one_by_one if tensors[0].is_cpu and not is_inside else _at_once
 
 
 def _renew() -> None:

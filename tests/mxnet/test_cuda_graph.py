@@ -483,7 +483,7 @@ def test_so_many_kinds(mx, launches, caplog):
         net(batch(mx, n))
     (graph,) = net._graphs.values()
     assert len(graph.run._runs) == 32
-    assert "is recorded for 32 shapes, dtypes and modes, and runs as it is for" in caplog.text
+    assert "runs as it is: it was called with 32 shapes, dtypes and modes before" in caplog.text
 
 
 def test_what_an_operator_is_given_stays_the_callers(mx):

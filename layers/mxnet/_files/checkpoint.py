@@ -20,7 +20,9 @@ def save_checkpoint(
     aux_params: Params,
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1: both, or none.
+    """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1.
+
+    Each appears whole, and both are on the disk before the first takes its place.
 
     Parameters
     ----------

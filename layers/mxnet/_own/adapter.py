@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,15 @@ from .node import CUSTOM
 __all__ = ["Adapter"]
 
 
+CALLS = 256  # of one operator, by attributes, that are kept
+
+
 class Adapter:
     """Calls an operator. An `OperatorCall` is made once for attributes, a context, and training."""
 
     def __init__(self, operator):
         self.operator = operator
-        # Bounded: an attribute may change in every call. Typed: 1 and True are two attributes.
-        self._call = lru_cache(maxsize=256, typed=True)(partial(OperatorCall, operator))
+        self._calls: dict[tuple, OperatorCall] = {}
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         try:
@@ -88,12 +89,18 @@ class Adapter:
 
     def call(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
         """What is called with arrays of a context."""
+        if torch.compiler.is_compiling():  # inside another operator
+            return OperatorCall(self.operator, context, state.training, attributes).as_traced()
         key = context, state.training
         if attributes:
-            key += tuple(attributes), *attributes.values()
-        if torch.compiler.is_compiling():  # inside another operator; its cache is not seen through
-            return OperatorCall(self.operator, *key).as_traced()
-        return self._call(*key)
+            key += tuple(attributes), *map(_exact, attributes.values())
+        made = self._calls.get(key)
+        if made is None:
+            if len(self._calls) >= CALLS:  # an attribute may change in every call
+                self._calls.clear()
+            made = OperatorCall(self.operator, context, state.training, attributes)
+            self._calls[key] = made
+        return made
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
@@ -137,17 +144,25 @@ class Adapter:
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
+def _exact(value: Any) -> Any:
+    """A key of an attribute's value: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
+    kind = type(value)
+    if kind is tuple:
+        return tuple([_exact(v) for v in value])
+    return kind, repr(value) if kind is float else value
+
+
 class OperatorCall(Call):
     """The call of an operator with its attributes, on one context, for training or not.
 
     It keeps nothing of the arrays that it is called with: one serves all calls of its kind.
     """
 
-    def __init__(self, operator, context: Context, training: bool, names: tuple = (), *values):
+    def __init__(self, operator, context: Context, training: bool, attributes: dict[str, Any]):
         self.operator, self.context, self.training = operator, context, training
         self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
         self.inputs, self.outputs = operator.inputs, operator.outputs
-        self.attributes = operator.attributes | dict(zip(names, values))
+        self.attributes = operator.attributes | attributes
         self.opaque, self.pure = operator.opaque, operator.pure
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs: those of the outputs, which were checked.

@@ -47,12 +47,14 @@ class PropDefinition(Definition):
         return CustomCall(_signature(self, shapes, dtypes, context), states, operators), tensors
 
     def shapes(self, given, where=""):
-        self._inferred = None
-        return super().shapes(given, where)
+        with self._lock:
+            self._inferred = None
+            return super().shapes(given, where)
 
     def types(self, given, where=""):
-        self._inferred = None
-        return super().types(given, where)
+        with self._lock:
+            self._inferred = None
+            return super().types(given, where)
 
     def infer(self, signature: Signature) -> None:
         """Ask the Prop for a signature."""
@@ -66,7 +68,8 @@ class PropDefinition(Definition):
         with self._lock:
             if self._inferred is not signature:
                 self.infer(signature)
-            given = signature.context, signature.in_shapes, signature.in_types
+            shapes = [list(shape) for shape in signature.in_shapes]  # it may change what it gets
+            given = signature.context, shapes, [*signature.in_types]
             made = self._ask(phase, where, self.prop.create_operator, *given)
         if not isinstance(made, operator.CustomOp):
             raise DTypeError(

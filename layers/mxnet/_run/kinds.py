@@ -65,10 +65,7 @@ class Specialized:
         if run is not None:
             return run(tensors, context)
         if len(self._runs) >= self.kinds:
-            warn(
-                f"{self.what} is {self.done} for {self.kinds} shapes, dtypes and modes, "
-                "and runs as it is for others"
-            )
+            self.log_refusal(f"it was called with {self.kinds} shapes, dtypes and modes before")
             return self.plain(tensors, context)
         return self.make(kind, tensors, context)
 
@@ -86,8 +83,12 @@ class Specialized:
 
     def refuse(self, kind: Kind, reason: str) -> None:
         """Run the program as it is in later calls of the kind."""
-        warn(f"{self.what} is not {self.done}, and runs as it is: {reason}")
+        self.log_refusal(reason)
         self._runs[kind] = self.plain
+
+    def log_refusal(self, reason: str) -> None:
+        """Say that calls run the program as it is, and why."""
+        warn(f"{self.what} is not {self.done}, and runs as it is: {reason}")
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_runs": {}}

@@ -23,7 +23,7 @@ from .program import Program
 from .recorder import Recorder
 
 Tensor = torch.Tensor
-ATTEMPTS = 8  # to record a kind whose gradients nobody asks for
+ATTEMPTS = 8  # calls of a kind that are recorded while no backward follows
 _below_autograd = torch._C._AutoDispatchBelowAutograd
 
 
@@ -41,8 +41,9 @@ class Recorded(Specialized):
     fixed : iterable of int
         The inputs that CUDA graphs read where they are, such as parameters.
     is_asked : bool
-        Whether the user has asked for it. Else what is not recorded is no warning, and a graph of
-        several outputs is not recorded: one of them has no gradient by another then.
+        Whether the user has asked for it. If not, refusals are logged at DEBUG, no CUDA graphs are
+        made, and graphs of several outputs run as they are, because one output of a recorded graph
+        cannot be differentiated by another.
     """
 
     done, kinds = "recorded", 32  # each holds memory on a GPU
@@ -73,12 +74,11 @@ class Recorded(Specialized):
             return self.plain(tensors, context)
         return Recording(self, kind, context)(tensors)
 
-    def refuse(self, kind: Kind, reason: str) -> None:
+    def log_refusal(self, reason: str) -> None:
         if self.is_asked:
-            super().refuse(kind, reason)
+            super().log_refusal(reason)
         else:
             log.debug("%s is not recorded: %s", self.what, reason)
-            self.keep(kind, self.plain)
 
     def __getstate__(self) -> dict:
         return super().__getstate__() | {"_attempts": {}}
@@ -155,7 +155,7 @@ class Recording(Call):
         )
         if problem := self._disagreement(replay, dys, gradients):
             self._owner.refuse(self._kind, f"done again, its calls {problem}")
-        elif cuda_graph.can_capture(self.context):
+        elif self._owner.is_asked and cuda_graph.can_capture(self.context):
             self._owner.keep(
                 self._kind, cuda_graph.Launched(replay, self._owner.fixed, self._given)
             )

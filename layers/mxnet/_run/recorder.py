@@ -25,6 +25,7 @@ REFUSED = {
 }
 # Methods that hand a tensor's memory to code that PyTorch does not see.
 ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
+GIVEN_AWAY = torch.Tensor.__cuda_array_interface__  # a property, which is seen as its __get__
 
 
 class Line(NamedTuple):
@@ -208,7 +209,7 @@ class _Escapes(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
-        if name in ESCAPES:
+        if name in ESCAPES or getattr(function, "__self__", None) is GIVEN_AWAY:
             self._recorder.refuse(f"its values leave PyTorch by {name}")
         return function(*args, **(kwargs or {}))
 

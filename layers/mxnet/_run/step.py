@@ -178,7 +178,7 @@ class _Held:
 
     def holds(self, context: Context) -> bool:
         """Whether the parameters have the same arrays, and those the same tensors."""
-        return context is self.context and _same(self._now(), self._seen)
+        return context == self.context and _same(self._now(), self._seen)
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
         """What the program takes."""

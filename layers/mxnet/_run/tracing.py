@@ -27,7 +27,9 @@ from ..context import Context
 from ..symbol._node import Node
 
 Tensor = torch.Tensor
-LIBRARIES = tuple(str(Path(p).parent) for p in (Path(__file__).parent, np.__file__, torch.__file__))
+LIBRARIES = tuple(
+    str(Path(p).parent) for p in (Path(__file__).parents[1], np.__file__, torch.__file__)
+)
 # Of PyTorch's tracer; the second is not in all versions.
 STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
 LONGEST = 300  # characters of a reason

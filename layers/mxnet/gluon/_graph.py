@@ -92,6 +92,7 @@ class Graph:
 
     def compile(self, backend: str | None, is_static: bool = False, **options) -> None:
         """Compile it from now on, or record it: if `is_static`, on a GPU as CUDA graphs."""
+        self.run = self.program
         if backend:
             self.run = Compiled(self.program, backend, self.what, **options)
         elif is_static or any(n.op is CUSTOM for n in self.program.nodes):

@@ -381,7 +381,8 @@ class HybridBlock(Block):
         clear : bool
             Forget graphs made before, so that the settings hold for all calls.
         static_alloc, static_shape : bool
-            With both, the graph is launched as one on a GPU, where that can be.
+            With both, the calls of PyTorch that the graph makes are recorded and done again, on a
+            GPU as CUDA graphs; see docs/hybridize.md.
         inline_limit, forward_bulk_size, backward_bulk_size
             MXNet's; they make no difference here.
 
@@ -661,7 +662,7 @@ class SymbolBlock(HybridBlock):
         if self._active:
             self._compile(self._graph)
         else:
-            self._graph.compile(None)
+            self._graph.run = self._graph.program
 
     def _clear_cached_op(self) -> None:
         """There is one graph, and it stays."""

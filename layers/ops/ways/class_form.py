@@ -68,6 +68,9 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     attributes = {p.name: _typed_default(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
     gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
     problems = {
+        "a default of forward is a list, which may change; expected a tuple": any(
+            isinstance(value, list) for value in attributes.values()
+        ),
         "forward has the input 'self', and is called without": "self" in inputs,
         "forward has the input 'ctx', and is called without; gradients name what they need": (
             "ctx" in inputs

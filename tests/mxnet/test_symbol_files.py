@@ -360,3 +360,16 @@ def test_a_program_of_many_heads_and_of_sizes_that_nothing_tells(mx):
     block = mx.gluon.SymbolBlock(symbol, [mx.sym.var("x")])
     assert time.process_time() - begin < 5
     assert len(block(mx.nd.ones(2))) == count
+
+
+@mxnets
+def test_inputs_of_one_name(mx, tmp_path):
+    """A variable may have the name of an output; two variables of a name are no input."""
+    y = mx.sym.relu(mx.sym.var("y_output"), name="y") + mx.sym.var("x")
+    y.save(tmp_path / "a-symbol.json")
+    block = mx.gluon.SymbolBlock.imports(tmp_path / "a-symbol.json", ["y_output", "x"])
+    assert block(mx.nd.ones(2), mx.nd.ones(2)).asnumpy().tolist() == [2, 2]
+    (mx.sym.var("x") + mx.sym.var("x")).save(tmp_path / "b-symbol.json")
+    for name, message in (("x", "more than one input 'x'"), ("z", "no input 'z'")):
+        with pytest.raises(mx.MXNetError, match=rf"b-symbol\.json': there is {message}"):
+            mx.gluon.SymbolBlock.imports(tmp_path / "b-symbol.json", name)

@@ -11,7 +11,7 @@ from typing import Any
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
 from .._run.torch_compile import chosen, unknown_flag
-from ..base import ArgumentError, UnsupportedError
+from ..base import ArgumentError, UnsupportedError, quoted
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -618,14 +618,18 @@ class SymbolBlock(HybridBlock):
         """
         graph = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
+        variables = [node for node in ordered(graph._entries) if node.op is None]
+        inputs = []
         for name in names:
-            if name not in graph.list_inputs():
+            found = [node for node in variables if node.name == name]
+            if len(found) != 1:
                 raise ArgumentError(
-                    f"imports {str(symbol_file)!r}: there is no input {name!r}\n"
-                    f"  expected of {graph.list_inputs()}"
+                    f"imports {str(symbol_file)!r}: there is {'more than one' if found else 'no'} "
+                    f"input {quoted(name)}\n"
+                    f"  expected one of {quoted([node.name for node in variables])}"
                 )
-        internals = graph.get_internals()
-        block = SymbolBlock(graph, [internals[name] for name in names])
+            inputs.append(Symbol([(found[0], 0)]))
+        block = SymbolBlock(graph, inputs)
         if param_file is not None:
             block._load(param_file, ctx or cpu(), allow_missing, ignore_extra)
         return block

@@ -6,6 +6,7 @@ A run writes its files into ``.unfinished``. When all are there it renames that 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -43,7 +44,7 @@ def check(out: Path, names: tuple[str, ...]) -> None:
     """
     try:
         if os.path.lexists(out) and not out.is_dir():
-            raise NotADirectoryError(20, "it is a file, or a link that leads nowhere")
+            raise NotADirectoryError(errno.ENOTDIR, "it is a file, or a link that leads nowhere")
         there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
         if there == out:
             with alone(out):
@@ -53,7 +54,7 @@ def check(out: Path, names: tuple[str, ...]) -> None:
         else:
             tempfile.TemporaryDirectory(dir=there).cleanup()
         if folder := next((out / name for name in names if (out / name).is_dir()), None):
-            raise IsADirectoryError(21, f"{folder.name} is a folder")
+            raise IsADirectoryError(errno.EISDIR, f"{folder.name} is a folder")
     except OSError as error:
         raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from .compare import DIFFER, REFUSED
 from .excused import shown
 from .judge import Verdict
 from .program import source
@@ -25,12 +24,6 @@ def excuses(verdicts: Iterable[Verdict]) -> str:
     """How often each reason excused a difference."""
     counted = Counter(v.reason for v in verdicts if v.reason)
     return "\n".join(f"{n:7}  {reason}" for reason, n in counted.most_common())
-
-
-def per_thousand(verdicts: list[Verdict]) -> tuple[float, float]:
-    """How many of a thousand programs differ, and how many are refused here alone."""
-    of = 1000 / max(1, len(verdicts))
-    return tuple(of * sum(v.outcome == what for v in verdicts) for what in (DIFFER, REFUSED))
 
 
 def difference(verdict: Verdict, count: int = 1) -> str:

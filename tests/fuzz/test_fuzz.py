@@ -24,7 +24,6 @@ from layers.mxnet._table import registry
 
 EXAMPLES = 40  # programs per hundredth of a unit's share: about two minutes in all
 NETS = 20
-REFUSED_OF_1000 = 6
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -157,7 +157,7 @@ class Definition:
         found = [[entry(n, v) for n, v in zip(names, part)] for part, names in zip(lists, parts)]
         return found[0], found[1], found[2] if len(found) > 2 else []
 
-    def _ask(self, phase: str, where: str, function, *args, **kwargs) -> Any:
+    def _ask(self, phase: str, where: str, function, /, *args, **kwargs) -> Any:
         """Call the user's code; an exception gets a note of where it came from."""
         try:
             return function(*args, **kwargs)

@@ -100,7 +100,7 @@ def _run(*data: torch.Tensor, context: Context, **attributes: str):
     return _call(None, *data, context=context, **attributes)
 
 
-def _call(operators: dict | None, *data: torch.Tensor, context: Context, **attributes: str):
+def _call(operators: dict | None, /, *data: torch.Tensor, context: Context, **attributes: str):
     results = call(*prepared(data, attributes, context, operators))
     return results if len(results) > 1 else results[0]
 

@@ -874,3 +874,52 @@ def test_no_compiler_is_imported():
     """It would take as long as a hundred thousand calls."""
     found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (found.stdout.strip(), found.returncode) == ("", 0), found.stderr
+
+
+WAYS_TO_WRITE = {
+    "an element": lambda a, x: a.__setitem__(0, a[0] + 1),
+    "in place": lambda a, x: a.__iadd__(1),
+    "an array": lambda a, x: a.__setitem__(slice(None), a + x.mean()),
+    "a number": lambda a, x: a.__setitem__(slice(None), 3),
+    "a slice": lambda a, x: a[:1].__iadd__(x.mean()),
+}
+
+
+def operator_that_writes(write, name, first, second):
+    """An operator that is not pure, but says so by nothing."""
+
+    @operator(name=name)
+    class writing:
+        def forward(x):
+            write(first, x)
+            return x * first
+
+        def dx(dy):
+            write(second, dy)
+            return dy * second
+
+        def shapes(x):
+            return {"y": x}
+
+    return writing
+
+
+@pytest.mark.parametrize("write", WAYS_TO_WRITE.values(), ids=WAYS_TO_WRITE)
+@pytest.mark.parametrize("flags", [{}, RECORDED], ids=["plain", "recorded"])
+def test_arrays_from_outside_are_written_once_in_each_call(write, flags):
+    found = []
+    for is_hybrid in (False, True):
+        outer = [nd.zeros((1,)), nd.zeros((1,))]
+        writing = operator_that_writes(write, f"recorded_writing_{is_hybrid}", *outer)
+        net = gluon.nn.HybridLambda(lambda F, x, op=writing: op(x))
+        net.hybridize(is_hybrid, **flags)
+        values = []
+        for i in range(CALLS):
+            x = nd.ones((2,)) * (i + 1)
+            x.attach_grad()
+            with autograd.record():
+                y = net(x)
+            y.backward()
+            values += [a.asnumpy().tolist() for a in (y, x.grad, *outer)]
+        found.append(values)
+    assert found[0] == found[1]

@@ -153,6 +153,9 @@ class Recording(Call):
             recorder.function([*saved, *tops], behind, results) if tops else None,
             tuple([dy is not None for dy in dys]),
         )
+        log.debug(
+            "%s is recorded: later calls of this kind run no Python of its operators", self.what
+        )
         if problem := self._disagreement(replay, dys, gradients):
             self._owner.refuse(self._kind, f"done again, its calls {problem}")
         elif self._owner.is_asked and cuda_graph.can_capture(self.context):

@@ -71,7 +71,9 @@ class Recorder(TorchDispatchMode):
         self._values: dict[str, Any] = {}  # of the names that are constants and functions
         self._names: dict[int, str] = {}  # by the id of a tensor
         self._alive: list[Tensor] = []  # so that no two tensors have one id
-        self._memory: set[int] = set()  # of tensors that are no constants
+        # The memory of tensors that come from recorded calls and inputs, and of all others.
+        self._memory: set[int] = set()
+        self._outside: set[int] = set()
 
     def __enter__(self) -> Recorder:
         self._before, state.recorder = state.recorder, self
@@ -86,6 +88,11 @@ class Recorder(TorchDispatchMode):
     def refuse(self, reason: str) -> None:
         """Say why the calls cannot be done again; the first reason stays."""
         self.reason = self.reason or reason
+
+    def note_rebinding(self, tensor: Tensor) -> None:
+        """An array that had this tensor gets another one: refuse if it was not made here."""
+        if tensor.untyped_storage()._cdata not in self._memory:
+            self.refuse("it writes into an array that is not among its inputs")
 
     def name_inputs(self, tensors: Iterable[Tensor]) -> list[str]:
         """Names for tensors that will be others when the calls are done again."""
@@ -153,8 +160,8 @@ class Recorder(TorchDispatchMode):
         given = [self._text(a, used) for a in args]
         given += [f"{name}={self._text(value, used)}" for name, value in kwargs.items()]
         writes = function._schema.is_mutable
-        if writes and not self._values.keys().isdisjoint(self._written(function, args, kwargs)):
-            self.refuse(f"{function} writes into an array that is not among the inputs")
+        if writes and self._writes_outside(function, args, kwargs):
+            self.refuse("it writes into an array that is not among its inputs")
             return
         # An operator's `_op` is its C++ function, without the wrapper in Python.
         call = f"{self._constant(function._op)}({', '.join(given)})"
@@ -163,21 +170,23 @@ class Recorder(TorchDispatchMode):
         left = f"[{', '.join(made)}]" if several else made[0]
         self.lines.append(Line(f"{left} = {call}", {*made} - {"_"}, used, writes))
 
-    def _written(self, function: Any, args: tuple, kwargs: dict) -> list[str]:
-        """The names of the tensors that a call writes into."""
+    def _writes_outside(self, function: Any, args: tuple, kwargs: dict) -> bool:
+        """Whether a call writes into an array that no recorded call has made."""
         arguments = function._schema.arguments
         given = dict(zip([a.name for a in arguments], args)) | kwargs
-        names: set[str] = set()
-        for argument in arguments:
-            if argument.is_write and argument.name in given:
-                self._text(given[argument.name], names)
-        return list(names)
+        values = [given[a.name] for a in arguments if a.is_write and a.name in given]
+        tensors = [t for v in values for t in (v if isinstance(v, (tuple, list)) else [v])]
+        return any(
+            t.untyped_storage()._cdata in self._outside for t in tensors if isinstance(t, Tensor)
+        )
 
     def _name(self, tensor: Tensor, name: str = "") -> str:
         if id(tensor) not in self._names:
             self._names[id(tensor)] = name or f"t{next(self._count)}"
             self._alive.append(tensor)
-            self._memory.add(tensor.untyped_storage()._cdata)
+            memory = tensor.untyped_storage()._cdata
+            if memory not in self._outside:  # a view of an array from outside is there too
+                self._memory.add(memory)
         return self._names[id(tensor)]
 
     def _constant(self, value: Any) -> str:
@@ -193,6 +202,7 @@ class Recorder(TorchDispatchMode):
                     self.refuse("an array shares memory with another in a way that is not recorded")
                 self._names[id(value)] = self._constant(value)
                 self._alive.append(value)
+                self._outside.add(value.untyped_storage()._cdata)
             used.add(self._names[id(value)])
             return self._names[id(value)]
         if isinstance(value, (tuple, list)):

@@ -79,14 +79,22 @@ class Memory:
         if self._keeps_memory():
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
         else:
+            self._note_rebinding()
             self._tensor, self._held = tensor, LENT if lent else None
+
+    def _note_rebinding(self) -> None:
+        """Tell a recorder that this array gets another tensor, which it cannot see itself."""
+        if autograd.state.recorder is not None:
+            autograd.state.recorder.note_rebinding(self._tensor)
 
     def _copy_from(self, other: NDArray) -> None:
         """Take the value of another array of the same shape, without a copy where that is safe."""
         tensor, device, dtype = other._tensor, self._context.device, self._tensor.dtype
         if self._keeps_memory():
             call_recorded(torch.Tensor.copy_, self._writable(), self._copy_if_overlapping(other))
-        elif (
+            return
+        self._note_rebinding()
+        if (
             other._leaf is not None
             or other._held in (VIEWED, BORROWED)
             or (other._context, tensor.dtype) != (self._context, dtype)
@@ -104,6 +112,7 @@ class Memory:
                 self._copy_from(value)
         else:
             if self._held in (LENT, BORROWED) and not self._keeps_memory():
+                self._note_rebinding()
                 self._tensor, self._held = torch.empty_like(self._tensor), None
             self._put(..., value)
 

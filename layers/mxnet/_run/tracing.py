@@ -149,7 +149,9 @@ def reason_of(error: BaseException, it: Call | None = None) -> str:
     said = text.partition("\n  Explanation: ")[2] or text
     first = said.partition("\n")[0][:LONGEST].rstrip(" .")
     frames = [f for f in getattr(error, "real_stack", None) or () if not _is_library(f.filename)]
-    where = f" ({frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line})" if frames else ""
+    where = f" ({_place(it)})" if it is not None else ""
+    if frames:
+        where = f" ({frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line})"
     return f"{type(error).__name__}: {first}{where}"
 
 

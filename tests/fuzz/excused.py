@@ -112,6 +112,9 @@ RULES = [
     Rule("a gradient of a power of 0", r"\*\*|[pP]ower", theirs="nan", docs=AT_0),
     Rule("a gradient of a product of 0", "prod", theirs="nan", docs=AT_0),
     Rule("a gradient of the norm of 0", "norm", theirs="nan", docs=AT_0),
+    Rule(
+        "a relu of NaN is 0 in MXNet's RNN, which passes NaN on here", "RNN", "rnn_relu", ours="nan"
+    ),
     Rule("max pooling passes NaN on, MXNet's compares it away", "Pool", "nan"),
     # Rounding
     Rule(

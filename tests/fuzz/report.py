@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from .compare import DIFFER, REFUSED
 from .excused import shown
 from .judge import Verdict
 from .program import source
 
+AIMS = {DIFFER: 2, REFUSED: 6}  # at most so many of a thousand programs
 SHOWN = 2000  # characters of an answer
 
 
@@ -20,17 +22,28 @@ def counts(verdicts: Iterable[Verdict]) -> str:
     return "\n".join([*lines, f"{counted.total():7}  programs"])
 
 
+def beyond_aims(verdicts: Iterable[Verdict]) -> str:
+    """What occurs more often than `AIMS` allows, "" where nothing does."""
+    counted = Counter(v.outcome for v in verdicts)
+    return "\n".join(
+        f"{1000 * counted[outcome] / counted.total():.1f} of 1000 programs: {outcome}, "
+        f"at most {aim} are allowed"
+        for outcome, aim in AIMS.items()
+        if 1000 * counted[outcome] > aim * counted.total()
+    )
+
+
 def excuses(verdicts: Iterable[Verdict]) -> str:
     """How often each reason excused a difference."""
     counted = Counter(v.reason for v in verdicts if v.reason)
     return "\n".join(f"{n:7}  {reason}" for reason, n in counted.most_common())
 
 
-def difference(verdict: Verdict, count: int = 1) -> str:
+def difference(verdict: Verdict) -> str:
     """A verdict as a program to run on both engines, with both answers."""
     return "\n".join(
         [
-            f"# {verdict.group}" + (f" ({count} programs)" if count > 1 else ""),
+            f"# {verdict.group}",
             "import numpy as np",
             "from math import inf, nan",
             "import mxnet as mx  # or: import layers.mxnet as mx",

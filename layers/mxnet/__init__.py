@@ -12,23 +12,31 @@ from . import (
     base,
     callback,
     context,
+    engine,
+    error,
     executor,
     gluon,
     initializer,
     io,
     kvstore,
+    libinfo,
+    log,
     lr_scheduler,
     metric,
     model,
     module,
     monitor,
     name,
+    numpy,
+    numpy_extension,
     onnx,
     operator,
     optimizer,
     random,
     registry,
+    runtime,
     symbol,
+    util,
     visualization,
 )
 from . import initializer as init
@@ -37,16 +45,29 @@ from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
 from . import ndarray as ndarray
+from . import numpy as np
+from . import numpy_extension as npx
 from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
 from ._old.install import install
 from ._own.custom import custom
 from ._own.function import Function
+from ._own.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from .gluon._torch import from_torch
+from .util import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 
 __version__ = "1.9.1"  # the version of MXNet whose API this is; programs compare it
 __all__ = [
@@ -61,6 +82,8 @@ __all__ = [
     "cpu",
     "cpu_pinned",
     "current_context",
+    "engine",
+    "error",
     "executor",
     "from_torch",
     "gluon",
@@ -70,8 +93,12 @@ __all__ = [
     "initializer",
     "install",
     "io",
+    "is_np_array",
+    "is_np_shape",
     "kv",
     "kvstore",
+    "libinfo",
+    "log",
     "lr_scheduler",
     "metric",
     "mod",
@@ -82,19 +109,32 @@ __all__ = [
     "name",
     "nd",
     "ndarray",
+    "np",
+    "np_array",
+    "np_shape",
+    "npx",
     "num_gpus",
+    "numpy",
+    "numpy_extension",
     "onnx",
     "operator",
     "optimizer",
     "random",
     "registry",
     "rnd",
+    "runtime",
+    "set_np_shape",
     "sym",
     "symbol",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "util",
     "visualization",
     "viz",
 ]
 # What MXNet has in a module on which its code here is built.
 autograd.Function = Function
 ndarray.Custom = custom
+operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 missing.watch()

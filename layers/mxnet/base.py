@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,13 +19,22 @@ __all__ = [
     "DeferredInitializationError",
     "MXNetError",
     "NotFiniteError",
+    "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "ParameterError",
     "RecordingError",
     "ShapeError",
     "UnsupportedError",
+    "classproperty",
+    "data_dir",
+    "data_dir_default",
+    "error_types",
+    "py_str",
+    "register_error",
+    "with_metaclass",
 ]
 
+mx_real_t = np.float32
 string_types = (str,)
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.integer)
@@ -70,6 +82,100 @@ class UnsupportedError(MXNetError, NotImplementedError):
 
 class NotSupportedForSparseNDArray(UnsupportedError):
     """A function that has no form for sparse storage."""
+
+
+class NotImplementedForSymbol(UnsupportedError):
+    """A function that arrays have and symbols have not: ``NotImplementedForSymbol(f, "f", x)``."""
+
+    def __init__(self, function: Callable, alias: str | None, *args):
+        kinds = ", ".join(type(each).__name__ for each in args)
+        also = f" (the operator {alias})" if alias else ""
+        super().__init__(
+            f"{function.__name__}{also}: symbols have no such function, called with ({kinds})\n"
+            "  expected arrays"
+        )
+
+
+error_types: dict[str, type[Exception]] = {
+    each.__name__: each
+    for each in (
+        NotImplementedForSymbol,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        NotImplementedError,
+    )
+}
+
+
+def register_error(func_name=None, cls: type[Exception] | None = None) -> Any:
+    """Add a type of error to `error_types`, by its own name or another; a decorator too.
+
+    Raises
+    ------
+    TypeError
+        What is registered under a name is not callable.
+    """
+    if callable(func_name):
+        error_types[func_name.__name__] = func_name
+        return func_name
+
+    def register(error):
+        if not callable(error):
+            raise TypeError(f"register_error: {error!r}\n  expected a class")
+        error_types[func_name or error.__name__] = error
+        return error
+
+    return register if cls is None else register(cls)
+
+
+# The small things that programs import
+
+
+class _NullType:
+    """The type of `_Null`, which stands for an argument that is left out."""
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+
+_Null = _NullType()
+
+
+def py_str(x: bytes) -> str:
+    """Bytes as text, by UTF-8."""
+    return x.decode("utf-8")
+
+
+def _as_list(obj) -> list | tuple:
+    """A list or a tuple as it is, anything else as a list of one."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def data_dir_default() -> str:
+    """The folder of data sets and models where MXNET_HOME does not name another."""
+    return str(Path.home() / ".mxnet")
+
+
+def data_dir() -> str:
+    """The folder of data sets and models: MXNET_HOME, or ``.mxnet`` in the user's."""
+    return os.environ.get("MXNET_HOME") or data_dir_default()
+
+
+class classproperty:
+    """A property of a class: the decorated function gets the class."""
+
+    def __init__(self, func: Callable[[type], Any]):
+        self._func = func
+
+    def __get__(self, instance, owner: type) -> Any:
+        return self._func(owner)
+
+
+def with_metaclass(meta: type, *bases: type) -> type:
+    """A base class that has `meta` as its metaclass: ``class A(with_metaclass(Meta, Base)):``."""
+    return meta("with_metaclass", bases or (object,), {})
 
 
 _BROADCAST = "sizes that are equal or 1"

@@ -11,11 +11,12 @@ import pytest
 
 NAMES = Path(__file__).parents[2] / "layers/mxnet/_old/names.txt"
 MODULES = """
-    attribute autograd base callback context executor gluon gluon.block gluon.loss gluon.nn
-    gluon.parameter gluon.rnn gluon.trainer gluon.utils initializer io kvstore lr_scheduler metric
-    model module monitor name ndarray ndarray.contrib ndarray.image ndarray.linalg ndarray.random
-    ndarray.sparse ndarray.utils operator optimizer random registry symbol symbol.contrib
-    symbol.image symbol.linalg symbol.random symbol.sparse visualization
+    attribute autograd base callback context engine error executor executor_manager gluon
+    gluon.block gluon.loss gluon.nn gluon.parameter gluon.rnn gluon.trainer gluon.utils initializer
+    io kvstore libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib
+    ndarray.image ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer
+    random registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random
+    symbol.sparse util visualization
 """
 torch_only = pytest.mark.engine("torch")
 
@@ -48,11 +49,11 @@ def test_the_names_are_mxnets(mx, pytestconfig):
 
 @torch_only
 @pytest.mark.parametrize(
-    "part", ["np", "image", "contrib", "gluon.data", "gluon.model_zoo", "io.ImageRecordIter"]
+    "part", ["numpy.ones", "image", "contrib", "gluon.data", "gluon.model_zoo", "rtc"]
 )
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")
-    told = f"^mxnet.{part} is not in layers.mxnet yet"
+    told = f"^mxnet.{part} is not in layers.mxnet"
     with pytest.raises(AttributeError, match=told):
         getattr(import_module(package), name)
     with pytest.raises(ModuleNotFoundError, match=told):
@@ -61,6 +62,24 @@ def test_a_part_that_is_not_here(mx, part):
         import_module(f"{package}.{name}.inside")
     with pytest.raises(ModuleNotFoundError, match=told):
         __import__(package, fromlist=[name])  # from package import name
+
+
+@torch_only
+@pytest.mark.parametrize(
+    "name, instead",
+    [
+        ("np.ones", "use mx.nd"),
+        ("npx.softmax", "use mx.nd"),
+        ("sym.numpy.ones", "use mx.sym"),
+        ("base.check_call", "it belongs to MXNet's C library"),
+        ("base._LIB", "it belongs to MXNet's C library"),
+        ("rtc", "register a .cu kernel"),
+    ],
+)
+def test_what_to_use_instead(mx, name, instead):
+    module, _, last = f"mx.{name}".rpartition(".")
+    with pytest.raises(AttributeError, match=f"is not in layers.mxnet: {instead}"):
+        getattr(eval(module, {"mx": mx}), last)
 
 
 @torch_only
@@ -81,7 +100,9 @@ def test_a_name_that_is_not_here(mx, place):
 
 
 @torch_only
-@pytest.mark.parametrize("text, hint", [("mx.np", ""), ("mx.gluon.bloc", "'block'")])
+@pytest.mark.parametrize(
+    "text, hint", [("mx.np.one", ""), ("mx.rtc", ""), ("mx.gluon.bloc", "'block'")]
+)
 def test_python_hints_at_names_that_are_meant(text, hint):
     code = f"import layers.mxnet as mx\n{text}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

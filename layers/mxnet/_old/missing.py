@@ -1,17 +1,65 @@
-"""The names of MXNet that are not here, and say so, however they are asked for."""
+"""The names of MXNet that are not here, and say so, however they are asked for.
+
+A part of a package that is seldom needed, such as ``mx.test_utils``, is imported when it is first
+asked for.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-__all__ = ["names", "watch"]
+__all__ = ["names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
+
+_NUMPY = "use mx.nd, whose arrays have no shape ()"
+_C = "it belongs to MXNet's C library, which is not used"
+# Why a name is absent or what to use instead; a module's reason holds for what is inside.
+REASONS = {
+    "api": _C,
+    "base.c2pyerror": _C,
+    "base.c_array": _C,
+    "base.c_array_buf": _C,
+    "base.c_handle_array": _C,
+    "base.c_str": _C,
+    "base.c_str_array": _C,
+    "base.check_call": _C,
+    "base.ctypes2buffer": _C,
+    "base.ctypes2numpy_shared": _C,
+    "base.get_last_ffi_error": _C,
+    "base._LIB": _C,
+    "base.add_fileline_to_docstring": "it edits MXNet's own docstrings",
+    "base.build_param_doc": "it writes MXNet's own docstrings",
+    "base.libinfo": "use mx.libinfo",
+    "base.MXCallbackList": _C,
+    "base.mx_float": _C,
+    "base.mx_float_p": _C,
+    "base.mx_int": _C,
+    "base.mx_uint": _C,
+    "base.NDArrayHandle": _C,
+    "base.SymbolHandle": _C,
+    "library": "write the operator in Python, or load a compiled one with layers.ops.library",
+    "ndarray_doc": "it writes MXNet's own docstrings",
+    "np": _NUMPY,
+    "npx": _NUMPY,
+    "numpy": _NUMPY,
+    "numpy_extension": _NUMPY,
+    "rtc": "register a .cu kernel with layers.ops.library",
+    "symbol.numpy": "use mx.sym",
+    "symbol_doc": "it writes MXNet's own docstrings",
+    "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
+    "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
+    "tvmop": "it needs MXNet built with TVM",
+}
+# Modules that are here for programs that import them; nothing is in them but what they define.
+_EMPTY = {"numpy", "numpy_extension", "symbol.numpy"}
 
 
 @cache
@@ -28,50 +76,69 @@ def names() -> dict[str, set[str]]:
     return found
 
 
+def reason(part: str) -> str:
+    """Why a part of MXNet such as ``np.ones`` is absent, or what to use instead; '' by default."""
+    while part and part not in REASONS:
+        part = part.rpartition(".")[0]
+    return REASONS.get(part, "")
+
+
 def _absent(part: str) -> str:
-    """What to say of a part of MXNet, such as gluon.data.vision; '' of one that MXNet has not."""
+    """The message for an absent part of MXNet such as gluon.data.vision; '' for any other name."""
     module, name = "", part
     for name in part.split("."):
         inner = f"{module}.{name}".removeprefix(".")
-        if inner not in names():
+        if inner not in names() and inner not in _EMPTY:
             break
         module = inner
-    ours = sys.modules[_whole(module)]
-    if name not in names()[module] or name in vars(ours):
+    defined = vars(sys.modules[_full_name(module)])
+    place = f"{module}.{name}".removeprefix(".")
+    known = module in _EMPTY or name in names().get(module, ()) or place in REASONS
+    if not known or name in defined or name.startswith("__"):
         return ""
-    return f"{_whole(module).removeprefix('layers.')}.{name} is not in layers.mxnet yet"
+    why = reason(place)
+    return f"mxnet.{place} is not in layers.mxnet" + (f": {why}" if why else " yet")
 
 
-def _whole(module: str) -> str:
+def _full_name(module: str) -> str:
     return f"{_PACKAGE}.{module}".removesuffix(".")
 
 
 def _attribute(module: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module, which is called for what the module has not."""
 
-    def absent(name: str) -> Any:
-        told = _absent(f"{module}.{name}".removeprefix(_PACKAGE).removeprefix("."))
-        if told:
+    def find(name: str) -> Any:
+        path = vars(sys.modules[module]).get("__path__")
+        if path and not name.startswith("_") and PathFinder.find_spec(f"{module}.{name}", path):
+            return import_module(f"{module}.{name}")
+        message = _absent(f"{module}.{name}".removeprefix(_PACKAGE).removeprefix("."))
+        if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
-            raise AttributeError(told, name=name)
+            raise AttributeError(message, name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
-    return absent
+    return find
 
 
 class _Finder(MetaPathFinder):
     def find_spec(self, name: str, path=None, target=None) -> None:
         package, _, part = name.partition(f"{_PACKAGE}.")
-        told = not package and _absent(part)
-        if told:
+        message = not package and _absent(part)
+        if message:
             # With this name `from mxnet import np` shows the message too.
-            raise ModuleNotFoundError(told, name=told.split()[0])
+            raise ModuleNotFoundError(message, name=message.split()[0])
 
 
-def watch() -> None:
-    """Have the modules of this package, and imports of others, say what is absent."""
-    for module in names():
-        ours = sys.modules[_whole(module)]
-        ours.__getattr__ = _attribute(ours.__name__)  # type: ignore[method-assign]
+def watch(module: str = "") -> None:
+    """Have modules of this package, and imports of others, say what is absent.
+
+    Without `module` all that are imported; one that is imported later calls this for itself.
+    """
+    if module:
+        sys.modules[module].__getattr__ = _attribute(module)  # type: ignore[method-assign]
+        return
+    for each in [*names(), *_EMPTY]:
+        if _full_name(each) in sys.modules:
+            watch(_full_name(each))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

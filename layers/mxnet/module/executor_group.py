@@ -10,6 +10,7 @@ from .. import ndarray
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
 from ..executor import Executor
+from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ..ndarray import NDArray, zeros
 
@@ -53,7 +54,7 @@ class DataParallelExecutorGroup:
         self._known = set(arguments)
         axis = max(DataDesc.get_batch_axis(data_shapes[0].layout), 0)
         self.batch_size = data_shapes[0].shape[axis]
-        self.slices = _slices(self.batch_size, workload)
+        self.slices = _split_input_slice(self.batch_size, workload)
         layouts = [symbol[i].attr("__layout__") for i in range(len(symbol))]
         self._output_axes = [DataDesc.get_batch_axis(layout) for layout in layouts]
         self.execs = [
@@ -203,20 +204,6 @@ class DataParallelExecutorGroup:
         known = [d.name for d in self.label_shapes] or [str(i) for i in range(len(labels))]
         for executor, part in zip(self.execs, parts):
             eval_metric.update_dict(dict(zip(known, part)), dict(zip(names, executor.outputs)))
-
-
-def _slices(batch_size: int, workload: Sequence[float]) -> list[slice]:
-    """The part of a batch for each context."""
-    ends, done = [0], 0.0
-    for share in workload:
-        done += share
-        ends.append(round(batch_size * done / sum(workload)))
-    if any(a == b for a, b in zip(ends, ends[1:])):
-        raise ShapeError(
-            f"bind: a batch of {batch_size} for {len(workload)} contexts\n"
-            "  expected at least one example for each"
-        )
-    return [slice(a, b) for a, b in zip(ends, ends[1:])]
 
 
 def _same(name: str, array: NDArray, shape: tuple[int, ...]) -> NDArray:

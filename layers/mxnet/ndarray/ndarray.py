@@ -31,6 +31,24 @@ __all__ = [
     "waitall",
 ]
 
+# MXNet's numbers for kinds of storage, dtypes and grad_req, which programs look up.
+_STORAGE_TYPE_ID_TO_STR = {-1: "undefined", 0: "default", 1: "row_sparse", 2: "csr"}
+_STORAGE_TYPE_STR_TO_ID = {name: number for number, name in _STORAGE_TYPE_ID_TO_STR.items()}
+_DTYPE_MX_TO_NP = {
+    -1: None,
+    0: np.float32,
+    1: np.float64,
+    2: np.float16,
+    3: np.uint8,
+    4: np.int32,
+    5: np.int8,
+    6: np.int64,
+    7: np.bool_,
+    12: _dtype.bfloat16,
+}
+_DTYPE_NP_TO_MX = {dtype: number for number, dtype in _DTYPE_MX_TO_NP.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
+
 
 class NDArray(Memory, Methods):
     """A multi-dimensional array on a device.

@@ -26,7 +26,7 @@ from .gluon import SymbolBlock
 from .gluon._load import read, unmarked
 from .ndarray import NDArray
 from .symbol import Symbol
-from .symbol._infer import shapes, whole
+from .symbol._infer import is_known, shapes
 from .symbol._node import Node, ordered
 
 __all__ = ["export_model"]
@@ -300,7 +300,7 @@ def _culprit(
 ) -> tuple[Node, Exception] | None:
     """The first of some nodes of which ``attempt(module, inputs, whether own)`` raises `kind`."""
     for node in suspects:
-        if not all(whole(found.get(entry)) for entry in node.inputs):
+        if not all(is_known(found.get(entry)) for entry in node.inputs):
             continue
         variables = [symbol.var(f"input{i}") for i in range(len(node.inputs))]
         alone = Node(node.op, node.name, [v._entries[0] for v in variables], node.attributes)

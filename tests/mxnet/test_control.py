@@ -76,11 +76,11 @@ def test_what_they_do_not_take(mx, x):
         contrib.foreach(lambda d, s: (d, s), 3, x)
     with pytest.raises(mx.MXNetError, match=r"first axes of data are \[3, 2\]"):
         contrib.foreach(lambda d, s: (d, s), [x, x[:2]], x)
-    with pytest.raises(mx.MXNetError, match="body gives None .*\n  expected a pair"):
+    with pytest.raises(mx.MXNetError, match="body returns None .*\n  expected a pair"):
         contrib.foreach(lambda d, s: None, x, x)
-    with pytest.raises(mx.MXNetError, match="func gives None .*\n  expected a pair"):
+    with pytest.raises(mx.MXNetError, match="func returns None .*\n  expected a pair"):
         contrib.while_loop(lambda a: True, lambda a: None, x, max_iterations=2)
-    with pytest.raises(mx.MXNetError, match="gives 1 loop_vars"):
+    with pytest.raises(mx.MXNetError, match="returns 1 loop_vars"):
         contrib.while_loop(lambda a, b: True, lambda a, b: (a, b), [x, x], max_iterations=2)
     with pytest.raises(mx.MXNetError, match="loop_vars is empty"):
         contrib.while_loop(lambda: True, lambda: ([], []), [], max_iterations=2)

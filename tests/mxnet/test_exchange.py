@@ -669,7 +669,7 @@ def test_onnx_errors_name_an_operator_of_the_table(onnx_run):
         mx.sym.max(data) > 1, lambda: data / 2, lambda: data, name="here"
     )
     with pytest.raises(
-        MXNetError, match=r"'_cond' cannot be traced: .*hang on values(.|\n)* in '_cond"
+        MXNetError, match=r"'_cond' cannot be traced: .*depend on values(.|\n)* in '_cond"
     ):
         mx.onnx.export_model(branches, {}, [(2, 3)])
 

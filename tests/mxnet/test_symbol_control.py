@@ -611,7 +611,7 @@ def test_depth_of_graphs_in_a_file_is_bounded(mx):
         outer = foreach_json(mx)
         outer["nodes"][-1]["subgraphs"] = [graph]
         graph = outer
-    with pytest.raises(mx.MXNetError, match="it is in 8 graphs\n  expected fewer"):
+    with pytest.raises(mx.MXNetError, match="it is inside 8 graphs\n  expected fewer"):
         mx.sym.load_json(json.dumps(graph))
 
 
@@ -643,16 +643,16 @@ def while_loop(cond, func, most=3):
 
 
 REFUSED = {
-    "body gives one": (foreach(lambda x, h: x), "body gives <Symbol a-0>"),
-    "body gives a number": (foreach(lambda x, h: (3, h)), r"output of body is 3 \(int\)"),
-    "body gives None": (foreach(lambda x, h: None), "body gives None"),
+    "body returns one": (foreach(lambda x, h: x), "body returns <Symbol a-0>"),
+    "body returns a number": (foreach(lambda x, h: (3, h)), r"output of body is 3 \(int\)"),
+    "body returns None": (foreach(lambda x, h: None), "body returns None"),
     "states nested otherwise": (
         foreach(lambda x, h: (x, [h, h])),
         r"states \[Symbol, Symbol\]\n  expected them nested as init_states, Symbol",
     ),
     "data is a number": (lambda s, a, b: s.contrib.foreach(None, 3, b), r"data is 3 \(int\)"),
     "no data": (lambda s, a, b: s.contrib.foreach(None, [], b), r"data is \[\]"),
-    "nothing": (lambda s, a, b: s.contrib.foreach(lambda x, h: ([], h), a, []), "gives nothing"),
+    "nothing": (lambda s, a, b: s.contrib.foreach(lambda x, h: ([], h), a, []), "returns nothing"),
     "no max_iterations": (while_loop(None, None, None), "max_iterations is missing"),
     "max_iterations is text": (while_loop(None, None, "x"), "max_iterations is 'x'"),
     "max_iterations is 0": (while_loop(None, None, 0), "max_iterations is 0"),
@@ -661,7 +661,7 @@ REFUSED = {
         while_loop(lambda i, t: i, lambda i, t: (i, [i])),
         r"loop_vars \[Symbol\]\n  expected \[Symbol, Symbol\]",
     ),
-    "func gives one": (while_loop(lambda i, t: i, lambda i, t: i), "func gives <Symbol a-0>"),
+    "func returns one": (while_loop(lambda i, t: i, lambda i, t: i), "func returns <Symbol a-0>"),
     "no loop_vars": (
         lambda s, a, b: s.contrib.while_loop(None, None, [], max_iterations=1),
         r"loop_vars is \[\]",
@@ -669,7 +669,7 @@ REFUSED = {
     "pred is a number": (lambda s, a, b: s.contrib.cond(1, None, None), r"pred is 1 \(int\)"),
     "branches differ": (
         lambda s, a, b: s.contrib.cond(a, lambda: [a, b], lambda: a),
-        r"gives \[Symbol, Symbol\], and else_func Symbol",
+        r"returns \[Symbol, Symbol\], and else_func Symbol",
     ),
 }
 

@@ -2,7 +2,7 @@
 
 from . import _internal, _methods, contrib, image, linalg, op, random, sparse, symbol
 
-# The table first: what follows has its Python form.
+# The table first: the modules after it replace what has a Python form of its own.
 from .op import *
 from ._arithmetic import *
 from ._create import *

@@ -10,7 +10,8 @@ from ..ndarray._arithmetic import ORDER, ROWS
 from .register import compose
 from .symbol import Symbol
 
-# MXNet's own operators on two Symbols, where `nd` broadcasts; and what it names their nodes.
+# Where `nd` broadcasts, `sym` has operators for two Symbols of one shape: the names of these, and
+# what MXNet calls their nodes.
 NAMES = {
     "add": ("elemwise_add", "_plus"),
     "subtract": ("elemwise_sub", "_minus"),
@@ -48,7 +49,7 @@ def _binary(name: str, on_scalar: str, reflected: str):
 
 
 def _in_place(name: str):
-    """x += y, which for arrays changes the array, and would make another output here."""
+    """The method for x += y: it would change an array, and a Symbol cannot be changed."""
 
     def method(self, other):
         raise UnsupportedError(
@@ -70,7 +71,7 @@ def _fill(cls: type) -> None:
         setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
         if method not in ORDER:
             setattr(cls, f"__r{method}__", lambda self, other, f=function: f(other, self))
-            if method not in ("mod", "pow"):  # as in MXNet, these make a new one
+            if method not in ("mod", "pow"):  # as in MXNet, x %= y and x **= y make a new Symbol
                 setattr(cls, f"__i{method}__", _in_place(name))
     cls.__neg__ = lambda self: self * -1.0
     cls.__abs__ = lambda self: compose(registry.get("abs"), (self,), {}, "abs")

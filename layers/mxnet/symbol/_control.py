@@ -1,4 +1,4 @@
-"""Control flow of `sym.contrib`: what is made of a body's Symbols becomes a graph inside a node."""
+"""Control flow of `sym.contrib`: the nodes that a body makes become a graph inside one node."""
 
 from __future__ import annotations
 
@@ -18,52 +18,53 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def foreach(body: Callable, data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
-    """Call ``body(data[i], states)`` for each i, and stack what it gives along a new first axis.
+    """Call ``body(data[i], states)`` for each i, and stack its outputs along a new first axis.
 
     Parameters
     ----------
     body : callable
         (slices, states) -> (outputs, new states), called once, with variables.
     data, init_states : Symbol, or nested lists of them
-        The first axes of `data` are of one size. What else `body` uses is the same in all steps.
+        The first axes of `data` have one size. Other Symbols that `body` uses are the same in all
+        steps.
 
     Returns
     -------
     outputs, states
-        Nested as `body` gives them; the states are the last ones.
+        Nested as `body` returns them; the states are the last ones.
     """
-    sources, data_format = _flat(name, "data", data)
-    states, states_format = _flat(name, "init_states", init_states)
+    sources, data_format = _flatten(name, "data", data)
+    states, states_format = _flatten(name, "init_states", init_states)
     if not sources:
         raise ArgumentError(f"{name}: data is {data!r}\n  expected at least one Symbol")
-    start, count = next(serials), len(sources)
-    inside = _variables([*sources, *states])
-    given = iter(inside)
-    result = body(_nested(data_format, given), _nested(states_format, given))
+    start, data_count = next(serials), len(sources)
+    inner = _variables([*sources, *states])
+    rest = iter(inner)
+    result = body(_unflatten(data_format, rest), _unflatten(states_format, rest))
     outputs, new = pair(name, "body", result)
-    outputs, format = _flat(name, "an output of body", outputs)
-    new, new_format = _flat(name, "a state of body", new)
+    outputs, format = _flatten(name, "an output of body", outputs)
+    new, new_format = _flatten(name, "a state of body", new)
     if new_format != states_format:
         raise ArgumentError(
-            f"{name}: body gives states {_shown(new_format)}\n"
-            f"  expected them nested as init_states, {_shown(states_format)}"
+            f"{name}: body returns states {_format_text(new_format)}\n"
+            f"  expected them nested as init_states, {_format_text(states_format)}"
         )
-    entries, origins = _cut(_heads(name, [*outputs, *new], start, inside), start)
-    # The inputs: data, states, and what else the body uses.
-    own = [symbol._entries[0] for symbol in inside]
-    places = {entry: i for i, entry in enumerate(origins)}
-    remain = [entry for entry in origins if entry not in own]
+    entries, outer = _extract(_distinct_heads(name, [*outputs, *new], start, inner), start)
+    # The inputs: data, states, and the outputs of other nodes that the body uses.
+    variable_entries = [symbol._entries[0] for symbol in inner]
+    places = {entry: i for i, entry in enumerate(outer)}
+    remain = [entry for entry in outer if entry not in variable_entries]
     results = _node(
         Foreach,
         [entries],
         [s._entries[0] for s in [*sources, *states]] + remain,
         num_outputs=len(entries),
         num_out_data=len(outputs),
-        in_data_locs=[places[e] for e in own[:count]],
-        in_state_locs=[places[e] for e in own[count:]],
+        in_data_locs=[places[e] for e in variable_entries[:data_count]],
+        in_state_locs=[places[e] for e in variable_entries[data_count:]],
         remain_locs=[places[e] for e in remain],
     )
-    return _nested(format, results), _nested(states_format, results)
+    return _unflatten(format, results), _unflatten(states_format, results)
 
 
 def while_loop(
@@ -73,7 +74,7 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """Call ``func(*loop_vars)`` as long as ``cond(*loop_vars)``, and stack what it gives.
+    """Call ``func(*loop_vars)`` as long as ``cond(*loop_vars)``, and stack its outputs.
 
     Parameters
     ----------
@@ -83,32 +84,39 @@ def while_loop(
         (*loop_vars) -> (outputs of the step, new loop_vars).
     loop_vars : Symbol or list of Symbol
     max_iterations : int
-        Steps at most, and the size of the outputs' first axis; what no step has filled is 0.
+        The greatest number of steps, and the size of the outputs' first axis; rows that no step has
+        filled are 0.
 
     Returns
     -------
     outputs, loop_vars
-        Nested as `func` gives them, and as they were given.
+        The outputs nested as `func` returns them, the loop_vars as in the call.
     """
-    limit = _limit(name, max_iterations)
-    variables, format = _flat(name, "loop_vars", loop_vars)
+    limit = _iteration_limit(name, max_iterations)
+    variables, format = _flatten(name, "loop_vars", loop_vars)
     if not variables or any(format or ()):
         raise ArgumentError(
             f"{name}: loop_vars is {loop_vars!r}\n  expected a Symbol, or a list of at least one"
         )
-    start, inside = next(serials), _variables(variables)
-    test = _one(name, "cond", cond(*inside))
-    outputs, new = pair(name, "func", func(*inside))
-    outputs, outputs_format = _flat(name, "an output of func", outputs)
-    new, new_format = _flat(name, "a loop_var of func", new)
+    start, inner = next(serials), _variables(variables)
+    test = _expect_single(name, "cond", cond(*inner))
+    outputs, new = pair(name, "func", func(*inner))
+    outputs, outputs_format = _flatten(name, "an output of func", outputs)
+    new, new_format = _flatten(name, "a loop_var of func", new)
     if len(new) != len(variables) or any(new_format or ()):
         raise ArgumentError(
-            f"{name}: func gives loop_vars {_shown(new_format)}\n  expected {_shown(format)}"
+            f"{name}: func returns loop_vars {_format_text(new_format)}\n"
+            f"  expected {_format_text(format)}"
         )
-    heads = [_heads(name, [test], start), _heads(name, [*outputs, *new], start, inside)]
-    graphs, origins = zip(*[_cut(entries, start) for entries in heads])
-    own = [symbol._entries[0] for symbol in inside]
-    inputs, wires = _wired(origins, dict(zip(own, [s._entries[0] for s in variables])))
+    heads = [
+        _distinct_heads(name, [test], start),
+        _distinct_heads(name, [*outputs, *new], start, inner),
+    ]
+    graphs, outer = zip(*[_extract(entries, start) for entries in heads])
+    variable_entries = [symbol._entries[0] for symbol in inner]
+    inputs, indices = _merge_inputs(
+        outer, dict(zip(variable_entries, [s._entries[0] for s in variables]))
+    )
     results = _node(
         WhileLoop,
         graphs,
@@ -116,60 +124,61 @@ def while_loop(
         num_outputs=len(heads[1]),
         num_out_data=len(outputs),
         max_iterations=limit,
-        cond_input_locs=wires[0],
-        func_input_locs=wires[1],
-        func_var_locs=[origins[1].index(e) for e in own],
+        cond_input_locs=indices[0],
+        func_input_locs=indices[1],
+        func_var_locs=[outer[1].index(e) for e in variable_entries],
     )
-    return _nested(outputs_format, results), _nested(format, results)
+    return _unflatten(outputs_format, results), _unflatten(format, results)
 
 
 def cond(pred: Symbol, then_func: Callable, else_func: Callable, name: str = "cond") -> Any:
     """``then_func()`` where `pred`, of one element, is not 0, else ``else_func()``.
 
-    Only one of the two is computed. They give as many outputs, nested in one way.
+    Only one of the two is computed. Both return the same number of outputs, nested in the same way.
     """
     start = next(serials)
-    branches, formats = [[_one(name, "pred", pred)]], []
+    branches, formats = [[_expect_single(name, "pred", pred)]], []
     for what, function in (("then_func", then_func), ("else_func", else_func)):
-        outputs, format = _flat(name, f"an output of {what}", function())
+        outputs, format = _flatten(name, f"an output of {what}", function())
         branches.append(outputs)
         formats.append(format)
     if formats[0] != formats[1]:
         raise ArgumentError(
-            f"{name}: then_func gives {_shown(formats[0])}, and else_func {_shown(formats[1])}\n"
-            "  expected outputs nested in one way"
+            f"{name}: then_func returns {_format_text(formats[0])}, and else_func "
+            f"{_format_text(formats[1])}\n"
+            "  expected outputs nested in the same way"
         )
-    cuts = [_cut(_heads(name, symbols, start), start) for symbols in branches]
+    graphs = [_extract(_distinct_heads(name, symbols, start), start) for symbols in branches]
     slots: dict[Entry, int] = {}
-    wires = [[slots.setdefault(e, len(slots)) for e in origins] for _, origins in cuts]
+    indices = [[slots.setdefault(e, len(slots)) for e in outer] for _, outer in graphs]
     results = _node(
         Cond,
-        [entries for entries, _ in cuts],
+        [entries for entries, _ in graphs],
         list(slots),
         num_outputs=len(branches[1]),
-        cond_input_locs=wires[0],
-        then_input_locs=wires[1],
-        else_input_locs=wires[2],
+        cond_input_locs=indices[0],
+        then_input_locs=indices[1],
+        else_input_locs=indices[2],
     )
-    return _nested(formats[0], results)
+    return _unflatten(formats[0], results)
 
 
-def _limit(name: str, given: Any) -> int:
-    if given is None:
+def _iteration_limit(name: str, value: Any) -> int:
+    if value is None:
         raise ArgumentError(f"{name}: max_iterations is missing\n  expected an int")
     try:
-        limit = int(given)
+        limit = int(value)
     except (TypeError, ValueError):
         limit = 0
     if limit < 1:
-        raise ArgumentError(f"{name}: max_iterations is {given!r}\n  expected an int, at least 1")
+        raise ArgumentError(f"{name}: max_iterations is {value!r}\n  expected an int, at least 1")
     return limit
 
 
-# What bodies take and give
+# The arguments of bodies, and what they return
 
 
-def _flat(name: str, what: str, value: Any) -> tuple[list[Symbol], Any]:
+def _flatten(name: str, what: str, value: Any) -> tuple[list[Symbol], Any]:
     """The outputs in nested lists, and how they are nested: None for one, or a list."""
     if isinstance(value, Symbol):
         return list(value), None if len(value) == 1 else [None] * len(value)
@@ -178,23 +187,23 @@ def _flat(name: str, what: str, value: Any) -> tuple[list[Symbol], Any]:
             f"{name}: {what} is {value!r} ({type(value).__name__})\n"
             "  expected a Symbol, or nested lists of them"
         )
-    parts = [_flat(name, what, item) for item in value]
+    parts = [_flatten(name, what, item) for item in value]
     return [symbol for symbols, _ in parts for symbol in symbols], [format for _, format in parts]
 
 
-def _nested(format: Any, symbols: Iterator[Symbol]) -> Any:
-    """The inverse of `_flat`: takes as many as it needs."""
+def _unflatten(format: Any, symbols: Iterator[Symbol]) -> Any:
+    """The inverse of `_flatten`; it takes as many symbols as the format has."""
     if format is None:
         return next(symbols)
-    return [_nested(item, symbols) for item in format]
+    return [_unflatten(item, symbols) for item in format]
 
 
-def _shown(format: Any) -> str:
-    """How outputs are nested, for a message: ``[Symbol, [Symbol]]``."""
-    return "Symbol" if format is None else f"[{', '.join(map(_shown, format))}]"
+def _format_text(format: Any) -> str:
+    """The format for a message: ``[Symbol, [Symbol]]``."""
+    return "Symbol" if format is None else f"[{', '.join(map(_format_text, format))}]"
 
 
-def _one(name: str, what: str, value: Any) -> Symbol:
+def _expect_single(name: str, what: str, value: Any) -> Symbol:
     if not isinstance(value, Symbol) or len(value) != 1:
         raise ArgumentError(
             f"{name}: {what} is {value!r} ({type(value).__name__})\n"
@@ -203,7 +212,7 @@ def _one(name: str, what: str, value: Any) -> Symbol:
     return value
 
 
-# From their Symbols to a graph
+# From the Symbols of a body to a graph
 
 
 def _variables(symbols: list[Symbol]) -> list[Symbol]:
@@ -211,15 +220,18 @@ def _variables(symbols: list[Symbol]) -> list[Symbol]:
     return [Symbol([(Node(None, f"{s.name}-{i}"), 0)]) for i, s in enumerate(symbols)]
 
 
-def _heads(name: str, symbols: list[Symbol], start: int, inside=()) -> list[Entry]:
-    """The outputs of a graph, each a node's of its own, for MXNet; `inside` are all used."""
+def _distinct_heads(name: str, symbols: list[Symbol], start: int, inner=()) -> list[Entry]:
+    """The outputs of a graph, each of another node, as MXNet expects them.
+
+    The graph depends on all variables in `inner`, also on those that the body does not use.
+    """
     if not symbols:
-        raise ArgumentError(f"{name}: the body gives nothing\n  expected an output or a state")
+        raise ArgumentError(f"{name}: the body returns nothing\n  expected an output or a state")
     used = {id(node) for node in ordered([s._entries[0] for s in symbols])}
     first = symbols[0]
-    for variable in inside:
+    for variable in inner:
         if id(variable._entries[0][0]) not in used:
-            first = _with(first, variable)
+            first = _depending_on(first, variable)
     entries: list[Entry] = []
     for symbol in [first, *symbols[1:]]:
         node, _ = symbol._entries[0]
@@ -229,47 +241,52 @@ def _heads(name: str, symbols: list[Symbol], start: int, inside=()) -> list[Entr
     return entries
 
 
-def _with(y: Symbol, x: Symbol) -> Symbol:
-    """y, in a graph that has x: a graph in MXNet's format has the variables that it uses."""
+def _depending_on(y: Symbol, x: Symbol) -> Symbol:
+    """y, by operators that also take x: in MXNet's format a graph has only variables in use."""
     row = op.reshape(y, shape=(1, -1))
     return op.reshape_like(op.where(op.sum(op.zeros_like(x)), row, row), y)
 
 
-def _cut(heads: list[Entry], start: int) -> tuple[list[Entry], list[Entry]]:
-    """A copy of what was made since `start`, and what its variables stand for, in their order."""
-    made: dict[Node, Node] = {}
-    outside: dict[Entry, Node] = {}
+def _extract(heads: list[Entry], start: int) -> tuple[list[Entry], list[Entry]]:
+    """Copy the part of a graph that was made since the serial `start`.
 
-    def inside(entry: Entry) -> Entry:
+    Returns the outputs of the copy; and by its variables, in their order, the outputs outside that
+    they stand for.
+    """
+    copies: dict[Node, Node] = {}
+    variables: dict[Entry, Node] = {}
+
+    def inner(entry: Entry) -> Entry:
         node, index = entry
-        if node in made:
-            return made[node], index
-        if entry not in outside:
-            outside[entry] = Node(None, node.output_name(index))
-        return outside[entry], 0
+        if node in copies:
+            return copies[node], index
+        if entry not in variables:
+            variables[entry] = Node(None, node.output_name(index))
+        return variables[entry], 0
 
     for node in ordered(heads):
         if node.op is not None and node.serial >= start:
-            inputs = [inside(entry) for entry in node.inputs]
-            made[node] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
-    entries = [inside(entry) for entry in heads]
-    stands_for = {variable: entry for entry, variable in outside.items()}
+            inputs = [inner(entry) for entry in node.inputs]
+            copies[node] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
+    entries = [inner(entry) for entry in heads]
+    stands_for = {variable: entry for entry, variable in variables.items()}
     return entries, [stands_for[node] for node in ordered(entries) if node.op is None]
 
 
-def _wired(
-    origins: Sequence[list[Entry]], outside: dict[Entry, Entry]
+def _merge_inputs(
+    outer: Sequence[list[Entry]], loop_vars: dict[Entry, Entry]
 ) -> tuple[list[Entry], list[list[int]]]:
-    """The inputs of a loop, and which of them the variables of each of its graphs are.
+    """The inputs of a loop; and for each of its graphs, the indices of those that it uses.
 
-    The graphs share the loop_vars, which are `outside` what they are inside, and nothing else.
+    The graphs share the loop_vars, which `loop_vars` maps from the variables in the bodies to the
+    entries outside, and no other input.
     """
     slots: dict[Any, int] = {}
-    wires = [
-        [slots.setdefault(e if e in outside else (part, e), len(slots)) for e in used]
-        for part, used in enumerate(origins)
+    indices = [
+        [slots.setdefault(e if e in loop_vars else (part, e), len(slots)) for e in used]
+        for part, used in enumerate(outer)
     ]
-    return [outside[key] if key in outside else key[1] for key in slots], wires
+    return [loop_vars[key] if key in loop_vars else key[1] for key in slots], indices
 
 
 def _node(

@@ -1,4 +1,4 @@
-"""Shapes and dtypes over a graph: by the operators' rules, and by their functions on no data."""
+"""Shapes and dtypes of a graph: by the operators' rules, and their functions run without data."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from ._node import Entry, Node, ordered
 
 Shape = tuple[int, ...]
 _read_shape = parser(tuple[int, ...])
-# In the places of a size that is not known; what comes of both does not hang on it.
-SIZES = 60, 120
+# Two values that stand in for an unknown size: a result that is the same for both does not depend
+# on it.
+STAND_IN_SIZES = 60, 120
 TYPE_NUMBERS = {
     torch.float32: 0,
     torch.float64: 1,
@@ -40,9 +41,9 @@ NUMBERED = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
 
 
 def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
-    """The shapes that can be told of all outputs of all nodes, from those of some variables.
+    """The shapes of all outputs of all nodes, as far as those of some variables determine them.
 
-    A size that is not known is 0.
+    An unknown size is 0.
     """
     return completed(
         entries,
@@ -51,7 +52,7 @@ def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
 
 
 def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[Entry, Shape]:
-    """The same, from shapes of the variables themselves, whose names may be equal."""
+    """As `shapes`, by variable and not by name: two variables may have one name."""
     nodes = ordered(entries)
     found: dict[Entry, Shape] = {}
     for node in nodes:
@@ -61,7 +62,7 @@ def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[En
                 shape = [a or b for a, b in zip(shape, declared)]
             if shape or declared:
                 found[node, 0] = tuple(shape or declared)
-    _Spread(nodes, found, _visit).run(nodes)
+    _Propagation(nodes, found, _infer_node_shapes).run(nodes)
     return found
 
 
@@ -75,7 +76,7 @@ def declared_shape(node: Node) -> Shape | None:
     try:
         return _read_shape(node.attrs["__shape__"])
     except ValueError as error:
-        raise _undeclared(node, "__shape__", str(error)) from None
+        raise _wrong_declaration(node, "__shape__", str(error)) from None
 
 
 def declared_type(node: Node) -> torch.dtype | None:
@@ -88,16 +89,16 @@ def declared_type(node: Node) -> torch.dtype | None:
     try:
         return NUMBERED[node.attrs["__dtype__"]]
     except KeyError:
-        raise _undeclared(node, "__dtype__", f"one of {', '.join(NUMBERED)}") from None
+        raise _wrong_declaration(node, "__dtype__", f"one of {', '.join(NUMBERED)}") from None
 
 
-def _undeclared(node: Node, key: str, expected: str) -> ArgumentError:
+def _wrong_declaration(node: Node, key: str, expected: str) -> ArgumentError:
     found = quoted(node.attrs[key])
     return ArgumentError(f"variable {quoted(node.name)}: {key} is {found}\n  expected {expected}")
 
 
-class _Spread:
-    """Visits nodes until nothing more can be told: again after what is around them has changed.
+class _Propagation:
+    """Visits nodes until nothing more is found: a node again after something around it has changed.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class _Spread:
     found : dict of Entry to value
         What is known; `visit` adds to it.
     visit : callable
-        ``visit(node, found)`` tells from what is known around a node what is not.
+        ``visit(node, found)`` infers from what is known around a node what is not.
     """
 
     def __init__(self, nodes: list[Node], found: dict, visit: Callable):
@@ -116,7 +117,7 @@ class _Spread:
                 self._users.setdefault(entry, []).append(node)
 
     def run(self, nodes: Iterable[Node]) -> None:
-        """Visit these nodes, and those that it is of use to visit then."""
+        """Visit these nodes, and after each the nodes beside it for which something is new."""
         queue = deque(node for node in nodes if node.op is not None)
         waiting = set(queue)
         while queue:
@@ -136,10 +137,10 @@ class _Spread:
         return [n for n in (entry[0], *self._users.get(entry, ())) if n.op is not None]
 
 
-def _visit(node: Node, found: dict[Entry, Shape]) -> None:
-    """Tell from what is known around a node what is not; an error says in which node it is."""
+def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
+    """Infer shapes around a node from those known; an error says in which node it arose."""
     try:
-        _tell(node, found)
+        _infer_inputs_and_outputs(node, found)
     except MXNetError as error:
         if f"{node.op.name} {node.name!r}" not in str(error):
             note(error, f"  in {node.op.name} {node.name!r} of a Symbol")
@@ -150,68 +151,74 @@ def _visit(node: Node, found: dict[Entry, Shape]) -> None:
         named = zip(node.input_names, [found.get(entry) for entry in node.inputs])
         shapes = {name: shape for name, shape in named if shape is not None}
         shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
-        told = explained(error, shapes)[1] or type(error).__name__
+        problem = explained(error, shapes)[1] or type(error).__name__
         where = f"  in {node.op.name}({shown})"
-        raise ShapeError(f"{node.op.name} {node.name!r}: {told}\n{where}") from error
+        raise ShapeError(f"{node.op.name} {node.name!r}: {problem}\n{where}") from error
 
 
-# What rules and functions of operators raise of attributes that nobody else has looked at.
+# What rules and functions of operators raise where nothing has checked the attributes before.
 WRONG_ATTRIBUTES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
-def _tell(node: Node, found: dict[Entry, Shape]) -> None:
-    """The inputs of a node, then its outputs."""
+def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
+    """Infer the shapes of a node's inputs, then of its outputs."""
     if node.op.same:
-        _spread(node, found)
+        _share_shape(node, found)
     known = [found.get(entry) for entry in node.inputs]
-    # One's own operator may refuse what is known: an input of another shape than it declares.
-    if node.op.own or not all(whole(shape) for shape in known):
+    # A custom operator may refuse known shapes: an input may have another than it declares.
+    if node.op.own or not all(is_known(shape) for shape in known):
         names = node.input_names
-        for told in (_told(node, names, known), _told_back(node, known, found.get((node, 0)))):
-            for name, entry, shape in zip(names, node.inputs, told):
+        forward = _input_shapes(node, names, known)
+        for inferred in (forward, _input_shapes_from_output(node, known, found.get((node, 0)))):
+            for name, entry, shape in zip(names, node.inputs, inferred):
                 if shape is not None:
-                    found[entry] = _merged(node, name, found.get(entry), shape)
+                    found[entry] = _merge(node, name, found.get(entry), shape)
         known = [found.get(entry) for entry in node.inputs]
-    if not whole(found.get((node, 0))) and None not in known:
-        for i, shape in enumerate(_outputs(node, known)):
+    if not is_known(found.get((node, 0))) and None not in known:
+        for i, shape in enumerate(_output_shapes(node, known)):
             if shape is not None:
-                found[node, i] = _merged(node, "output", found.get((node, i)), tuple(shape))
+                found[node, i] = _merge(node, "output", found.get((node, i)), tuple(shape))
 
 
-def _told(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape | None]:
-    """What the rules of the operator say of its inputs, from those that are known."""
+def _input_shapes(node: Node, names: list[str], known: list[Shape | None]) -> list[Shape | None]:
+    """The shapes of the inputs by the operator's rules, from those that are known."""
 
     def rule(known: list[Shape | None]) -> list[Shape | None]:
-        told = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
-        return [told.get(name) for name in names]
+        inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
+        return [inferred.get(name) for name in names]
 
-    return _whatever(rule, known) if node.op.any_size else rule(known)
+    return _independent_of_unknown_sizes(rule, known) if node.op.any_size else rule(known)
 
 
-def _told_back(node: Node, known: list[Shape | None], output: Shape | None) -> list[Shape | None]:
-    """What the shape of the output, where it is known from elsewhere, says of the inputs."""
+def _input_shapes_from_output(
+    node: Node, known: list[Shape | None], output: Shape | None
+) -> list[Shape | None]:
+    """The shapes of the inputs, from that of the output where another node determines it."""
     if node.op.back_rule is None:
         return []
-    asked = {"inputs": known, "output": output or ()}
-    return ask(node.op.back_rule, node.op.defaults | node.attributes | asked)
+    shapes = {"inputs": known, "output": output or ()}
+    return ask(node.op.back_rule, node.op.defaults | node.attributes | shapes)
 
 
-def _outputs(node: Node, known: list[Shape]) -> list[Shape | None]:
+def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
     if node.op.any_size:
-        return _whatever(lambda shapes: node.op.output_shapes(shapes, node.attributes), known)
-    # A custom operator is asked for sizes that there are; control flow asks its graphs.
-    return node.op.output_shapes(known, node.attributes) if all(map(whole, known)) else []
+        return _independent_of_unknown_sizes(
+            lambda shapes: node.op.output_shapes(shapes, node.attributes), known
+        )
+    # A custom operator's rules see real sizes only; control flow infers with its own graphs.
+    return node.op.output_shapes(known, node.attributes) if all(map(is_known, known)) else []
 
 
-def _whatever(tell: Callable, known: list[Shape | None]) -> list[Shape | None]:
-    """What `tell` gives for these shapes, 0 where that hangs on a size that is not known."""
+def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> list[Shape | None]:
+    """The shapes by a rule, from those known; 0 where a size depends on one that is unknown."""
     if not any(shape is not None and 0 in shape for shape in known):
-        return tell(known)
+        return rule(known)
     try:
         first, second = [
-            tell([shape and tuple([n or size for n in shape]) for shape in known]) for size in SIZES
+            rule([shape and tuple([n or size for n in shape]) for shape in known])
+            for size in STAND_IN_SIZES
         ]
-    except Exception:  # of any kind: sizes that are made up need not fit
+    except Exception:  # of any kind: sizes that stand in for others need not fit each other
         return []
     pairs = zip(first, second)
     return [
@@ -220,29 +227,34 @@ def _whatever(tell: Callable, known: list[Shape | None]) -> list[Shape | None]:
     ]
 
 
-def _spread(node: Node, found: dict[Entry, Shape]) -> None:
-    """Give what is known of the one shape of a node to all its inputs, and its output."""
+def _share_shape(node: Node, found: dict[Entry, Shape]) -> None:
+    """Give all inputs and the output of a node, which have one shape, what is known of it."""
     entries = dict(zip([*node.input_names, "output"], [*node.inputs, (node, 0)]))
     shape: Shape | None = None
     for name, entry in entries.items():
         if entry in found:
-            shape = _merged(node, name, found[entry], shape or found[entry])
+            shape = _merge(node, name, found[entry], shape or found[entry])
     if shape is not None:
         found.update(dict.fromkeys(entries.values(), shape))
 
 
-def whole(shape: Shape | None) -> bool:
-    """Whether all of a shape is known."""
+def is_known(shape: Shape | None) -> bool:
+    """Whether every size of a shape is known."""
     return shape is not None and 0 not in shape
 
 
-def _merged(node: Node, name: str, known: Shape | None, told: Shape) -> Shape:
-    """One shape of what two places tell of it."""
+def _merge(node: Node, name: str, known: Shape | None, inferred: Shape) -> Shape:
+    """The shape of an output, from what two nodes infer of it.
+
+    Raises ShapeError where they differ.
+    """
     if known is None:
-        return tuple(told)
-    if len(known) == len(told) and all(a == b or 0 in (a, b) for a, b in zip(known, told)):
-        return tuple([a or b for a, b in zip(known, told)])
-    raise ShapeError(f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(told)}")
+        return tuple(inferred)
+    if len(known) == len(inferred) and all(a == b or 0 in (a, b) for a, b in zip(known, inferred)):
+        return tuple([a or b for a, b in zip(known, inferred)])
+    raise ShapeError(
+        f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(inferred)}"
+    )
 
 
 def types(
@@ -250,7 +262,7 @@ def types(
 ) -> dict[Entry, torch.dtype]:
     """The dtypes of all outputs of all nodes, from those of some variables.
 
-    What is not told, by inputs or outputs beside it, has the default; with None it is left out.
+    A dtype that nothing around it determines is the default; with None it is left out.
     """
     nodes = ordered(entries)
     known = {(n, 0): given[n.name] for n in nodes if n.op is None and n.name in given}
@@ -262,34 +274,34 @@ def completed_types(
     given: dict[Entry, torch.dtype],
     default: torch.dtype | None = torch.float32,
 ) -> dict[Entry, torch.dtype]:
-    """The same, from dtypes of the variables themselves, whose names may be equal."""
+    """As `types`, by variable and not by name: two variables may have one name."""
     nodes, found = ordered(entries), dict(given)
     for node in nodes:
         if node.op is None and (node, 0) not in found:
             declared = declared_type(node)
             if declared is not None:
                 found[node, 0] = declared
-    spread = _Spread(nodes, found, _visit_types)
-    spread.run(nodes)
+    propagation = _Propagation(nodes, found, _infer_node_types)
+    propagation.run(nodes)
     for node in nodes if default is not None else ():
         if (node, 0) not in found:
             found[node, 0] = default
-            spread.run(spread.around((node, 0)))
+            propagation.run(propagation.around((node, 0)))
     return found
 
 
-def _visit_types(node: Node, found: dict[Entry, torch.dtype]) -> None:
-    """Tell the dtypes around a node from those that are known."""
+def _infer_node_types(node: Node, found: dict[Entry, torch.dtype]) -> None:
+    """Infer the dtypes around a node from those that are known."""
     names, operator = node.input_names, node.op
     if operator.one_type(node.attributes):
         entries = [*zip(names, node.inputs), *[("y", (node, i)) for i in range(len(node.outputs))]]
-        # A label may be of any dtype, and has that of the data where nothing is known of it.
-        told = {n: found[e] for n, e in entries if e in found and n != "label"}
-        if operator.same and len(set(told.values())) > 1:
-            shown = ", ".join(f"{n} is {_dtype.name(dtype)}" for n, dtype in told.items())
+        # A label may be of any dtype; where nothing else determines it, it is the data's.
+        known = {n: found[e] for n, e in entries if e in found and n != "label"}
+        if operator.same and len(set(known.values())) > 1:
+            shown = ", ".join(f"{n} is {_dtype.name(dtype)}" for n, dtype in known.items())
             raise DTypeError(f"{operator.name} {node.name!r}: {shown}\n  expected one dtype")
-        for _, entry in entries if told else ():
-            found.setdefault(entry, next(iter(told.values())))
+        for _, entry in entries if known else ():
+            found.setdefault(entry, next(iter(known.values())))
         return
 
     def known() -> dict[str, torch.dtype]:

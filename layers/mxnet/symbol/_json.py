@@ -1,8 +1,8 @@
 """The graph as text: MXNet's JSON, current and old.
 
-A file is untrusted. Operators are looked up in the registry only, attributes are read by their type
-and never evaluated, numbers of nodes are bounded by the text, an input is a node that came before,
-graphs inside nodes are so deep at most.
+A file is untrusted. Operators are looked up in the registry only, attributes are parsed by their
+type and never evaluated, the number of outputs is bounded by the length of the text, an input is an
+output of an earlier node, and the depth of graphs inside nodes is bounded.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
 from ._subgraph import OPERATORS, ControlFlow
 
 VERSION = 10901
-DEPTH = 8  # of graphs inside graphs
-# Outputs beyond one for each node: a few characters, num_outputs, can ask for any number. At most
-# so many, or one for so many characters.
-OUTPUTS = 1 << 16
-LENGTH_OF_OUTPUT = 64
+MOST_NESTED = 8  # graphs inside graphs
+# A few characters, num_outputs, can declare any number of outputs. Beyond one for each node, a
+# graph may have this many, or one for each of this many characters of its text, whichever is more.
+MOST_OUTPUTS = 1 << 16
+CHARACTERS_PER_OUTPUT = 64
 
 
 def dumps(entries: list[Entry]) -> str:
@@ -35,16 +35,17 @@ def _graph(entries: list[Entry]) -> dict[str, Any]:
     nodes = ordered(entries)
     number = {id(node): i for i, node in enumerate(nodes)}
     rows, ends = [], [0]
-    moved: Counter[int] = Counter()  # how often a state was updated: the third number of an input
+    # How often each state was updated so far: the third number of an input.
+    updates: Counter[int] = Counter()
     for node in nodes:
-        _expect_current(node)
+        _refuse_shadowed(node)
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             row["attrs"] = dict(sorted(node.attrs.items()))
-        told = node.op.state_names(node.attributes) if node.op else ()
+        state_names = node.op.state_names(node.attributes) if node.op else ()
         named = zip(node.input_names, node.inputs)
-        moved.update(id(source) for name, (source, _) in named if name in told)
-        row["inputs"] = [[number[id(n)], index, moved[id(n)]] for n, index in node.inputs]
+        updates.update(id(source) for name, (source, _) in named if name in state_names)
+        row["inputs"] = [[number[id(n)], index, updates[id(n)]] for n, index in node.inputs]
         if isinstance(node.op, ControlFlow):
             row["subgraphs"] = [_graph(graph.entries) for graph in node.op.graphs]
         rows.append(row)
@@ -57,8 +58,8 @@ def _graph(entries: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _expect_current(node: Node) -> None:
-    """Refuse an operator whose name another one has: a file has only the name."""
+def _refuse_shadowed(node: Node) -> None:
+    """Refuse an operator whose name another one has taken since: a file has only the name."""
     if node.op is CUSTOM and not node.attributes["op_type"].is_current:
         op_type = node.attributes["op_type"]
         raise MXNetError(
@@ -77,13 +78,13 @@ def loads(text: str) -> list[Entry]:
     """
     try:
         graph = json.loads(text)
-    except (ValueError, RecursionError) as error:  # also a number of 5,000 digits
+    except (ValueError, RecursionError) as error:  # ValueError also of a number of 5,000 digits
         raise MXNetError(f"symbol: not JSON: {error}\n  expected nodes and heads") from None
-    return _Reader(graph, len(text)).entries(graph, "", 0)
+    return _GraphParser(graph, len(text)).entries(graph, "", 0)
 
 
-class _Reader:
-    """Makes nodes of a graph that was JSON.
+class _GraphParser:
+    """Makes the nodes that parsed JSON describes.
 
     Parameters
     ----------
@@ -95,10 +96,10 @@ class _Reader:
 
     def __init__(self, graph: Any, size: int):
         self.version = _version(graph)
-        self.outputs_left = self.most_outputs = max(OUTPUTS, size // LENGTH_OF_OUTPUT)
+        self.outputs_left = self.most_outputs = max(MOST_OUTPUTS, size // CHARACTERS_PER_OUTPUT)
 
     def entries(self, graph: Any, where: str, depth: int) -> list[Entry]:
-        """The entries of a graph; `where` it is: in the text, or in a node."""
+        """The entries of a graph; `where` names the node that it is inside of, for messages."""
         if not isinstance(graph, dict) or not isinstance(graph.get("nodes"), list):
             raise MXNetError(
                 f"symbol: {where}the text has no list of nodes\n  expected nodes and heads"
@@ -106,15 +107,15 @@ class _Reader:
         nodes = _Nodes()
         for row in graph["nodes"]:
             node = self.node(row, nodes, where, depth)
-            nodes.add(node, self.count(node, f"{where}node {len(nodes)}"))
+            nodes.add(node, self.count_outputs(node, f"{where}node {len(nodes)}"))
         heads = graph.get("heads")
         if not isinstance(heads, list) or not heads:
             found = quoted(heads)
             raise MXNetError(f"symbol: {where}the heads are {found}\n  expected a list of outputs")
         return [nodes.entry(head, f"{where}a head") for head in heads]
 
-    def count(self, node: Node, where: str) -> int:
-        """How many outputs a node has; not more than a text of this length can be about."""
+    def count_outputs(self, node: Node, where: str) -> int:
+        """The number of outputs of a node; refuse more than the length of the text allows."""
         count = node.op.count_outputs(node.attributes) if node.op else 1
         self.outputs_left -= count - 1
         if count < 1 or self.outputs_left < 0:
@@ -125,12 +126,12 @@ class _Reader:
         return count
 
     def node(self, row: Any, nodes: _Nodes, where: str, depth: int) -> Node:
-        """The node that a row describes, which takes outputs of those before it."""
+        """The node that a row describes; its inputs are outputs of the nodes before it."""
         where = f"{where}node {len(nodes)}"
         if not isinstance(row, dict) or not isinstance(row.get("name"), str):
             raise MXNetError(f"symbol: {where} is {quoted(row)}\n  expected op, name and inputs")
         where = f"{where} ({quoted(row['name'])})"
-        attrs = _attrs(row, where)
+        attrs = _attribute_texts(row, where)
         inputs = row.get("inputs", [])
         if not isinstance(inputs, list):
             raise MXNetError(f"symbol: {where}: the inputs are {quoted(inputs)}\n  expected a list")
@@ -142,15 +143,15 @@ class _Reader:
             operator = _operator(row.get("op"), where)
         else:
             graphs = self.subgraphs(row, kind, where, depth)
-            operator = _with_graphs(kind, graphs, attrs, len(entries), where)
+            operator = _control_flow(kind, graphs, attrs, len(entries), where)
         if self.version < 905 and operator.name in ("argmax", "argmin"):
             if attrs.get("axis") == "-1":
-                del attrs["axis"]  # then -1 stood for no axis
-        attributes, names = _read(operator, attrs, len(entries), where)
-        # Before 0.9 the states were not written down: they are variables of the node's own.
+                del attrs["axis"]  # before 0.9.5 -1 stood for no axis
+        attributes, names = _parse_attributes(operator, attrs, len(entries), where)
+        # Before 0.9 a file had no states: each becomes a variable of this node.
         for name in names[len(entries) :]:
             entries.append((Node(None, f"{row['name']}_{name}"), 0))
-        # Before 0.9 an operator kept what was hidden of its inputs: weight_lr_mult.
+        # Before 0.9 an operator had the hidden attributes of its inputs: weight_lr_mult.
         for name, (source, _) in zip(names, entries):
             for key in HIDDEN:
                 if source.op is None and f"{name}_{key}" in attrs:
@@ -165,8 +166,8 @@ class _Reader:
         if not isinstance(graphs, list) or len(graphs) != expected:
             found = len(graphs) if isinstance(graphs, list) else quoted(graphs)
             raise MXNetError(f"symbol: {where}: subgraphs: {found}\n  expected {expected} of them")
-        if depth == DEPTH:
-            raise MXNetError(f"symbol: {where}: it is in {depth} graphs\n  expected fewer")
+        if depth == MOST_NESTED:
+            raise MXNetError(f"symbol: {where}: it is inside {depth} graphs\n  expected fewer")
         return [
             self.entries(graph, f"{where}, subgraph {i}, ", depth + 1)
             for i, graph in enumerate(graphs)
@@ -174,7 +175,7 @@ class _Reader:
 
 
 class _Nodes:
-    """The nodes of a graph so far, with the number of outputs of each."""
+    """The nodes of a graph parsed so far, with the number of outputs of each."""
 
     def __init__(self):
         self._nodes: list[Node] = []
@@ -189,8 +190,8 @@ class _Nodes:
 
     def entry(self, value: Any, where: str) -> Entry:
         """The output that ``[node, output, 0]`` stands for."""
-        whole = isinstance(value, list) and 2 <= len(value) <= 3
-        if not whole or not all(type(n) is int for n in value):
+        is_entry = isinstance(value, list) and 2 <= len(value) <= 3
+        if not is_entry or not all(type(n) is int for n in value):
             raise MXNetError(
                 f"symbol: {where}: an input is {quoted(value)}\n  expected [node, output, 0]"
             )
@@ -212,9 +213,9 @@ class _Nodes:
 def _version(graph: Any) -> int:
     """The version of MXNet that wrote it, 10901 for 1.9.1; before 0.8 it wrote none."""
     attrs = graph.get("attrs") if isinstance(graph, dict) else None
-    told = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
-    known = isinstance(told, list) and len(told) == 2 and type(told[1]) is int
-    return told[1] if known else 800
+    version = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
+    known = isinstance(version, list) and len(version) == 2 and type(version[1]) is int
+    return version[1] if known else 800
 
 
 def _variable(name: str, attrs: dict[str, str], where: str) -> Node:
@@ -227,10 +228,10 @@ def _variable(name: str, attrs: dict[str, str], where: str) -> Node:
     return node
 
 
-def _read(
+def _parse_attributes(
     operator: registry.Op, attrs: dict[str, str], count: int, where: str
 ) -> tuple[dict[str, Any], list[str]]:
-    """An operator's attributes, and what it calls its inputs, of which there are `count`."""
+    """An operator's attributes, parsed, and its names of the `count` inputs."""
     try:
         attributes = operator.read({k: v for k, v in attrs.items() if operator.owns(k)})
         missing = [name for name in operator.required if name not in attributes]
@@ -239,7 +240,7 @@ def _read(
         names = operator.input_names(attributes, count)
     except MXNetError as error:
         raise type(error)(f"symbol: {where}: {error}") from None
-    except Exception as error:  # of any kind: the operator is a user's, and the text is not
+    except Exception as error:  # of any kind: a user's operator parses text from a file
         raise MXNetError(
             f"symbol: {where}: {operator.name} does not take {quoted(attrs)}: "
             f"{type(error).__name__}: {quoted(str(error))}"
@@ -251,7 +252,7 @@ def _read(
     return attributes, names
 
 
-def _with_graphs(kind: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str):
+def _control_flow(kind: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str):
     try:
         return kind(graphs, attrs, count)
     except ArgumentError as error:
@@ -270,7 +271,7 @@ def _operator(name: Any, where: str) -> registry.Op:
         ) from None
 
 
-def _attrs(row: dict, where: str) -> dict[str, str]:
+def _attribute_texts(row: dict, where: str) -> dict[str, str]:
     """The attributes; old files have other keys, and hidden ones without underscores."""
     attrs: dict[str, str] = {}
     for key in ("param", "attr", "attrs"):

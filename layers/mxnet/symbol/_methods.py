@@ -1,4 +1,4 @@
-"""Symbol's methods that need the operators of the table."""
+"""The methods of Symbol that are operators of the table."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def fill(cls: type) -> None:
-    """Give a class the methods."""
+    """Add the methods to the class."""
     for name in NAMES:
         if hasattr(op, name):
             setattr(cls, name, _method(getattr(op, name)))
-    for method in WRITTEN:
+    for method in HANDWRITTEN:
         setattr(cls, method.__name__, method)
 
 
@@ -46,7 +46,7 @@ def broadcast_to(self: Symbol, shape) -> Symbol:
 
 
 def split_v2(self: Symbol, *args, **kwargs) -> Symbol:
-    """Parts along an axis; see `split_v2`."""
+    """Parts along an axis; see `sym.split_v2`."""
     return _create.split_v2(self, *args, **kwargs)
 
 
@@ -55,5 +55,5 @@ def astype(self: Symbol, dtype) -> Symbol:
     return op.cast(self, dtype=np.dtype(dtype).name)
 
 
-# The methods that are more than an operator.
-WRITTEN = (reshape, broadcast_to, split_v2, astype)
+# The methods that do more than call their operator.
+HANDWRITTEN = (reshape, broadcast_to, split_v2, astype)

@@ -8,12 +8,12 @@ from typing import Any
 
 from .._table.registry import Op
 
-# Attributes that are MXNet's own and not the operator's; kept with underscores around them.
+# Attributes that are MXNet's own and not an operator's; a node has them with underscores around.
 HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")
 
 Entry = tuple["Node", int]  # one output of a node
 
-serials = count()  # of all nodes, in the order in which they are made
+serials = count()  # of all nodes, in the order in which they are copies
 
 
 class Node:
@@ -22,13 +22,13 @@ class Node:
     Attributes
     ----------
     inputs : list of (Node, int)
-        Outputs of other nodes; the states of the operator come last.
+        Outputs of replacement nodes; the states of the operator come last.
     attributes : dict of str to value
-        The operator's, as given and read.
+        The operator's attributes, parsed.
     attrs : dict of str to str
         The same as text, and what a user or a scope has attached.
     serial : int
-        What was made later has a larger one.
+        A node that was copies later has a larger one.
     """
 
     __slots__ = ("attributes", "attrs", "inputs", "name", "op", "serial")
@@ -41,7 +41,7 @@ class Node:
 
     @property
     def outputs(self) -> list[str]:
-        """Names of the outputs, without the node's."""
+        """Names of the outputs, without the node's name before them."""
         return [""] if self.op is None else self.op.output_names(self.attributes)
 
     @property
@@ -62,12 +62,15 @@ class Node:
 
 
 def with_hidden_names(attrs: dict[str, str]) -> dict[str, str]:
-    """Attributes of a user as a node keeps them, the hidden ones between underscores."""
+    """A user's attributes as a node stores them: the hidden ones between underscores."""
     return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
 
 
 def ordered(entries: Iterable[Entry]) -> list[Node]:
-    """All nodes that the entries need, each behind its inputs. Not recursive: graphs are deep."""
+    """All nodes that the entries depend on, each after its inputs.
+
+    Not recursive: a graph may be deeper than Python's stack.
+    """
     done: dict[int, Node] = {}
     for head in dict.fromkeys(node for node, _ in entries):
         stack = [(head, iter(head.inputs))]
@@ -85,7 +88,7 @@ def ordered(entries: Iterable[Entry]) -> list[Node]:
 
 
 def states(nodes: Iterable[Node]) -> set[int]:
-    """Which variables are states of an operator; by id."""
+    """The ids of the variables that are states of an operator."""
     found = set()
     for node in nodes:
         updated = set(node.op.state_names(node.attributes)) if node.op is not None else ()
@@ -96,19 +99,19 @@ def states(nodes: Iterable[Node]) -> set[int]:
 
 
 def copy_graph(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:
-    """The entries of a copy of the graph; `replace` may give other entries for variables."""
-    made: dict[int, Node] = {}
-    swapped: dict[int, Entry] = {}
+    """The entries in a copy of the graph; `replace` may return another entry for a variable."""
+    copies: dict[int, Node] = {}
+    replaced: dict[int, Entry] = {}
 
-    def moved(entry: Entry) -> Entry:
+    def copied(entry: Entry) -> Entry:
         node, index = entry
-        return swapped[id(node)] if id(node) in swapped else (made[id(node)], index)
+        return replaced[id(node)] if id(node) in replaced else (copies[id(node)], index)
 
     for node in ordered(entries):
-        other = replace(node) if node.op is None else None
-        if other is not None:
-            swapped[id(node)] = other
+        replacement = replace(node) if node.op is None else None
+        if replacement is not None:
+            replaced[id(node)] = replacement
             continue
-        inputs = [moved(e) for e in node.inputs]
-        made[id(node)] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
-    return [moved(e) for e in entries]
+        inputs = [copied(e) for e in node.inputs]
+        copies[id(node)] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
+    return [copied(e) for e in entries]

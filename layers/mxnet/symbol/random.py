@@ -1,6 +1,6 @@
-"""Random draws as nodes of a graph: they draw anew each time that it is computed.
+"""Random draws as nodes of a graph, which draw anew each time that it is computed.
 
-Parameters may be numbers, or Symbols: then `shape` is drawn for each element.
+The parameters are numbers, or Symbols: then `shape` values are drawn for each of their elements.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
 
-_USERS = ("name", "attr", "out")  # of a call, and not the operator's
+_CALL_ARGUMENTS = ("name", "attr", "out")  # every function takes these; they are no attributes
 
 
 def symbolic(operator: registry.Op, name: str) -> Callable:
@@ -34,39 +34,39 @@ def symbolic(operator: registry.Op, name: str) -> Callable:
 
 
 def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: str) -> Symbol:
-    """A node of an operator. Inputs that are not given become variables: ``fc_weight``.
+    """A node of an operator. An input that is missing becomes a variable: ``fc_weight``.
 
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, one too many, or not what it may be.
+        An argument is missing, unknown, one too many, or of a wrong type or value.
     """
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
     symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
-    text = {k: v for k, v in kwargs.items() if k not in symbols and k not in _USERS}
-    text |= _by_position(operator, args)
-    attached = {k: str(text.pop(k)) for k in list(text) if k.startswith("__")}
-    text = {k: v for k, v in text.items() if v is not None or operator.owns(k)}
+    given = {k: v for k, v in kwargs.items() if k not in symbols and k not in _CALL_ARGUMENTS}
+    given |= _positional_attributes(operator, args)
+    attached = {k: str(given.pop(k)) for k in list(given) if k.startswith("__")}
+    given = {k: v for k, v in given.items() if v is not None or operator.owns(k)}
     ignored = operator.ignores if operator.own else ("num_args", *operator.ignores)
-    attributes = operator.read({k: v for k, v in text.items() if k not in ignored})
+    attributes = operator.read({k: v for k, v in given.items() if k not in ignored})
     missing = [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
-    places = operator.places(attributes, len(args))
-    symbols |= {k: v for k, v in zip(places, args) if v is not None}
+    positional = operator.places(attributes, len(args))
+    symbols |= {k: v for k, v in zip(positional, args) if v is not None}
     name = NameManager._current.value.get(kwargs.get("name"), hint.lower())
-    if not operator.variadic and len(args) > len(places) + len(operator.attribute_names):
+    if not operator.variadic and len(args) > len(positional) + len(operator.attribute_names):
         raise ArgumentError(
             f"{operator.name} {name!r}: {len(args)} arguments by position\n"
-            f"  expected {', '.join([*places, *operator.attribute_names]) or 'none'}"
+            f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
     attrs = with_hidden_names(attribute.current().get(kwargs.get("attr"))) | attached
-    attrs |= {k: _text(v, attributes.get(k)) for k, v in text.items()}
+    attrs |= {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
     if operator.variadic:
         attrs["num_args"] = str(len(symbols))
     names = operator.input_names(attributes, len(symbols))
-    _check(f"{operator.name} {name!r}", symbols, names)
+    _check_inputs(f"{operator.name} {name!r}", symbols, names)
     inputs = [
         symbols[n]._entries[0]
         if n in symbols
@@ -80,30 +80,31 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     return Symbol([(node, i) for i in range(len(node.outputs))])
 
 
-def _text(given: Any, read: Any) -> str:
-    """An attribute as text: as it was given, but for a dtype, which may be NumPy's class."""
-    named = isinstance(read, torch.dtype) and not isinstance(given, str)
-    return _dtype.name(read) if named else str(given)
+def _as_text(value: Any, parsed: Any) -> str:
+    """An attribute as text; a dtype by its name, since the value may be one of NumPy's classes."""
+    if isinstance(parsed, torch.dtype) and not isinstance(value, str):
+        return _dtype.name(parsed)
+    return str(value)
 
 
-def _by_position(operator: registry.Op, args: tuple) -> dict[str, Any]:
-    """The attributes among positional arguments, which come behind the inputs."""
+def _positional_attributes(operator: registry.Op, args: tuple) -> dict[str, Any]:
+    """The attributes among positional arguments, which follow the inputs."""
     if operator.variadic or not operator.inputs:
         return {} if operator.variadic else dict(zip(operator.attribute_names, args))
     return dict(zip(operator.attribute_names, args[len(operator.inputs) :]))
 
 
-def _told(value: Any) -> str:
+def _described(value: Any) -> str:
     kind, shape = type(value).__name__, getattr(value, "shape", None)
     return f"{value!r} ({kind})" if shape is None else f"of type {kind}, {tuple(shape)}"
 
 
-def _check(where: str, symbols: dict[str, Any], names: list[str]) -> None:
+def _check_inputs(where: str, symbols: dict[str, Any], names: list[str]) -> None:
     for key, value in symbols.items():
         if not isinstance(value, Symbol):
             constant = "; in a Block a constant is self.params.get_constant(name, value)"
             raise ArgumentError(
-                f"{where}: {key} is {_told(value)}\n"
+                f"{where}: {key} is {_described(value)}\n"
                 "  expected a Symbol; sym.var(name) makes one"
                 f"{constant if hasattr(value, 'shape') else ''}"
             )

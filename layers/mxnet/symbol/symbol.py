@@ -22,8 +22,8 @@ else:
 __all__ = ["Group", "Symbol", "Variable", "fromjson", "load", "load_json", "var"]
 
 
-# What to write for what an array knows of itself.
-_INSTEAD = {
+# Attributes of arrays that a Symbol cannot have, and what to write instead of each.
+_ALTERNATIVES = {
     "shape": "x.reshape((0, -1)), where 0 keeps a size and -1 is what remains; or x.shape_array()",
     "size": "x.size_array()",
     "T": "x.transpose()",
@@ -43,7 +43,7 @@ class Symbol(Methods):
     def __init__(self, entries: list[Entry]):
         self._entries = entries
 
-    # What it is
+    # Name, length and outputs
 
     @property
     def name(self) -> str | None:
@@ -83,11 +83,11 @@ class Symbol(Methods):
     __hash__ = object.__hash__
 
     def __getattr__(self, name: str):
-        instead = _INSTEAD.get(name, "an operator for it")
+        instead = _ALTERNATIVES.get(name, "an operator for it")
         raise AttributeError(
             f"'Symbol' object has no attribute {name!r}: it has no values, and no shape, yet\n"
             f"  expected {instead}",
-            name=name,  # and no object: without it, Python would add a hint at a name like it
+            name=name,  # without `obj`: with it, Python would add a hint at a similar name
         )
 
     def __copy__(self) -> Symbol:
@@ -100,7 +100,7 @@ class Symbol(Methods):
         return load_json, (self.tojson(),)
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
-        """A copy of the graph, with symbols in the places of variables."""
+        """A copy of the graph, in which the given symbols replace variables."""
         arguments = self.list_arguments()
         given = dict(zip(arguments, args)) | kwargs
         for key, symbol in given.items():
@@ -169,11 +169,11 @@ class Symbol(Methods):
         """
         if recursive:
             raise UnsupportedError("list_attr: recursive=True\n  expected attr_dict()")
-        return _shown(self._entries[0][0].attrs)
+        return _with_plain_names(self._entries[0][0].attrs)
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The attributes of all nodes that have any, by name."""
-        return {n.name: _shown(n.attrs) for n in ordered(self._entries) if n.attrs}
+        return {n.name: _with_plain_names(n.attrs) for n in ordered(self._entries) if n.attrs}
 
     def _set_attr(self, **kwargs: str) -> None:
         for name, value in kwargs.items():
@@ -181,7 +181,7 @@ class Symbol(Methods):
                 raise ValueError(f"attribute {name} is {value!r}\n  expected text")
         self._entries[0][0].attrs.update(with_hidden_names(kwargs))
 
-    # Shapes and types
+    # Shapes and dtypes
 
     def infer_shape(self, *args, **kwargs):
         """Shapes of arguments, outputs and states, from some that are known.
@@ -194,7 +194,7 @@ class Symbol(Methods):
         Returns
         -------
         list of tuple, list of tuple, list of tuple
-            Or three times None, when they do not suffice.
+            Three times None, when the known shapes do not determine all others.
 
         Raises
         ------
@@ -207,21 +207,21 @@ class Symbol(Methods):
         return found
 
     def infer_shape_partial(self, *args, **kwargs):
-        """The same, with () for what is not known."""
+        """As `infer_shape`, with () for each unknown shape."""
         return tuple([shape or () for shape in shapes] for shapes in self._shapes(args, kwargs))
 
     def _shapes(self, args: tuple, kwargs: dict) -> tuple[list, list, list]:
-        given = _assigned(self, args, kwargs)
+        given = _values_by_name(self, args, kwargs)
         for name, shape in given.items():
             if not isinstance(shape, (tuple, list)):
                 raise ArgumentError(f"infer_shape: {name} is {shape!r}\n  expected a tuple")
             given[name] = tuple([max(size, 0) for size in shape])  # MXNet also takes -1 for unknown
-        return self._sorted(_infer.shapes(self._entries, given))
+        return self._by_role(_infer.shapes(self._entries, given))
 
     def infer_type(self, *args, **kwargs):
         """Dtypes of arguments, outputs and states, from some that are known.
 
-        As `infer_shape`: three times None, when they do not suffice.
+        Three times None, when the known dtypes do not determine all others.
         """
         found = self._types(None, args, kwargs)
         if any(dtype is None for dtypes in found for dtype in dtypes):
@@ -229,15 +229,15 @@ class Symbol(Methods):
         return found
 
     def infer_type_partial(self, *args, **kwargs):
-        """The same, with None for what is not known."""
+        """As `infer_type`, with None for each unknown dtype."""
         return self._types(None, args, kwargs)
 
     def _types(self, default, args: tuple, kwargs: dict) -> tuple[list, list, list]:
-        given = {k: _dtype.to_torch(v) for k, v in _assigned(self, args, kwargs).items()}
-        found = self._sorted(_infer.types(self._entries, given, default))
+        given = {k: _dtype.to_torch(v) for k, v in _values_by_name(self, args, kwargs).items()}
+        found = self._by_role(_infer.types(self._entries, given, default))
         return tuple([d and _dtype.to_numpy(d) for d in dtypes] for dtypes in found)
 
-    def _sorted(self, found: dict[Entry, Any]) -> tuple[list, list, list]:
+    def _by_role(self, found: dict[Entry, Any]) -> tuple[list, list, list]:
         nodes = ordered(self._entries)
         updated = states(nodes)
         arguments = [found.get((n, 0)) for n in nodes if n.op is None and id(n) not in updated]
@@ -263,13 +263,13 @@ class Symbol(Methods):
         return bind(self, ctx, args, args_grad, grad_req, aux_states)
 
     def simple_bind(self, ctx, grad_req="write", type_dict=None, **kwargs):
-        """An `Executor` on new arrays of zeros; `kwargs` tell shapes of arguments.
+        """An `Executor` on new arrays of zeros; `kwargs` are the shapes of arguments.
 
-        Those that tell MXNet how to share and place memory, such as `shared_exec`, are ignored.
+        Options by which MXNet shares and places memory, such as `shared_exec`, are ignored.
         """
         from ..executor import simple_bind
 
-        shapes = {k: v for k, v in kwargs.items() if k not in _MEMORY}
+        shapes = {k: v for k, v in kwargs.items() if k not in _MEMORY_OPTIONS}
         return simple_bind(self, ctx, grad_req, type_dict, **shapes)
 
     def eval(self, ctx=None, **kwargs):
@@ -294,7 +294,7 @@ class Symbol(Methods):
         atomic.write({fname: [self.tojson().encode()]})
 
     def debug_str(self) -> str:
-        """The graph, a line a node."""
+        """The graph as text, one line for each node."""
         lines = [f"output {name}" for name in self.list_outputs()]
         for node in ordered(self._entries):
             inputs = ", ".join(source.output_name(i) for source, i in node.inputs)
@@ -307,17 +307,17 @@ class Symbol(Methods):
         return self
 
 
-_MEMORY = ("stype_dict", "group2ctx", "shared_arg_names", "shared_exec", "shared_buffer")
+_MEMORY_OPTIONS = ("stype_dict", "group2ctx", "shared_arg_names", "shared_exec", "shared_buffer")
 
 
-def _shown(attrs: dict[str, str]) -> dict[str, str]:
-    """The attributes, those that are hidden also by their plain names."""
+def _with_plain_names(attrs: dict[str, str]) -> dict[str, str]:
+    """The attributes, the hidden ones also by their names without underscores."""
     plain = {k.strip("_"): v for k, v in attrs.items() if k.strip("_") in HIDDEN}
     return attrs | plain
 
 
-def _assigned(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
-    """What a call gives to each variable, by name."""
+def _values_by_name(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
+    """The arguments of a call by the names of the variables."""
     arguments = symbol.list_arguments()
     if len(args) > len(arguments):
         raise ArgumentError(f"{symbol}: {len(args)} values\n  expected {arguments}")
@@ -348,7 +348,7 @@ def var(
     attr : dict of str to str, optional
         Attributes to attach; also as ``__name__="value"``.
     shape, dtype : optional
-        What is known of it; 0 is a size that is not.
+        As far as they are known; an unknown size is 0.
     lr_mult, wd_mult : float, optional
         Factors for the learning rate and the weight decay.
     init : Initializer or str, optional
@@ -358,19 +358,19 @@ def var(
     TypeError
         The name is not text.
     ValueError
-        A keyword has not two underscores on both sides.
+        A keyword does not begin and end with two underscores.
     """
     if not isinstance(name, str):
         raise TypeError(f"Variable: the name is {name!r}\n  expected text")
     attrs = with_hidden_names(attribute.current().get(attr))
-    told = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
+    known = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     if stype is not None:
-        told["storage_type"] = ("default", "row_sparse", "csr").index(stype)
+        known["storage_type"] = ("default", "row_sparse", "csr").index(stype)
     if dtype is not None:
-        told["dtype"] = _infer.TYPE_NUMBERS[_dtype.to_torch(dtype)]
+        known["dtype"] = _infer.TYPE_NUMBERS[_dtype.to_torch(dtype)]
     if init is not None:
-        told["init"] = init.dumps() if hasattr(init, "dumps") else init
-    attrs |= {f"__{k}__": str(v) for k, v in told.items() if v is not None}
+        known["init"] = init.dumps() if hasattr(init, "dumps") else init
+    attrs |= {f"__{k}__": str(v) for k, v in known.items() if v is not None}
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
             raise ValueError(
@@ -418,12 +418,12 @@ def load(fname) -> Symbol:
     Raises
     ------
     MXNetError
-        It is no such file; the message says what is wrong, and where.
+        The file has no such graph; the message says what is wrong, and where.
     """
     try:
         return load_json(Path(fname).read_text(encoding="utf-8"))
     except UnicodeDecodeError:
-        told = "these are bytes\n  expected the text of a graph, as in a -symbol.json file"
+        problem = "these are bytes\n  expected the text of a graph, as in a -symbol.json file"
     except MXNetError as error:
-        told = str(error)
-    raise MXNetError(f"load {str(fname)!r}: {told}")
+        problem = str(error)
+    raise MXNetError(f"load {str(fname)!r}: {problem}")

@@ -1,4 +1,4 @@
-"""What an iterator gives: batches, descriptions of their arrays, and the base of iterators."""
+"""Batches, descriptions of their arrays, and the base of the iterators that return them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     ----------
     dtype : type
     layout : str
-        What each axis is; N is the batch's.
+        A letter for each axis; N is the axis of the examples.
     """
 
     dtype: type
@@ -50,20 +50,20 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
 
 class DataBatch:
-    """Arrays that are computed on at once.
+    """The arrays of one step of training or evaluation.
 
     Parameters
     ----------
     data, label : list of NDArray
         In the order of `provide_data` and `provide_label`.
     pad : int
-        How many examples at the end are only there to fill the batch.
+        The number of examples at the end that only fill up the batch.
     index : array of int, optional
-        Which examples these are.
+        The numbers of the examples.
     bucket_key : optional
-        Which graph of a BucketingModule they are for.
+        The key of the graph of a BucketingModule.
     provide_data, provide_label : list of DataDesc, optional
-        Needed where batches differ.
+        Needed where the shapes of batches differ.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class DataBatch:
         )
 
 
-def as_batch(given) -> DataBatch:
-    """A DataBatch of an object of another class: what it has not, all but the data, is None."""
-    if isinstance(given, DataBatch):
-        return given
+def as_batch(batch) -> DataBatch:
+    """A DataBatch with the attributes of an object of another class, which has to have `data`."""
+    if isinstance(batch, DataBatch):
+        return batch
     names = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
-    return DataBatch(given.data, **{name: getattr(given, name, None) for name in names})
+    return DataBatch(batch.data, **{name: getattr(batch, name, None) for name in names})
 
 
 class DataIter:
@@ -126,7 +126,7 @@ class DataIter:
         return self.next()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Begin again with the first batch."""
 
     def next(self) -> DataBatch:
         """The next batch; StopIteration at the end."""
@@ -135,7 +135,7 @@ class DataIter:
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
     def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
+        """Go on to the next batch; return whether there is one."""
         raise NotImplementedError(f"{type(self).__name__}.iter_next")
 
     def getdata(self) -> list[NDArray]:
@@ -147,9 +147,9 @@ class DataIter:
         raise NotImplementedError(f"{type(self).__name__}.getlabel")
 
     def getindex(self):
-        """Which examples these are; None when that is not known."""
+        """The numbers of the examples of the batch; None where they are not known."""
         return None
 
     def getpad(self) -> int:
-        """How many examples at the end only fill the batch."""
+        """The number of examples at the end that only fill up the batch."""
         raise NotImplementedError(f"{type(self).__name__}.getpad")

@@ -21,14 +21,18 @@ from ._desc import DataDesc, DataIter
 
 __all__ = ["CSVIter", "MNISTIter"]
 
-_PIECE = 1 << 20  # bytes of a file that are read at once
-_RATIO = 1032  # deflate makes no more bytes out of one: https://zlib.net/zlib_tech.html
+_CHUNK_SIZE = 1 << 20  # bytes read from a file at once
+_MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
 
 
 class _InMemory(DataIter):
-    """Batches of two NumPy arrays, by an order that may go on over the end."""
+    """Batches of two NumPy arrays; after the last example a batch goes on with the first ones.
 
-    def __init__(self, data, label, batch_size, dtype, data_name, label_name, last):
+    `last_batch` says what becomes of a last batch that is not full: 'pad' fills it with the first
+    examples, 'round' too, and the next epoch begins after these; 'discard' leaves it out.
+    """
+
+    def __init__(self, data, label, batch_size, dtype, data_name, label_name, last_batch):
         if not batch_size > 0:
             raise ArgumentError(
                 f"{type(self).__name__}: batch_size is {batch_size}\n  expected at least 1"
@@ -36,25 +40,25 @@ class _InMemory(DataIter):
         super().__init__(batch_size)
         dtype = np.dtype(dtype or "float32")
         self._data, self._label = data.astype(dtype, copy=False), label.astype(dtype, copy=False)
-        self._last = last
+        self._last_batch = last_batch
         self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]), dtype.type)]
-        self._at = -batch_size
+        self._cursor = -batch_size
 
     def reset(self) -> None:
-        """Begin anew; with 'round' after the examples that filled the last batch."""
-        ended = self._at >= len(self._data)
-        used = self._at - len(self._data) + (0 if ended else self.batch_size)
-        self._at = (used if self._last == "round" and used > 0 else 0) - self.batch_size
+        """Begin again; with 'round' after the examples that filled the last batch."""
+        ended = self._cursor >= len(self._data)
+        used = self._cursor - len(self._data) + (0 if ended else self.batch_size)
+        self._cursor = (used if self._last_batch == "round" and used > 0 else 0) - self.batch_size
 
     def iter_next(self) -> bool:
-        if self._at < len(self._data):
-            self._at += self.batch_size
-        needed = self.batch_size if self._last == "discard" else 1
-        return self._at + needed <= len(self._data)
+        if self._cursor < len(self._data):
+            self._cursor += self.batch_size
+        needed = self.batch_size if self._last_batch == "discard" else 1
+        return self._cursor + needed <= len(self._data)
 
     def getindex(self) -> np.ndarray:
-        return np.arange(self._at, self._at + self.batch_size) % len(self._data)
+        return np.arange(self._cursor, self._cursor + self.batch_size) % len(self._data)
 
     def getdata(self) -> list[NDArray]:
         return [array(self._data[self.getindex()], dtype=self._data.dtype)]
@@ -63,30 +67,30 @@ class _InMemory(DataIter):
         return [array(self._label[self.getindex()], dtype=self._label.dtype)]
 
     def getpad(self) -> int:
-        return max(0, self._at + self.batch_size - len(self._data))
+        return max(0, self._cursor + self.batch_size - len(self._data))
 
 
 class CSVIter(_InMemory):
-    """Batches of the rows of a file of numbers between commas.
+    """Batches of the rows of a file of numbers, separated by commas.
 
     Parameters
     ----------
     data_csv : path
     data_shape : tuple of int
-        The shape of an example; a row has as many numbers.
+        The shape of an example; a row has as many numbers as it has elements.
     label_csv : path, optional
         Without it, labels are 0.
     label_shape : tuple of int
     batch_size : int
     round_batch : bool
-        The first examples fill the last batch, and the next epoch begins after them; else they
-        only fill it.
+        The first examples fill the last batch, and the next epoch begins after them; with False
+        it begins with them.
     dtype : {'float32', 'int32', 'int64'}, optional
 
     Raises
     ------
     MXNetError
-        A file has something else than such rows; the message names the file and the row.
+        A file has other content than such rows; the message names the file and the row.
     """
 
     def __init__(
@@ -115,20 +119,20 @@ class CSVIter(_InMemory):
             )
         if tuple(label_shape) == (1,):
             label = label.reshape(-1)
-        last = "round" if round_batch else "pad"
-        super().__init__(data, label, batch_size, dtype, data_name, label_name, last)
+        last_batch = "round" if round_batch else "pad"
+        super().__init__(data, label, batch_size, dtype, data_name, label_name, last_batch)
 
 
 def _read_csv(path: str | PathLike, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     columns = math.prod(shape)
     try:
         with open(path, encoding="utf-8") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # NumPy's of an empty file: below
-            rows = np.loadtxt(_short_lines(file, path, columns), delimiter=",", ndmin=2)
+            warnings.simplefilter("ignore", UserWarning)  # NumPy's for an empty file, refused below
+            rows = np.loadtxt(_checked_lines(file, path, columns), delimiter=",", ndmin=2)
     except UnicodeDecodeError:
         raise MXNetError(
             f"CSVIter: {str(path)!r} is no text\n"
-            f"  expected rows of {columns} numbers; a compressed file has to be unpacked before"
+            f"  expected rows of {columns} numbers; unpack a compressed file first"
         ) from None
     except ValueError as error:
         if isinstance(error, MXNetError):
@@ -148,12 +152,15 @@ def _read_csv(path: str | PathLike, shape: tuple[int, ...], dtype: np.dtype) -> 
             raise MXNetError(
                 f"CSVIter: {str(path)!r} has {wrong[0]}\n  expected numbers from {least} to {most}"
             )
-    with np.errstate(over="ignore"):  # then it is infinite, as in MXNet
+    with np.errstate(over="ignore"):  # too large a number becomes infinite, as in MXNet
         return rows.astype(dtype).reshape(-1, *shape)
 
 
-def _short_lines(file: Iterable[str], path: str | PathLike, columns: int) -> Iterator[str]:
-    """The lines of a file. A number in a line that is too long takes ten times its memory."""
+def _checked_lines(file: Iterable[str], path: str | PathLike, columns: int) -> Iterator[str]:
+    """The lines of a file; refuse one with too many numbers.
+
+    NumPy would parse it first, which takes ten times its memory.
+    """
     for row, line in enumerate(file, 1):
         found = line.count(",") + 1
         if found > columns and line.partition("#")[0].count(",") >= columns:
@@ -176,13 +183,13 @@ class MNISTIter(_InMemory):
     shuffle : bool
         Put the examples into another order, once.
     flat : bool
-        Give (n, rows * columns) in place of (n, 1, rows, columns).
+        Images are (n, rows * columns) instead of (n, 1, rows, columns).
     seed : int
-        For the order.
+        Of the order.
     silent : bool
         Log nothing.
     num_parts, part_index : int
-        Of how many parts of the file to read which.
+        Read one of this number of equal parts of the file.
     dtype : str, optional
 
     Raises
@@ -232,7 +239,10 @@ class MNISTIter(_InMemory):
 
 
 def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
-    """The bytes of an idx file of so many axes. Memory is taken only for bytes that are there."""
+    """The bytes of an idx file with this number of axes.
+
+    Memory is allocated only for bytes that the file has, whatever sizes its header names.
+    """
     try:
         with Path(path).open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
@@ -241,13 +251,13 @@ def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
             if not packed:
                 return _read_idx(file, str(path), axes, size)
             with gzip.open(file) as unpacked:
-                return _read_idx(unpacked, str(path), axes, size * _RATIO)
+                return _read_idx(unpacked, str(path), axes, size * _MOST_COMPRESSION)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise MXNetError(f"MNISTIter: {str(path)!r}: {error}\n  expected a whole file") from None
+        raise MXNetError(f"MNISTIter: {str(path)!r}: {error}\n  expected a complete file") from None
 
 
 def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
-    """The bytes of a file that has at most so many."""
+    """The bytes of a file that has at most `most` of them."""
     head = file.read(4 + 4 * axes)
     if len(head) < 4 + 4 * axes or head[:4] != bytes((0, 0, 8, axes)):
         raise MXNetError(
@@ -258,8 +268,8 @@ def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
     needed = math.prod(shape)
     limit = needed if needed <= most else 0
     body = bytearray()
-    while len(body) <= limit and (piece := file.read(min(_PIECE, limit - len(body) + 1))):
-        body += piece
+    while len(body) <= limit and (chunk := file.read(min(_CHUNK_SIZE, limit - len(body) + 1))):
+        body += chunk
     if len(body) != needed:
         found = f"{len(body)}"
         if len(body) > limit:

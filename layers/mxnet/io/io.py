@@ -29,13 +29,13 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data, label : NDArray, numpy.ndarray, or list or dict of them
-        The first axis is the examples'. NumPy arrays become float32.
+        The first axis is that of the examples. NumPy arrays become float32.
     batch_size : int
     shuffle : bool
         Draw another order for each epoch, by `numpy.random`.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
-        What becomes of examples that do not fill a batch: they are filled up with the first ones,
-        left out, or put before the next epoch.
+        What to do with the last examples, where they do not fill a batch: fill it up with the first
+        ones, leave them out, or put them before the next epoch's.
     data_name, label_name : str
         Names of single arrays.
     layout : str
@@ -43,7 +43,7 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ArgumentError, ShapeError
-        What is given is no array, or there are not as many examples everywhere.
+        A value is no array, or the arrays have different numbers of examples.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class NDArrayIter(DataIter):
                 f"NDArrayIter: last_batch_handle is {last_batch_handle!r}\n"
                 "  expected 'pad', 'discard' or 'roll_over'"
             )
-        self.data = _named(data, data_name)
-        self.label = _named(label, label_name) if label is not None else []
+        self.data = _named_arrays(data, data_name)
+        self.label = _named_arrays(label, label_name) if label is not None else []
         if not self.data:
             raise ArgumentError("NDArrayIter: there is no data\n  expected at least one array")
         self.num_data = self.data[0][1].shape[0]
@@ -83,17 +83,17 @@ class NDArrayIter(DataIter):
         self.layout = layout
         self.idx = np.arange(self.num_data)
         self._examples = np.arange(self.num_data)
-        self._kept = self.idx[:0]  # examples of the last epoch that go before this one's
-        self._begin()
+        self._leftover = self.idx[:0]  # examples of the last epoch, put before this one's
+        self._start_epoch()
 
-    def _begin(self) -> None:
-        if self.shuffle:  # MXNet shuffles what is shuffled already, by an order that is too
+    def _start_epoch(self) -> None:
+        if self.shuffle:  # as in MXNet: both idx and the last epoch's order are shuffled again
             np.random.shuffle(self.idx)
             self._examples = self._examples[self.idx]
-        self._order = np.concatenate([self._kept, self._examples])
-        self.cursor = -self.batch_size - len(self._kept)
+        self._order = np.concatenate([self._leftover, self._examples])
+        self.cursor = -self.batch_size - len(self._leftover)
 
-    def _described(self, named: list[tuple[str, NDArray]]) -> list[DataDesc]:
+    def _descs(self, named: list[tuple[str, NDArray]]) -> list[DataDesc]:
         return [
             DataDesc(name, (self.batch_size, *values.shape[1:]), values.dtype, self.layout)
             for name, values in named
@@ -102,47 +102,47 @@ class NDArrayIter(DataIter):
     @property
     def provide_data(self) -> list[DataDesc]:
         """Name and shape of each array of data."""
-        return self._described(self.data)
+        return self._descs(self.data)
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Name and shape of each array of labels."""
-        return self._described(self.label)
+        return self._descs(self.label)
 
     def reset(self) -> None:
-        """Begin anew; with 'roll_over' by what was left."""
+        """Begin a new epoch; with 'roll_over' it begins with the examples left over."""
         left = self.num_data - self.cursor
         rolls = self.last_batch_handle == "roll_over" and 0 < left < self.batch_size
-        self._kept = self._order[-left:] if rolls else self.idx[:0]
-        self._begin()
+        self._leftover = self._order[-left:] if rolls else self.idx[:0]
+        self._start_epoch()
 
     def hard_reset(self) -> None:
-        """Begin anew, and forget what was left."""
-        self._kept = self.idx[:0]
-        self._begin()
+        """Begin a new epoch without the examples left over."""
+        self._leftover = self.idx[:0]
+        self._start_epoch()
 
     def iter_next(self) -> bool:
         self.cursor += self.batch_size
-        whole = self.last_batch_handle != "pad"
-        return self.cursor + (self.batch_size if whole else 1) <= self.num_data
+        full_only = self.last_batch_handle != "pad"
+        return self.cursor + (self.batch_size if full_only else 1) <= self.num_data
 
-    def _taken(self, named: list[tuple[str, NDArray]]) -> list[NDArray]:
-        if self.cursor + len(self._kept) < 0:
+    def _batch(self, named: list[tuple[str, NDArray]]) -> list[NDArray]:
+        if self.cursor + len(self._leftover) < 0:
             raise ArgumentError("NDArrayIter: there is no batch yet\n  expected iter_next() before")
         begin = self.cursor + len(self._order) - self.num_data
         chosen = self._order[begin : begin + self.batch_size]
         missing = self.batch_size - len(chosen)
-        if not (missing or self.shuffle or len(self._kept)):
+        if not (missing or self.shuffle or len(self._leftover)):
             return [values[begin : begin + self.batch_size].copy() for _, values in named]
         if missing:
             chosen = np.concatenate([chosen, np.resize(self._examples, missing)])
         return [values[array(chosen, values.context, np.int64)] for _, values in named]
 
     def getdata(self) -> list[NDArray]:
-        return self._taken(self.data)
+        return self._batch(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        return self._taken(self.label)
+        return self._batch(self.label)
 
     def getpad(self) -> int:
         if self.last_batch_handle == "pad":
@@ -152,8 +152,8 @@ class NDArrayIter(DataIter):
         return 0
 
 
-def _named(given, name: str) -> list[tuple[str, NDArray]]:
-    """Arrays with their names; those of a list are numbered, those of a dict sorted."""
+def _named_arrays(given, name: str) -> list[tuple[str, NDArray]]:
+    """Arrays with their names: those of a list are numbered, those of a dict sorted."""
     if isinstance(given, (NDArray, np.ndarray)):
         pairs = [(name, given)]
     elif isinstance(given, (list, tuple)):
@@ -203,15 +203,15 @@ class _BatchIter(DataIter):
 
 
 class ResizeIter(_BatchIter):
-    """Another iterator with another number of batches in an epoch; it begins anew where it ends.
+    """An iterator with another number of batches in an epoch; at its end it begins again.
 
     Parameters
     ----------
     data_iter : DataIter
     size : int
-        Batches in an epoch.
+        The number of batches in an epoch.
     reset_internal : bool
-        Reset `data_iter` too on `reset`.
+        Whether `reset` also resets `data_iter`.
     """
 
     def __init__(self, data_iter, size: int, reset_internal: bool = True):
@@ -241,14 +241,14 @@ class ResizeIter(_BatchIter):
 
 
 class PrefetchingIter(_BatchIter):
-    """Iterators side by side, whose next batches are made in threads while this one is used.
+    """Iterators side by side, whose next batches are made in threads while the current one is used.
 
     Parameters
     ----------
     iters : DataIter or list of DataIter
-        Of as many batches each.
+        Each with the same number of batches.
     rename_data, rename_label : list of dict, optional
-        For each iterator, from its names to others.
+        For each iterator, new names by the old ones.
 
     Raises
     ------
@@ -264,7 +264,7 @@ class PrefetchingIter(_BatchIter):
         self.rename_data, self.rename_label = rename_data, rename_label
         super().__init__(self.provide_data[0].shape[0])
         self._threads = ThreadPoolExecutor(self.n_iter, "prefetch")
-        self._ask()
+        self._request_batches()
 
     def __del__(self):
         if hasattr(self, "_threads"):
@@ -289,37 +289,37 @@ class PrefetchingIter(_BatchIter):
                 found.append(DataDesc(name, desc.shape, desc.dtype, desc.layout))
         return found
 
-    def _ask(self) -> None:
-        self._coming: list[Future] = [self._threads.submit(_next, i) for i in self.iters]
+    def _request_batches(self) -> None:
+        self._futures: list[Future] = [self._threads.submit(_next_or_none, i) for i in self.iters]
 
     def reset(self) -> None:
-        for coming in self._coming:
-            coming.exception()  # wait: it is using the iterator
+        for future in self._futures:
+            future.exception()  # wait: the thread uses the iterator
         for source in self.iters:
             source.reset()
-        self._ask()
+        self._request_batches()
 
     def iter_next(self) -> bool:
-        """Go on to the next batch; whether there is one.
+        """Go on to the next batch; return whether there is one.
 
         Raises
         ------
         ArgumentError
             The iterators end at different batches, or pad them differently.
         """
-        batches = [coming.result() for coming in self._coming]
+        batches = [future.result() for future in self._futures]
         if None in batches:
             if any(batches):
                 ended = batches.index(None)
                 raise ArgumentError(
                     f"PrefetchingIter: iterator {ended} has ended before the others\n"
-                    "  expected as many batches of each"
+                    "  expected the same number of batches from each"
                 )
             return False
         if len({batch.pad for batch in batches}) > 1:
             raise ArgumentError(
                 f"PrefetchingIter: the iterators pad {[batch.pad for batch in batches]} examples\n"
-                "  expected the same of each"
+                "  expected the same number from each"
             )
         first = batches[0]
         self.current_batch = DataBatch(
@@ -331,11 +331,11 @@ class PrefetchingIter(_BatchIter):
             provide_data=self.provide_data if first.provide_data is None else None,
             provide_label=self.provide_label if first.provide_label is None else None,
         )
-        self._ask()
+        self._request_batches()
         return True
 
 
-def _next(source: DataIter) -> DataBatch | None:
+def _next_or_none(source: DataIter) -> DataBatch | None:
     """The next batch, None at the end: a future cannot hold StopIteration."""
     try:
         return source.next()

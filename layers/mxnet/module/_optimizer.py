@@ -1,4 +1,4 @@
-"""The optimizer of a Module, and its store."""
+"""The optimizer of a Module, and its KVStore."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from .. import kvstore, optimizer
 from ..base import MXNetError
 from ..ndarray import NDArray
 
-__all__ = ["by_index", "made", "store"]
+__all__ = ["make_optimizer", "make_store", "weights_by_index"]
 
 
-def made(given, arguments: dict, names: dict[int, str], symbol, rescale: float):
-    """An optimizer, from its name; or one that was made already.
+def make_optimizer(
+    optimizer_or_name, arguments: dict, names: dict[int, str], symbol, rescale: float
+):
+    """Make an optimizer from its name, or prepare the given one.
 
-    Gradients are multiplied by `rescale`; ``__lr_mult__`` and ``__wd_mult__`` of the Symbol count.
+    Gradients are multiplied by `rescale`, learning rates and weight decays by ``__lr_mult__`` and
+    ``__wd_mult__`` of the Symbol.
     """
-    if not isinstance(given, str):
+    if not isinstance(optimizer_or_name, str):
+        given = optimizer_or_name
         if given.rescale_grad != rescale:
             warnings.warn(
                 f"init_optimizer: the optimizer has rescale_grad={given.rescale_grad}\n"
@@ -27,20 +31,21 @@ def made(given, arguments: dict, names: dict[int, str], symbol, rescale: float):
         given.idx2name = given.idx2name or names
         return given
     arguments = {"rescale_grad": rescale, "sym": symbol, "param_idx2name": names} | arguments
-    return optimizer.create(given, **arguments)
+    return optimizer.create(optimizer_or_name, **arguments)
 
 
-def store(given) -> kvstore.KVStore | None:
-    """A store, from its name; or one that was made already, or none."""
-    made = kvstore.create(given) if isinstance(given, str) else given
-    if not isinstance(made, kvstore.KVStore | None):
-        raise MXNetError(f"init_optimizer: kvstore is {given!r}\n  expected a name or a KVStore")
-    return made
+def make_store(store) -> kvstore.KVStore | None:
+    """Make a KVStore from its name; a KVStore and None are returned as they are."""
+    if isinstance(store, str):
+        return kvstore.create(store)
+    if not isinstance(store, kvstore.KVStore | None):
+        raise MXNetError(f"init_optimizer: kvstore is {store!r}\n  expected a name or a KVStore")
+    return store
 
 
-def by_index(group, indices: dict[str, int], on_store: bool) -> dict[int, NDArray]:
-    """The weights that are trained, by the indices that the optimizer has for them."""
-    weights = group.parameters()[: 1 if on_store else None]
+def weights_by_index(group, indices: dict[str, int], has_store: bool) -> dict[int, NDArray]:
+    """The trained weights by their indices in the optimizer."""
+    weights = group.parameters()[: 1 if has_store else None]
     return {
         indices[name] * len(weights) + k: array
         for k, arrays in enumerate(weights)

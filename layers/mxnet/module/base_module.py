@@ -1,4 +1,4 @@
-"""BaseModule: what can be trained, by whatever it computes."""
+"""BaseModule: training, evaluation and prediction for every kind of module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]
 
-_STEPS = {
+_PRECONDITIONS = {
     "binded": "bind() before",
     "params_initialized": "init_params() before",
     "optimizer_initialized": "init_optimizer() before",
@@ -28,7 +28,7 @@ _STEPS = {
 
 
 class BaseModule:
-    """The base of modules: `fit`, `score` and `predict`, by what a subclass defines.
+    """The base of modules: `fit`, `score` and `predict` in terms of methods of a subclass.
 
     A subclass defines the properties `data_names`, `output_names`, `data_shapes`, `label_shapes`
     and `output_shapes`, and `bind`, `init_params`, `get_params`, `init_optimizer`, `forward`,
@@ -48,15 +48,16 @@ class BaseModule:
         self.optimizer_initialized = False
         self._symbol = None
 
-    def _need(self, call: str, *steps: str) -> None:
-        """Raise an error where one of the steps before a call was not taken."""
-        for step in steps:
-            if not getattr(self, step):
+    def _require(self, call: str, *conditions: str) -> None:
+        """Raise an error where one of the conditions of a call does not hold."""
+        for condition in conditions:
+            if not getattr(self, condition):
                 raise MXNetError(
-                    f"{type(self).__name__}.{call}: {step} is False\n  expected {_STEPS[step]}"
+                    f"{type(self).__name__}.{call}: {condition} is False\n"
+                    f"  expected {_PRECONDITIONS[condition]}"
                 )
 
-    # Training, and using what was trained
+    # Training, evaluation and prediction
 
     def forward_backward(self, data_batch: DataBatch) -> None:
         """Compute outputs and gradients."""
@@ -87,13 +88,13 @@ class BaseModule:
         monitor=None,
         sparse_row_id_fn=None,
     ) -> None:
-        """Train: bind, initialize what is not, then for each epoch each batch.
+        """Train: bind, initialize parameters and optimizer, then go through all batches per epoch.
 
         Parameters
         ----------
         train_data, eval_data : DataIter
         eval_metric, validation_metric : str, EvalMetric, callable or list of such
-            The second is the first where it is not given.
+            `validation_metric` is `eval_metric` by default.
         epoch_end_callback : callable or list of them
             Called with epoch, symbol, arg_params and aux_params.
         batch_end_callback, eval_batch_end_callback, eval_end_callback : callable or list of them
@@ -103,7 +104,7 @@ class BaseModule:
         initializer, arg_params, aux_params, allow_missing, force_init
             See `init_params`; the initializer is ``Uniform(0.01)`` by default.
         begin_epoch, num_epoch : int
-            The first epoch, and the end.
+            The first epoch, and the one before which to end.
         monitor : Monitor, optional
 
         Raises
@@ -134,7 +135,7 @@ class BaseModule:
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)
-            for callback in _listed(epoch_end_callback):
+            for callback in _as_list(epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 found = self.score(
@@ -159,7 +160,7 @@ class BaseModule:
             self.update_metric(eval_metric, data_batch.label)
             if monitor is not None:
                 monitor.toc_print()
-            for callback in _listed(batch_end_callback):
+            for callback in _as_list(batch_end_callback):
                 callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
 
     def score(
@@ -180,27 +181,27 @@ class BaseModule:
         eval_data : DataIter
         eval_metric : str, EvalMetric, callable or list of such
         num_batch : int, optional
-            Stop after so many.
+            Stop after this number of batches.
         reset : bool
             Reset `eval_data` before.
         epoch : int
-            For the callbacks.
+            The number that callbacks see.
         """
-        self._need("score", "binded", "params_initialized")
+        self._require("score", "binded", "params_initialized")
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         count = 0
         for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
             self.update_metric(eval_metric, eval_batch.label)
-            for callback in _listed(batch_end_callback):
+            for callback in _as_list(batch_end_callback):
                 callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
             count += 1
-        for callback in _listed(score_end_callback):
+        for callback in _as_list(score_end_callback):
             callback(BatchEndParam(epoch, count, eval_metric, locals()))
         return eval_metric.get_name_value()
 
     def _batches(self, eval_data, num_batch, reset) -> Iterator[tuple[int, DataBatch]]:
-        """Batches with their numbers, each after its forward."""
+        """Run forward for each batch, and yield its number and the batch."""
         if reset:
             eval_data.reset()
         for nbatch, eval_batch in enumerate(eval_data):
@@ -213,8 +214,8 @@ class BaseModule:
     def iter_predict(
         self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
-        """For each batch, its outputs without what fills it, its number, and the batch."""
-        self._need("iter_predict", "binded", "params_initialized")
+        """For each batch, its outputs without padding, its number, and the batch."""
+        self._require("iter_predict", "binded", "params_initialized")
         for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
             yield self._unpadded(eval_batch), nbatch, eval_batch
 
@@ -230,17 +231,17 @@ class BaseModule:
         always_output_list=False,
         sparse_row_id_fn=None,
     ):
-        """The outputs for all batches, without what fills them.
+        """The outputs for all batches, without padding.
 
         Parameters
         ----------
         eval_data : DataIter, NDArray or numpy.ndarray
         num_batch : int, optional
-            Stop after so many.
+            Stop after this number of batches.
         merge_batches : bool
-            Join the batches; else give a list of the outputs of each.
+            Join the batches; else return a list of the outputs of each.
         always_output_list : bool
-            Give a list also where there is one output.
+            Return a list also where there is one output.
 
         Returns
         -------
@@ -249,12 +250,12 @@ class BaseModule:
         Raises
         ------
         MXNetError
-            Batches are to be merged, and give different numbers of outputs.
+            Batches are to be merged, and have different numbers of outputs.
         """
-        self._need("predict", "binded", "params_initialized")
+        self._require("predict", "binded", "params_initialized")
         if isinstance(eval_data, (NDArray, np.ndarray)):
-            given = eval_data if isinstance(eval_data, NDArray) else ndarray.array(eval_data)
-            self.forward(DataBatch([given]), is_train=False)
+            data = eval_data if isinstance(eval_data, NDArray) else ndarray.array(eval_data)
+            self.forward(DataBatch([data]), is_train=False)
             return self.get_outputs()[0]
         found = [
             [y.copy() for y in self._unpadded(batch)]
@@ -264,8 +265,8 @@ class BaseModule:
             return found
         if len({len(outputs) for outputs in found}) > 1:
             raise MXNetError(
-                f"predict: batches give {sorted({len(outputs) for outputs in found})} outputs\n"
-                "  expected as many of each, or merge_batches=False"
+                f"predict: batches have {sorted({len(outputs) for outputs in found})} outputs\n"
+                "  expected the same number from each, or merge_batches=False"
             )
         merged = [ndarray.concat(*parts, dim=0) for parts in zip(*found)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
@@ -296,11 +297,11 @@ class BaseModule:
     # What a subclass may define
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
-        """Make ready for a batch, before its forward."""
+        """Prepare for a batch, before its forward."""
 
     def get_states(self, merge_multi_context: bool = True) -> list:
-        """The states that go from batch to batch: none."""
-        self._need("get_states", "binded", "params_initialized")
+        """The states whose values stay from batch to batch: none."""
+        self._require("get_states", "binded", "params_initialized")
         return []
 
     def set_states(self, states=None, value=None) -> None:
@@ -311,7 +312,7 @@ class BaseModule:
         ArgumentError
             The module has no states.
         """
-        self._need("set_states", "binded", "params_initialized")
+        self._require("set_states", "binded", "params_initialized")
         if states or value:
             raise ArgumentError("set_states: the module has no states\n  expected no such call")
 
@@ -373,7 +374,7 @@ class BaseModule:
         shared_module=None,
         grad_req="write",
     ) -> None:
-        """Make ready for arrays of some shapes."""
+        """Prepare for arrays of these shapes."""
         raise NotImplementedError(f"{type(self).__name__}.bind")
 
     def init_optimizer(
@@ -395,7 +396,7 @@ class BaseModule:
         raise NotImplementedError(f"{type(self).__name__}.backward")
 
     def update(self) -> None:
-        """Change the parameters by their gradients."""
+        """Update the parameters with their gradients."""
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list:
@@ -407,15 +408,15 @@ class BaseModule:
         raise NotImplementedError(f"{type(self).__name__}.get_input_grads")
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        """Have a metric take in the outputs of the last forward."""
+        """Update a metric with the outputs of the last forward."""
         raise NotImplementedError(f"{type(self).__name__}.update_metric")
 
     def install_monitor(self, mon) -> None:
-        """Have a Monitor watch."""
+        """Let a Monitor watch the computation."""
         raise NotImplementedError(f"{type(self).__name__}.install_monitor")
 
 
-def _listed(callbacks) -> list:
+def _as_list(callbacks) -> list:
     if callbacks is None:
         return []
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]

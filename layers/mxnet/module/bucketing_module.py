@@ -20,14 +20,14 @@ __all__ = ["BucketingModule"]
 
 
 class BucketingModule(BaseModule):
-    """A Module for each key that a batch brings; all share parameters and optimizer.
+    """A Module for each bucket key of a batch; all share parameters and optimizer.
 
     Parameters
     ----------
     sym_gen : callable
-        From a key to the Symbol, the names of the data, and the names of the labels.
+        ``sym_gen(key)`` returns the Symbol, the names of the data, and the names of the labels.
     default_bucket_key : hashable
-        Of the graph that has all parameters, commonly the largest.
+        The key of the graph that has all parameters, commonly the largest.
     logger, context, work_load_list, fixed_param_names, state_names
         See `Module`.
 
@@ -64,12 +64,12 @@ class BucketingModule(BaseModule):
             "compression_params": compression_params,
         }
         self._monitor = None
-        self._symbols: dict[object, Symbol] = {}  # of `load`, in place of those of sym_gen
-        self._loaded: tuple[dict, dict] | None = None
-        self._generated(default_bucket_key)  # errors in names: now
+        self._symbols: dict[object, Symbol] = {}  # from files, in place of sym_gen's
+        self._loaded_params: tuple[dict, dict] | None = None
+        self._make_module(default_bucket_key)  # so that wrong names are an error now
         self._reset_bind()
 
-    def _generated(self, key) -> Module:
+    def _make_module(self, key) -> Module:
         symbol, data_names, label_names = self._sym_gen(key)
         return Module(self._symbols.get(key, symbol), data_names, label_names, **self._options)
 
@@ -79,8 +79,8 @@ class BucketingModule(BaseModule):
     def load(
         prefix, epoch, sym_gen: Callable | None = None, default_bucket_key=None, **kwargs
     ) -> BucketingModule:
-        """A module of what `save_checkpoint` wrote; the rest is as in the class."""
-        keys = _saved_keys(f"{prefix}.buckets")
+        """A module from the files of `save_checkpoint`; other arguments are the class's."""
+        keys = _read_keys(f"{prefix}.buckets")
         symbols = {key: symbol.load(f"{prefix}-{key}-symbol.json") for key in keys}
         params = load_params(prefix, epoch)
         return BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
@@ -94,24 +94,24 @@ class BucketingModule(BaseModule):
         aux_params: dict | None = None,
         **kwargs,
     ) -> BucketingModule:
-        """A module of Symbols by their keys, and of parameters, which it has once it is bound.
+        """A module from Symbols by their keys, and from parameters, which are set when it is bound.
 
         Raises
         ------
         ArgumentError
-            The Symbols, or `sym_gen`, which has the names and further keys, are missing.
+            `sym_dict` is missing; or `sym_gen`, which has the names and makes other graphs.
         """
         if sym_dict is None or sym_gen is None:
             missing = "sym_dict" if sym_dict is None else "sym_gen"
             raise ArgumentError(f"BucketingModule: {missing} is missing\n  expected it for a load")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._symbols = dict(sym_dict)
-        module._loaded = arg_params or {}, aux_params or {}
+        module._loaded_params = arg_params or {}, aux_params or {}
         module.params_initialized = True
         return module
 
     def save_checkpoint(self, prefix, epoch, remove_amp_cast: bool = False) -> None:
-        """Write ``prefix-0000.params``, and for each key so far ``prefix-key-symbol.json``.
+        """Write ``prefix-0000.params``, and for each bound key ``prefix-key-symbol.json``.
 
         The keys, which have to be integers, are in ``prefix.buckets``. All files appear, or none.
 
@@ -120,7 +120,7 @@ class BucketingModule(BaseModule):
         ArgumentError
             A key is no integer.
         """
-        self._need("save_checkpoint", "binded", "params_initialized")
+        self._require("save_checkpoint", "binded", "params_initialized")
         wrong = [key for key in self._buckets if not isinstance(key, int)]
         if wrong:
             raise ArgumentError(f"save_checkpoint: a key is {wrong[0]!r}\n  expected integers")
@@ -153,27 +153,27 @@ class BucketingModule(BaseModule):
 
     @property
     def data_shapes(self):
-        self._need("data_shapes", "binded")
+        self._require("data_shapes", "binded")
         return self._curr_module.data_shapes
 
     @property
     def label_shapes(self):
-        self._need("label_shapes", "binded")
+        self._require("label_shapes", "binded")
         return self._curr_module.label_shapes
 
     @property
     def output_shapes(self):
-        self._need("output_shapes", "binded")
+        self._require("output_shapes", "binded")
         return self._curr_module.output_shapes
 
     @property
     def symbol(self):
-        """The Symbol of the present key."""
-        self._need("symbol", "binded")
+        """The Symbol of the current key."""
+        self._require("symbol", "binded")
         return self._curr_module.symbol
 
     @property
-    def _default(self) -> Module:
+    def _default_module(self) -> Module:
         return self._buckets[self._default_bucket_key]
 
     def bind(
@@ -191,37 +191,37 @@ class BucketingModule(BaseModule):
         Raises
         ------
         ArgumentError
-            There is a `shared_module`.
+            `shared_module` is given.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
             raise ArgumentError("BucketingModule.bind: shared_module\n  expected none")
-        kept = self.get_params() if self.params_initialized else None
+        params = self.get_params() if self.params_initialized else None
         self._reset_bind()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self._grad_req = grad_req
-        module = self._generated(self._default_bucket_key)
+        module = self._make_module(self._default_bucket_key)
         module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
         self._buckets[self._default_bucket_key] = self._curr_module = module
         self._curr_bucket_key = self._default_bucket_key
         self.binded = True
-        self._loaded = None
-        if kept is not None:
-            self.set_params(*kept)
+        self._loaded_params = None
+        if params is not None:
+            self.set_params(*params)
 
     def switch_bucket(self, bucket_key, data_shapes, label_shapes=None) -> None:
-        """Go on with the graph of a key, which is bound if it is not."""
-        self._need("switch_bucket", "binded")
+        """Use the graph of this key from now on; bind it first if it is not bound."""
+        self._require("switch_bucket", "binded")
         if bucket_key not in self._buckets:
-            module = self._generated(bucket_key)
+            module = self._make_module(bucket_key)
             module.bind(
                 data_shapes,
                 label_shapes,
                 self.for_training,
                 self.inputs_need_grad,
-                shared_module=self._default,
+                shared_module=self._default_module,
                 grad_req=self._grad_req,
             )
             if self._monitor is not None:
@@ -230,8 +230,12 @@ class BucketingModule(BaseModule):
         self._curr_module, self._curr_bucket_key = self._buckets[bucket_key], bucket_key
 
     def get_params(self) -> tuple[dict, dict]:
-        self._need("get_params", "params_initialized")
-        return self._default.get_params() if self._loaded is None else self._loaded
+        self._require("get_params", "params_initialized")
+        return (
+            self._default_module.get_params()
+            if self._loaded_params is None
+            else self._loaded_params
+        )
 
     def init_params(
         self,
@@ -245,21 +249,23 @@ class BucketingModule(BaseModule):
         """Fill the parameters; see `Module.init_params`."""
         if self.params_initialized and not force_init:
             return
-        self._need("init_params", "binded")
-        self._default.init_params(
+        self._require("init_params", "binded")
+        self._default_module.init_params(
             initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
         )
-        self._share()
+        self._mark_initialized()
 
     def set_params(
         self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
     ) -> None:
         """Set the parameters; see `Module.set_params`."""
-        self._need("set_params", "binded")
-        self._default.set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
-        self._share()
+        self._require("set_params", "binded")
+        self._default_module.set_params(
+            arg_params, aux_params, allow_missing, force_init, allow_extra
+        )
+        self._mark_initialized()
 
-    def _share(self) -> None:
+    def _mark_initialized(self) -> None:
         self.params_initialized = True
         for module in self._buckets.values():
             module.params_initialized = True
@@ -272,22 +278,22 @@ class BucketingModule(BaseModule):
         force_init=False,
     ) -> None:
         """Make the optimizer; see `Module.init_optimizer`."""
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
-        self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self._default_module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         for module in self._buckets.values():
-            if module is not self._default:
-                module.borrow_optimizer(self._default)
+            if module is not self._default_module:
+                module.borrow_optimizer(self._default_module)
         self.optimizer_initialized = True
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
-        """Bind the graph of the batch's key, if it is not."""
-        self._need("prepare", "binded", "params_initialized")
-        self._switch(as_batch(data_batch))
+        """Use the graph of the batch's key; bind it first if it is not bound."""
+        self._require("prepare", "binded", "params_initialized")
+        self._switch_to(as_batch(data_batch))
 
-    def _switch(self, batch: DataBatch) -> None:
+    def _switch_to(self, batch: DataBatch) -> None:
         key = self._default_bucket_key if batch.bucket_key is None else batch.bucket_key
         self.switch_bucket(
             key,
@@ -296,54 +302,55 @@ class BucketingModule(BaseModule):
         )
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs by the graph of the batch's key."""
-        self._need("forward", "binded", "params_initialized")
+        """Compute the outputs with the graph of the batch's key."""
+        self._require("forward", "binded", "params_initialized")
         data_batch = as_batch(data_batch)
-        self._switch(data_batch)
+        self._switch_to(data_batch)
         self._curr_module.forward(data_batch, is_train)
 
     def backward(self, out_grads=None) -> None:
-        self._need("backward", "binded", "params_initialized")
+        self._require("backward", "binded", "params_initialized")
         self._curr_module.backward(out_grads)
 
     def update(self) -> None:
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require("update", "binded", "params_initialized", "optimizer_initialized")
         self._curr_module.update()
-        self._default._params_dirty = True
+        self._default_module._params_dirty = True
 
     def get_outputs(self, merge_multi_context: bool = True) -> list:
-        self._need("get_outputs", "binded", "params_initialized")
+        self._require("get_outputs", "binded", "params_initialized")
         return self._curr_module.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list:
-        self._need("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
+        self._require("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
         return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list:
-        self._need("get_states", "binded", "params_initialized")
+        self._require("get_states", "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context)
 
     def set_states(self, states=None, value=None) -> None:
-        self._need("set_states", "binded", "params_initialized")
+        self._require("set_states", "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        self._need("update_metric", "binded", "params_initialized")
+        self._require("update_metric", "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon) -> None:
-        self._need("install_monitor", "binded")
+        self._require("install_monitor", "binded")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
 
 
-def _saved_keys(path: str) -> list[int]:
+def _read_keys(path: str) -> list[int]:
     """The keys in a file of `save_checkpoint`."""
     arrays = ndarray.load(path)
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.ndim != 1 or not (abs(keys) < 1 << 53).all() or (keys % 1).any():
         raise ParamsFileError(
-            f"{path}: these are no keys of buckets\n  expected what save_checkpoint wrote"
+            f"{path}: these are no keys of buckets\n"
+            "  expected one array of integers, as of save_checkpoint"
         )
     return keys.astype(int).tolist()

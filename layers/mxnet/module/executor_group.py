@@ -31,7 +31,7 @@ class DataParallelExecutorGroup:
         Arguments that are no parameters.
     grad_req : dict of str to str
     shared_group : DataParallelExecutorGroup, optional
-        Whose parameters, gradients and states to take, where the names are the same.
+        The group whose parameters, gradients and states to share, where the names are the same.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class DataParallelExecutorGroup:
         layouts = [symbol[i].attr("__layout__") for i in range(len(symbol))]
         self._output_axes = [DataDesc.get_batch_axis(layout) for layout in layouts]
         self.execs = [
-            self._bound(k, shared_group.execs[k] if shared_group else None)
+            self._bind_executor(k, shared_group.execs[k] if shared_group else None)
             for k in range(len(contexts))
         ]
 
-    def _bound(self, number: int, shared: Executor | None) -> Executor:
+    def _bind_executor(self, index: int, shared: Executor | None) -> Executor:
         """An executor on one context, for its part of a batch."""
-        part, ctx = self.slices[number], self.contexts[number]
+        part, ctx = self.slices[index], self.contexts[index]
         descs = [d for d in self.data_shapes + self.label_shapes if d.name in self._known]
         shapes, types = {}, {}
         for desc in descs:
@@ -76,32 +76,34 @@ class DataParallelExecutorGroup:
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
         if arg_shapes is None:
             raise ShapeError(
-                f"bind: {shapes} do not suffice to tell the shapes of {self.symbol}\n"
-                f"  expected those of all of {[n for n in self._known if n not in shapes]}"
+                f"bind: {shapes} do not determine all shapes of {self.symbol}\n"
+                f"  expected the shapes of {[n for n in self._known if n not in shapes]}"
             )
         arg_types, _, aux_types = self.symbol._types(torch.float32, (), types)
         args, grads = {}, {}
         for name, shape, dtype in zip(self.symbol.list_arguments(), arg_shapes, arg_types):
-            wanted = self.grad_req[name] != "null"
-            kept = shared and name in self.param_names and name in shared.arg_dict
-            if kept:
-                args[name] = _same(name, shared.arg_dict[name], shape)
-                grads[name] = shared.grad_dict[name] if wanted else None
+            needs_grad = self.grad_req[name] != "null"
+            is_shared = shared and name in self.param_names and name in shared.arg_dict
+            if is_shared:
+                args[name] = _check_shape(name, shared.arg_dict[name], shape)
+                grads[name] = shared.grad_dict[name] if needs_grad else None
             else:
                 args[name] = zeros(shape, ctx, dtype)
                 grads[name] = None
-            if wanted and grads[name] is None:
+            if needs_grad and grads[name] is None:
                 grads[name] = zeros(shape, ctx, dtype)
         aux = {}
         for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types):
-            kept = shared and name in shared.aux_dict
+            is_shared = shared and name in shared.aux_dict
             aux[name] = (
-                _same(name, shared.aux_dict[name], shape) if kept else zeros(shape, ctx, dtype)
+                _check_shape(name, shared.aux_dict[name], shape)
+                if is_shared
+                else zeros(shape, ctx, dtype)
             )
-        same = shared is not None and shared._symbol is self.symbol
-        program = shared._program if same else None
+        same_symbol = shared is not None and shared._symbol is self.symbol
+        program = shared._program if same_symbol else None
         executor = Executor(self.symbol, ctx, args, grads, self.grad_req, aux, program)
-        if same:
+        if same_symbol:
             executor._monitor, executor._watching = shared._monitor, shared._watching
         return executor
 
@@ -126,7 +128,7 @@ class DataParallelExecutorGroup:
         states = {n: _mean([e.aux_dict[n] for e in self.execs]) for n in self.aux_names}
         return arguments, states
 
-    def _pieces(self, array: NDArray, axis: int) -> list[NDArray]:
+    def _split(self, array: NDArray, axis: int) -> list[NDArray]:
         if axis < 0 or len(self.execs) == 1:
             return [array] * len(self.execs)
         if axis == 0:
@@ -136,7 +138,7 @@ class DataParallelExecutorGroup:
             for part in self.slices
         ]
 
-    def _load(self, descs: list[DataDesc], arrays) -> None:
+    def _copy_inputs(self, descs: list[DataDesc], arrays) -> None:
         if len(descs) != len(arrays):
             raise ArgumentError(
                 f"forward: the batch has {len(arrays)} arrays\n"
@@ -144,7 +146,7 @@ class DataParallelExecutorGroup:
             )
         for desc, array in zip(descs, arrays):
             if desc.name in self._known:
-                pieces = self._pieces(array, DataDesc.get_batch_axis(desc.layout))
+                pieces = self._split(array, DataDesc.get_batch_axis(desc.layout))
                 for executor, piece in zip(self.execs, pieces):
                     executor.arg_dict[desc.name][:] = piece
 
@@ -152,9 +154,9 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train: bool) -> None:
         """Compute the outputs for a batch."""
-        self._load(self.data_shapes, data_batch.data)
+        self._copy_inputs(self.data_shapes, data_batch.data)
         if self.label_shapes and data_batch.label:
-            self._load(self.label_shapes, data_batch.label)
+            self._copy_inputs(self.label_shapes, data_batch.label)
         for executor in self.execs:
             executor.forward(is_train)
 
@@ -164,34 +166,34 @@ class DataParallelExecutorGroup:
             for executor in self.execs:
                 executor.backward()
             return
-        given = [out_grads] if isinstance(out_grads, NDArray) else out_grads
-        parts = [self._pieces(dy, axis) for dy, axis in zip(given, self._output_axes)]
+        gradients = [out_grads] if isinstance(out_grads, NDArray) else out_grads
+        parts = [self._split(dy, axis) for dy, axis in zip(gradients, self._output_axes)]
         for executor, ctx, row in zip(self.execs, self.contexts, zip(*parts)):
             executor.backward([dy.as_in_context(ctx) for dy in row])
 
     def outputs(self, merged: bool) -> list:
-        """The outputs, joined over contexts or as lists of each context's."""
-        return self._columns([e.outputs for e in self.execs], self._output_axes, merged)
+        """The outputs; `merged` over the contexts, or for each output a list over the contexts."""
+        return self._by_output([e.outputs for e in self.execs], self._output_axes, merged)
 
     def input_grads(self, merged: bool) -> list:
         """The gradients of the data."""
         axes = [DataDesc.get_batch_axis(d.layout) for d in self.data_shapes]
         rows = [[e.grad_dict[d.name] for d in self.data_shapes] for e in self.execs]
-        return self._columns(rows, axes, merged)
+        return self._by_output(rows, axes, merged)
 
     def states(self, names: list[str], merged: bool) -> list:
-        """Arguments that go from batch to batch."""
+        """The arguments with these names, whose values stay from batch to batch."""
         rows = [[e.arg_dict[n] for n in names] for e in self.execs]
-        return self._columns(rows, [0] * len(names), merged)
+        return self._by_output(rows, [0] * len(names), merged)
 
-    def _columns(self, rows: list[list[NDArray]], axes: list[int], merged: bool) -> list:
+    def _by_output(self, rows: list[list[NDArray]], axes: list[int], merged: bool) -> list:
         columns = [list(column) for column in zip(*rows)]
         if not merged:
             return columns
-        return [_joined(column, axis) for column, axis in zip(columns, axes)]
+        return [_concatenate(column, axis) for column, axis in zip(columns, axes)]
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool) -> None:
-        """Have a metric take in labels and outputs."""
+        """Update a metric with labels and outputs."""
         names = self.symbol.list_outputs()
         labels = labels or []
         if pre_sliced:
@@ -199,18 +201,18 @@ class DataParallelExecutorGroup:
         else:
             axes = [DataDesc.get_batch_axis(d.layout) for d in self.label_shapes]
             axes += [0] * (len(labels) - len(axes))
-            pieces = [self._pieces(a, axis) for a, axis in zip(labels, axes)]
+            pieces = [self._split(a, axis) for a, axis in zip(labels, axes)]
             parts = [[column[k] for column in pieces] for k in range(len(self.execs))]
         known = [d.name for d in self.label_shapes] or [str(i) for i in range(len(labels))]
         for executor, part in zip(self.execs, parts):
             eval_metric.update_dict(dict(zip(known, part)), dict(zip(names, executor.outputs)))
 
 
-def _same(name: str, array: NDArray, shape: tuple[int, ...]) -> NDArray:
+def _check_shape(name: str, array: NDArray, shape: tuple[int, ...]) -> NDArray:
     if array.shape != tuple(shape):
         raise ShapeError(
-            f"bind: parameter {name!r} is {array.shape}, and would be {tuple(shape)}\n"
-            "  expected data for which it stays as it is"
+            f"bind: parameter {name!r} is {array.shape}, and these data need {tuple(shape)}\n"
+            "  expected data for which its shape stays the same"
         )
     return array
 
@@ -220,7 +222,7 @@ def _mean(arrays: list[NDArray]) -> NDArray:
     return copies[0] if len(copies) == 1 else sum(copies[1:], copies[0]) / len(copies)
 
 
-def _joined(column: list[NDArray], axis: int) -> NDArray:
+def _concatenate(column: list[NDArray], axis: int) -> NDArray:
     if len(column) == 1 or axis < 0:
         return column[0]
     ctx = column[0].context

@@ -16,7 +16,7 @@ from ..io._desc import as_batch
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from ._optimizer import by_index, made, store
+from ._optimizer import make_optimizer, make_store, weights_by_index
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
@@ -30,23 +30,23 @@ class Module(BaseModule):
     ----------
     symbol : Symbol
     data_names, label_names : list of str
-        Arguments that a batch brings; all others are parameters.
+        Arguments that each batch has values for; all others are parameters.
     logger : logging.Logger
     context : Context or list of Context
         With several, each computes a part of the batch.
     work_load_list : list of float, optional
-        The share of each context; all the same by default.
+        The share of each context in a batch; equal shares by default.
     fixed_param_names : list of str, optional
         Parameters that are not trained.
     state_names : list of str, optional
-        Arguments that stay from batch to batch, until `set_states`.
+        Arguments whose values stay from batch to batch, until `set_states`.
 
     Raises
     ------
     ArgumentError
         A name is no argument of the Symbol.
     UnsupportedError
-        There are `group2ctxs` or `compression_params`.
+        `group2ctxs` or `compression_params` are given.
     """
 
     def __init__(
@@ -66,7 +66,8 @@ class Module(BaseModule):
         if group2ctxs or compression_params:
             raise UnsupportedError(
                 "Module: group2ctxs and compression_params\n"
-                "  expected neither: a context computes the whole graph, gradients stay as they are"
+                "  expected neither: each context computes the whole graph, and gradients are not "
+                "compressed"
             )
         context = cpu() if context is None else context
         self._context = [context] if isinstance(context, Context) else list(context)
@@ -74,7 +75,7 @@ class Module(BaseModule):
         if len(self._workload) != len(self._context):
             raise ArgumentError(
                 f"Module: work_load_list has {len(self._workload)} numbers\n"
-                f"  expected {len(self._context)}, as there are contexts"
+                f"  expected {len(self._context)}, one for each context"
             )
         self._symbol = symbol
         self._data_names = list(data_names or ())
@@ -114,7 +115,7 @@ class Module(BaseModule):
 
     @staticmethod
     def load(prefix, epoch, load_optimizer_states=False, **kwargs) -> Module:
-        """A Module of what `save_checkpoint` wrote; `kwargs` are Module's."""
+        """A Module from the files of `save_checkpoint`; `kwargs` are passed to Module."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = Module(symbol, **kwargs)
         module._arg_params, module._aux_params = arg_params, aux_params
@@ -134,17 +135,17 @@ class Module(BaseModule):
             logging.info('Saved optimizer state to "%s"', path)
 
     def save_optimizer_states(self, fname) -> None:
-        """Save the optimizer's states, as arrays: not MXNet's pickle."""
-        self._need("save_optimizer_states", "optimizer_initialized")
+        """Save the optimizer's states as arrays; MXNet writes a pickle instead."""
+        self._require("save_optimizer_states", "optimizer_initialized")
         params.write(fname, *pack(self._updater, False))
 
     def load_optimizer_states(self, fname) -> None:
-        """Load what `save_optimizer_states` saved."""
-        self._need("load_optimizer_states", "optimizer_initialized")
-        weights = by_index(self._exec_group, self._indices, self._kvstore is not None)
+        """Load the states that `save_optimizer_states` saved."""
+        self._require("load_optimizer_states", "optimizer_initialized")
+        weights = weights_by_index(self._exec_group, self._indices, self._kvstore is not None)
         unpack(self._updater, *params.read(fname), str(fname), weights)
 
-    # What it is bound for
+    # Names and shapes
 
     @property
     def data_names(self) -> list[str]:
@@ -161,17 +162,17 @@ class Module(BaseModule):
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        self._need("data_shapes", "binded")
+        self._require("data_shapes", "binded")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc]:
-        self._need("label_shapes", "binded")
+        self._require("label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple]:
-        self._need("output_shapes", "binded")
+        self._require("output_shapes", "binded")
         known = self._symbol.list_arguments()
         descs = [d for d in self._data_shapes + self._label_shapes if d.name in known]
         _, shapes, _ = self._symbol.infer_shape(**{d.name: d.shape for d in descs})
@@ -195,18 +196,18 @@ class Module(BaseModule):
         for_training : bool
             Make arrays for gradients.
         inputs_need_grad : bool
-            Also for those of the data.
+            Make them for the gradients of the data too.
         force_rebind : bool
-            Bind again what is bound.
+            Bind again where it is bound already.
         shared_module : Module, optional
-            Whose parameters to use, in the same memory.
+            The Module whose parameters to use, in the same memory.
         grad_req : str, or dict or list of them
             'write', 'add' or 'null', for all arguments or for each.
 
         Raises
         ------
         ArgumentError, ShapeError
-            The names are others than the Module's, or the shapes do not fit.
+            The names are not the Module's, or the shapes do not fit.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -217,7 +218,7 @@ class Module(BaseModule):
             self.get_params()
         self._reset_bind()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
-        self._grad_req = self._requests(grad_req)
+        self._grad_req = self._gradient_requests(grad_req)
         self._bind(data_shapes, label_shapes, shared_module and shared_module._exec_group)
         if shared_module is not None:
             self._arg_params, self._aux_params = (
@@ -228,11 +229,11 @@ class Module(BaseModule):
             if shared_module.optimizer_initialized:
                 self.borrow_optimizer(shared_module)
         elif self.params_initialized:
-            self._fill(None, self._arg_params, self._aux_params, False, True)
+            self._fill_params(None, self._arg_params, self._aux_params, False, True)
 
     def _bind(self, data_shapes, label_shapes, shared_group) -> None:
-        self._data_shapes = _descs("data", data_shapes, self._data_names)
-        self._label_shapes = _descs("label", label_shapes or [], self._label_names)
+        self._data_shapes = _as_descs("data", data_shapes, self._data_names)
+        self._label_shapes = _as_descs("label", label_shapes or [], self._label_names)
         self._exec_group = DataParallelExecutorGroup(
             self._symbol,
             self._context,
@@ -245,8 +246,8 @@ class Module(BaseModule):
         )
         self.binded = True
 
-    def _requests(self, grad_req) -> dict[str, str]:
-        """What is asked of the gradient of each argument."""
+    def _gradient_requests(self, grad_req) -> dict[str, str]:
+        """The grad_req of each argument: 'write', 'add' or 'null'."""
         arguments = self._symbol.list_arguments()
         if isinstance(grad_req, str):
             grad_req = dict.fromkeys(arguments, grad_req)
@@ -260,7 +261,7 @@ class Module(BaseModule):
 
     def reshape(self, data_shapes, label_shapes=None) -> None:
         """Bind for other shapes; the parameters stay."""
-        self._need("reshape", "binded")
+        self._require("reshape", "binded")
         self._bind(data_shapes, label_shapes, self._exec_group)
 
     # Parameters
@@ -281,13 +282,13 @@ class Module(BaseModule):
         initializer : Initializer, optional
             ``Uniform(0.01)`` by default.
         arg_params, aux_params : dict of str to NDArray, optional
-            Values that go before the initializer.
+            Values to use in place of the initializer's.
         allow_missing : bool
-            Whether the values may be those of some parameters only.
+            Whether parameters may be without a value.
         force_init : bool
-            Fill again what is filled.
+            Fill again where the parameters are filled already.
         allow_extra : bool
-            Whether there may be values for which there is no parameter.
+            Whether there may be values without a parameter.
 
         Raises
         ------
@@ -297,8 +298,10 @@ class Module(BaseModule):
         if self.params_initialized and not force_init:
             self.logger.info("Parameters already initialized and force_init=False: not filled.")
             return
-        self._need("init_params", "binded")
-        self._fill(initializer or Uniform(0.01), arg_params, aux_params, allow_missing, allow_extra)
+        self._require("init_params", "binded")
+        self._fill_params(
+            initializer or Uniform(0.01), arg_params, aux_params, allow_missing, allow_extra
+        )
 
     def set_params(
         self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
@@ -307,10 +310,10 @@ class Module(BaseModule):
         if self.params_initialized and not force_init:
             self.logger.info("Parameters already initialized and force_init=False: not set.")
             return
-        self._need("set_params", "binded")
-        self._fill(None, arg_params, aux_params, allow_missing, allow_extra)
+        self._require("set_params", "binded")
+        self._fill_params(None, arg_params, aux_params, allow_missing, allow_extra)
 
-    def _fill(self, initializer, arg_params, aux_params, allow_missing, allow_extra) -> None:
+    def _fill_params(self, initializer, arg_params, aux_params, allow_missing, allow_extra) -> None:
         attrs = self._symbol.attr_dict()
         first = self._exec_group.execs[0]
         parts = (
@@ -319,7 +322,7 @@ class Module(BaseModule):
         )
         for given, arrays in parts:
             extra = [name for name in given or () if name not in arrays]
-            # As MXNet: a whole set may have more, such as that of the net a part was taken from.
+            # As in MXNet, a complete set of values may have more, such as all of a larger net.
             if extra and initializer is None and allow_missing and not allow_extra:
                 raise ArgumentError(
                     f"set_params: there is no parameter {extra[0]!r}\n"
@@ -339,14 +342,16 @@ class Module(BaseModule):
         for executor in self._exec_group.execs[1:]:
             for _, arrays in parts:
                 for name, array in arrays.items():
-                    held = executor.arg_dict if name in executor.arg_dict else executor.aux_dict
-                    held[name][:] = array.as_in_context(held[name].context)
+                    same_role = (
+                        executor.arg_dict if name in executor.arg_dict else executor.aux_dict
+                    )
+                    same_role[name][:] = array.as_in_context(same_role[name].context)
         self.params_initialized = self._params_dirty = True
         self.get_params()
 
     def get_params(self) -> tuple[dict, dict]:
         """Parameters and states by name: copies, means over the contexts."""
-        self._need("get_params", "params_initialized")
+        self._require("get_params", "params_initialized")
         if self._params_dirty:
             arguments, states = self._exec_group.params()
             self._arg_params.update(arguments)
@@ -368,25 +373,25 @@ class Module(BaseModule):
         Parameters
         ----------
         kvstore : str, KVStore or None
-            How gradients are summed over contexts: all local types are the same. None: they are
-            not, and the contexts go their own ways.
+            How gradients are summed over contexts: all local types are the same. With None they
+            are not summed, and each context trains parameters of its own.
         optimizer : str or Optimizer
         optimizer_params : dict, or pairs
-            Arguments of the optimizer, when it is given by name.
+            Arguments of the optimizer, where `optimizer` is a name.
         force_init : bool
-            Make it again.
+            Make it again where there is one already.
         """
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
-        self._kvstore = store(kvstore)
+        self._kvstore = make_store(kvstore)
         self._indices = {name: i for i, name in enumerate(self._exec_group.param_names)}
-        several = 1 if self._kvstore is not None else len(self._context)
-        self._optimizer = made(
+        per_name = 1 if self._kvstore is not None else len(self._context)
+        self._optimizer = make_optimizer(
             optimizer,
             dict(optimizer_params),
-            {i * several + k: n for n, i in self._indices.items() for k in range(several)},
+            {i * per_name + k: n for n, i in self._indices.items() for k in range(per_name)},
             self._symbol,
             1.0 / self._exec_group.batch_size,
         )
@@ -398,7 +403,7 @@ class Module(BaseModule):
 
     def borrow_optimizer(self, shared_module: Module) -> None:
         """Use another Module's optimizer, with its states."""
-        shared_module._need("borrow_optimizer", "optimizer_initialized")
+        shared_module._require("borrow_optimizer", "optimizer_initialized")
         self._optimizer = shared_module._optimizer
         self._updater = shared_module._updater
         self._kvstore = shared_module._kvstore
@@ -406,8 +411,8 @@ class Module(BaseModule):
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """Change the parameters by the gradients of the last backward."""
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        """Update the parameters with the gradients of the last backward."""
+        self._require("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
         for name in group.trained:
@@ -427,52 +432,52 @@ class Module(BaseModule):
     # Computing
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
-        """Compute the outputs; a batch of another size binds anew.
+        """Compute the outputs; for a batch of other shapes the Module is bound again.
 
         Parameters
         ----------
         data_batch : DataBatch
             Or an object with some of its attributes, such as a namedtuple with the data alone.
         is_train : bool, optional
-            As bound, by default.
+            By default, as bound.
         """
-        self._need("forward", "binded", "params_initialized")
+        self._require("forward", "binded", "params_initialized")
         data_batch = as_batch(data_batch)
-        data = _given(data_batch.provide_data, data_batch.data, self._data_shapes)
-        label = _given(data_batch.provide_label, data_batch.label, self._label_shapes)
+        data = _batch_descs(data_batch.provide_data, data_batch.data, self._data_shapes)
+        label = _batch_descs(data_batch.provide_label, data_batch.label, self._label_shapes)
         if data != self._data_shapes or (label and label != self._label_shapes):
             self.reshape(data, label)
         self._exec_group.forward(data_batch, self.for_training if is_train is None else is_train)
 
     def backward(self, out_grads=None) -> None:
-        """Compute the gradients; `out_grads` are those of outputs that are no losses."""
-        self._need("backward", "binded", "params_initialized", "for_training")
+        """Compute the gradients; `out_grads` are the gradients of outputs that are no losses."""
+        self._require("backward", "binded", "params_initialized", "for_training")
         self._exec_group.backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list:
-        """The outputs of the last forward; else for each a list over the contexts."""
-        self._need("get_outputs", "binded", "params_initialized")
+        """The outputs of the last forward; unmerged, for each output a list over the contexts."""
+        self._require("get_outputs", "binded", "params_initialized")
         return self._exec_group.outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list:
-        """The gradients of the data; else for each a list over the contexts."""
-        self._need("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
+        """The gradients of the data; unmerged, for each of them a list over the contexts."""
+        self._require("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
         return self._exec_group.input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list:
-        """What `state_names` have."""
-        self._need("get_states", "binded", "params_initialized")
+        """The values of the arguments in `state_names`."""
+        self._require("get_states", "binded", "params_initialized")
         return self._exec_group.states(self._state_names, merge_multi_context)
 
     def set_states(self, states=None, value=None) -> None:
-        """Set what `state_names` have: to lists of arrays over the contexts, or to a number.
+        """Set the arguments in `state_names`: to lists of arrays over the contexts, or to a number.
 
         Raises
         ------
         ArgumentError
             Both are given, or neither.
         """
-        self._need("set_states", "binded", "params_initialized")
+        self._require("set_states", "binded", "params_initialized")
         if (states is None) == (value is None):
             raise ArgumentError("set_states: expected either states or a value")
         for i, name in enumerate(self._state_names):
@@ -480,20 +485,20 @@ class Module(BaseModule):
                 executor.arg_dict[name][:] = value if states is None else states[i][k]
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        """Have a metric take in labels and the outputs; `pre_sliced` are lists for each context."""
+        """Update a metric with labels and outputs; `pre_sliced` labels are one list per context."""
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon) -> None:
-        """Have a Monitor watch the executors."""
-        self._need("install_monitor", "binded")
+        """Let a Monitor watch the executors."""
+        self._require("install_monitor", "binded")
         for executor in self._exec_group.execs:
             mon.install(executor)
 
 
-def _descs(what: str, given, names: list[str]) -> list[DataDesc]:
-    """Descriptions, in the order of the names."""
-    found = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in given]
-    if given and sorted(d.name for d in found) != sorted(names):
+def _as_descs(what: str, shapes, names: list[str]) -> list[DataDesc]:
+    """The DataDesc of each shape, whose names have to be `names`."""
+    found = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in shapes]
+    if shapes and sorted(d.name for d in found) != sorted(names):
         raise ArgumentError(
             f"bind: the {what} shapes are of {[d.name for d in found]}\n"
             f"  expected those of {names}, the {what}_names of the Module"
@@ -501,8 +506,8 @@ def _descs(what: str, given, names: list[str]) -> list[DataDesc]:
     return found
 
 
-def _given(provided, arrays, bound: list[DataDesc]) -> list[DataDesc]:
-    """Names and shapes of the arrays of a batch, in types and layouts as bound or as told."""
+def _batch_descs(provided, arrays, bound: list[DataDesc]) -> list[DataDesc]:
+    """Names and shapes of the arrays of a batch, as it provides them, else with the bound names."""
     if provided:
         return [d if isinstance(d, DataDesc) else DataDesc(*d) for d in provided]
     return [DataDesc(d.name, a.shape, d.dtype, d.layout) for d, a in zip(bound, arrays or ())]

@@ -61,12 +61,12 @@ class PythonModule(BaseModule):
         shared_module=None,
         grad_req="write",
     ) -> None:
-        """Make ready for arrays of some shapes.
+        """Prepare for arrays of these shapes.
 
         Raises
         ------
         ArgumentError
-            `grad_req` is not 'write', or the names are others than those of the module.
+            `grad_req` is not 'write', or the names are not those of the module.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -84,11 +84,11 @@ class PythonModule(BaseModule):
         self.binded = self.params_initialized = True
 
     def _compute_output_shapes(self) -> list[tuple]:
-        """Names and shapes of the outputs, when those of data and labels are known."""
+        """Names and shapes of the outputs, from those of data and labels."""
         raise NotImplementedError(f"{type(self).__name__}._compute_output_shapes")
 
     def get_params(self) -> tuple[dict, dict]:
-        """None."""
+        """Two empty dicts: there are no parameters and no states."""
         return {}, {}
 
     def init_params(
@@ -100,7 +100,7 @@ class PythonModule(BaseModule):
         force_init=False,
         allow_extra=False,
     ) -> None:
-        """There are none to fill."""
+        """Do nothing: there are no parameters."""
 
     def init_optimizer(
         self,
@@ -109,14 +109,14 @@ class PythonModule(BaseModule):
         optimizer_params=(("learning_rate", 0.01),),
         force_init=False,
     ) -> None:
-        """There is nothing to optimize."""
+        """Make no optimizer: there are no parameters."""
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """There is nothing to change."""
+        """Do nothing: there are no parameters."""
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        """Have a metric take in labels and outputs; without labels nothing.
+        """Update a metric with labels and outputs, where the module has labels.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class PythonModule(BaseModule):
 
 
 class PythonLossModule(PythonModule):
-    """A loss: what it is given are scores, which are its outputs too.
+    """A loss: its data are scores, which are its outputs too.
 
     Parameters
     ----------
@@ -138,7 +138,8 @@ class PythonLossModule(PythonModule):
         The output is called ``name_output``.
     data_names, label_names : list of one str
     grad_func : callable, optional
-        ``grad_func(scores, labels)``: the gradient of the scores, an NDArray or what becomes one.
+        ``grad_func(scores, labels)`` returns the gradient of the scores, as an NDArray or in a form
+        that `nd.array` takes.
         Without it a subclass defines `_backward_impl`, which sets `_scores_grad`.
 
     Raises
@@ -172,7 +173,7 @@ class PythonLossModule(PythonModule):
         return [(self._output_names[0], self._data_shapes[0][1])]
 
     def forward(self, data_batch, is_train: bool | None = None) -> None:
-        """Take in scores and, in training, labels."""
+        """Take the scores of the batch and, in training, its labels."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
@@ -187,9 +188,9 @@ class PythonLossModule(PythonModule):
         Raises
         ------
         ArgumentError
-            There are `out_grads`.
+            `out_grads` are given.
         """
-        self._need("backward", "for_training")
+        self._require("backward", "for_training")
         if out_grads is not None:
             raise ArgumentError("backward: out_grads\n  expected none: the module is a loss")
         self._backward_impl()

@@ -1,4 +1,4 @@
-"""SequentialModule: modules behind each other."""
+"""SequentialModule: modules, each computing on the outputs of the one before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["SequentialModule"]
 
 
 class SequentialModule(BaseModule):
-    """Modules, each of which takes the outputs of the one before it as data."""
+    """Modules, each of which takes the outputs of the one before it as its data."""
 
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
@@ -31,14 +31,14 @@ class SequentialModule(BaseModule):
         ----------
         module : BaseModule
         take_labels : bool
-            It gets the labels.
+            Pass it the labels.
         auto_wiring : bool
-            Its data get the outputs before it in order, whatever their names.
+            Pass it the outputs of the module before it as data in their order, whatever the names.
 
         Raises
         ------
         ArgumentError
-            There is no option of a name.
+            A keyword is neither of the two.
         """
         for key in kwargs:
             if key not in (self.META_TAKE_LABELS, self.META_AUTO_WIRING):
@@ -60,26 +60,26 @@ class SequentialModule(BaseModule):
 
     @property
     def data_shapes(self):
-        self._need("data_shapes", "binded")
+        self._require("data_shapes", "binded")
         return self._modules[0].data_shapes
 
     @property
     def label_shapes(self):
-        self._need("label_shapes", "binded")
+        self._require("label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self):
-        self._need("output_shapes", "binded")
+        self._require("output_shapes", "binded")
         return self._modules[-1].output_shapes
 
     def get_params(self) -> tuple[dict, dict]:
-        self._need("get_params", "binded", "params_initialized")
+        self._require("get_params", "binded", "params_initialized")
         arguments, states = {}, {}
         for module in self._modules:
-            own = module.get_params()
-            arguments |= own[0]
-            states |= own[1]
+            module_arguments, module_states = module.get_params()
+            arguments |= module_arguments
+            states |= module_states
         return arguments, states
 
     def init_params(
@@ -94,7 +94,7 @@ class SequentialModule(BaseModule):
         """Fill the parameters of all modules; see `Module.init_params`."""
         if self.params_initialized and not force_init:
             return
-        self._need("init_params", "binded")
+        self._require("init_params", "binded")
         for module in self._modules:
             module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, True)
         self._check_names()
@@ -129,12 +129,12 @@ class SequentialModule(BaseModule):
         shared_module=None,
         grad_req="write",
     ) -> None:
-        """Bind all modules, each for the outputs of the one before it; see `Module.bind`.
+        """Bind all modules, each for the shapes of the outputs before it; see `Module.bind`.
 
         Raises
         ------
         ArgumentError
-            There are no modules, or there is a `shared_module`.
+            There are no modules, or `shared_module` is given.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -169,7 +169,7 @@ class SequentialModule(BaseModule):
         force_init=False,
     ) -> None:
         """Make an optimizer for each module; see `Module.init_optimizer`."""
-        self._need("init_optimizer", "binded", "params_initialized")
+        self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
             return
@@ -179,7 +179,7 @@ class SequentialModule(BaseModule):
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs, module after module."""
-        self._need("forward", "binded", "params_initialized")
+        self._require("forward", "binded", "params_initialized")
         data_batch = as_batch(data_batch)
         data = data_batch.data
         for module in self._modules:
@@ -189,33 +189,33 @@ class SequentialModule(BaseModule):
 
     def backward(self, out_grads=None) -> None:
         """Compute the gradients, from the last module to the first."""
-        self._need("backward", "binded", "params_initialized")
+        self._require("backward", "binded", "params_initialized")
         for i, module in reversed(list(enumerate(self._modules))):
             module.backward(out_grads)
             if i:
                 out_grads = module.get_input_grads()
 
     def update(self) -> None:
-        self._need("update", "binded", "params_initialized", "optimizer_initialized")
+        self._require("update", "binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list:
-        self._need("get_outputs", "binded", "params_initialized")
+        self._require("get_outputs", "binded", "params_initialized")
         return self._modules[-1].get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list:
-        self._need("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
+        self._require("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
         return self._modules[0].get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
-        """Have a metric take in the outputs of each module that takes labels."""
-        self._need("update_metric", "binded", "params_initialized")
+        """Update a metric with the outputs of each module that takes labels."""
+        self._require("update_metric", "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas):
             if meta.get(self.META_TAKE_LABELS, False):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon) -> None:
-        self._need("install_monitor", "binded")
+        self._require("install_monitor", "binded")
         for module in self._modules:
             module.install_monitor(mon)

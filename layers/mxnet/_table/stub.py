@@ -47,7 +47,7 @@ def stubs() -> dict[Path, str]:
     methods = [
         _function(name, getattr(op, name), "    ") for name in _methods.NAMES if hasattr(op, name)
     ]
-    for method in _methods.WRITTEN:
+    for method in _methods.HANDWRITTEN:
         form = str(inspect.signature(method)).replace("self: 'NDArray'", "self").replace("'", "")
         methods.append(f"    def {method.__name__}{form}: ...\n")
     for *_, method in _arithmetic.ROWS.values():

@@ -2,7 +2,7 @@
 
 from . import _internal, _methods, contrib, image, linalg, ndarray, op, random, sparse, utils
 
-# The table first: what follows has its Python form.
+# The table first: the modules after it replace what has a Python form of its own.
 from .op import *
 from ._arithmetic import *
 from ._create import *
@@ -11,4 +11,4 @@ from .ndarray import NDArray
 from .utils import *
 
 _methods.fill(NDArray)
-# `Custom` is put here by the package: custom operators stand above arrays.
+# The package adds `Custom`: custom operators are built on arrays.

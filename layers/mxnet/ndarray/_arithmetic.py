@@ -62,9 +62,9 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
             if isinstance(rhs, NDArray):
                 return compute(left, [rhs._tensor], {"scalar": lhs}, rhs._context)
             if isinstance(rhs, NUMBERS):
-                whole = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
+                integers = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
-                return int(value) if whole else value
+                return int(value) if integers else value
         other = rhs if isinstance(lhs, NDArray) else lhs
         raise ArgumentError(
             f"{name}: an operand is of type {type(other).__name__}\n"
@@ -76,7 +76,7 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
     return function
 
 
-# The methods find their functions by name: torch.compile follows that, but no nested closures.
+# The methods look their functions up by name: torch.compile traces that, but no nested closures.
 
 
 def _method(name: str):
@@ -94,7 +94,7 @@ def _reflected(name: str):
 
 
 def _in_place(name: str):
-    """x += y: into the same array, which PyTorch's autograd would not see."""
+    """The method for x += y, which writes into the array and is refused where it is recorded."""
 
     def method(self, other):
         self._refuse_recorded()
@@ -120,7 +120,9 @@ def _fill(cls: type) -> None:
             setattr(cls, f"__r{method}__", _reflected(name))
             if method != "pow":  # as in MXNet, x **= y makes a new array
                 setattr(cls, f"__i{method}__", _in_place(name))
-    cls.__neg__ = lambda self: _functions["multiply"](self, -1)  # which takes bools too
+    cls.__neg__ = lambda self: _functions["multiply"](
+        self, -1
+    )  # bools too, which PyTorch does not negate
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 
@@ -129,4 +131,4 @@ _functions = {name: _binary(name, *row[:3]) for name, row in ROWS.items()}
 globals().update(_functions)
 true_divide = _functions["divide"]
 _fill(NDArray)
-__all__ = [*ROWS, "true_divide"]  # made from the table
+__all__ = [*ROWS, "true_divide"]

@@ -32,7 +32,7 @@ _internal = op.functions("_")
 
 
 def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
-    """An array with a copy of the values, on the current context unless one is given.
+    """An array with a copy of the values, by default on the current context.
 
     The copy of an NDArray is recorded, as that of `NDArray.copy` is.
 
@@ -50,38 +50,37 @@ def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
     """
     context = _context("array", ctx)
     if isinstance(source_array, (NDArray, torch.Tensor)):
-        own = isinstance(source_array, NDArray) and dtype is None
-        given = isinstance(source_array, NDArray)
-        tensor = source_array._tensor if given else source_array.detach()
-        target = tensor.dtype if own else _target(dtype)
+        is_ndarray = isinstance(source_array, NDArray)
+        tensor = source_array._tensor if is_ndarray else source_array.detach()
+        target = tensor.dtype if is_ndarray and dtype is None else _torch_dtype(dtype)
         return NDArray(call_recorded(copy_to, tensor, context.device, target), context)
-    tensor = as_tensor("array", source_array, _target(dtype))
+    tensor = as_tensor("array", source_array, _torch_dtype(dtype))
     return NDArray(tensor if context.device.type == "cpu" else tensor.to(context.device), context)
 
 
-def _context(name: str, given) -> Context:
-    if given is None:
+def _context(name: str, ctx) -> Context:
+    if ctx is None:
         return current_context()
-    if not isinstance(given, Context):
+    if not isinstance(ctx, Context):
         raise ArgumentError(
-            f"{name}: ctx is {given!r}\n  expected a Context, such as mx.cpu(); "
-            "a dtype is given by name, dtype='int32'"
+            f"{name}: ctx is {ctx!r}\n  expected a Context, such as mx.cpu(); "
+            "a dtype is a keyword, dtype='int32'"
         )
-    return given
+    return ctx
 
 
-def _target(dtype) -> torch.dtype:
+def _torch_dtype(dtype) -> torch.dtype:
     return torch.float32 if dtype is None else _dtype.to_torch(dtype)
 
 
-def _filled(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDArray:
+def _make(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDArray:
     context = _context(make.__name__, ctx)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    result = NDArray(make(shape, dtype=_target(dtype), device=context.device), context)
-    return _given(result, out)
+    result = NDArray(make(shape, dtype=_torch_dtype(dtype), device=context.device), context)
+    return _write_to(result, out)
 
 
-def _given(result: NDArray, out: NDArray | None) -> NDArray:
+def _write_to(result: NDArray, out: NDArray | None) -> NDArray:
     if out is None:
         return result
     out[:] = result
@@ -92,22 +91,22 @@ def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -
     """An array of zeros, float32 by default."""
     if stype not in (None, "default"):
         raise ArgumentError(f"zeros: stype is {stype!r}\n  expected 'default'; arrays are dense")
-    return _filled(torch.zeros, shape, ctx, dtype, **kwargs)
+    return _make(torch.zeros, shape, ctx, dtype, **kwargs)
 
 
 def ones(shape, ctx: Context | None = None, dtype=None, **kwargs) -> NDArray:
     """An array of ones, float32 by default."""
-    return _filled(torch.ones, shape, ctx, dtype, **kwargs)
+    return _make(torch.ones, shape, ctx, dtype, **kwargs)
 
 
 def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
     """An array whose values are not set, float32 by default."""
-    return _filled(torch.empty, shape, ctx, dtype)
+    return _make(torch.empty, shape, ctx, dtype)
 
 
 def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArray:
     """An array with one value everywhere, float32 by default."""
-    result = _filled(torch.empty, shape, ctx, dtype) if out is None else out
+    result = _make(torch.empty, shape, ctx, dtype) if out is None else out
     result[:] = val
     return result
 
@@ -115,28 +114,33 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None) -> NDArray:
     """Values from `start` up to `stop`, which is left out; from 0 to `start` without a `stop`.
 
-    Each comes `repeat` times. Raises ShapeError when there are none.
+    Each value is there `repeat` times.
+
+    Raises
+    ------
+    ShapeError
+        There are no values.
     """
     if stop is None:
         start, stop = 0, start
     if not (start < stop if step > 0 else start > stop):
         raise ShapeError(f"arange: from {start} to {stop} by {step} there are no values")
     context = _context("arange", ctx)
-    given = {"start": start, "stop": stop, "step": step, "repeat": repeat}
-    return _internal["_arange"](**given, dtype=_target(dtype), ctx=str(context))
+    values = {"start": start, "stop": stop, "step": step, "repeat": repeat}
+    return _internal["_arange"](**values, dtype=_torch_dtype(dtype), ctx=str(context))
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype=None) -> NDArray:
     """`num` values evenly from `start` to `stop`, which is left out with ``endpoint=False``."""
-    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    values = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     ctx = str(_context("linspace", ctx))
-    return _internal["_linspace"](**given, dtype=_target(dtype), ctx=ctx)
+    return _internal["_linspace"](**values, dtype=_torch_dtype(dtype), ctx=ctx)
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None, out=None, name=None) -> NDArray:
     """Ones on the `k`-th diagonal of an N x M array (square when M is 0), zeros elsewhere."""
     ctx = str(_context("eye", ctx))
-    return _given(_internal["_eye"](N=N, M=M, k=k, dtype=_target(dtype), ctx=ctx), out)
+    return _write_to(_internal["_eye"](N=N, M=M, k=k, dtype=_torch_dtype(dtype), ctx=ctx), out)
 
 
 def concatenate(arrays, axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -159,25 +163,25 @@ def moveaxis(tensor: NDArray, source, destination) -> NDArray:
     if not len(set(sources)) == len(sources) == len(set(targets)) == len(targets):
         raise ShapeError(
             f"moveaxis: source {source}, destination {destination}\n"
-            "  expected as many of each, each once"
+            "  expected the same number of axes in both, each once"
         )
     axes = [a for a in range(ndim) if a not in sources]
-    for target, origin in sorted(zip(targets, sources)):
-        axes.insert(target, origin)
+    for torch_dtype, origin in sorted(zip(targets, sources)):
+        axes.insert(torch_dtype, origin)
     return op.transpose(tensor, axes=tuple(axes))
 
 
 def split_v2(ary: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
-    """Parts along an axis: as many equal ones as an int says, or cut at the indices of a tuple."""
-    given = {"axis": axis, "squeeze_axis": squeeze_axis}
+    """Parts along an axis: this number of equal ones, or one from each index to the next."""
+    options = {"axis": axis, "squeeze_axis": squeeze_axis}
     if not isinstance(indices_or_sections, int):
-        return _internal["_split_v2"](ary, indices=(0, *indices_or_sections), **given)
+        return _internal["_split_v2"](ary, indices=(0, *indices_or_sections), **options)
     if indices_or_sections < 1 or ary.shape[axis] % indices_or_sections:
         raise ShapeError(
             f"split_v2: axis {axis} of {ary.shape} in {indices_or_sections} parts\n"
             "  expected a number that divides the size"
         )
-    return _internal["_split_v2"](ary, indices=(), sections=indices_or_sections, **given)
+    return _internal["_split_v2"](ary, indices=(), sections=indices_or_sections, **options)
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
@@ -187,23 +191,23 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
-    """How many values fall into each bin, and the edges of the bins. The last bin has both edges.
+    """The number of values in each bin, and the edges of the bins. The last bin has both edges.
 
-    Without a range both come as float32; else the counts as int64, the edges in the dtype of `a`,
-    truncated where that has only integers.
+    Without a range both are float32; with one the counts are int64 and the edges have the dtype of
+    `a`, truncated where it is an integer type.
 
     Parameters
     ----------
     a : NDArray
     bins : int or NDArray
-        How many, or their edges.
+        Their number, or their edges.
     range : (float, float), optional
-        From where to where; by default from the smallest to the largest value.
+        The first and the last edge; by default the smallest and the largest value.
 
     Raises
     ------
     ArgumentError
-        `bins` is neither, or `range` does not go upwards.
+        `bins` is neither, or the second number of `range` is less than the first.
     """
     if isinstance(bins, NDArray):
         edges = bins._tensor.detach()

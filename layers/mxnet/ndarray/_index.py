@@ -1,4 +1,4 @@
-"""Keys and shapes: NumPy's and MXNet's forms, in PyTorch's terms."""
+"""Keys and shapes of NumPy and MXNet, translated to PyTorch's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..base import ShapeError
 
 
 def is_everything(key: Any) -> bool:
-    """Whether a key names the whole array, as in x[:], x[...] and x[()]."""
+    """Whether a key selects the whole array, as in x[:], x[...] and x[()]."""
     if isinstance(key, slice):  # compared with `is`: its ends may be arrays
         return key.start is None and key.stop is None and key.step is None
     if isinstance(key, tuple):
@@ -29,11 +29,11 @@ def is_basic(key: Any) -> bool:
     return isinstance(key, (int, slice, np.integer)) or key is None or key is Ellipsis
 
 
-def _is_pytorchs(key: Any) -> bool:
-    """Whether PyTorch means the same by a key; not so bools, arrays and negative steps."""
+def _is_torch_key(key: Any) -> bool:
+    """Whether a key means the same in PyTorch; bools, arrays and negative steps do not."""
     kind = type(key)
     if kind is tuple:
-        return all(map(_is_pytorchs, key)) and sum([part is Ellipsis for part in key]) < 2
+        return all(map(_is_torch_key, key)) and sum([part is Ellipsis for part in key]) < 2
     if kind is slice:
         return key.step is None or (type(key.step) is int and key.step > 0)
     return kind is int or key is None or key is Ellipsis
@@ -41,12 +41,12 @@ def _is_pytorchs(key: Any) -> bool:
 
 def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:
     """The elements, and whether they are a view: contiguous basic slices are, as in MXNet."""
-    if _is_pytorchs(key):
+    if _is_torch_key(key):
         result, copied = tensor[key], False
     else:
         parts, backward = _resolve(tensor, key)
         result = (tensor.flip(backward) if backward else tensor)[parts]
-        copied = bool(backward) or _advanced(parts)
+        copied = bool(backward) or _has_arrays(parts)
     if not result.dim():
         result = result.view(1)
     if copied or result.is_contiguous():
@@ -55,8 +55,8 @@ def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:
 
 
 def put(tensor: torch.Tensor, key: Any, value: torch.Tensor | float) -> None:
-    """Write a value, broadcast to the elements that the key names."""
-    parts, backward = (key, None) if _is_pytorchs(key) else _resolve(tensor, key)
+    """Write a value, broadcast to the elements that the key selects."""
+    parts, backward = (key, None) if _is_torch_key(key) else _resolve(tensor, key)
     try:
         if backward:
             places = torch.arange(tensor.numel(), device=tensor.device).view(tensor.shape)
@@ -65,7 +65,8 @@ def put(tensor: torch.Tensor, key: Any, value: torch.Tensor | float) -> None:
         else:
             tensor[parts] = value
     except RuntimeError:
-        if not isinstance(value, torch.Tensor):  # a number beyond the range is inf
+        if not isinstance(value, torch.Tensor):
+            # PyTorch refuses a number beyond the range; as a tensor it becomes inf.
             return put(tensor, key, torch.tensor(value).to(tensor))
         shape = tuple(tensor[parts].shape)
         raise ShapeError(
@@ -74,8 +75,8 @@ def put(tensor: torch.Tensor, key: Any, value: torch.Tensor | float) -> None:
 
 
 def _resolve(tensor: torch.Tensor, key: Any) -> tuple[tuple, list[int]]:
-    """The key in PyTorch's terms, bounds checked; and the axes to be reversed before it is used."""
-    parts = [_part(part) for part in (key if isinstance(key, tuple) else (key,))]
+    """The key as PyTorch's, its bounds checked; and the axes to reverse before it is applied."""
+    parts = [_convert_part(part) for part in (key if isinstance(key, tuple) else (key,))]
     used = sum(p.dim() if _is_mask(p) else 1 for p in parts if p is not None and p is not Ellipsis)
     if used > tensor.dim():
         raise IndexError(f"too many indices, {used}, for an array of shape {tuple(tensor.shape)}")
@@ -84,31 +85,31 @@ def _resolve(tensor: torch.Tensor, key: Any) -> tuple[tuple, list[int]]:
         raise IndexError("an index has more than one '...'")
     for i in dots:
         parts[i : i + 1] = [slice(None)] * (tensor.dim() - used)
-    mixed, backward, axis = _advanced(parts), [], 0
+    mixed, backward, axis = _has_arrays(parts), [], 0
     for i, part in enumerate(parts):
         if part is None:
             continue
         if isinstance(part, slice):
             if part.step is not None and part.step < 0:
                 size = tensor.shape[axis]
-                named = range(*part.indices(size))
-                if len(named) > 1:
-                    parts[i] = slice(size - 1 - named[0], size - named[-1], -part.step)
+                positions = range(*part.indices(size))
+                if len(positions) > 1:
+                    parts[i] = slice(size - 1 - positions[0], size - positions[-1], -part.step)
                     backward.append(axis)
-                else:  # of one element there is a view, as of a step forwards
-                    parts[i] = slice(named.start, named.start + len(named))
+                else:  # one element or none: the same with a step forwards, and a view
+                    parts[i] = slice(positions.start, positions.start + len(positions))
         else:
-            _check(part, axis, tensor)
+            _check_bounds(part, axis, tensor)
             if isinstance(part, torch.Tensor):
                 parts[i] = part.to(tensor.device)
-            elif mixed:  # NumPy counts an int beside arrays as an array
+            elif mixed:  # NumPy treats an int beside arrays as an array
                 parts[i] = torch.tensor([part], device=tensor.device)
         axis += part.dim() if _is_mask(part) else 1
     return tuple(parts), backward
 
 
-def _part(part: Any) -> Any:
-    """A part of a key: an int, a slice, None, Ellipsis, or a tensor of indices or of bools."""
+def _convert_part(part: Any) -> Any:
+    """A part of a key as an int, a slice, None, Ellipsis, or a tensor of indices or bools."""
     if part is None or part is Ellipsis:
         return part
     if isinstance(part, slice):
@@ -134,12 +135,12 @@ def _is_mask(part: Any) -> bool:
     return isinstance(part, torch.Tensor) and part.dtype is torch.bool
 
 
-def _advanced(parts: Sequence) -> bool:
+def _has_arrays(parts: Sequence) -> bool:
     return any(isinstance(part, torch.Tensor) for part in parts)
 
 
-def _check(part: Any, axis: int, tensor: torch.Tensor) -> None:
-    """Out of bounds is an IndexError here; on a GPU it would end the process."""
+def _check_bounds(part: Any, axis: int, tensor: torch.Tensor) -> None:
+    """Raise IndexError for an index out of bounds, which on a GPU would end the process."""
     size = tensor.shape[axis]
     if isinstance(part, int):
         worst = part
@@ -153,10 +154,11 @@ def _check(part: Any, axis: int, tensor: torch.Tensor) -> None:
 
 
 def reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = False) -> tuple:
-    """The shape that MXNet's reshape codes make of a shape.
+    """The shape that results from MXNet's reshape codes.
 
-    0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits one into
-    the two that follow. `reverse` reads both from the right, so that -4 stands after its two.
+    0 keeps a size, -1 is the size that the number of elements leaves, -2 keeps all remaining sizes,
+    -3 multiplies two, -4 splits one into the two that follow. With `reverse` sizes and codes are
+    matched from the right, and -4 stands after its two.
 
     Raises
     ------
@@ -169,30 +171,30 @@ def reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = Fal
         except ShapeError:
             raise _misfit(shape, codes, "codes that fit from the right") from None
     rest, out = iter(codes), []
-    at, unknown = 0, None  # the axis of `shape` that is next, the axis of `out` that is -1
+    axis, unknown = 0, None  # the next axis of `shape`, the axis of `out` that is -1
     try:
         for code in rest:
             if code == 0:
-                out.append(shape[at])
+                out.append(shape[axis])
             elif code == -1:
                 if unknown is not None:
                     raise _misfit(shape, codes, "one -1 at most")
                 unknown = len(out)
                 out.append(1)
             elif code == -2:
-                out += shape[at:]
-                at = len(shape)
+                out += shape[axis:]
+                axis = len(shape)
                 continue
             elif code == -3:
-                out.append(shape[at] * shape[at + 1])
-                at += 1
+                out.append(shape[axis] * shape[axis + 1])
+                axis += 1
             elif code == -4:
-                out += _split(shape[at], next(rest), next(rest))
+                out += _split(shape[axis], next(rest), next(rest))
             else:
                 out.append(code)
-            at += 1
+            axis += 1
     except (IndexError, StopIteration, ZeroDivisionError):
-        raise _misfit(shape, codes, "codes that the axes suffice for") from None
+        raise _misfit(shape, codes, "codes for which there are enough axes") from None
     total, known = math.prod(shape), math.prod(out)
     if unknown is not None and known:
         out[unknown] = total // known

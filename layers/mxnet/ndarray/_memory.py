@@ -1,8 +1,9 @@
-"""Writing into an array, by who else holds its memory.
+"""Writing into an array, whose memory other arrays may share.
 
-Others may be meant to see the writes (VIEWED): they go into that memory, as they do where autograd
-knows the array by its tensor. Others may hold it who must not see them (LENT, BORROWED): the array
-takes a copy first. Where nobody else holds it, the array may take a new tensor over as it is.
+Where the others are views, which must see the writes (VIEWED), the array writes into that memory;
+so it does where autograd knows the array by its tensor. Where the others must not see the writes
+(LENT, BORROWED), the array copies the memory first. Where nothing else has the memory, an array
+that is overwritten takes the new tensor in place of its own.
 """
 
 from __future__ import annotations
@@ -19,23 +20,24 @@ from . import _index
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-VIEWED = "viewed"  # by arrays that are meant to see its writes
-LENT = "lent"  # to arrays that must not see them
-BORROWED = "borrowed"  # from the caller of an operator: neither it nor its views may see them
+# Values of NDArray._held: who else has the memory.
+VIEWED = "viewed"  # arrays that must see the writes
+LENT = "lent"  # arrays that must not see them
+BORROWED = "borrowed"  # the caller of an operator and its views, which must not see them
 
 
 class Memory:
-    """The part of NDArray that writes."""
+    """The base of NDArray with the methods that write."""
 
     __slots__ = ()
 
     def _writable(self) -> torch.Tensor:
-        """The tensor, to be written in place."""
+        """The tensor to write into; refused inside `record` for a recorded array."""
         self._refuse_recorded()
         return self._state_tensor()
 
     def _state_tensor(self) -> torch.Tensor:
-        """The tensor of a state, to be updated by an operator, whether it has a gradient or not."""
+        """The tensor that an operator updates as its state, also of a recorded array."""
         self._copy_if_lent()
         return self._tensor.detach() if self._tensor.requires_grad else self._tensor
 
@@ -50,19 +52,19 @@ class Memory:
         return self._held is VIEWED or self._tensor.requires_grad
 
     def _share(self) -> None:
-        """Let others hold the memory who are to see what is written here."""
+        """Mark the memory as shared with a view, which sees what is written here."""
         if self._held is None or self._held is LENT:
             if self._held is LENT or not self._tensor.is_contiguous():
                 self._tensor = call_recorded(contiguous_copy, self._tensor)
             self._held = VIEWED
 
     def _tensor_to_view(self) -> torch.Tensor:
-        """The tensor to make a view of, which PyTorch is to remember only where it is recorded."""
+        """The tensor to make a view of; detached where autograd does not record."""
         detached = self._tensor.requires_grad and not autograd.state.recording
         return self._tensor.detach() if detached else self._tensor
 
     def _copy_if_lent(self) -> None:
-        """Take a copy where others hold the memory who must not see what is written here."""
+        """Copy the memory where something else has it that must not see what is written here."""
         if self._held is LENT or self._held is BORROWED:
             with torch.enable_grad():  # an output of an operator stays recorded
                 self._tensor, self._held = self._tensor.clone(), None
@@ -75,7 +77,7 @@ class Memory:
         return self._tensor
 
     def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
-        """Take over a tensor that nobody else holds; if it is `lent`, others may hold it."""
+        """Take the values of a new tensor; with `lent`, something else may have its memory."""
         if self._keeps_memory():
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
         else:
@@ -83,12 +85,12 @@ class Memory:
             self._tensor, self._held = tensor, LENT if lent else None
 
     def _note_rebinding(self) -> None:
-        """Tell a recorder that this array gets another tensor, which it cannot see itself."""
+        """Tell a recorder that this array's tensor is replaced, which it cannot see itself."""
         if autograd.state.recorder is not None:
             autograd.state.recorder.note_rebinding(self._tensor)
 
     def _copy_from(self, other: NDArray) -> None:
-        """Take the value of another array of the same shape, without a copy where that is safe."""
+        """Take the values of an array of the same shape, without a copy where that is safe."""
         tensor, device, dtype = other._tensor, self._context.device, self._tensor.dtype
         if self._keeps_memory():
             call_recorded(torch.Tensor.copy_, self._writable(), self._copy_if_overlapping(other))
@@ -124,7 +126,7 @@ class Memory:
         _index.put(target, key, value)
 
     def _as_source(self, value: Any) -> torch.Tensor:
-        """A value to be written, as a tensor of this array's dtype and device."""
+        """The value to write, as a tensor of this array's dtype and device."""
         if isinstance(value, Memory):
             if autograd.state.recording and value._tensor.requires_grad:
                 raise RecordingError(
@@ -132,7 +134,7 @@ class Memory:
                     "  expected an operator, such as where, concat or slice_assign"
                 )
             value = self._copy_if_overlapping(value).detach()
-        elif value is None:  # what NumPy would take for NaN is what a function forgot to return
+        elif value is None:  # NaN for NumPy; here, most likely a forgotten return
             raise ArgumentError("x[key] = y: y is None\n  expected an array or a number")
         elif not isinstance(value, torch.Tensor):
             value = as_tensor("x[key] = y", value, self._tensor.dtype)

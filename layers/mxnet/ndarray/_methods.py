@@ -1,4 +1,4 @@
-"""NDArray's methods that need the operators of the table."""
+"""The methods of NDArray that are operators of the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import _create, _internal, op
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-# The methods that are an operator, called on the array; in MXNet's order.
+# The methods that only call their operator on the array; in MXNet's order.
 _WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
 broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
@@ -24,11 +24,11 @@ NAMES = _WORDS.split()
 
 
 def fill(cls: type) -> None:
-    """Give a class the methods."""
+    """Add the methods to the class."""
     for name in NAMES:
         if hasattr(op, name):
             setattr(cls, name, _method(name))
-    for method in WRITTEN:
+    for method in HANDWRITTEN:
         setattr(cls, method.__name__, method)
 
 
@@ -36,7 +36,7 @@ def _method(name: str) -> Callable:
     function = getattr(op, name)
 
     def method(self, *args, **kwargs):
-        # By the module, not as a closure: PyTorch's compiler follows what has a place.
+        # Looked up in the module: PyTorch's compiler traces that, but no function in a closure.
         return getattr(op, name)(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = function.__name__
@@ -45,7 +45,7 @@ def _method(name: str) -> Callable:
 
 
 def broadcast_to(self: NDArray, shape) -> NDArray:
-    """A copy repeated to a shape, which may have more axes, in front."""
+    """A copy repeated to a shape, which may have more axes in front."""
     shape = tuple(shape)
     new = (1,) * (len(shape) - self.ndim)
     array = op.reshape(self, shape=new + self.shape) if new else self
@@ -67,5 +67,5 @@ def slice_assign_scalar(self: NDArray, value: float, begin, end, step) -> NDArra
     return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step)
 
 
-# The methods that are more than an operator.
-WRITTEN = (broadcast_to, split_v2, slice_assign, slice_assign_scalar)
+# The methods that do more than call their operator.
+HANDWRITTEN = (broadcast_to, split_v2, slice_assign, slice_assign_scalar)

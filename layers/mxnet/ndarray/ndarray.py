@@ -56,7 +56,8 @@ class NDArray(Memory, Methods):
     Made by `array`, `zeros` and the other functions of this package, not by calling the class.
     """
 
-    # _leaf: where the gradient goes, for an array with `attach_grad`; _held: as in `Memory`.
+    # _leaf: has the gradient of an array with `attach_grad`; _held: who else has the memory, see
+    # `Memory`.
     __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_tensor")
     __array_priority__ = 1000.0
 
@@ -66,7 +67,7 @@ class NDArray(Memory, Methods):
         self._leaf = None
         self._held = None
 
-    # What it is
+    # Shape, dtype, context and values
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,7 +91,7 @@ class NDArray(Memory, Methods):
 
     @property
     def context(self) -> Context:
-        """The context that the array lives on."""
+        """The context whose memory the array is in."""
         return self._context
 
     ctx = context
@@ -145,10 +146,10 @@ class NDArray(Memory, Methods):
     def __iter__(self):
         return (self[i] for i in range(len(self)))
 
-    # Out and in
+    # Conversions and copies
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy. bfloat16, which NumPy has not, comes as float32.
+        """A NumPy copy; bfloat16, which NumPy does not have, as float32.
 
         Raises
         ------
@@ -160,7 +161,7 @@ class NDArray(Memory, Methods):
             autograd.expect_no_second_derivative()
             tensor = tensor.detach()
         tensor = tensor.float() if tensor.dtype is torch.bfloat16 else tensor
-        if torch.compiler.is_compiling():  # compiled, NumPy's code runs on a GPU
+        if torch.compiler.is_compiling():  # compiled NumPy code runs on a GPU too
             return tensor.numpy().copy()
         _threads.give_to_numpy(tensor.numel())
         if tensor.is_cpu:
@@ -190,9 +191,9 @@ class NDArray(Memory, Methods):
         return self.asnumpy().reshape(-1)[0]
 
     def to_torch(self) -> torch.Tensor:
-        """The tensor itself, no copy: writes are seen on both sides."""
+        """The tensor itself, without a copy: writes are seen on both sides."""
         self._share()
-        if self._held is BORROWED:  # the caller's memory, and not the caller's tensor
+        if self._held is BORROWED:  # share the caller's memory, not the caller's tensor
             self._tensor = self._tensor.detach()
         return self._tensor
 
@@ -252,7 +253,7 @@ class NDArray(Memory, Methods):
         return other
 
     def as_in_context(self, context: Context) -> NDArray:
-        """The array itself when it lives there, else a copy there."""
+        """The array itself where it is on that context already, else a copy there."""
         return self if context == self._context else self.copyto(context)
 
     as_in_ctx = as_in_context
@@ -262,7 +263,7 @@ class NDArray(Memory, Methods):
         return self
 
     def astype(self, dtype, copy: bool = True) -> NDArray:
-        """A copy of another dtype. With ``copy=False`` the array itself when it has it."""
+        """A copy with another dtype; with ``copy=False`` the array itself if it has this dtype."""
         target = _dtype.to_torch(dtype)
         if not copy and target is self._tensor.dtype:
             return self
@@ -325,11 +326,11 @@ class NDArray(Memory, Methods):
         return self._view(result) if is_view else self._wrap(result)
 
     def _wrap(self, tensor: torch.Tensor) -> NDArray:
-        """An array of a tensor on the same context."""
+        """Make an array of a tensor on the same context."""
         return NDArray(tensor, self._context)
 
     def _view(self, tensor: torch.Tensor) -> NDArray:
-        """An array of a tensor in the same memory, whose writes both see."""
+        """Make an array of a tensor in the same memory; each sees writes into the other."""
         result = NDArray(tensor, self._context)
         result._held = BORROWED if self._held is BORROWED else VIEWED
         return result
@@ -360,7 +361,7 @@ class NDArray(Memory, Methods):
         self._leaf.fresh = value
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Give the array a gradient, which `backward` overwrites, adds to or leaves alone.
+        """Attach a gradient to the array, which `backward` overwrites, adds to or leaves unchanged.
 
         Parameters
         ----------
@@ -370,12 +371,12 @@ class NDArray(Memory, Methods):
         autograd.mark(self, grad, grad_req)
 
     def detach(self) -> NDArray:
-        """The same memory, cut off from what was recorded."""
+        """An array in the same memory that is no part of the recorded computation."""
         self._share()
         return self._view(self._tensor.detach())
 
     def backward(self, out_grad=None, retain_graph: bool = False, train_mode: bool = True) -> None:
-        """Compute the gradients of what this array was computed from; see `autograd.backward`."""
+        """Compute the gradients of the arrays that this one depends on; see `autograd.backward`."""
         autograd.backward([self], [out_grad], retain_graph, train_mode)
 
     def wait_to_read(self) -> None:
@@ -397,8 +398,8 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
 
 
 def from_torch(tensor: torch.Tensor) -> NDArray:
-    """An NDArray of a tensor's own memory, no copy: writes are seen on both sides."""
-    _dtype.to_torch(tensor.dtype)  # DTypeError for one that MXNet has not
+    """An NDArray in a tensor's memory, without a copy: writes are seen on both sides."""
+    _dtype.to_torch(tensor.dtype)  # raises DTypeError for one that MXNet does not have
     result = NDArray(tensor.detach(), from_device(tensor.device))
     result._held = VIEWED
     return result
@@ -412,11 +413,11 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     Raises
     ------
     ArgumentError
-        It is no NumPy array; or `zero_copy` is asked for, and it is not contiguous.
+        It is no NumPy array; or `zero_copy` is True, and it is not contiguous.
     """
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
-    if torch.compiler.is_compiling():  # its dtype is not seen there, and no memory is shared
+    if torch.compiler.is_compiling():  # the tracer does not see its dtype, and shares no memory
         tensor = torch.as_tensor(ndarray).clone()
         return NDArray(tensor, from_device(tensor.device))
     if not zero_copy:
@@ -424,14 +425,14 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
         return NDArray(as_tensor("from_numpy", ndarray, dtype), cpu())
     if not ndarray.flags.c_contiguous:
         raise ArgumentError("from_numpy: the array is not contiguous\n  expected zero_copy=False")
-    ndarray.flags.writeable = True  # for PyTorch; ValueError where the memory is not NumPy's own
+    ndarray.flags.writeable = True  # for PyTorch; raises ValueError where the memory is not NumPy's
     result = from_torch(torch.from_numpy(ndarray))
     ndarray.flags.writeable = False
     return result
 
 
 def from_dlpack(capsule) -> NDArray:
-    """An NDArray of another library's memory, no copy; takes a capsule or an array."""
+    """An NDArray in another library's memory, without a copy, from a capsule or an array."""
     return from_torch(torch.from_dlpack(capsule))
 
 
@@ -441,7 +442,7 @@ def to_dlpack_for_read(data: NDArray):
 
 
 def to_dlpack_for_write(data: NDArray):
-    """A DLPack capsule of an array's memory; what is written there is seen here."""
+    """A DLPack capsule of an array's memory; the array sees what is written into it."""
     return data.to_dlpack_for_write()
 
 

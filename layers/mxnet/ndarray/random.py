@@ -1,7 +1,7 @@
-"""Random draws. Parameters may be numbers, or arrays: then `shape` is drawn for each element.
+"""Random draws. The parameters are numbers, or arrays: then `shape` values for each element.
 
-By default one number is drawn, shape (1,), in float32, on the current context; with `out` as many
-as it has elements, in its dtype.
+By default one number is drawn, of shape (1,) and float32, on the current context; with `out`, one
+for each of its elements, in its dtype.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def _draw(name: str, parameters: dict, shape, dtype, ctx, out, kwargs: dict) -> 
     if any(arrays) and not all(arrays):
         kinds = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
         raise ArgumentError(f"random.{name}: {kinds}\n  expected all numbers, or all NDArrays")
-    given = {"shape": shape, "dtype": dtype, "out": out}
+    options = {"shape": shape, "dtype": dtype, "out": out}
     if out is not None and not any(arrays):
-        given["shape"], given["dtype"] = shape or out.shape, dtype or out.dtype
-    given = {k: v for k, v in given.items() if v is not None} | kwargs
+        options["shape"], options["dtype"] = shape or out.shape, dtype or out.dtype
+    options = {k: v for k, v in options.items() if v is not None} | kwargs
     if any(arrays):
-        return _internal[f"_sample_{name}"](*parameters.values(), **given)
+        return _internal[f"_sample_{name}"](*parameters.values(), **options)
     context = out.context if out is not None else ctx or current_context()
-    return _internal[f"_random_{name}"](**parameters, ctx=str(context), **given)
+    return _internal[f"_random_{name}"](**parameters, ctx=str(context), **options)
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs):
@@ -97,7 +97,7 @@ def randint(low, high, shape=None, dtype=None, ctx: Context | None = None, out=N
 
 
 def multinomial(data: NDArray, shape=None, get_prob=False, out=None, dtype="int32", **kwargs):
-    """Draws from the distributions in the rows of `data`; with their log probability on request."""
+    """Draws from the distributions in the rows of `data`; `get_prob` adds their log probability."""
     kwargs |= {} if shape is None else {"shape": shape}
     return _internal["_sample_multinomial"](data, get_prob=get_prob, dtype=dtype, out=out, **kwargs)
 

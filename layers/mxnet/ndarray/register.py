@@ -18,16 +18,17 @@ from .ndarray import NDArray
 
 __all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
 
-_IGNORED = ("name", "attr", "num_args")  # a Symbol's; how many inputs there are is seen
+# Arguments for Symbols, which an array ignores: it has no name or attr, and inputs are counted.
+_SYMBOL_ARGUMENTS = ("name", "attr", "num_args")
 
 
 class Pending:
-    """An input whose shape is not known yet: the first operator that can tell makes it."""
+    """An input of unknown shape; the first operator that can infer it makes the array."""
 
-    known: tuple[int, ...] = ()  # what is known of the shape, 0 for a size that is not
+    known: tuple[int, ...] = ()  # the shape as far as it is known, with 0 for an unknown size
 
     def resolve(self, shape: tuple[int, ...]) -> NDArray:
-        """The array, now that its shape is known."""
+        """Make the array, now that its shape is known."""
         raise NotImplementedError
 
     def __getattr__(self, name: str):
@@ -44,8 +45,8 @@ def eager(operator: registry.Op) -> Callable:
     by_position = needed > 0 and not (operator.variadic or operator.supplied or operator.states)
 
     def function(*args, **kwargs):
-        # The commonest call, inputs by position and attributes by name, is taken at once; what is
-        # not so plain goes to `call`, which also tells what is wrong.
+        # A fast path for the commonest call, inputs by position and attributes by name. `call`
+        # takes every other call, and raises the errors.
         if (
             not by_position
             or not needed <= len(args) <= count
@@ -57,10 +58,10 @@ def eager(operator: registry.Op) -> Callable:
             if len(args) > needed:
                 tensors += [None if a is None else a._tensor for a in args[needed:]]
             if kwargs:
-                kwargs.pop("name", None)  # a Symbol's
+                kwargs.pop("name", None)  # of Symbols
                 kwargs = {n: operator.parsers[n](value) for n, value in kwargs.items()}
         except (AttributeError, KeyError, ValueError, MXNetError):
-            tensors = None  # and leave the handler, whose error is not the cause of what follows
+            tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:
             return call(operator, args, kwargs)
         return compute(operator, tensors, kwargs, args[0]._context)
@@ -72,39 +73,41 @@ def eager(operator: registry.Op) -> Callable:
     return function
 
 
-class _Words(str):
+class _Unquoted(str):
     """An annotation that `help` shows without quotes."""
 
     __repr__ = str.__str__
 
 
 @cache
-def _shown(annotation: Any, array: str) -> Any:
-    """An annotation of the table in the words of a caller, whose arrays are NDArrays or Symbols."""
+def _annotation_for(annotation: Any, array: str) -> Any:
+    """An annotation of the table with `Tensor` replaced by NDArray or Symbol."""
     text = isinstance(annotation, str)
-    return _Words(annotation.replace("Tensor", array)) if text else annotation
+    return _Unquoted(annotation.replace("Tensor", array)) if text else annotation
 
 
 @cache
 def signature(operator: registry.Op, array: str = "NDArray") -> inspect.Signature:
     """The signature that a user sees: the operator's own, with `out` and `name`."""
-    kept = [
-        p.replace(annotation=_shown(p.annotation, array))
+    parameters = [
+        p.replace(annotation=_annotation_for(p.annotation, array))
         for p in operator.signature.parameters.values()
         if p.name not in registry.SUPPLIED
     ]
-    kind = inspect.Parameter.KEYWORD_ONLY if operator.variadic else kept[-1].kind if kept else None
+    kind = parameters[-1].kind if parameters else None
+    if operator.variadic:
+        kind = inspect.Parameter.KEYWORD_ONLY
     extra = [
         inspect.Parameter(name, kind or inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
         for name in ("out", "name")
         if kind is not inspect.Parameter.VAR_KEYWORD
     ]
-    given = _shown(operator.signature.return_annotation, array)
-    return inspect.Signature([*kept, *extra], return_annotation=given)
+    returned = _annotation_for(operator.signature.return_annotation, array)
+    return inspect.Signature([*parameters, *extra], return_annotation=returned)
 
 
 def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
-    """Call an operator with all that a call may have."""
+    """Call an operator: inputs and attributes by position or name, pending inputs, `out`."""
     inputs, attributes, out = bind(operator, args, kwargs)
     pending = [n for n, a in inputs.items() if isinstance(a, Pending)]
     if pending:
@@ -115,7 +118,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     else:
         context = _context(attributes.get("ctx"))
     for name in operator.supplied:
-        attributes[name] = supply(name, context)
+        attributes[name] = _supply(name, context)
     tensors = [
         None if a is None else a._state_tensor() if n in operator.states else a._tensor
         for n, a in inputs.items()
@@ -124,8 +127,8 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
     return result if out is None else give(result, out)
 
 
-def supply(name: str, context: Context) -> Any:
-    """What an operator asks of its caller; see `_op.SUPPLIED`."""
+def _supply(name: str, context: Context) -> Any:
+    """The value of an argument that the caller fills in; see `registry.SUPPLIED`."""
     if name == "training":
         return autograd.state.training
     return context.device if name == "device" else context
@@ -137,7 +140,7 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, given twice, or not what it may be.
+        An argument is missing, unknown, given twice, or of a wrong type or value.
     """
     out = kwargs.pop("out", None)
     attributes = {}
@@ -159,34 +162,35 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
             if name in attributes:
                 raise ArgumentError(f"{operator.name}: {name} is given twice")
             attributes[name] = operator.parse(name, value)
-        elif name not in (*_IGNORED, *operator.ignores) and not name.startswith(
-            "__"
-        ):  # which a Symbol would keep
+        elif name.startswith("__"):  # attached to a Symbol, without effect on an array
+            continue
+        elif name not in (*_SYMBOL_ARGUMENTS, *operator.ignores):
             operator.parse(name, value)
-    _check(operator, inputs, attributes)
+    _check_arguments(operator, inputs, attributes)
     if not operator.variadic:
         inputs = {name: inputs.get(name) for name in operator.inputs}
     return inputs, attributes, out
 
 
-def _check(operator: registry.Op, inputs: dict, attributes: dict) -> None:
+def _check_arguments(operator: registry.Op, inputs: dict, attributes: dict) -> None:
     for name, value in inputs.items():
         if not isinstance(value, (NDArray, Pending)) and not (
             value is None and not operator.variadic
         ):
-            raise _no_array(operator, name, value)
+            raise _not_an_array(operator, name, value)
     missing = [n for n in operator.needed if inputs.get(n) is None]
     missing += [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}")
 
 
-def _no_array(operator: registry.Op, name: str, value: Any) -> ArgumentError:
+def _not_an_array(operator: registry.Op, name: str, value: Any) -> ArgumentError:
     listed = isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value)
     text = repr(value)
     shown = f"{type(value).__name__}" if len(text) > 40 else f"{text} ({type(value).__name__})"
-    way = "the arrays one by one: f(*arrays)" if listed else "an NDArray; nd.array(...) makes one"
-    return ArgumentError(f"{operator.name}: {name} is {shown}\n  expected {way}")
+    single = "an NDArray; nd.array(...) makes one"
+    expected = "the arrays one by one: f(*arrays)" if listed else single
+    return ArgumentError(f"{operator.name}: {name} is {shown}\n  expected {expected}")
 
 
 def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
@@ -195,36 +199,36 @@ def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: lis
     for name in pending:
         if name not in found:
             raise MXNetError(
-                f"{operator.name}: the shape of {name} cannot be told from its other inputs\n"
-                f"  expected the shape to be given where {inputs[name]} is made"
+                f"{operator.name}: the shape of {name} cannot be inferred from the other inputs\n"
+                f"  expected the shape where {inputs[name]} is made"
             )
         inputs[name] = inputs[name].resolve(found[name])
 
 
-def _context(given: str | None) -> Context:
-    if not given:
+def _context(ctx: str | None) -> Context:
+    if not ctx:
         return current_context()
-    kind, _, number = str(given).rstrip(")").partition("(")
+    kind, _, number = str(ctx).rstrip(")").partition("(")
     return Context(kind, int(number or 0))
 
 
 def compute(operator: registry.Op, tensors: list, attributes: dict, context: Context) -> Any:
-    """Run an operator on tensors, with PyTorch's grad mode as recording is."""
+    """Run an operator on tensors, with PyTorch's grad mode on where autograd records."""
     recording = autograd.state.recording
-    flipped = torch.is_grad_enabled() is not recording
+    mode_differs = torch.is_grad_enabled() is not recording
     try:
-        if flipped:
+        if mode_differs:
             autograd._set_grad_enabled(recording)
         y = operator.run(*tensors, **attributes)
         if operator.view:
             is_one = type(y) is torch.Tensor
             y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
         if recording and type(y) is torch.Tensor and not y.requires_grad:
-            y = _constant_in(y, tensors)
+            y = _with_zero_gradients(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
-        if flipped:
+        if mode_differs:
             autograd._set_grad_enabled(not recording)
     if type(y) is torch.Tensor:
         return NDArray(y, context)
@@ -233,8 +237,8 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     return arrays if len(arrays) > 1 else arrays[0]
 
 
-def _constant_in(y: torch.Tensor, tensors: list) -> torch.Tensor:
-    """y, with a gradient of zeros for the variables that it does not depend on but by shape."""
+def _with_zero_gradients(y: torch.Tensor, tensors: list) -> torch.Tensor:
+    """y, with gradients of zeros for the variables, of which it uses nothing but the shape."""
     variables = [t for t in tensors if t is not None and t.requires_grad]
     return registry.constant(y, *variables) if variables and y.is_floating_point() else y
 
@@ -261,7 +265,7 @@ def give(result: Any, out: Any) -> Any:
 def _explained(
     error: Exception, operator: registry.Op, tensors: list, attributes: dict
 ) -> Exception:
-    """PyTorch's error as ours, with the operator and its inputs; an error of ours with a note."""
+    """PyTorch's error as one of this package, naming operator and inputs; others with a note."""
     named = zip(_input_names(operator, tensors), tensors)
     inputs = {n: t for n, t in named if t is not None}
     shown = [f"{n} {describe(t)}" for n, t in inputs.items()]
@@ -269,8 +273,8 @@ def _explained(
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError, torch.linalg.LinAlgError):
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
-        kind, told = explained(error, shapes, [t.dtype for t in inputs.values()])
-        return kind(f"{operator.name}: {told}\n{where}").with_traceback(error.__traceback__)
+        kind, problem = explained(error, shapes, [t.dtype for t in inputs.values()])
+        return kind(f"{operator.name}: {problem}\n{where}").with_traceback(error.__traceback__)
     return note(error, where)
 
 

@@ -20,7 +20,7 @@ def save(fname: str | PathLike, data) -> None:
     Parameters
     ----------
     fname : path
-        With ``.safetensors`` at its end, that is the format; all arrays need names then.
+        Where it ends in ``.safetensors``, that is the format, in which all arrays need names.
     data : NDArray, list of NDArray, or dict of str to NDArray
 
     Raises
@@ -48,7 +48,7 @@ def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
 
 
 def load(fname: str | PathLike):
-    """Load what `save` or MXNet saved: a list of NDArrays, or a dict when they have names.
+    """Load a file of `save` or of MXNet: a list of NDArrays, or a dict where they have names.
 
     A file whose name ends in ``.safetensors`` is read as one.
 
@@ -58,14 +58,14 @@ def load(fname: str | PathLike):
         The file is not in its format, or is cut off; the message says where.
     """
     format = safetensors if safetensors.named(fname) else params
-    return _arrays(*format.read(fname))
+    return _as_ndarrays(*format.read(fname))
 
 
 def load_frombuffer(buf: bytes):
-    """The same from bytes."""
-    return _arrays(*params.reads(buf, "buffer"))
+    """Load the bytes of such a file; see `load`."""
+    return _as_ndarrays(*params.reads(buf, "buffer"))
 
 
-def _arrays(tensors, names):
+def _as_ndarrays(tensors, names):
     arrays = [NDArray(t, cpu()) for t in tensors]
     return dict(zip(names, arrays)) if names else arrays

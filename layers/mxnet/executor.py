@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import eq
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from ._run.program import Program
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
-from .symbol._node import Entry
+from .symbol._node import Entry, by_name
 
 __all__ = ["Executor"]
 
@@ -96,7 +97,7 @@ class Executor:
         for name, value in kwargs.items():
             self._assign(self.arg_dict, name, value)
         self._leaves = {}
-        tensors = [self._tensor(name, is_train) for name in self._program.inputs]
+        tensors = self._tensors(is_train)
         with autograd._Scope(is_train, is_train):
             if self._monitor:
                 results = self._watched(tensors)
@@ -106,9 +107,16 @@ class Executor:
         self._recorded = results
         return self._outputs
 
-    def _tensor(self, name: str, is_train: bool) -> torch.Tensor:
-        if name in self.aux_dict:
-            return self.aux_dict[name]._state_tensor()
+    def _tensors(self, is_train: bool) -> list[torch.Tensor]:
+        """What the program takes: one tensor for all arguments of a name, as for all states."""
+        states = {name: array._state_tensor() for name, array in self.aux_dict.items()}
+        arguments = {name: self._argument(name, is_train) for name in self.arg_dict}
+        return [
+            (states if i in self._program.states else arguments)[name]
+            for i, name in enumerate(self._program.inputs)
+        ]
+
+    def _argument(self, name: str, is_train: bool) -> torch.Tensor:
         tensor = self.arg_dict[name]._tensor.detach()
         if is_train and self._grad_req.get(name, "null") != "null" and tensor.is_floating_point():
             tensor = self._leaves[name] = tensor.requires_grad_()
@@ -212,16 +220,19 @@ class Executor:
                 raise ShapeError(f"{found}no more elements, or allow_up_sizing=True")
             return zeros(shape, array.context, array.dtype)
 
-        def kept(arrays: dict, shapes: list) -> dict:
-            return {n: resized(n, a, shape) for (n, a), shape in zip(arrays.items(), shapes)}
+        arg_shapes = by_name("reshape", self._symbol.list_arguments(), shapes, eq)
+        states = by_name("reshape", self._symbol.list_auxiliary_states(), aux_shapes, eq)
+
+        def kept(arrays: dict, shapes: dict) -> dict:
+            return {name: resized(name, array, shapes[name]) for name, array in arrays.items()}
 
         return Executor(
             self._symbol,
             self._ctx,
-            kept(self.arg_dict, shapes),
-            kept(self.grad_dict, shapes),
+            kept(self.arg_dict, arg_shapes),
+            kept(self.grad_dict, arg_shapes),
             self._grad_req,
-            kept(self.aux_dict, aux_shapes),
+            kept(self.aux_dict, states),
             self._program,
         )
 
@@ -243,8 +254,8 @@ class Executor:
             program = Program(entries)
             self._watching = program, self._bound(program)
         program, function = self._watching
-        by_name = dict(zip(self._program.inputs, tensors))
-        given = [by_name[n] for n in program.inputs]
+        held = dict(zip(self._program.variables, tensors))
+        given = [held[node] for node in program.variables]
         values = program.run(function, given, self._ctx, autograd.is_recording())
         found = dict(zip(entries, values))
 
@@ -298,7 +309,7 @@ def _by_name(what: str, given, names: list[str], partial: bool = False) -> dict:
     if not isinstance(given, dict):
         if len(given) != len(names):
             raise ValueError(f"bind: {len(given)} {what}\n  expected {len(names)}: {names}")
-        given = dict(zip(names, given))
+        given = by_name(f"bind: {what}", names, given)
     missing = [n for n in names if n not in given]
     if missing and not partial:
         raise ValueError(f"bind: {missing[0]!r} is missing in {what}\n  expected {names}")
@@ -317,7 +328,8 @@ def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Exec
     requests = _requests(grad_req, names)
 
     def made(names: list[str], shapes: list, dtypes: list) -> dict[str, NDArray]:
-        return {n: zeros(s, ctx, t) for n, s, t in zip(names, shapes, dtypes)}
+        kinds = by_name("simple_bind", names, zip(shapes, dtypes), eq)
+        return {name: zeros(shape, ctx, dtype) for name, (shape, dtype) in kinds.items()}
 
     gradients = made(names, found[0], dtypes[0])
     return Executor(

@@ -149,7 +149,7 @@ def _bytes(values: dict[str, NDArray]) -> int:
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
     """The names of the inputs; and the parameters, with zeros for labels that are left out."""
-    names = [n for n in graph.list_inputs() if n not in values]
+    names = [n for n in dict.fromkeys(graph.list_inputs()) if n not in values]
     labels = [n for n in names if n.endswith("label")]
     if len(in_shapes) == len(names) - len(labels):
         names = [n for n in names if n not in labels]
@@ -170,8 +170,7 @@ def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[s
 
 
 def _block(graph: Symbol, names: list[str], values: dict[str, NDArray]) -> SymbolBlock:
-    internals = graph.get_internals()
-    block = SymbolBlock(graph, [internals[name] for name in names])
+    block = SymbolBlock(graph, [symbol.var(name) for name in names])
     for parameter in block._reg_params.values():
         value = values[parameter.name]
         parameter.shape = value.shape

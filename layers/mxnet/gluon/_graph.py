@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -33,8 +32,9 @@ class Graph:
     inputs : list of Symbol
         The variables for the inputs.
     outputs : Symbol, or nested lists of them
-    parameters : iterable of Parameter
-        Those of the other variables' names, and maybe more.
+    others : dict of str to Parameter or int
+        What the other variables are, by their names, and maybe more: parameters, or the number of
+        an input.
     what : str
         What messages name it.
 
@@ -51,7 +51,7 @@ class Graph:
         self,
         inputs: list[Symbol],
         outputs: Any,
-        parameters: Iterable[Parameter],
+        others: dict[str, Parameter | int],
         what: str = "a graph",
     ):
         self.inputs, self.what = inputs, what
@@ -59,10 +59,9 @@ class Graph:
         self.symbol = Group(flat)
         self.program = self.run = Program(self.symbol._entries)
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
-        by_name = {p.name: p for p in parameters}
         self.sources: list[int | Parameter] = []
         for node in self.program.variables:
-            source = numbers.get(id(node), by_name.get(node.name))
+            source = numbers.get(id(node), others.get(node.name))
             if source is None:
                 raise BlockError(
                     f"a graph uses {node.name!r}, which is a parameter of no registered block\n"
@@ -119,7 +118,20 @@ class Graph:
                 parameter._finish_deferred_init()
 
     def save(self, symbol_file: str, params_file: str) -> None:
-        """Write the graph and the parameters: both files appear, or none."""
+        """Write the graph and the parameters: both files appear, or none.
+
+        Raises
+        ------
+        BlockError
+            A parameter has the name of an input: who reads the file could not tell them apart.
+        """
+        inputs = {v.name for v in self.inputs}
+        mixed = next((p.name for p in self.sources if getattr(p, "name", None) in inputs), None)
+        if mixed is not None:
+            raise BlockError(
+                f"export: a parameter has the name of the input {mixed!r}\n"
+                "  expected another name, such as one with a prefix"
+            )
         values = {n: p._reduce() for n, p in self.named_parameters().items()}
         atomic.write(
             {
@@ -146,7 +158,8 @@ def trace(block, args: tuple) -> Graph:
     outputs = traced(block, *_regroup(variables, format))
     inputs = [v for v in variables if v is not None]
     name = block.name or type(block).__name__
-    graph = Graph(inputs, outputs, block.collect_params().values(), f"the graph of {name}")
+    others = {p.name: p for p in block.collect_params().values()}
+    graph = Graph(inputs, outputs, others, f"the graph of {name}")
     log.debug("%s is traced:\n%s", name, graph.program.source)
     return graph
 

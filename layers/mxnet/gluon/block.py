@@ -11,7 +11,7 @@ from typing import Any
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
 from .._run.torch_compile import chosen, unknown_flag
-from ..base import ArgumentError, UnsupportedError, quoted
+from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -557,7 +557,7 @@ class SymbolBlock(HybridBlock):
     Raises
     ------
     ArgumentError
-        An input is no variable.
+        An input is no variable, or two have one name.
     """
 
     def __init__(self, outputs, inputs, params: ParameterDict | None = None):
@@ -576,6 +576,8 @@ class SymbolBlock(HybridBlock):
         own = {n.name: Symbol([(n, 0)]) for n in ordered(outs._entries) if n.op is None}
         inputs = [own.get(s.name, s) for s in inputs]
         names = [s.name for s in inputs]
+        if len(set(names)) < len(names):
+            raise ArgumentError(f"SymbolBlock: the inputs are {names}\n  expected different names")
         for name in outs.list_arguments():
             if name not in names:
                 self.params.get(name, allow_deferred_init=True)
@@ -586,7 +588,8 @@ class SymbolBlock(HybridBlock):
         used = [n for n in outs.list_inputs() if n not in names]
         common = commonprefix(used)
         self._reg_params = {n.removeprefix(common) or n: self.params[n] for n in used}
-        self._graph = Graph(inputs, outputs, self._reg_params.values())
+        numbers = {name: i for i, name in enumerate(names)}
+        self._graph = Graph(inputs, outputs, numbers | {n: self.params[n] for n in used})
         self._clear_cached_op()
 
     @staticmethod
@@ -618,18 +621,17 @@ class SymbolBlock(HybridBlock):
         """
         graph = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        variables = [node for node in ordered(graph._entries) if node.op is None]
-        inputs = []
-        for name in names:
-            found = [node for node in variables if node.name == name]
-            if len(found) != 1:
-                raise ArgumentError(
-                    f"imports {str(symbol_file)!r}: there is {'more than one' if found else 'no'} "
-                    f"input {quoted(name)}\n"
-                    f"  expected one of {quoted([node.name for node in variables])}"
-                )
-            inputs.append(Symbol([(found[0], 0)]))
-        block = SymbolBlock(graph, inputs)
+        known = graph.list_inputs()
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise ArgumentError(
+                f"imports {str(symbol_file)!r}: there is no input {quoted(unknown[0])}\n"
+                f"  expected one of {quoted(known)}"
+            )
+        try:
+            block = SymbolBlock(graph, [symbol.var(name) for name in names])
+        except MXNetError as error:
+            raise type(error)(f"imports {str(symbol_file)!r}: {error}") from None
         if param_file is not None:
             block._load(param_file, ctx or cpu(), allow_missing, ignore_extra)
         return block

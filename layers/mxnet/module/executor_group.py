@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import eq
 
 import torch
 
@@ -13,6 +14,7 @@ from ..executor import Executor
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ..ndarray import NDArray, zeros
+from ..symbol._node import by_name
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -81,7 +83,8 @@ class DataParallelExecutorGroup:
             )
         arg_types, _, aux_types = self.symbol._types(torch.float32, (), types)
         args, grads = {}, {}
-        for name, shape, dtype in zip(self.symbol.list_arguments(), arg_shapes, arg_types):
+        kinds = by_name("bind", self.symbol.list_arguments(), zip(arg_shapes, arg_types), eq)
+        for name, (shape, dtype) in kinds.items():
             needs_grad = self.grad_req[name] != "null"
             is_shared = shared and name in self.param_names and name in shared.arg_dict
             if is_shared:

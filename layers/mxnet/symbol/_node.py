@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import count
+from operator import is_
 from typing import Any
 
 from .._table.registry import Op
+from ..base import ArgumentError, quoted
 
 # Attributes that are MXNet's own and not an operator's; a node has them with underscores around.
 HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")
@@ -96,6 +98,27 @@ def states(nodes: Iterable[Node]) -> set[int]:
             named = zip(node.input_names, node.inputs)
             found |= {id(source) for name, (source, _) in named if name in updated}
     return found
+
+
+def by_name(
+    what: str, names: Iterable[str], values: Iterable[Any], same: Callable[[Any, Any], bool] = is_
+) -> dict[str, Any]:
+    """Values of variables by their names; variables of one name have one value.
+
+    Raises
+    ------
+    ArgumentError
+        Variables of one name have values that are not the `same`.
+    """
+    given: dict[str, Any] = {}
+    for name, value in zip(names, values):
+        if not same(given.setdefault(name, value), value):
+            found = " and ".join(" ".join(quoted(v).split()) for v in (given[name], value))
+            raise ArgumentError(
+                f"{what}: more than one variable is named {quoted(name)}, and they would have "
+                f"{found}\n  expected one value for each name"
+            )
+    return given
 
 
 def copy_graph(entries: list[Entry], replace: Callable[[Node], Entry | None]) -> list[Entry]:

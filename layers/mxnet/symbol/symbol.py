@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from .._files import atomic
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..context import current_context
 from . import _infer, _json
-from ._node import HIDDEN, Entry, Node, copy_graph, ordered, states, with_hidden_names
+from ._node import HIDDEN, Entry, Node, by_name, copy_graph, ordered, states, with_hidden_names
 
 if TYPE_CHECKING:
     from ..ndarray._methods import Methods
@@ -102,7 +103,7 @@ class Symbol(Methods):
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of the graph, in which the given symbols replace variables."""
         arguments = self.list_arguments()
-        given = dict(zip(arguments, args)) | kwargs
+        given = by_name(str(self), arguments, args) | kwargs
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
                 raise ArgumentError(f"{self}: {key} is {symbol!r}\n  expected a Symbol")
@@ -325,7 +326,8 @@ def _values_by_name(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
     for name in kwargs:
         if name not in known:
             raise MXNetError(f"{symbol}: there is no argument {name!r}\n  expected of {known}")
-    given = {name: value for name, value in zip(arguments, args) if value is not None}
+    told = [(name, value) for name, value in zip(arguments, args) if value is not None]
+    given = by_name(str(symbol), *zip(*told), same=eq) if told else {}
     return given | {name: value for name, value in kwargs.items() if value is not None}
 
 

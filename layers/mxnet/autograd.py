@@ -328,7 +328,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
                     f"grad: the heads do not depend on variable {i} of {len(listed)}"
                 )
             value = torch.zeros_like(variable._tensor, requires_grad=False)
-        results.append(variable._wrap(value))
+        results.append(variable._wrap_gradient(value))
     return results
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from . import autograd
+from ._own.call import as_output
 from ._own.node import lasting
 from ._run.program import Program
 from .base import ArgumentError, RecordingError, ShapeError
@@ -103,7 +104,8 @@ class Executor:
                 results = self._watched(tensors)
             else:
                 results = self._program.run(self._function, tensors, self._ctx, is_train)
-        self._outputs = [NDArray(y.detach(), self._ctx) for y in results]
+        wrap = as_output if self._program.keeps else NDArray
+        self._outputs = [wrap(y.detach(), self._ctx) for y in results]
         self._recorded = results
         return self._outputs
 

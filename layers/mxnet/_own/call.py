@@ -128,7 +128,7 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, it: Call, *tensors):
-        results = it.forward(tensors)
+        results = _separate(it, it.forward(tensors))
         ctx.it, ctx.kinds = it, kinds_of(tensors)
         asked = ctx.needs_input_grad[1:]
         ctx.save_for_backward(*it.saved_for_backward(tensors, results, asked))
@@ -138,7 +138,9 @@ class Differentiable(torch.autograd.Function):
     def backward(ctx, *dys):
         it = ctx.it
         gradients = it.backward(saved_tensors(ctx), dys, ctx.kinds, ctx.needs_input_grad[1:])
-        if not it.twice and not it.traced and torch.is_grad_enabled():
+        if it.traced:
+            gradients = _separate(it, gradients)
+        elif not it.twice and torch.is_grad_enabled():
             gradients = refuse_second(gradients, it.what)
         return None, *gradients
 
@@ -211,12 +213,15 @@ def take_tensor(array: NDArray) -> Tensor:
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
-def detached(outputs: list) -> tuple:
-    """Outputs to which PyTorch may attach what they were computed from.
+def _separate(it: Call, results: tuple) -> tuple:
+    """Results as tensors of their own, to which PyTorch may attach what they were computed from.
 
-    An operator may have kept the tensors themselves; they would be in their own past.
+    An operator may give an array that it keeps, or a global: that one must have no past. In
+    compiled code they are copies, of which the compiler drops those that are not needed.
     """
-    return tuple([t.detach() for t in outputs])
+    if it.traced:
+        return tuple([None if t is None else t.clone() for t in results])
+    return tuple([t.detach() for t in results])
 
 
 class _Refused(torch.autograd.Function):

@@ -7,7 +7,7 @@ import torch
 from ..autograd import state
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
 from ..ndarray.ndarray import NDArray
-from .call import Call, as_input, as_output, call, detached, take_tensor
+from .call import Call, as_input, as_output, call, take_tensor
 
 __all__ = ["Function"]
 
@@ -78,7 +78,7 @@ class FunctionCall(Call):
         self.many = isinstance(y, (list, tuple))
         arrays = y if self.many else (y,)
         self._are_arrays("output", arrays)
-        return detached([take_tensor(a) for a in arrays])
+        return tuple([take_tensor(a) for a in arrays])
 
     def backward(self, saved, dys, kinds, asked) -> tuple[torch.Tensor | None, ...]:
         arrays = [as_input(t, self.context) for t in dys]

@@ -16,7 +16,7 @@ from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeE
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
 from ..ndarray.ndarray import NDArray
-from .call import Call, as_input, detached, take_tensor
+from .call import Call, as_input, take_tensor
 from .definition import Definition
 
 
@@ -175,7 +175,9 @@ class Output(NDArray):
     def _copy_from(self, other: NDArray) -> None:
         fits = other._tensor.dtype is self._type and other._context == self._context
         if fits and self._held is not VIEWED and other._held in (None, LENT) and not other._leaf:
-            self._value, self._held, other._held = other._tensor, LENT, LENT
+            self._value, self._held = other._tensor, LENT
+            if other._held is None:  # one that outlives the call is lent once, and not changed then
+                other._held = LENT
         else:
             super()._copy_from(other)
 
@@ -234,7 +236,7 @@ class CustomCall(Call):
             aux=[*self.states],
         )
         self._expect_written("out_data", given, outputs, result)
-        return detached([take_tensor(o) for o in outputs])
+        return tuple([take_tensor(o) for o in outputs])
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
         _, ins, outs = self.definition.dependencies

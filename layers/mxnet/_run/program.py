@@ -47,6 +47,8 @@ class Program:
     source : str
     is_open : bool
         Whether some of its nodes make arrays of sizes that only a call tells.
+    keeps : bool
+        Whether an operator of a user may keep what is an output, or give what it keeps.
     """
 
     settings: ClassVar[dict[str, bool]] = {}  # of PyTorch's tracer
@@ -61,6 +63,7 @@ class Program:
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
         self.source, self._lines, self._names, self._tensors = _written(nodes, entries)
         self.is_open = "sizes" in self.source
+        self.keeps = not all(node.op.traceable for node in self._lines.values())
         if self.is_open:
             self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
         self._file = f"<graph {next(_numbers)}>"

@@ -9,6 +9,7 @@ import torch
 
 from .. import symbol
 from .._files import atomic
+from .._own.call import as_output
 from .._own.node import CUSTOM
 from .._run.compiled import Compiled
 from .._run.program import Program
@@ -77,7 +78,8 @@ class Graph:
 
     def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:
         """The outputs from their tensors."""
-        results = [NDArray(y, context) for y in tensors]
+        wrap = as_output if self.program.keeps else NDArray
+        results = [wrap(y, context) for y in tensors]
         return _regroup(results, self._format) if self._format else results[0]
 
     def arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:

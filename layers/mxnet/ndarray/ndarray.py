@@ -14,7 +14,7 @@ from .._tensor import as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
 from . import _index
-from ._memory import BORROWED, VIEWED, Memory
+from ._memory import BORROWED, LENT, VIEWED, Memory
 
 if TYPE_CHECKING:
     from ._methods import Methods
@@ -328,6 +328,12 @@ class NDArray(Memory, Methods):
     def _wrap(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor on the same context."""
         return NDArray(tensor, self._context)
+
+    def _wrap_gradient(self, tensor: torch.Tensor) -> NDArray:
+        """An array of a gradient, whose memory the operator that gave it may keep."""
+        result = self._wrap(tensor)
+        result._held = LENT
+        return result
 
     def _view(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor in the same memory; each sees writes into the other."""

@@ -216,8 +216,9 @@ def test_what_cannot_be_stepped_is_refused(mx):
         compiled_step(net, loss, None)
     with pytest.raises(mx.base.MXNetError, match="has no unknown"):
         compiled_step(net, loss, trainer, unknown=1)
-    with pytest.warns(UserWarning, match="compiled_step: there is no backend 'TensorRT'"):
-        step = compiled_step(net, loss, trainer, backend="TensorRT")
+    with pytest.raises(mx.base.MXNetError, match="compiled_step: there is no backend 'TensorRT'"):
+        compiled_step(net, loss, trainer, backend="TensorRT")
+    step = compiled_step(net, loss, trainer, backend="eager")
     with pytest.raises(mx.base.MXNetError, match="expected NDArrays"):
         step(np.ones((2, 5)), mx.nd.zeros(2))
     assert step(mx.nd.ones((2, 5)), mx.nd.zeros(2)).shape == (2,)

@@ -16,6 +16,10 @@ from ..base import ArgumentError
 from . import product_pass
 
 OPTIONS = "mode", "options"  # of torch.compile
+VARIABLE = "LAYERS_HYBRIDIZE_BACKEND"
+# Of MXNet's builds, for other processors and libraries. Old programs name them, and MXNet runs the
+# graph as it is where it was built without one.
+MXNETS = {"mkldnn", "mkldnn_quantize", "onednn", "onednn_quantize", "tensorrt"}
 
 
 def chosen(
@@ -26,15 +30,22 @@ def chosen(
     Raises
     ------
     ArgumentError
-        An option is unknown.
+        The backend or an option is unknown.
     """
-    backend = backend or os.environ.get("LAYERS_HYBRIDIZE_BACKEND") or None
-    if backend is None:
+    if not backend:
+        who, backend = VARIABLE, os.environ.get(VARIABLE)
+    if not backend:
         return None, {}
-    if backend not in (there := torch.compiler.list_backends(None)):
-        near = ", ".join(get_close_matches(backend, there) or torch.compiler.list_backends())
-        text = f"{who}: there is no backend {backend!r}; the graph runs as it is\n  expected {near}"
-        warnings.warn(text, stacklevel=3)
+    if backend not in (all_there := torch.compiler.list_backends(None)):
+        near = " or ".join(map(repr, get_close_matches(str(backend), all_there)))
+        listed = ", ".join([*torch.compiler.list_backends(), "aot_eager"])
+        text = f"{who}: there is no backend {backend!r}"
+        expected = (
+            f"  expected {near}; there are {listed}" if near else f"  expected one of {listed}"
+        )
+        if who != "hybridize" or str(backend).lower() not in MXNETS:
+            raise ArgumentError(f"{text}\n{expected}")
+        warnings.warn(f"{text}; the graph runs as it is\n{expected}", stacklevel=3)
         return None, {}
     _check(who, backend, **options)
     return backend, options

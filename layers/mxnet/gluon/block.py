@@ -389,7 +389,8 @@ class HybridBlock(Block):
         Raises
         ------
         ArgumentError
-            A flag or an option is unknown, or static_shape comes without static_alloc.
+            The backend, a flag or an option is unknown, or static_shape comes without static_alloc.
+            One of MXNet's own backends, such as MKLDNN, is a warning, and the graph runs as it is.
         """
         flags = {
             "static_alloc": static_alloc,

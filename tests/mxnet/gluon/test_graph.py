@@ -258,6 +258,20 @@ def test_optimize_for_compiles(net, x):
     same(net(x), expected)
 
 
+@pytest.mark.engine("torch")
+def test_an_unknown_backend_is_refused(mx, net, x, monkeypatch):
+    with pytest.raises(ValueError, match="no backend 'inductr'\n  expected 'inductor'; there are"):
+        net.hybridize(backend="inductr")
+    with pytest.raises(ValueError, match="no backend 'nonsense'\n  expected one of .*inductor"):
+        net.optimize_for(x, backend="nonsense")
+    with pytest.warns(UserWarning, match="no backend 'MKLDNN'; the graph runs as it is"):
+        net.hybridize(backend="MKLDNN")
+    for name in ("inductr", "MKLDNN"):
+        monkeypatch.setenv("LAYERS_HYBRIDIZE_BACKEND", name)
+        with pytest.raises(ValueError, match=f"^LAYERS_HYBRIDIZE_BACKEND: .* backend '{name}'"):
+            net.hybridize()
+
+
 def test_shapes_before_the_parameters_are_made(mx, x):
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(4), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(2))

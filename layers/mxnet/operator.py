@@ -188,12 +188,25 @@ def find(op_type: str) -> type:
     if op_type not in _registry and op_type.startswith("layers."):
         import_module("layers.ops")
     if op_type not in _registry:
-        near = difflib.get_close_matches(op_type[:100], _registry) or sorted(_registry)[:8]
         raise MXNetError(
             f"Custom: operator {quoted(op_type)} is not registered\n"
-            f"  expected {_registration(op_type)}; there are {', '.join(near) or 'none'}"
+            f"  expected {_registration(op_type)}; registered here: {_nearest(op_type)}"
         )
     return _registry[op_type]
+
+
+def _nearest(op_type: str) -> str:
+    """The registered names that are most like one that is not, as a message shows them."""
+    name = op_type.rpartition(".")[2]
+    elsewhere = [known for known in sorted(_registry) if known.rpartition(".")[2] == name][:8]
+    if elsewhere:
+        return (
+            f"{', '.join(elsewhere)}\n"
+            "  a name begins with the module of its operator, but in a program that is started: "
+            f"@operator(name={quoted(op_type)}) gives it the name that is asked for"
+        )
+    near = difflib.get_close_matches(op_type[:100], _registry) or sorted(_registry)[:8]
+    return ", ".join(near) or "none"
 
 
 def _registration(op_type: str) -> str:

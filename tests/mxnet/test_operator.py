@@ -728,3 +728,17 @@ def test_a_symbol_of_too_many_inputs(mx, define):
         mx.sym.Custom(a, b, op_type=define(square))
     with pytest.raises(TypeError, match="by position"):
         mx.sym.relu(a, b)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "registered, asked",
+    [("p7.test_near", "test_near"), ("test_far", "p7.test_far"), ("p7.test_mid", "p8.test_mid")],
+)
+def test_a_name_of_another_module_is_told(mx, nd, registered, asked):
+    mx.operator.register(registered)(type("Prop", (mx.operator.CustomOpProp,), {}))
+    with pytest.raises(mx.base.MXNetError) as caught:
+        nd.Custom(nd.ones((1,)), op_type=asked)
+    first, _, told = str(caught.value).partition("\n")
+    assert first == f"Custom: operator '{asked}' is not registered"
+    assert f"registered here: {registered}\n" in told and f"@operator(name='{asked}')" in told

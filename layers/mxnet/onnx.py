@@ -19,7 +19,8 @@ from . import _dtype, ndarray, symbol
 from ._files import atomic
 from ._own.node import CUSTOM
 from ._run.kinds import agree
-from ._run.tracing import reason_of, tracing
+from ._run.reasons import reason_of
+from ._run.tracing import tracing
 from .base import ArgumentError, MXNetError
 from .context import cpu
 from .gluon import SymbolBlock

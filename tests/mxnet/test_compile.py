@@ -302,12 +302,12 @@ def test_an_operator_without_a_backward_runs_as_it_is(told):
 
 
 AS_THEY_ARE = {
-    Keeps: "",
-    Draws: "numpy_random",
+    Keeps: "it changes self.kept, which outlives a call",
+    Draws: "it draws random numbers from NumPy",
     DrawsInPython: "random.random())",
-    Counts: "it changes an object, which outlives a call",
+    Counts: "it changes self.calls, which outlives a call",
     Windows: "",
-    Branches: "if x.sum().asscalar() < 1e9",
+    Branches: "it branches on values",
     Impure: "it says that it is not pure",
 }
 
@@ -714,6 +714,57 @@ def test_what_outlives_a_call_is_changed_once_in_each(kind, tmp_path, monkeypatc
         found.append([values_and_gradients(block, np.ones(2, "float32"))[0] for _ in range(4)])
     np.testing.assert_allclose(*found, rtol=1e-6)
     assert "not compiled, and runs as it is" in told()[-1]
+
+
+CHANGING = """\
+CALLS, SEEN = 0, {}
+
+
+class Config:
+    count = 0
+
+
+def change(op, x):
+    global CALLS
+"""
+CHANGES = {  # what code changes, as the message names it: in forward, in backward
+    "CALLS += 1": ("changing.CALLS", "CALLS"),
+    "SEEN['x'] = x": ("changing.SEEN", "what outlives"),
+    "op.kept = x": ("self.kept", "what outlives"),
+    "Config.count += 1": ("changing.Config.count", "count"),
+}
+
+
+@pytest.mark.parametrize("phase", ["forward", "backward"])
+@pytest.mark.parametrize("code", CHANGES)
+def test_a_refusal_names_what_is_changed_and_the_line(code, phase, told, tmp_path, monkeypatch):
+    file = tmp_path / "changing.py"
+    file.write_text(f"{CHANGING}    {code}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "changing", raising=False)
+    change = importlib.import_module("changing").change
+
+    class Changing(Same):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            if phase == "forward":
+                change(self, in_data[0])
+            self.assign(out_data[0], req[0], 3 * in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            if phase == "backward":
+                change(self, out_grad[0])
+            self.assign(in_grad[0], req[0], 3 * out_grad[0])
+
+    block = Calls(registered(Changing))
+    block.hybridize(backend=FAST)
+    values_and_gradients(block, np.ones(2, "float32"))
+    (message,) = told()
+    assert f"runs as it is: it changes {CHANGES[code][phase == 'backward']}" in message
+    assert "outlives a call (" in message
+    # PyTorch does not tell where backward changes a number: there it is the line of `backward`.
+    of_backward = phase == "backward" and "+=" in code
+    place = f"{__file__}:" if of_backward else f"{file}:10: {code})"
+    assert place in message and ("def backward(" in message) is of_backward
 
 
 def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):

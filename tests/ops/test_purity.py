@@ -222,7 +222,7 @@ def test_a_refusal_names_the_users_file_and_line(make, caplog):
     net = gluon.nn.HybridLambda(lambda F, x: op(x))
     net.hybridize(backend="aot_eager")
     assert net(nd.array([1.0])).asscalar() == 2
-    place = f"{__file__}:{appending.__code__.co_firstlineno}"
+    place = f"{__file__}:{appending.__code__.co_firstlineno + 1}: SEEN.append(x.shape)"
     assert f"changes {__name__}.SEEN, which outlives a call ({place})" in caplog.text
 
 

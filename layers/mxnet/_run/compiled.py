@@ -16,8 +16,9 @@ from ..symbol._node import Node
 from .draws import draws_restored, generator_states
 from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program
+from .reasons import reason_of
 from .torch_compile import by_the_tracer, compiled, parts
-from .tracing import as_it_is, in_graph, on, reason_of, trace, tracing
+from .tracing import as_it_is, in_graph, on, trace, tracing
 
 Tensor = torch.Tensor
 # Compiling sets what holds for the whole process: one graph after the other.

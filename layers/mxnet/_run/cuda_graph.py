@@ -20,7 +20,7 @@ from ..context import Context
 from .draws import draws_restored
 from .kinds import agree, warn
 from .node import Call, autograd_call, states_restored
-from .tracing import reason_of
+from .reasons import reason_of
 
 if TYPE_CHECKING:
     from .recorded import Replay

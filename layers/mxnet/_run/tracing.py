@@ -7,17 +7,13 @@ call, runs as it is, between compiled parts.
 
 from __future__ import annotations
 
-import inspect
-import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numpy as np
 import torch
 
 from .._own import call as own_call
@@ -25,14 +21,11 @@ from .._own.call import Call, call
 from ..autograd import inside, state
 from ..context import Context
 from ..symbol._node import Node
+from .reasons import reason_of
 
 Tensor = torch.Tensor
-LIBRARIES = tuple(
-    str(Path(p).parent) for p in (Path(__file__).parents[1], np.__file__, torch.__file__)
-)
 # Of PyTorch's tracer; the second is not in all versions.
 STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
-LONGEST = 300  # characters of a reason
 
 
 def trace(it: Call, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]]:
@@ -133,46 +126,3 @@ def tracing(context: Context, settings: dict[str, bool] | None = None) -> Iterat
 def on(context: Context) -> Any:
     """``with on(context):`` what NumPy's code makes while it is traced is made on this device."""
     return nullcontext() if context.device.type == "cpu" else context.device
-
-
-def reason_of(error: BaseException, it: Call | None = None) -> str:
-    """What an error says, with the user's file, line and expression.
-
-    Of one of PyTorch's compiler, its explanation: the first lines are headings. `it` is the
-    operator that was traced.
-    """
-    error = getattr(error, "inner_exception", None) or error.__cause__ or error
-    text = str(error).strip()
-    if it is not None and (changed := EFFECTS.search(text)):
-        names = ", ".join(filter(None, map(_expression, QUOTED.findall(changed[1]))))
-        return f"it changes {names or 'an object'}, which outlives a call ({_place(it)})"
-    said = text.partition("\n  Explanation: ")[2] or text
-    first = said.partition("\n")[0][:LONGEST].rstrip(" .")
-    frames = [f for f in getattr(error, "real_stack", None) or () if not _is_library(f.filename)]
-    where = f" ({_place(it)})" if it is not None else ""
-    if frames:
-        where = f" ({frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line})"
-    return f"{type(error).__name__}: {first}{where}"
-
-
-# How PyTorch's tracer tells of effects, and names what they change: G['__import_module'].name
-EFFECTS = re.compile(r"side effects.*sources you can double check: \[(.*)\]", re.S)
-QUOTED = re.compile(r"""("[^"]*"|'[^']*')""")
-MODULE = re.compile(r"^G\['__import_(\w+)'\]")
-ITSELF = re.compile(r"^L\[.*\.args\[0\]\.operator(?=$|\.)")
-
-
-def _expression(quoted: str) -> str:
-    """The user's name for what the tracer calls so, if it is a simple one."""
-    name = MODULE.sub(lambda found: found[1].replace("_dot_", "."), quoted[1:-1])
-    name = ITSELF.sub("self", re.sub(r"^G\['(\w+)'\]", r"\1", name))
-    return name if re.fullmatch(r"[\w.]+", name) else ""
-
-
-def _place(it: Call) -> str:
-    code = inspect.unwrap(it.operator.forward).__code__
-    return f"{code.co_filename}:{code.co_firstlineno}"
-
-
-def _is_library(path: str) -> bool:
-    return path.startswith((*LIBRARIES, "<"))

@@ -59,7 +59,7 @@ pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,kernels,exchange,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,images,kernels,exchange,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)
@@ -75,7 +75,7 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 
 .venv-bench/%: setup.cfg constraints/mxnet.txt
 	$(call venv,$(MXNET_PYTHON))
-	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,kernels]'
+	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]'
 	touch $@
 
 # JAX needs a newer NumPy than MXNet, so it has an environment of its own.

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch._dynamo  # noqa: F401 - else the first graph takes the seconds of this import
 
-from layers.mxnet import MXNetError, gluon, init, io, nd, sym
+from layers.mxnet import MXNetError, gluon, init, io, nd, recordio, sym
 from train import data
 
-from . import arrays, graphs, params
+from . import arrays, graphs, params, records
 from .judge import Reader
 from .states import States
 
@@ -73,6 +73,24 @@ def _read_csv(folder: Path) -> io.CSVIter:
     return io.CSVIter(str(path), (3,), dtype=("float32", "int32")[path.stat().st_size % 2])
 
 
+def _read_records(folder: Path) -> list[bytes]:
+    """The records of a file one after another, and by its index."""
+    paths = str(folder / "a.idx"), str(folder / "a.rec")
+    reader = recordio.MXIndexedRecordIO(*paths, "r")
+    found = list(iter(reader.read, None))
+    return found + [r for key in reader.keys if (r := reader.read_idx(key)) is not None]
+
+
+def _use_records(found: list[bytes]) -> None:
+    """Unpack images. A record that is damaged must not keep the next from being read."""
+    for record in found:
+        for iscolor in (-1, 0, 1):
+            try:
+                recordio.unpack_img(record, iscolor)
+            except MXNetError:
+                pass
+
+
 def _batches(found: Any) -> None:
     for _ in zip(range(3), found):
         pass
@@ -96,5 +114,8 @@ READERS = {
     "npz": Reader(arrays.npz, lambda f: data.load(str(f / "a.npz")), size=_prepared),
     "mnist": Reader(arrays.mnist, lambda f: data.load(f"mnist:{f}"), size=_prepared),
     "idx": Reader(arrays.idx, _read_idx, _batches, size=_in_memory),
+    "records": Reader(
+        records.make, _read_records, _use_records, size=lambda found: sum(map(len, found))
+    ),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
 }

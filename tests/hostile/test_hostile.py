@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the readers are those of layers.mxnet")
 pytest.importorskip("safetensors", reason="one of the readers is that of .safetensors files")
+pytest.importorskip("PIL", reason="one of the readers is that of images")
 
 from hostile.campaign import SHARES, campaign, run, table
 from hostile.judge import Reader, judge

@@ -15,7 +15,7 @@ MODULES = """
     gluon.block gluon.loss gluon.nn gluon.parameter gluon.rnn gluon.trainer gluon.utils initializer
     io kvstore libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib
     ndarray.image ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer
-    random registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random
+    random recordio registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random
     symbol.sparse util visualization
 """
 torch_only = pytest.mark.engine("torch")

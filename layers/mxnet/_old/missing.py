@@ -18,6 +18,8 @@ from typing import Any
 __all__ = ["names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
+# Names imported when they are asked for: the module that defines each, and its name there.
+LATER: dict[str, tuple[str, str]] = {}
 
 _NUMPY = "use mx.nd, whose arrays have no shape ()"
 _C = "it belongs to MXNet's C library, which is not used"
@@ -111,13 +113,24 @@ def _attribute(module: str) -> Callable[[str], Any]:
         path = vars(sys.modules[module]).get("__path__")
         if path and not name.startswith("_") and PathFinder.find_spec(f"{module}.{name}", path):
             return import_module(f"{module}.{name}")
-        message = _absent(f"{module}.{name}".removeprefix(_PACKAGE).removeprefix("."))
+        part = f"{module}.{name}".removeprefix(_PACKAGE).removeprefix(".")
+        if part in LATER:
+            return _import_later(module, name, *LATER[part])
+        message = _absent(part)
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
             raise AttributeError(message, name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     return find
+
+
+def _import_later(module: str, name: str, origin: str, attribute: str) -> Any:
+    """A name of `LATER`, which the module has from then on."""
+    found = import_module(f"{_PACKAGE}.{origin}")
+    found = getattr(found, attribute) if attribute else found
+    setattr(sys.modules[module], name, found)
+    return found
 
 
 class _Finder(MetaPathFinder):

@@ -1,0 +1,178 @@
+"""Encoded images (JPEG, PNG, BMP and others) as arrays of pixels and back, by Pillow.
+
+An image is not trusted: which formats are read is said here, and how many pixels it declares is
+compared with its bytes before memory is taken for them.
+"""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..base import ArgumentError, MXNetError, UnsupportedError
+
+__all__ = ["ImageFileError", "decode", "decode_as_stored", "encode"]
+
+FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "GIF", "WEBP", "PPM")
+# So many pixels every image may have; a larger one, so many for each of its bytes. A PNG of one
+# colour has about 8000 at most: 8 in a byte, and deflate makes 1032 bytes out of one.
+SMALL = 1 << 20
+PIXELS_OF_BYTE = 10_000
+
+
+class ImageFileError(MXNetError, ValueError):
+    """Bytes are no image of a known format, or a damaged one."""
+
+
+@cache
+def _pillow() -> ModuleType:
+    try:
+        import PIL.Image
+    except ImportError as error:
+        raise UnsupportedError(
+            f"images are read and written by Pillow, which cannot be imported: {error}\n"
+            "  expected it to be installed: pip install Pillow"
+        ) from None
+    return PIL.Image
+
+
+def decode(data: bytes, name: str, gray: bool = False) -> np.ndarray:
+    """The pixels (height, width, 3), RGB, or (height, width, 1), of uint8.
+
+    An alpha channel is left out, of 16 bits the high 8 are taken, and an orientation in the image's
+    EXIF data is not looked at. `name` is what an error calls the image.
+
+    Raises
+    ------
+    ImageFileError
+        The bytes are no image, a damaged one, or declare more pixels than so few bytes have.
+    """
+    return _read(data, name, lambda image: _pixels(image, gray))
+
+
+def decode_as_stored(data: bytes, name: str) -> np.ndarray:
+    """The pixels with the channels that they are stored in: (height, width), or with 3 or 4.
+
+    Raises ImageFileError as `decode` does.
+    """
+    return _read(data, name, _stored)
+
+
+def decode_upright(data: bytes, name: str, gray: bool) -> np.ndarray:
+    """As `decode`, turned as the image's EXIF data says."""
+
+    def turned(image) -> np.ndarray:
+        from PIL.ImageOps import exif_transpose
+
+        if gray:
+            image.draft("L", image.size)
+        return _pixels(exif_transpose(image), gray)
+
+    return _read(data, name, turned)
+
+
+def _read(data: bytes, name: str, convert) -> np.ndarray:
+    pillow = _pillow()
+    try:
+        with pillow.open(io.BytesIO(data), formats=FORMATS) as image:
+            _check_size(image, len(data), pillow.MAX_IMAGE_PIXELS)
+            return convert(image)
+    except MXNetError as error:
+        raise ImageFileError(f"{name} {error}") from None
+    except Exception as error:  # Pillow raises many kinds for damaged files
+        told = type(error).__name__ if isinstance(error, MemoryError) else str(error)[:200]
+        if type(error).__name__ == "UnidentifiedImageError":
+            begin = data[:8].hex(" ") or "nothing"
+            told = f"{len(data)} bytes that begin with {begin} are no image of a known format"
+        raise ImageFileError(
+            f"{name} cannot be decoded: {told}\n  expected a whole image: {', '.join(FORMATS)}"
+        ) from None
+
+
+def _check_size(image: Any, size: int, most: int | None) -> None:
+    """Refuse an image that declares more pixels than Pillow allows, or than its bytes can have."""
+    pixels = image.width * image.height
+    limit = max(SMALL, PIXELS_OF_BYTE * size)
+    limit = limit if most is None else min(limit, most)
+    if pixels > limit:
+        raise MXNetError(
+            f"declares {image.width} x {image.height} pixels in {size} bytes\n"
+            f"  expected at most {limit} pixels"
+        )
+
+
+def _pixels(image: Any, gray: bool) -> np.ndarray:
+    if image.mode[0] in "IF":
+        pixels = _eight_bits(image)
+        return pixels[..., None] if gray else np.repeat(pixels[..., None], 3, -1)
+    if gray:
+        image.draft("L", image.size)  # JPEG stores brightness: no need to make it of colours
+    mode = "L" if gray else "RGB"
+    pixels = np.array(image if image.mode == mode else image.convert(mode))
+    return pixels[..., None] if gray else pixels
+
+
+def _eight_bits(image: Any) -> np.ndarray:
+    """The high 8 of 16 bits."""
+    if image.mode == "F" or image.format == "TIFF" and image.mode == "I":
+        raise MXNetError("has pixels of 32 bits\n  expected 8 or 16 bits")
+    return (np.array(image).clip(0, 65535) >> 8).astype(np.uint8)
+
+
+def _stored(image: Any) -> np.ndarray:
+    if image.mode.startswith("I;16"):
+        return np.array(image).astype(np.uint16)
+    if image.mode in ("1", "L"):
+        return np.array(image.convert("L"))
+    has_alpha = "A" in image.mode or "transparency" in image.info
+    return np.array(image.convert("RGBA" if has_alpha else "RGB"))
+
+
+def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
+    """The file of an image; pixels are (h, w) gray, (h, w, 3) RGB or (h, w, 4) RGBA, of uint8.
+
+    Parameters
+    ----------
+    pixels : numpy.ndarray
+    format : str
+        How the name of such a file ends: ``.jpg``, ``.png``, ...
+    quality : int
+        Of a JPEG, 1 to 100; how hard a PNG is compressed, 0 to 9.
+
+    Raises
+    ------
+    ArgumentError
+        The format is unknown, or has no such pixels.
+    """
+    pillow = _pillow()
+    pillow.init()
+    kind = pillow.registered_extensions().get(format.lower())
+    if kind not in FORMATS or kind not in pillow.SAVE:
+        raise ArgumentError(
+            f"encode: {format!r} is no format of images that is known\n  expected .jpg or .png"
+        )
+    options = {}
+    if kind in ("JPEG", "WEBP"):
+        options = {"quality": quality}
+    elif kind == "PNG":
+        options = {"compress_level": quality}
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or channels not in (1, 3, 4):
+        raise ArgumentError(
+            f"encode: the image is {pixels.shape} of {pixels.dtype}\n"
+            "  expected (h, w), (h, w, 3) or (h, w, 4) of uint8"
+        )
+    if channels == 1:
+        pixels = pixels.reshape(pixels.shape[:2])
+    if channels == 4 and kind in ("JPEG", "BMP", "PPM"):
+        pixels = pixels[..., :3]
+    file = io.BytesIO()
+    try:
+        pillow.fromarray(np.ascontiguousarray(pixels)).save(file, kind, **options)
+    except (ValueError, OSError) as error:
+        raise ArgumentError(f"encode: {error}\n  expected another quality or image") from None
+    return file.getvalue()

@@ -1,0 +1,174 @@
+"""RecordIO, MXNet's container of a sequence of records, and the index beside it.
+
+    file      parts, one after another, each from an offset that 4 divides
+    part      u32 0xCED7230A, u32 kind << 29 | length, that many bytes, zeros up to the next 4
+    kind      0: a whole record; 1, 2, 3: the first, a middle, the last part of one
+    index     lines of text: key, tab, offset of the record's first part
+
+All is little-endian. Where a record has the magic number at an offset in it that 4 divides, it is
+cut into parts there, without the number: so a reader that starts anywhere finds the next record.
+A file is not trusted: no length in it is believed before it has been compared with the bytes that
+remain.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Callable
+from typing import BinaryIO
+
+from ..base import ArgumentError, MXNetError, quoted
+
+__all__ = ["MAX_LENGTH", "Reader", "RecordFileError", "packed", "read_index"]
+
+MAGIC = struct.pack("<I", 0xCED7230A)
+MAX_LENGTH = (1 << 29) - 1  # of a part; and of a record, whose parts are joined again
+WHOLE, FIRST, MIDDLE, LAST = range(4)
+_HEAD = struct.Struct("<4sI")
+_LINE = 1 << 16  # the longest line of an index
+
+
+class RecordFileError(MXNetError, ValueError):
+    """A file is not a RecordIO file or an index of one, or is damaged."""
+
+
+def packed(record: bytes) -> bytes:
+    """The parts of a record, as they are in a file."""
+    if len(record) > MAX_LENGTH:
+        raise ArgumentError(
+            f"RecordIO: the record has {len(record)} bytes\n  expected at most {MAX_LENGTH}"
+        )
+    pieces, begin = [], 0
+    at = record.find(MAGIC)
+    while at >= 0:
+        if at % 4 == 0:
+            pieces.append(record[begin:at])
+            begin = at = at + 4
+        else:
+            at += 1
+        at = record.find(MAGIC, at)
+    if not pieces:
+        return _part(WHOLE, record)
+    parts = [_part(MIDDLE if i else FIRST, piece) for i, piece in enumerate(pieces)]
+    return b"".join([*parts, _part(LAST, record[begin:])])
+
+
+def _part(kind: int, piece: bytes) -> bytes:
+    return _HEAD.pack(MAGIC, kind << 29 | len(piece)) + piece + bytes(-len(piece) % 4)
+
+
+class Reader:
+    """The records of a file one after another, from its beginning or from an offset.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    RecordFileError
+        The bytes are no records; the message says at which offset of which file.
+    OSError
+        There is no such file.
+    """
+
+    def __init__(self, path: str | os.PathLike):
+        self.path = os.fsdecode(path)
+        self._file: BinaryIO = open(path, "rb")  # noqa: SIM115 - closed by close
+        status = os.fstat(self._file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            self._file.close()
+            raise RecordFileError(
+                f"RecordIO: {self.path!r} is a pipe or a device\n  expected a file of a known size"
+            )
+        self._size = status.st_size
+        self._at = 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def tell(self) -> int:
+        """The offset of the next record."""
+        return self._at
+
+    def seek(self, offset: int) -> None:
+        """Go to a record."""
+        if not 0 <= offset <= self._size:
+            raise RecordFileError(
+                f"RecordIO: {self.path!r} has {self._size} bytes\n"
+                f"  expected a record at offset {offset}"
+            )
+        self._file.seek(offset)
+        self._at = offset
+
+    def read(self) -> bytes | None:
+        """The next record; None at the end of the file."""
+        if self._at == self._size:
+            return None
+        begin = self._at
+        kind, piece = self._part()
+        if kind == WHOLE:
+            return piece
+        if kind != FIRST:
+            raise self._wrong(begin, f"there is part {kind} of a record", "its first part")
+        pieces, total = [piece], len(piece)
+        while kind != LAST:
+            at = self._at
+            kind, piece = self._part()
+            total += len(MAGIC) + len(piece)
+            if kind not in (MIDDLE, LAST):
+                raise self._wrong(at, "another record begins", "the next part of the record before")
+            if total > MAX_LENGTH:
+                raise self._wrong(at, f"a record of {total} bytes", f"at most {MAX_LENGTH}")
+            pieces.append(piece)
+        return MAGIC.join(pieces)
+
+    def _part(self) -> tuple[int, bytes]:
+        at = self._at
+        head = self._file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            raise self._wrong(at, f"the file ends after {len(head)} bytes", f"{_HEAD.size} bytes")
+        magic, word = _HEAD.unpack(head)
+        if magic != MAGIC:
+            raise self._wrong(at, f"there is {magic.hex(' ')}", f"{MAGIC.hex(' ')}")
+        length = word & MAX_LENGTH
+        left, padded = self._size - at - _HEAD.size, length + -length % 4
+        if padded > left:
+            raise self._wrong(at, f"a part declares {length} bytes", f"at most the {left} left")
+        piece = self._file.read(padded)
+        if len(piece) < padded:
+            raise self._wrong(at, f"the file has been cut off to {at + len(piece)} bytes", "all")
+        self._at = at + _HEAD.size + padded
+        return word >> 29, piece if padded == length else piece[:length]
+
+    def _wrong(self, at: int, found: str, expected: str) -> RecordFileError:
+        return RecordFileError(
+            f"RecordIO: {self.path!r}: at offset {at} {found}\n  expected {expected}"
+        )
+
+
+def read_index(path: str | os.PathLike, key_type: Callable = int) -> dict:
+    """The offsets of an index by their keys, in its order.
+
+    Raises RecordFileError where a line is not a key, a tab and an offset.
+    """
+    name, found = os.fsdecode(path), {}
+    with open(path, "rb") as file:
+        number = 0
+        while line := file.readline(_LINE):
+            number += 1
+            try:
+                key, _, offset = line.decode("utf-8").strip().partition("\t")
+                if not (offset.isascii() and offset.isdigit()):
+                    raise ValueError("no offset")
+                found[key_type(key)] = int(offset)
+            except (ValueError, TypeError):
+                raise RecordFileError(
+                    f"RecordIO: {name!r}: line {number} is {quoted(line)}\n"
+                    f"  expected a key ({getattr(key_type, '__name__', key_type)}), "
+                    "a tab and an offset"
+                ) from None
+    return found

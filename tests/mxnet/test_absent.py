@@ -12,11 +12,12 @@ import pytest
 NAMES = Path(__file__).parents[2] / "layers/mxnet/_old/names.txt"
 MODULES = """
     attribute autograd base callback context engine error executor executor_manager gluon
-    gluon.block gluon.loss gluon.nn gluon.parameter gluon.rnn gluon.trainer gluon.utils initializer
-    io kvstore libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib
-    ndarray.image ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer
-    random recordio registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random
-    symbol.sparse util visualization
+    gluon.block gluon.data gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.loss
+    gluon.nn gluon.parameter gluon.rnn gluon.trainer gluon.utils initializer io kvstore libinfo log
+    lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
+    ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer random recordio
+    registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random symbol.sparse
+    util visualization
 """
 torch_only = pytest.mark.engine("torch")
 
@@ -49,7 +50,7 @@ def test_the_names_are_mxnets(mx, pytestconfig):
 
 @torch_only
 @pytest.mark.parametrize(
-    "part", ["numpy.ones", "image", "contrib", "gluon.data", "gluon.model_zoo", "rtc"]
+    "part", ["numpy.ones", "image", "contrib", "gluon.data.vision", "gluon.model_zoo", "rtc"]
 )
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")

@@ -1,0 +1,22 @@
+"""Data sets, the order in which they are read, and the batches that are made of them."""
+
+from . import dataloader, dataset, sampler
+from .dataloader import DataLoader
+from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
+from .sampler import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = [
+    "ArrayDataset",
+    "BatchSampler",
+    "DataLoader",
+    "Dataset",
+    "FilterSampler",
+    "RandomSampler",
+    "RecordFileDataset",
+    "Sampler",
+    "SequentialSampler",
+    "SimpleDataset",
+    "dataloader",
+    "dataset",
+    "sampler",
+]

@@ -22,6 +22,7 @@ import torch
 
 from . import context, io, symbol
 from . import ndarray as nd
+from ._old import missing
 from .base import ArgumentError, UnsupportedError
 from .context import Context, current_context
 from .gluon import utils
@@ -1668,3 +1669,6 @@ def has_tvm_ops() -> bool:
 def is_op_runnable() -> bool:
     """Whether operators run on the current context: yes."""
     return True
+
+
+missing.watch(__name__)

@@ -1,5 +1,6 @@
 """Names of MXNet that are not here say so, asked for as an attribute or imported."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -7,9 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
-NAMES = Path(__file__).parents[2] / "layers/mxnet/_old/names.txt"
+OLD = Path(__file__).parents[2] / "layers/mxnet/_old"
+NAMES = OLD / "names.txt"
+STARS = OLD / "star_imports.txt"
 MODULES = """
     attribute autograd base callback context engine error executor executor_manager gluon
     gluon.block gluon.data gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.loss
@@ -17,7 +21,7 @@ MODULES = """
     lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
     ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer random recordio
     registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random symbol.sparse
-    util visualization
+    test_utils util visualization
 """
 torch_only = pytest.mark.engine("torch")
 
@@ -46,6 +50,76 @@ def test_the_names_are_mxnets(mx, pytestconfig):
     if pytestconfig.getoption("--record"):
         NAMES.write_text(text, "utf-8")
     assert NAMES.read_text("utf-8") == text
+
+
+STANDARD = sys.stdlib_module_names - {"ctypes", "_ctypes", "importlib"}
+ABSENT = re.compile(
+    r".*Handle|c_.*|check_call|ctypes.*|MXCallbackList|mx_u?int|mx_float|DataParallelExecutorManager"
+)
+
+
+def imported(module):
+    """The names that a star import of a module brings and that it has imported itself."""
+    found = {}
+    for name, value in sorted(vars(module).items()):
+        origin = origin_of(name, value)
+        own = origin.startswith((f"{module.__name__}:", f"{module.__name__}."))
+        public = name.isidentifier() and not name.startswith("_")
+        if public and not own and not ABSENT.fullmatch(name) and is_at(value, origin):
+            found[name] = origin
+    return found
+
+
+def origin_of(name, value):
+    """Where a value seems to come from: a module, or a module and a name."""
+    if isinstance(value, ModuleType):
+        return value.__name__
+    if getattr(import_module("mxnet.base"), name, None) is value:
+        return f"mxnet.base:{name}"
+    return f"{getattr(value, '__module__', '')}:{getattr(value, '__name__', '')}"
+
+
+def is_at(value, origin):
+    """Whether it does come from there, and from MXNet, NumPy or Python."""
+    module, _, name = origin.partition(":")
+    if module.partition(".")[0] not in {"mxnet", "numpy", *STANDARD}:
+        return False
+    found = import_module(module)
+    return value is (getattr(found, name, None) if name else found)
+
+
+@pytest.mark.engine("mxnet")
+def test_what_star_imports_bring(mx, pytestconfig):
+    lines = []
+    for part in sorted(MODULES.split()):
+        module = import_module(f"mxnet.{part}")
+        if not hasattr(module, "__all__") and imported(module):
+            names = " ".join(f"{name}={origin}" for name, origin in imported(module).items())
+            lines += [module.__name__, *(f" {line}" for line in textwrap.wrap(names, 99))]
+    text = "\n".join(lines) + "\n"
+    if pytestconfig.getoption("--record"):
+        STARS.write_text(text, "utf-8")
+    assert STARS.read_text("utf-8") == text
+
+
+@torch_only
+@pytest.mark.parametrize("part", MODULES.split())
+def test_a_star_import_brings_what_mxnets_does(mx, part):
+    stars = import_module("layers.mxnet._old.star_imports")
+    names = {}
+    exec(f"from layers.mxnet.{part} import *", names)
+    assert import_module(f"layers.mxnet.{part}").__getattr__
+    for name, origin in stars.handed_on().get(part, {}).items():
+        assert names[name] is stars.load(origin)
+
+
+@torch_only
+def test_names_that_programs_have_from_star_imports(mx):
+    names = {}
+    exec("from layers.mxnet.test_utils import *", names)
+    assert names["mx"] is mx and names["np"] is np and names["sys"] is sys
+    exec("from layers.mxnet.autograd import *", names)
+    assert names["NDArray"] is mx.nd.NDArray
 
 
 @torch_only

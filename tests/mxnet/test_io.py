@@ -245,7 +245,10 @@ def test_csv_of_integers(mx, csv):
         ("", "0 rows"),
         ("1,2\n3", "2"),
         ("1,2\n3,4,5\n", "row 2 has 3 numbers\n  expected rows of 2"),
-        (gzip.compress(b"1,2\n", mtime=0), "is no text\n  expected .* unpack a compressed file first"),
+        (
+            gzip.compress(b"1,2\n", mtime=0),
+            "is no text\n  expected .* unpack a compressed file first",
+        ),
         (bz2.compress(b"1,2\n"), "is no text"),
         (lzma.compress(b"1,2\n"), "is no text"),
         (b"1,\xff\n", "is no text"),

@@ -15,6 +15,8 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
+from . import star_imports
+
 __all__ = ["names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
@@ -47,6 +49,8 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
+    "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",
+    "executor_manager.DataParallelExecutorManager": "use mx.mod.Module",
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
     "ndarray_doc": "it writes MXNet's own docstrings",
     "np": _NUMPY,
@@ -116,6 +120,9 @@ def _attribute(module: str) -> Callable[[str], Any]:
         part = f"{module}.{name}".removeprefix(_PACKAGE).removeprefix(".")
         if part in LATER:
             return _import_later(module, name, *LATER[part])
+        origin = star_imports.handed_on().get(part.rpartition(".")[0], {}).get(name)
+        if origin:
+            return star_imports.load(origin)
         message = _absent(part)
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
@@ -148,7 +155,9 @@ def watch(module: str = "") -> None:
     Without `module` all that are imported; one that is imported later calls this for itself.
     """
     if module:
-        sys.modules[module].__getattr__ = _attribute(module)  # type: ignore[method-assign]
+        ours = sys.modules[module]
+        ours.__getattr__ = _attribute(module)  # type: ignore[method-assign]
+        star_imports.extend(ours, module.removeprefix(_PACKAGE).removeprefix("."))
         return
     for each in [*names(), *_EMPTY]:
         if _full_name(each) in sys.modules:

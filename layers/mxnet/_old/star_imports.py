@@ -1,0 +1,44 @@
+"""What ``from mxnet.x import *`` brings besides the names that x defines.
+
+Modules of MXNet without ``__all__`` hand on what they have imported themselves, and programs use
+it: ``from mxnet.test_utils import *`` is where they have ``mx`` and ``np`` from.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+__all__ = ["extend", "handed_on", "load"]
+
+
+@cache
+def handed_on() -> dict[str, dict[str, str]]:
+    """By module of MXNet 1.9.1, the imported names that it hands on, and where they come from."""
+    found: dict[str, dict[str, str]] = {}
+    module = ""
+    for line in (Path(__file__).parent / "star_imports.txt").read_text("utf-8").splitlines():
+        if line.startswith(" "):
+            found[module] |= dict(item.split("=") for item in line.split())
+        else:
+            module = line.removeprefix("mxnet").removeprefix(".")
+            found[module] = {}
+    return found
+
+
+def load(origin: str) -> Any:
+    """An object by where it comes from, such as ``numpy`` or ``mxnet.context:Context``."""
+    module, _, name = origin.partition(":")
+    ours = f"layers.{module}" if module.partition(".")[0] == "mxnet" else module
+    found = import_module(ours)
+    return getattr(found, name) if name else found
+
+
+def extend(module: ModuleType, part: str) -> None:
+    """Add to a module's ``__all__`` what a star import of MXNet's module brings besides."""
+    if part in handed_on():
+        own = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
+        module.__all__ = sorted({*own, *handed_on()[part]})

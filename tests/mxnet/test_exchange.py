@@ -644,7 +644,7 @@ def test_onnx_of_operators_in_numpy(onnx_run, tmp_path):
         (
             "exchange_noise",
             {},
-            "'exchange_noise' cannot be traced: .*numpy_random_stream.*np.random.rand",
+            "'exchange_noise' cannot be traced: .*draws random numbers from NumPy.*np.random.rand",
         ),
         ("exchange_windows", {}, "'exchange_windows' cannot be traced: "),
         ("exchange_sigmoid", {"dynamic": True}, "'exchange_sigmoid' is a CustomOp, made for"),

@@ -371,6 +371,40 @@ def test_in_numpy_it_runs_in_each_call(phases, caplog):
     assert "is not recorded, and runs as it is: Custom 'chain_InNumPy' is not pure" in caplog.text
 
 
+class Reads(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[0].sum().asscalar())
+
+
+def test_a_refusal_names_all_operators_that_are_not_pure(caplog):
+    for name in ("refused_first", "refused_last"):
+        made = {"create_operator": lambda *_: Reads()}
+        mx.operator.register(name)(type("Prop", (mx.operator.CustomOpProp,), made))
+    net = gluon.nn.HybridLambda(
+        lambda F, x: F.Custom(
+            F.Custom(F.Custom(x, op_type="refused_last"), op_type="refused_first"),
+            op_type="refused_last",
+        )
+    )
+    net.hybridize(**RECORDED)
+    net(nd.ones(2))
+    told = "Custom 'refused_last', Custom 'refused_first' are not pure; `pure = True` in a Custom"
+    assert told in caplog.text
+
+
+def test_a_refusal_names_the_line_that_reads_values(caplog):
+    made = {"create_operator": lambda *_: Reads(), "pure": True}
+    mx.operator.register("refused_reads")(type("Prop", (mx.operator.CustomOpProp,), made))
+    net = gluon.nn.HybridLambda(lambda F, x: F.Custom(x, op_type="refused_reads"))
+    net.hybridize(**RECORDED)
+    net(nd.ones(2))
+    line = Reads.forward.__code__.co_firstlineno + 1
+    assert (
+        f"hands values to Python or NumPy, whose work is not recorded ({__file__}:{line}: self"
+        in (caplog.text)
+    )
+
+
 # Gradients of gradients
 
 

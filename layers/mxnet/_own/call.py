@@ -108,8 +108,8 @@ def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
     if CHECK_NAN and not it.traced:
         it = Finite(it)
     if state.recorder is not None and not it.pure:
-        hint = "" if it.pure is False else "; `pure = True` in its Prop would say that it is"
-        state.recorder.refuse(f"{it.what} is not pure{hint}")
+        hint = "" if it.pure is False else "; `pure = True` in a CustomOpProp says that it is"
+        state.recorder.refuse_impure(it.what, hint)
     if it.traced:
         asked = torch.is_grad_enabled()
         return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))

@@ -9,9 +9,11 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from traceback import FrameSummary, walk_tb
+from types import CodeType
 
 import numpy as np
 import torch
@@ -127,6 +129,18 @@ def _shown(frame: FrameSummary | None) -> str:
     if frame is None:
         return ""
     return f" ({frame.filename}:{frame.lineno}{f': {frame.line}' if frame.line else ''})"
+
+
+def users_line(entered_by: CodeType) -> str:
+    """The innermost line of a user that runs now, inside a call by this code; "" for none."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not entered_by:
+        code, number = frame.f_code, frame.f_lineno
+        shown = FrameSummary(code.co_filename, number, code.co_name, lookup_line=False)
+        if is_users(shown):
+            return _shown(shown)
+        frame = frame.f_back
+    return ""
 
 
 def is_users(frame: FrameSummary) -> bool:

@@ -7,6 +7,7 @@ the recorder refuses.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, NamedTuple
@@ -16,12 +17,13 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..autograd import state
+from .reasons import users_line
 
 aten = torch.ops.aten
 Tensor = torch.Tensor
 REFUSED = {
-    torch.Tag.data_dependent_output: "looks at values",
-    torch.Tag.dynamic_output_shape: "gives a shape that depends on values",
+    torch.Tag.data_dependent_output: "makes a number of values",
+    torch.Tag.dynamic_output_shape: "makes a shape of values",
 }
 # Methods that hand a tensor's memory to code that PyTorch does not see.
 ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
@@ -51,8 +53,6 @@ class Recorder(TorchDispatchMode):
 
     Attributes
     ----------
-    reason : str
-        Why the calls cannot be done again, if so.
     lines : list of Line
     draws : bool
         Whether random numbers are among them.
@@ -64,7 +64,9 @@ class Recorder(TorchDispatchMode):
 
     def __init__(self):
         super().__init__()
-        self.reason, self.draws = "", False
+        self._reason, self.draws = "", False
+        self._impure: dict[str, str] = {}  # what messages name operators, and what would help
+        self._entered_by: Any = None  # the code of it
         self.lines: list[Line] = []
         self._escapes = _Escapes(self)
         self._count = count()
@@ -77,6 +79,7 @@ class Recorder(TorchDispatchMode):
 
     def __enter__(self) -> Recorder:
         self._before, state.recorder = state.recorder, self
+        self._entered_by = sys._getframe(1).f_code
         self._escapes.__enter__()
         return super().__enter__()
 
@@ -85,9 +88,23 @@ class Recorder(TorchDispatchMode):
         self._escapes.__exit__(*error)
         state.recorder = self._before
 
+    @property
+    def reason(self) -> str:
+        """Why the calls cannot be done again, "" if they can."""
+        if not self._impure:
+            return self._reason
+        names = ", ".join(self._impure)
+        hint = next(filter(None, self._impure.values()), "")
+        return f"{names} {'is' if len(self._impure) == 1 else 'are'} not pure{hint}"
+
     def refuse(self, reason: str) -> None:
-        """Say why the calls cannot be done again; the first reason stays."""
-        self.reason = self.reason or reason
+        """Say why the calls cannot be done again; the first reason stays, with its place."""
+        if not self.reason:
+            self._reason = reason + users_line(self._entered_by)
+
+    def refuse_impure(self, what: str, hint: str) -> None:
+        """Say that the Python of an operator has to run in each call; all of them are named."""
+        self._impure[what] = hint
 
     def note_rebinding(self, tensor: Tensor) -> None:
         """An array that had this tensor gets another one: refuse if it was not made here."""
@@ -220,7 +237,7 @@ class _Escapes(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
         if name in ESCAPES or getattr(function, "__self__", None) is GIVEN_AWAY:
-            self._recorder.refuse(f"its values leave PyTorch by {name}")
+            self._recorder.refuse("it hands values to Python or NumPy, whose work is not recorded")
         return function(*args, **(kwargs or {}))
 
 
@@ -231,7 +248,7 @@ def _refused(function: Any, args: tuple) -> str:
             # Of integers that index something the shape is known, unlike of a mask.
             if function is aten.index.Tensor and not any(map(_is_mask, args[1])):
                 continue
-            return f"{function} {reason}"
+            return f"{function._schema.name.partition('::')[2]} {reason}"
     return ""
 
 

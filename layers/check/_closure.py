@@ -1,13 +1,18 @@
-"""Advice on what a subject's functions read beside their arguments.
+"""Advice on what a subject's functions read and change beside their arguments.
 
-What Python reads while a graph is made is part of the graph, until hybridize() is called again. So
-a global that a function reads may change later, and the graph does not see it.
+A graph keeps what Python reads while it is made, until hybridize() is called again: a global may
+change later, and the graph does not see it. What a function changes may be left out by a graph.
+
+This is the only module that looks into the code of users' functions, and it only gives advice: no
+computation depends on what it finds.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -24,24 +29,70 @@ OPERATORS = Operator, Primitive, Custom, Kernel, np.ufunc  # functions, though o
 
 # What becomes of a value that is read, by whether the subject says that it is pure.
 FROZEN = {
-    True: "part of a recorded or compiled graph until hybridize() is called again; with pure=False "
-    "it is read in each call",
-    None: "part of a compiled graph until hybridize() is called again; with `pure = False` in the "
-    "CustomOpProp it is read in each call",
+    True: "a graph keeps its value until hybridize() is called again, a compiled one and that of "
+    "plain hybridize() where all operators are pure; with pure=False it is read in each call",
+    None: "a compiled graph keeps its value until hybridize() is called again; with `pure = False` "
+    "in the CustomOpProp it is read in each call",
 }
-FROZEN_IN_TRACE = "part of a graph until hybridize() is called again"
+FROZEN_IN_TRACE = "a graph keeps its value until hybridize() is called again"
+# What becomes of a change.
+CHANGED = {
+    True: "a recorded graph, as plain hybridize() makes it where all operators are pure, leaves "
+    "the change out in later calls; with pure=False it is made in each call",
+    None: "the change is made in each call, for which the operator is not compiled",
+}
+CHANGED_IN_TRACE = "the change is made when a graph is made, and not when it runs"
+# Methods of Python's own containers that change them.
+CHANGING = {"add", "append", "clear", "extend", "insert", "pop", "popleft", "remove"}
+CHANGING |= {"reverse", "setdefault", "sort", "update"}
 
 
 def advise(subject: Subject) -> list[str]:
-    """A text for each value that a subject's functions read, and that a graph may keep."""
+    """A text for each value that a subject's functions read or change, and a graph may not."""
     if subject.pure is False:
         return []
     frozen = FROZEN[subject.pure] if subject.declares else FROZEN_IN_TRACE
+    left_out = CHANGED[subject.pure] if subject.declares else CHANGED_IN_TRACE
     readers: dict[str, dict[str, None]] = {}
+    changed: dict[str, dict[str, None]] = {}
     for function in subject.functions():
-        for reader, name, value in _values_read(function, set()):
-            readers.setdefault(f"{name} ({summarize(value)})", {})[reader] = None
-    return [f"{what}, read by {' and '.join(names)}: {frozen}" for what, names in readers.items()]
+        visited: set[Callable] = set()
+        values = list(_values_read(function, visited))
+        users = [f for f in visited if _is_users(f.__globals__.get("__name__", ""))]
+        names = {name for f in users for name in _changed(f)}
+        for reader, name, value in values:
+            found = changed if name in names else readers
+            found.setdefault(f"{name} ({summarize(value)})", {})[reader] = None
+    return [
+        f"{what}, {verb} by {' and '.join(names)}: {then}"
+        for found, verb, then in ((readers, "read", frozen), (changed, "changed", left_out))
+        for what, names in found.items()
+    ]
+
+
+def _changed(function: Callable) -> Iterator[str]:
+    """The names of what a function changes, such as SEEN or self.count, where its code is there."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError, ValueError):  # a lambda may be a part of a statement
+        return
+    nodes = list(ast.walk(tree))
+    outer = {
+        n for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)) for n in node.names
+    }
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            method = node.func
+            if isinstance(method, ast.Attribute) and method.attr in CHANGING:
+                yield ast.unparse(method.value)
+            elif isinstance(method, ast.Name) and method.id == "next" and node.args:
+                yield ast.unparse(node.args[0])
+        elif isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            while isinstance(node, ast.Subscript):  # which changes what it is a part of
+                node = node.value
+                yield ast.unparse(node)
+            if isinstance(node, ast.Attribute) or (isinstance(node, ast.Name) and node.id in outer):
+                yield ast.unparse(node)
 
 
 def _values_read(

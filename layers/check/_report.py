@@ -59,8 +59,8 @@ class Report:
     title : str
     checks : list of Check
     advice : list of str
-        What is no failure, and worth knowing: a value that a function reads from outside, which a
-        graph keeps.
+        What is no failure, and worth knowing: a value from outside that a function reads, which a
+        graph keeps, or that it changes.
     """
 
     title: str

@@ -11,6 +11,8 @@ from ._report import Failure, Unchecked, describe_error
 from ._trial import Trial, UnprotectedTrial, drop_pending_errors
 from ._values import PRECISION, Values, format_number, is_identical, largest_difference
 
+SEED = "if it draws random numbers, seeded=True (--seeded) has it draw the same in each call"
+
 
 class FirstRun:
     """A first run in one dtype: without the engine, then through it.
@@ -166,9 +168,8 @@ def deterministic(checker: Checker) -> str:
     known, trial = checker.reference, checker.trial
     for name, a, b in zip(checker.subject.outputs, known.outputs, trial.forward(known.values)):
         if not is_identical(a, b):
-            raise Failure(
-                f"{name} differs by {format_number(largest_difference(a, b))} in a second call"
-            )
+            far = format_number(largest_difference(a, b))
+            raise Failure(f"{name} differs by {far} in a second call{_hint(trial)}")
     if not checker.differentiable:
         return "forward"
     names = checker.subject.differentiated
@@ -180,5 +181,11 @@ def deterministic(checker: Checker) -> str:
     for name in first:
         if not is_identical(first[name], second[name]):
             far = format_number(largest_difference(first[name], second[name]))
-            raise Failure(f"the gradient of {name} differs by {far} in a second backward")
+            raise Failure(
+                f"the gradient of {name} differs by {far} in a second backward{_hint(trial)}"
+            )
     return "forward and backward"
+
+
+def _hint(trial: Trial) -> str:
+    return "" if trial.seeded else f"\n{SEED}"

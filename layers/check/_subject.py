@@ -203,8 +203,9 @@ class CustomSubject(Subject):
     declares = True
 
     def __init__(self, op: Any, inputs: list[np.ndarray], attributes: dict[str, Any]):
+        name = op if isinstance(op, str) else _registered_name(op) or op.__name__
         self.operator = op if isinstance(op, str) else _registered(op)
-        self.title = f"operator {op if isinstance(op, str) else op.__name__}"
+        self.title = f"operator {name}"
         self.attributes = {n: str(v) for n, v in attributes.items()}
         prop = find_prop(op) if isinstance(op, str) else op
         self.prop: Any = prop and prop(**self.attributes)
@@ -365,18 +366,26 @@ class LayerSubject(Subject):
         return twin
 
 
-def find_prop(op_type: str) -> type | None:
-    """The CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
-    known = getattr(mx.operator, "find", None)
-    return known and known(op_type)
+def _registered_name(prop_class: type) -> str | None:
+    """The name under which a CustomOpProp is registered; None on MXNet, which does not tell."""
+    name_of = getattr(mx.operator, "registered_name", None)
+    return name_of and name_of(prop_class)
 
 
 @cache
 def _registered(prop_class: type) -> str:
-    """A new name under which a CustomOpProp is registered here."""
-    name = f"{prop_class.__name__} {next(NUMBERS)}"
-    mx.operator.register(name)(prop_class)
+    """The name under which a CustomOpProp is registered; a new one, where there is none known."""
+    name = _registered_name(prop_class)
+    if name is None:
+        name = f"{prop_class.__name__} {next(NUMBERS)}"
+        mx.operator.register(name)(prop_class)
     return name
+
+
+def find_prop(op_type: str) -> type | None:
+    """The CustomOpProp of a name; None on MXNet, which keeps no classes by name."""
+    known = getattr(mx.operator, "find", None)
+    return known and known(op_type)
 
 
 def _parameters(function: Callable, count: int, skip: Collection[str] = ()) -> list[str]:

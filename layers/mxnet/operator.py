@@ -178,6 +178,12 @@ def _place(prop_class: type) -> tuple[str, str]:
     return written.__module__, written.__qualname__
 
 
+def registered_name(prop_class: type) -> str | None:
+    """The name that a `CustomOpProp` was registered under last, if it was."""
+    names = [name for name, known in _registry.items() if known is prop_class]
+    return names[-1] if names else None
+
+
 def find(op_type: str) -> type:
     """The `CustomOpProp` of a name; an error with the nearest names when there is none.
 

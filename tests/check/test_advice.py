@@ -66,8 +66,38 @@ def test_a_global_that_an_operator_reads():
             return dy * SCALE
 
     (text,) = advice(twice)
-    assert text.startswith("SCALE (2.0), read by forward and dx: part of a recorded or compiled")
-    assert "until hybridize() is called again; with pure=False it is read in each call" in text
+    assert text.startswith("SCALE (2.0), read by forward and dx: a graph keeps its value until")
+    assert "plain hybridize()" in text and "with pure=False it is read in each call" in text
+
+
+COUNT, SEEN, COUNTS = 0, [], {"calls": 0}
+
+
+class Counter:
+    calls = 0
+
+
+COUNTER = Counter()
+
+
+def counting(x):
+    global COUNT
+    COUNT += 1
+    SEEN.append(x.shape)
+    COUNTS["calls"] += 1
+    COUNTER.calls = COUNT
+    y = {"SCALE": x}
+    y["SCALE"] = x * SCALE
+    return y["SCALE"]
+
+
+def test_what_is_changed_is_not_told_as_read():
+    found = {text.partition(" ")[0]: text for text in advice(made(counting))}
+    assert set(found) == {"COUNT", "SEEN", "COUNTS", "COUNTER.calls", "SCALE"}
+    assert "read by counting: a graph keeps" in found.pop("SCALE")
+    for text in found.values():
+        assert "changed by counting: a recorded graph, as plain hybridize()" in text
+    assert not advice(made(counting, pure=False))
 
 
 def test_what_is_read_in_each_call_needs_no_advice():
@@ -174,8 +204,11 @@ class Twice(mx.operator.CustomOp):
 @pytest.mark.parametrize(
     "said, text",
     [
-        ({}, "part of a compiled graph until hybridize() is called again; with `pure = False`"),
-        ({"pure": True}, "part of a recorded or compiled graph until hybridize() is called again"),
+        (
+            {},
+            "a compiled graph keeps its value until hybridize() is called again; with `pure = F",
+        ),
+        ({"pure": True}, "a graph keeps its value until hybridize() is called again"),
         ({"pure": False}, None),
     ],
 )
@@ -201,7 +234,7 @@ def test_a_function_and_a_layer():
         def hybrid_forward(self, F, x):
             return x * SCALE * self.factor
 
-    told = "SCALE (2.0), read by {}: part of a graph until hybridize() is called again"
+    told = "SCALE (2.0), read by {}: a graph keeps its value until hybridize() is called again"
     assert advice(scaled) == [told.format("scaled")]
     report = check_layer(Layer(), (2, 3), compiled=False)
     assert report.advice == [told.format("hybrid_forward")]

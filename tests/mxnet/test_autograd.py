@@ -938,6 +938,22 @@ def test_what_a_function_saved_is_overwritten(autograd, mx, nd, variable, produc
         p.backward()
 
 
+def test_a_function_without_inputs(autograd, nd, variable):
+    class Two(autograd.Function):
+        def forward(self):
+            return nd.ones(3) * 2
+
+        def backward(self, dy):
+            return ()
+
+    same(Two()(), [2, 2, 2])
+    x = variable()
+    with autograd.record():
+        y = x * Two()()
+    y.backward()
+    same(x.grad, [2, 2, 2])
+
+
 @pytest.mark.engine("torch")
 def test_function_that_is_not_finished(autograd, variable):
     with pytest.raises(NotImplementedError, match="forward"):

@@ -6,6 +6,7 @@ import torch
 
 from ..autograd import state
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
+from ..context import current_context
 from ..ndarray.ndarray import NDArray
 from .call import Call, as_input, as_output, call, take_tensor
 
@@ -64,8 +65,9 @@ class FunctionCall(Call):
     def __init__(self, function, inputs):
         self.function, self.name, self.many = function, type(function).__name__, False
         self.what = f"Function {self.name!r}"
-        self._are_arrays("input", inputs or [None])
-        self.context, self.training = inputs[0]._context, state.training
+        self._are_arrays("input", inputs)
+        self.context = inputs[0]._context if inputs else current_context()
+        self.training = state.training
 
     def __call__(self, inputs) -> NDArray | list[NDArray]:
         results = call(self, [a._tensor for a in inputs])

@@ -52,16 +52,19 @@ class _State(threading.local):
     recorder = None  # of the calls of PyTorch
 
     def __init__(self):
-        self.entered = []  # scopes that were not left: a weak reference, what was before
+        # Of each scope whose `with` statement has not ended, from the outermost: a weak reference,
+        # and the switches as they were before it.
+        self.entered = []
 
 
 state = _State()
 
 
 class _Scope:
-    """Sets one or both switches inside a `with` statement.
+    """Sets one or both switches inside a `with` statement, and sets them back at its end.
 
-    They are also set back when it is gone and was not left: Ctrl-C may come as `__exit__` begins.
+    Ctrl-C may be raised where `__exit__` has begun and has done nothing. Then Python frees the
+    scope, and the weak reference to it in `state.entered` sets the switches back.
     """
 
     def __init__(self, recording: bool | None, training: bool | None):
@@ -71,26 +74,31 @@ class _Scope:
         before = state.recording, state.training
         recording = before[0] if self._recording is None else self._recording
         training = before[1] if self._training is None else self._training
-        state.entered.append((ref(self, _undo), before))
-        state.recording, state.training = recording, training  # after all calls: see above
+        state.entered.append((ref(self, _set_back), before))
+        # Python raises Ctrl-C at calls. None follows: the switches are set last.
+        state.recording, state.training = recording, training
 
     def __exit__(self, *_) -> None:
-        _undo(self)
+        _set_back(self)
 
 
-def _undo(scope: _Scope | ref) -> None:
-    """Undo a scope and those in it; then those around it that were not left and are gone."""
+def _set_back(scope: _Scope | ref) -> None:
+    """Set the switches back to what they were before a scope.
+
+    That ends the scopes inside it too, and those around it that Python has freed without a call of
+    their `__exit__`.
+    """
     if len(state.entered) == 1 and state.entered[0][0]() is scope:  # nearly always
         state.recording, state.training = state.entered[0][1]
         state.entered.clear()
         return
-    scopes = [known() for known, _ in state.entered]
-    at = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
-    while at and scopes[at - 1] is None:
-        at -= 1
-    if at < len(scopes):
-        state.recording, state.training = state.entered[at][1]
-        del state.entered[at:]
+    scopes = [reference() for reference, _ in state.entered]  # None for one that is freed
+    first = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
+    while first and scopes[first - 1] is None:
+        first -= 1
+    if first < len(scopes):
+        state.recording, state.training = state.entered[first][1]
+        del state.entered[first:]
 
 
 def set_recording(is_recording: bool) -> bool:

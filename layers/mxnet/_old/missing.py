@@ -21,7 +21,9 @@ __all__ = ["names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
 # Names imported when they are asked for: the module that defines each, and its name there.
-LATER: dict[str, tuple[str, str]] = {}
+LATER = {
+    "img": ("image", ""),
+}
 
 _NUMPY = "use mx.nd, whose arrays have no shape ()"
 _C = "it belongs to MXNet's C library, which is not used"

@@ -574,6 +574,10 @@ for train in True, False:
     case(relu, (4, 3, 2, 2), *per_channel, fix_gamma=False, train=train, grad=train)
 case("BatchNorm", (4, 2, 3), *per_channel, fix_gamma=False, axis=2)
 case("BatchNorm", (4, 3), *per_channel, fix_gamma=False, use_global_stats=True)
+for train in True, False:
+    sync = "_contrib_SyncBatchNorm"
+    case(sync, (4, 3, 2), *per_channel, fix_gamma=False, key="a", train=train)
+    case(sync, (4, 3, 2), *ones, eps=0.1, momentum=0.5, key="b", train=train)
 case("LayerNorm", (2, 3, 4), (4,), (4,))
 case("LayerNorm", (2, 3, 4), (3,), (3,), axis=1, eps=0.1)
 case("LayerNorm", (2, 3, 4), (3,), (3,), axis=1, output_mean_var=True)

@@ -366,8 +366,40 @@ def _with_relu(function):
 BatchNormWithReLU = _moving(_with_relu(BatchNorm.function))
 
 
+@_moving
+def _contrib_SyncBatchNorm(
+    data: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    moving_mean: Tensor,
+    moving_var: Tensor,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str = REQUIRED,
+    *,
+    training: bool = False,
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    """BatchNorm over the axis 1, of one device: `ndev` above 1 is not supported.
+
+    A context computes at once here, and cannot wait for the batch of another.
+    """
+    if ndev > 1:
+        raise UnsupportedError(
+            f"SyncBatchNorm: ndev is {ndev}, and devices do not wait for each other here\n"
+            "  expected 1, or BatchNorm on each device"
+        )
+    inputs = data, gamma, beta, moving_mean, moving_var
+    settings = eps, momentum, fix_gamma, use_global_stats, output_mean_var
+    return BatchNorm.function(*inputs, *settings, training=training)
+
+
 @BatchNorm.gives
 @BatchNormWithReLU.gives
+@_contrib_SyncBatchNorm.gives
 def _(output_mean_var):
     return 3 if output_mean_var else 1
 
@@ -378,8 +410,14 @@ def _(data, axis):
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[axis],))
 
 
+@_contrib_SyncBatchNorm.infer
+def _(data):
+    return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[1],))
+
+
 @BatchNorm.typed
 @BatchNormWithReLU.typed
+@_contrib_SyncBatchNorm.typed
 def _(data):
     held = torch.float32 if data.itemsize == 2 else data  # as gluon's cast leaves them
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), held)
@@ -387,6 +425,7 @@ def _(data):
 
 @BatchNorm.types
 @BatchNormWithReLU.types
+@_contrib_SyncBatchNorm.types
 def _(data):
     return data
 

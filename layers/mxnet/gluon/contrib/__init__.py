@@ -1,0 +1,3 @@
+"""Layers, cells and programs that MXNet keeps under `gluon.contrib`."""
+
+from . import nn as nn

@@ -1,0 +1,4 @@
+"""Layers of `gluon.contrib`."""
+
+from .basic_layers import *
+from .basic_layers import __all__ as __all__

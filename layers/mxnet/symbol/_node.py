@@ -15,7 +15,7 @@ HIDDEN = ("ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "wd_mult")
 
 Entry = tuple["Node", int]  # one output of a node
 
-serials = count()  # of all nodes, in the order in which they are copies
+serials = count()  # of all nodes, in the order in which they are made
 
 
 class Node:
@@ -24,13 +24,13 @@ class Node:
     Attributes
     ----------
     inputs : list of (Node, int)
-        Outputs of replacement nodes; the states of the operator come last.
+        Outputs of other nodes; the states of the operator come last.
     attributes : dict of str to value
         The operator's attributes, parsed.
     attrs : dict of str to str
         The same as text, and what a user or a scope has attached.
     serial : int
-        A node that was copies later has a larger one.
+        A node that was made later has a larger one.
     """
 
     __slots__ = ("attributes", "attrs", "inputs", "name", "op", "serial")

@@ -70,4 +70,4 @@ def _load_label(batch, targets: Sequence) -> None:
     _load_general(batch.label, targets)
 
 
-missing.watch(__name__)
+missing.watch(globals())

@@ -405,4 +405,4 @@ def _swapped(pixels: np.ndarray) -> np.ndarray:
     return pixels
 
 
-missing.watch(__name__)
+missing.watch(globals())

@@ -1671,4 +1671,4 @@ def is_op_runnable() -> bool:
     return True
 
 
-missing.watch(__name__)
+missing.watch(globals())

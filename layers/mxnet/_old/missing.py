@@ -99,7 +99,8 @@ def _absent(part: str) -> str:
         if inner not in names() and inner not in _EMPTY:
             break
         module = inner
-    defined = vars(sys.modules[_full_name(module)])
+    ours = sys.modules.get(_full_name(module))
+    defined = vars(ours) if ours else ()
     place = f"{module}.{name}".removeprefix(".")
     known = module in _EMPTY or name in names().get(module, ()) or place in REASONS
     if not known or name in defined or name.startswith("__"):
@@ -112,34 +113,38 @@ def _full_name(module: str) -> str:
     return f"{_PACKAGE}.{module}".removesuffix(".")
 
 
-def _attribute(module: str) -> Callable[[str], Any]:
+def _part(name: str) -> str:
+    """The name of a part from the full one, which begins with mxnet where `install` is in force."""
+    return name.removeprefix("layers.").removeprefix("mxnet").removeprefix(".")
+
+
+def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
     """The ``__getattr__`` of a module, which is called for what the module has not."""
+    full_name, path = module["__name__"], module.get("__path__")
 
     def find(name: str) -> Any:
-        path = vars(sys.modules[module]).get("__path__")
-        if path and not name.startswith("_") and PathFinder.find_spec(f"{module}.{name}", path):
-            return import_module(f"{module}.{name}")
-        part = f"{module}.{name}".removeprefix(_PACKAGE).removeprefix(".")
+        inner = f"{full_name}.{name}"
+        if path and not name.startswith("_") and PathFinder.find_spec(inner, path):
+            return import_module(inner)
+        part = _part(inner)
         if part in LATER:
-            return _import_later(module, name, *LATER[part])
-        origin = star_imports.handed_on().get(part.rpartition(".")[0], {}).get(name)
+            module[name] = _load_later(*LATER[part])
+            return module[name]
+        origin = star_imports.handed_on().get(_part(full_name), {}).get(name)
         if origin:
             return star_imports.load(origin)
         message = _absent(part)
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
             raise AttributeError(message, name=name)
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        raise AttributeError(f"module {full_name!r} has no attribute {name!r}")
 
     return find
 
 
-def _import_later(module: str, name: str, origin: str, attribute: str) -> Any:
-    """A name of `LATER`, which the module has from then on."""
+def _load_later(origin: str, attribute: str) -> Any:
     found = import_module(f"{_PACKAGE}.{origin}")
-    found = getattr(found, attribute) if attribute else found
-    setattr(sys.modules[module], name, found)
-    return found
+    return getattr(found, attribute) if attribute else found
 
 
 class _Finder(MetaPathFinder):
@@ -151,18 +156,18 @@ class _Finder(MetaPathFinder):
             raise ModuleNotFoundError(message, name=message.split()[0])
 
 
-def watch(module: str = "") -> None:
+def watch(module: dict[str, Any] | None = None) -> None:
     """Have modules of this package, and imports of others, say what is absent.
 
-    Without `module` all that are imported; one that is imported later calls this for itself.
+    Without `module` all that are imported; one that is imported later calls this with its
+    ``globals()``.
     """
-    if module:
-        ours = sys.modules[module]
-        ours.__getattr__ = _attribute(module)  # type: ignore[method-assign]
-        star_imports.extend(ours, module.removeprefix(_PACKAGE).removeprefix("."))
+    if module is not None:
+        module["__getattr__"] = _attribute(module)
+        star_imports.extend(module, _part(module["__name__"]))
         return
     for each in [*names(), *_EMPTY]:
         if _full_name(each) in sys.modules:
-            watch(_full_name(each))
+            watch(vars(sys.modules[_full_name(each)]))
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.append(_Finder())

@@ -9,7 +9,6 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 __all__ = ["extend", "handed_on", "load"]
@@ -37,8 +36,8 @@ def load(origin: str) -> Any:
     return getattr(found, name) if name else found
 
 
-def extend(module: ModuleType, part: str) -> None:
+def extend(module: dict[str, Any], part: str) -> None:
     """Add to a module's ``__all__`` what a star import of MXNet's module brings besides."""
     if part in handed_on():
-        own = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
-        module.__all__ = sorted({*own, *handed_on()[part]})
+        own = module.get("__all__", [name for name in module if not name.startswith("_")])
+        module["__all__"] = sorted({*own, *handed_on()[part]})

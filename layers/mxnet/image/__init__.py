@@ -5,4 +5,4 @@ from . import image
 
 from .image import *
 
-missing.watch(__name__)
+missing.watch(globals())

@@ -15,4 +15,4 @@ class _Symbol:
         raise UnsupportedError("mx.sym.np: MXNet's NumPy interface is not here\n  use mx.sym")
 
 
-missing.watch(__name__)
+missing.watch(globals())

@@ -1,7 +1,9 @@
 """The folder of ``--out``: all files of a run appear in it, or none.
 
 A run writes its files into ``.unfinished``. When all are there it renames that folder to
-``.finished``, and moves them to their places. What a killed run has left is settled by the next.
+``.finished``, and removes the files of the earlier run. Then it renames it to ``.moving``, and
+moves the files to their places. What a killed run has left is settled by the next: the folder's
+name says what is still to do.
 """
 
 from __future__ import annotations
@@ -26,12 +28,22 @@ from .report import curves, history
 
 __all__ = ["check", "files", "write"]
 
-UNFINISHED, FINISHED = ".unfinished", ".finished"
+UNFINISHED, FINISHED, MOVING = ".unfinished", ".finished", ".moving"
+CONFIG = "config.json"
+# Of all kinds of runs; no other file is removed, whatever a config.json says.
+NAMES = (
+    "history.csv",
+    "curves.png",
+    "model.params",
+    "model-symbol.json",
+    "model-0000.params",
+    CONFIG,
+)
 
 
 def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
     """The names of the files of a run."""
-    return ("history.csv", "curves.png", *learner.files, "config.json")
+    return ("history.csv", "curves.png", *learner.files, CONFIG)
 
 
 def check(out: Path, names: tuple[str, ...]) -> None:
@@ -79,7 +91,8 @@ def write(
                 history(epochs, unfinished / "history.csv")
                 curves(epochs, unfinished / "curves.png", title)
                 learner.save(unfinished)
-                (unfinished / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+                told = config | {"files": files(learner)}
+                (unfinished / CONFIG).write_text(json.dumps(told, indent=2) + "\n")
                 unfinished.rename(out / FINISHED)
             finally:
                 settle(out)
@@ -87,8 +100,8 @@ def write(
                     with suppress(OSError):  # it is no longer empty
                         folder.rmdir()
     except OSError as error:
-        kept = out / FINISHED
-        where = f"; the files are in {kept}" if kept.exists() else ""
+        kept = [out / name for name in (FINISHED, MOVING) if (out / name).exists()]
+        where = f"; the files are in {kept[0]}" if kept else ""
         raise Refused(f"--out {out}: {error.strerror or error}{where}") from error
 
 
@@ -96,18 +109,30 @@ def settle(out: Path) -> None:
     """Remove the files that are not finished, or move those that are to their places.
 
     Those of an earlier run are removed before the first is moved. So a run that is killed here
-    leaves files of one run, never of two, and the next moves the rest.
+    leaves files of one run, never of two, and the next does the rest. Nothing is removed any more
+    once files are moved: those that were could not be told from earlier ones.
     """
     with suppress(FileNotFoundError):
         shutil.rmtree(out / UNFINISHED)
-    finished = out / FINISHED
+    finished, moving = out / FINISHED, out / MOVING
     if finished.exists():
-        paths = list(finished.iterdir())
-        for path in paths:
-            (out / path.name).unlink(missing_ok=True)
-        for path in paths:
+        names = {*earlier(out), *(path.name for path in finished.iterdir())}
+        for name in sorted(names, key=CONFIG.__eq__):  # which tells of the others, and so is last
+            (out / name).unlink(missing_ok=True)
+        finished.rename(moving)
+    if moving.exists():
+        for path in list(moving.iterdir()):
             path.rename(out / path.name)
-        finished.rmdir()
+        moving.rmdir()
+
+
+def earlier(out: Path) -> list[str]:
+    """The names of the files of the run in a folder, as its config.json tells."""
+    try:
+        told = json.loads((out / CONFIG).read_text())["files"]
+        return [name for name in NAMES if name in told]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # it is of nobody's run
+        return []
 
 
 @contextmanager

@@ -324,6 +324,15 @@ def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_both_programs_into_one_folder(run, tmp_path):
+    """The files are those of the last run alone."""
+    assert {*FILES, *MODULE_FILES} == {*results.NAMES}
+    for program, files in ((main, FILES), (module.main, MODULE_FILES), (main, FILES)):
+        status, _, errors = run(*SHORT, "--epochs", "1", main=program)
+        assert (status, errors) == (0, "")
+        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(files)
+
+
 def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
     monkeypatch.setattr("train.run.load", lambda _: signal.raise_signal(signal.SIGINT))
     status, _, errors = run(*SHORT)

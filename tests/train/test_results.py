@@ -38,7 +38,7 @@ def test_write(tmp_path):
     assert not out.parent.exists()
     results.write(out, epochs(3), Net(), {"seed": 4}, "a title")
     assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
-    assert json.loads((out / "config.json").read_text()) == {"seed": 4}
+    assert json.loads((out / "config.json").read_text()) == {"seed": 4, "files": [*FILES]}
     umask = os.umask(0)
     os.umask(umask)
     for path in out.iterdir():
@@ -92,7 +92,7 @@ def test_a_folder_that_may_not_be_written(tmp_path):
 
 # Runs whose files all have the run's number in them.
 RUNS = """
-import os, signal, sys, time
+import json, os, shutil, signal, sys, time
 from pathlib import Path
 from train import results
 from train.loop import Epoch
@@ -101,7 +101,8 @@ out, slow = Path(sys.argv[1]), 0.0
 
 class Net:
     files = ("model.params", "model-symbol.json")
-    def __init__(self, run):
+    def __init__(self, run, files=files):
+        self.files = files
         self.run = run
     def save(self, folder):
         for name in self.files:
@@ -116,11 +117,15 @@ def history(epochs, path):
 
 results.curves, results.history = curves, history
 
-def write(run):
-    results.write(out, run, Net(run), f"run {run}", f"run {run}")
+def write(run, *files):
+    results.write(out, run, Net(run, *files), {"run": run}, f"run {run}")
+
+def run_of(path):
+    text = path.read_text()
+    return f"run {json.loads(text)['run']}" if path.name == "config.json" else text
 
 def runs():
-    return {path.read_text().strip().strip('"') for path in out.iterdir() if path.is_file()}
+    return {run_of(path) for path in out.iterdir() if path.is_file()}
 
 def wait(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -137,36 +142,81 @@ def in_a_process(program, out):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_at_any_moment(tmp_path):
-    """At each of its calls of the system: the files are never of two runs, and nothing stays."""
-    program = """
-def killed_at(moment):
-    left = iter(range(moment, -1, -1))
-    def hook(event, args):
-        if event.partition(".")[0] in ("os", "open") and next(left) == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-    sys.addaudithook(hook)
+    """At each of its calls of the system: the files are never of two runs, and nothing stays.
 
-write(0)
-seen, status, moment = set(), None, 0
-while status != 0:
+    The two runs have different files. What settles the folder after the first is killed, too.
+    """
+    program = """
+FILES = {"run 0": ("model.params", "model-symbol.json"),
+         "run 1": ("model-symbol.json", "model-0000.params")}
+copy = out.with_name("copy")
+
+def killed_at(moment, function, *args):
     pid = os.fork()
     if pid == 0:
-        killed_at(moment)
-        write(moment + 1)
+        left = iter(range(moment, -1, -1))
+        def hook(event, args):
+            if event.partition(".")[0] in ("os", "open") and next(left, None) == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        sys.addaudithook(hook)
+        function(*args)
         os._exit(0)
     status = wait(pid)
     assert len(runs()) <= 1, (moment, runs())
+    return status != 0
+
+def settled():
     results.check(out, ())
-    names = sorted(path.name for path in out.iterdir())
-    assert names == sorted(results.files(Net)), (moment, names)
     (run,) = runs()
-    assert run in ("run 0", f"run {moment + 1}"), (moment, run)
-    seen.add(run == "run 0")
-    write(0)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == sorted(["history.csv", "curves.png", "config.json", *FILES[run]]), (run, names)
+    return run
+
+seen, moment, killed, again = set(), 0, True, 0
+while killed:
+    shutil.rmtree(out, ignore_errors=True)
+    write(0, FILES["run 0"])
+    killed = killed_at(moment, write, 1, FILES["run 1"])
+    if any(path.name.startswith(".") for path in out.iterdir()):
+        shutil.copytree(out, copy)
+        second = 0
+        while killed_at(second, results.check, out, ()):
+            settled()
+            shutil.rmtree(out)
+            shutil.copytree(copy, out)
+            second += 1
+        again = max(again, second)
+        shutil.rmtree(copy)
+    seen.add(settled())
     moment += 1
-assert moment > 20 and seen == {True, False}, (moment, seen)
+assert moment > 20 and again > 15 and seen == {*FILES}, (moment, again, seen)
 """
-    in_a_process(program, tmp_path)
+    in_a_process(program, tmp_path / "out")
+
+
+def test_files_that_an_earlier_run_has_not_written_stay(tmp_path):
+    results.write(tmp_path, epochs(1), Net(), {}, "")
+    (tmp_path / "model-0000.params").write_text("of somebody else")
+    (tmp_path / "notes.txt").write_text("of somebody else")
+    there = {*FILES, "model-0000.params", "notes.txt"}
+    results.write(tmp_path, epochs(2), Net(), {}, "")
+    assert {path.name for path in tmp_path.iterdir()} == there
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"files": 3}', '{"files": ["notes.txt", "../notes.txt", []]}', "[" * 9999],
+    ids=range(6),
+)
+def test_a_config_of_somebody_else(tmp_path, text):
+    out = tmp_path / "out"
+    out.mkdir()
+    for path in (out / "notes.txt", tmp_path / "notes.txt"):
+        path.write_text("of somebody else")
+    (out / "config.json").write_text(text)
+    results.write(out, epochs(2), Net(), {}, "")
+    assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
+    assert (tmp_path / "notes.txt").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")

@@ -742,3 +742,49 @@ def test_a_name_of_another_module_is_told(mx, nd, registered, asked):
     first, _, told = str(caught.value).partition("\n")
     assert first == f"Custom: operator '{asked}' is not registered"
     assert f"registered here: {registered}\n" in told and f"@operator(name='{asked}')" in told
+
+
+NAMES = [  # of attributes, which are also those of what the library and Symbols pass themselves
+    *("context", "ctx", "training", "device", "is_train", "req", "phase", "function", "shape"),
+    *("attributes", "operators", "inputs", "states", "num_args", "F"),
+    pytest.param("lr_mult", marks=pytest.mark.engine("torch")),  # MXNet crashes after such a file
+    pytest.param("ctx_group", marks=pytest.mark.engine("torch")),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_attribute_of_any_name(mx, name):
+    class Times(mx.operator.CustomOp):
+        def __init__(self, factor):
+            self.factor = factor
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * self.factor)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * self.factor)
+
+    class Prop(mx.operator.CustomOpProp):
+        def __init__(self, **given):
+            super().__init__()
+            self.factor = float(given[name])
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Times(self.factor)
+
+    mx.operator.register(f"test_name_{name}")(Prop)
+    options = {"op_type": f"test_name_{name}", name: 3}
+    x = mx.nd.array([2.0])
+    assert mx.nd.Custom(x, **options).asscalar() == 6
+    y = mx.sym.Custom(mx.sym.var("data"), **options)
+    for symbol in (y, mx.sym.load_json(y.tojson())):
+        assert symbol.eval(mx.cpu(), data=x)[0].asscalar() == 6
+    for flags in ({}, {"static_alloc": True, "static_shape": True}):
+        net = mx.gluon.nn.HybridLambda(lambda F, x: F.Custom(x, **options))
+        net.hybridize(**flags)
+        x.attach_grad()
+        for _ in range(3):
+            with mx.autograd.record():
+                y = net(x)
+            y.backward()
+            assert (y.asscalar(), x.grad.asscalar()) == (6, 3)

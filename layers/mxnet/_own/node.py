@@ -20,6 +20,9 @@ from .registered import define
 __all__ = ["CUSTOM", "lasting", "prepared"]
 
 
+OWN = "."  # before the names of its attributes: `_run` is given `context` and others by name, too
+
+
 class _Custom(registry.Op):
     """Beside the table. Every attribute but `op_type` is the operator's, and reaches it as text."""
 
@@ -41,7 +44,8 @@ class _Custom(registry.Op):
         op_type = given["op_type"]
         if not isinstance(op_type, operator.OpType):
             op_type = operator.OpType(op_type, operator.find(str(op_type)))
-        return {name: str(value) for name, value in given.items()} | {"op_type": op_type}
+        own = {OWN + name: str(value) for name, value in given.items() if name != "op_type"}
+        return own | {"op_type": op_type}
 
     def places(self, attributes: dict, count: int) -> list[str]:
         return self.input_names(attributes)
@@ -86,8 +90,8 @@ class _Custom(registry.Op):
 
 
 def _definition(attributes: dict[str, str]) -> Definition:
-    rest = tuple([item for item in attributes.items() if item[0] != "op_type"])
-    return define(attributes["op_type"], rest)
+    own = [(n.removeprefix(OWN), text) for n, text in attributes.items() if n != "op_type"]
+    return define(attributes["op_type"], tuple(own))
 
 
 def lasting(nodes: list) -> dict:

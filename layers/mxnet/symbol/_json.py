@@ -280,4 +280,5 @@ def _attribute_texts(row: dict, where: str) -> dict[str, str]:
         if not texts:
             raise MXNetError(f"symbol: {where}: {key} is {quoted(part)}\n  expected text by name")
         attrs |= part
-    return with_hidden_names(attrs)
+    # An attribute of a custom operator may have any name, also one that is hidden elsewhere.
+    return with_hidden_names(attrs) | (attrs if row.get("op") == "Custom" else {})

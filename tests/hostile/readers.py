@@ -61,7 +61,10 @@ def _use_graph(found: tuple[Any, Path]) -> None:
         except Exception as error:
             if not isinstance(error, MXNetError):
                 raise
-    gluon.SymbolBlock.imports(path, names[:1])
+    try:
+        gluon.SymbolBlock.imports(path, names[:1])
+    except MXNetError as error:
+        assert str(path) in str(error), error
 
 
 def _read_idx(folder: Path) -> io.MNISTIter:

@@ -23,7 +23,7 @@ __all__ = [
     "operator",
 ]
 
-_HOMES = {
+_MODULES = {
     "DenseBlock": "dense",
     "Operator": "ops",
     "OperatorBlock": "operator_block",
@@ -36,10 +36,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, from its module when it is first asked for: no engine before that."""
-    if name not in _HOMES:
+    """Import a public name from its module at its first use, so that no engine is needed before."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""What both engines' operators do with an exception of the user's."""
+"""Notes on exceptions, for both engines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["note"]
 
 
 def note(error: BaseException, text: str) -> BaseException:
-    """Add a line to an exception without changing what it is; return it."""
+    """Add a line to an exception, whose type and identity stay the same; return it."""
     if sys.version_info >= (3, 11):
         error.add_note(text)
     elif error.args and isinstance(error.args[0], str):

@@ -9,7 +9,7 @@ __all__ = ["ReLUBlock", "SigmoidBlock"]
 
 
 class Elementwise(gluon.HybridBlock):
-    """A layer that owns nothing: an operator of one input.
+    """A layer without parameters: an operator of one input.
 
     Inputs:
         - **x**: any shape
@@ -42,12 +42,12 @@ class ReLUBlock(Elementwise):
     operator = relu
 
 
-_OTHERS = ("tanh", "softrelu", "softsign")  # by Gluon's own layer
+_OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them
 _BLOCKS = {"relu": ReLUBlock, "sigmoid": SigmoidBlock}
 
 
 def activate(activation):
-    """What a layer's `activation` argument means: a name, a function or Block, None."""
+    """The activation of a layer, from its argument: a name, a function or Block, or None."""
     if activation is None or callable(activation):
         return activation
     if activation in _BLOCKS:

@@ -17,7 +17,7 @@ class DenseBlock(gluon.HybridBlock):
     Parameters
     ----------
     in_channels : int
-        Size of the last axis of the input; 0 leaves it to the first call.
+        Size of the last axis of the input; with 0 it is that of the first call's input.
     channels : int
         Size of the last axis of the output.
     bias : bool or float
@@ -25,7 +25,7 @@ class DenseBlock(gluon.HybridBlock):
     activation : str, callable or None
         Name of an activation, such as 'relu' or 'sigmoid'; or a function or Block.
     weight_initializer, bias_initializer : str or Initializer, optional
-        By default what `initialize` is given, and zeros.
+        By default the initializer passed to `initialize`, and zeros.
     dtype : str
 
     Inputs:

@@ -1,8 +1,8 @@
 """The one place where the engine is chosen: Apache MXNet, or the same API on PyTorch.
 
-Environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``); else MXNet, if the program has
-imported it already; else PyTorch. The names ``mx``, ``nd``, ``sym``, ``autograd`` and ``gluon`` are
-the engine's; the choice is made when one of them is first asked for.
+It is that of the environment variable ``LAYERS_ENGINE`` (``torch`` or ``mxnet``); else MXNet, if
+the program has imported it already; else PyTorch. The names ``mx``, ``nd``, ``sym``, ``autograd``
+and ``gluon`` are the engine's; the choice is made at the first use of one of them.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ def name() -> str:
     EngineError
         ``LAYERS_ENGINE`` is neither.
     """
-    asked = os.environ.get("LAYERS_ENGINE")
-    if asked:
-        if asked not in _PACKAGES:
-            raise EngineError(f"LAYERS_ENGINE is {asked!r}\n  expected 'torch' or 'mxnet'")
-        return asked
-    imported = sys.modules.get("mxnet")  # it may be layers.mxnet under that name
+    requested = os.environ.get("LAYERS_ENGINE")
+    if requested:
+        if requested not in _PACKAGES:
+            raise EngineError(f"LAYERS_ENGINE is {requested!r}\n  expected 'torch' or 'mxnet'")
+        return requested
+    imported = sys.modules.get("mxnet")  # or layers.mxnet under this name
     return "torch" if imported in (None, sys.modules.get("layers.mxnet")) else "mxnet"
 
 
 @cache
 def _engine() -> Any:
-    # MXNet runs custom operators on worker threads, and waits for ever when there is only one.
+    # MXNet runs custom operators on worker threads, and waits forever when there is only one.
     os.environ.setdefault("MXNET_CPU_WORKER_NTHREADS", "2")
     try:
         package = import_module(_PACKAGES[name()])
@@ -69,13 +69,13 @@ def _engine() -> Any:
             f"  expected pip install {_REQUIREMENTS[name()]}, or another LAYERS_ENGINE"
         ) from error
     if name() == "mxnet":
-        atexit.register(_settle)
+        atexit.register(_finish_custom_operators)
     return package
 
 
-def _settle() -> None:
-    # A process with custom operators that are not computed yet hangs when it ends, and one whose
-    # operators are still being deleted, by MXNet's threads after all is computed, aborts.
+def _finish_custom_operators() -> None:
+    # A process that ends while custom operators are not computed yet hangs; one that ends while
+    # MXNet's threads still delete operators aborts.
     _engine().nd.waitall()
     time.sleep(0.1)
 
@@ -88,7 +88,7 @@ def __getattr__(attribute: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
-_adapters: list[type] = []  # the one; a compiler sees through this, not through @cache
+_adapters: list[type] = []  # a cache of one; PyTorch's compiler cannot trace @cache
 
 
 def adapter() -> type:
@@ -124,20 +124,20 @@ def expect(who: str, values: tuple) -> None:
     Raises
     ------
     EngineError
-        One of `values` does; the message says what to do.
+        One of `values` belongs to it; the message says what to do.
     """
     for value in values:
-        if other := _foreign(type(value)):
-            home = type(value).__module__
+        if other := _other_engine(type(value)):
+            module = type(value).__module__
             raise EngineError(
-                f"{who}: given an array of engine {other!r} ({home}); layers runs on {name()!r}\n"
+                f"{who}: given an array of engine {other!r} ({module}); layers runs on {name()!r}\n"
                 f"  expected LAYERS_ENGINE={other}, or `import {_PACKAGES[other]}` before layers"
             )
 
 
 @cache
-def _foreign(kind: type) -> str | None:
+def _other_engine(array_type: type) -> str | None:
     """The engine that a type belongs to, when it is not the one that runs."""
-    homes = (k for k, p in _PACKAGES.items() if kind.__module__.startswith(f"{p}."))
-    home = next(homes, None)
-    return None if home == name() else home
+    owners = (k for k, p in _PACKAGES.items() if array_type.__module__.startswith(f"{p}."))
+    owner = next(owners, None)
+    return None if owner == name() else owner

@@ -13,33 +13,32 @@ __all__ = ["OperatorBlock"]
 
 
 class OperatorBlock(gluon.HybridBlock):
-    """An operator as a layer that owns some of its inputs.
+    """An operator as a layer, some of whose inputs are Parameters.
 
     ``OperatorBlock(swish, params={"b": {"init": "ones"}})`` is the layer x ↦ swish(x, b) with the
-    Parameter b. States of the operator are owned without saying so.
+    Parameter b. States of the operator always become Parameters of the layer.
 
     Parameters
     ----------
     op : Operator, callable or str
-        What is called with the layer's inputs and Parameters: an operator, written in any way, or
-        the name of a registered one, for which the Parameters come after the inputs.
+        The operator to call with the layer's inputs and Parameters, written in any way; or the name
+        of a registered one, for which the Parameters follow the inputs.
     params : sequence of str, or dict of str to dict
-        The inputs that the layer owns; in a dict with options of ``ParameterDict.get``, such as
-        `shape`, `init`, `lr_mult`. Shapes that are not given are the operator's to tell at the
-        first call.
+        The inputs that are Parameters; in a dict with options of ``ParameterDict.get``, such as
+        `shape`, `init`, `lr_mult`. The operator infers missing shapes at the first call.
     prefix : str, optional
     **attributes
-        Of the operator.
+        The operator's attributes.
 
     Inputs:
         - the other inputs of the operator, in their order
     Outputs:
-        - what the operator gives
+        - the outputs of the operator
 
     Raises
     ------
     TypeError
-        The operator has no such input, or its name is taken by an attribute of Blocks.
+        The operator has no such input, or its name is that of an attribute of Blocks.
     """
 
     def __init__(
@@ -52,26 +51,27 @@ class OperatorBlock(gluon.HybridBlock):
         super().__init__(prefix=prefix)
         self._op, self._attributes, self._inputs = op, attributes, _inputs(op)
         options = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, {})
-        owned = {n: {"init": "zeros", "grad_req": "null"} for n in getattr(op, "states", ())}
+        states = {n: {"init": "zeros", "grad_req": "null"} for n in getattr(op, "states", ())}
         with self.name_scope():
-            for name, given in (owned | options).items():
-                self._own(name, {"allow_deferred_init": True} | owned.get(name, {}) | dict(given))
+            for name, more in (states | options).items():
+                defaults = {"allow_deferred_init": True} | states.get(name, {})
+                self._add_parameter(name, defaults | dict(more))
 
-    def _own(self, name: str, options: dict[str, Any]) -> None:
+    def _add_parameter(self, name: str, options: dict[str, Any]) -> None:
         if self._inputs and name not in self._inputs:
             raise TypeError(
-                f"OperatorBlock: {self._named!r} has no input {name!r}\n"
+                f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n"
                 f"  expected of {', '.join(self._inputs)}"
             )
         if hasattr(self, name):
             raise TypeError(
-                f"OperatorBlock: {self._named!r} has the input {name!r}, which is the name of an "
-                "attribute of Blocks\n  expected another name"
+                f"OperatorBlock: {self._operator_name!r} has the input {name!r}, which is the name "
+                "of an attribute of Blocks\n  expected another name"
             )
         setattr(self, name, self.params.get(name, **options))
 
     @property
-    def _named(self) -> str:
+    def _operator_name(self) -> str:
         return self._op if isinstance(self._op, str) else self._op.__name__
 
     def __call__(self, *inputs):
@@ -82,13 +82,13 @@ class OperatorBlock(gluon.HybridBlock):
         if not self._inputs:
             call = partial(F.Custom, op_type=self._op)
             return call(*inputs, *params.values(), **self._attributes)
-        given = iter(inputs)
-        arrays = [params[n] if n in params else next(given, None) for n in self._inputs]
-        return self._op(*arrays, *given, **self._attributes)
+        rest = iter(inputs)
+        arrays = [params[n] if n in params else next(rest, None) for n in self._inputs]
+        return self._op(*arrays, *rest, **self._attributes)
 
     def __repr__(self) -> str:
-        owned = [f"{name} {p.shape}" for name, p in self._reg_params.items()]
-        return f"OperatorBlock({', '.join([self._named, *owned])})"
+        params = [f"{name} {p.shape}" for name, p in self._reg_params.items()]
+        return f"OperatorBlock({', '.join([self._operator_name, *params])})"
 
 
 def _inputs(op: Any) -> tuple[str, ...]:

@@ -9,44 +9,44 @@ __all__ = ["compiled_step"]
 
 
 def compiled_step(net, loss, trainer, **options):
-    """A function that trains: ``step(x, ..., label)`` gives the losses of the samples.
+    """A function that trains: ``step(x, ..., label)`` returns the losses of the samples.
 
-    One call computes what the net gives for all inputs but the last, and the losses of that and
-    the label; goes back; and has the Trainer update the parameters: what ::
+    One call computes the net's output for all inputs but the last, its losses with the label, and
+    the gradients, and lets the Trainer update the parameters, like ::
 
         with autograd.record():
             losses = loss(net(x), label)
         losses.backward()
         trainer.step(x.shape[0])
 
-    does. On PyTorch forward, loss, backward and update are one compiled graph, made by the first
+    On PyTorch forward, loss, backward and update are one compiled graph, made by the first
     call for each combination of shapes and dtypes, with the Trainer's states and learning rate. The
-    update comes after the graph if the optimizer is Nadam or of your own, if the Trainer is of a
+    update follows the graph instead if the optimizer is Nadam or your own, if the Trainer is of a
     subclass, updates on a kvstore or has other parameters than the net, for ``grad_req='add'``, and
     for weights of 16 bits. On the MXNet engine nothing is compiled: the blocks are hybridized.
 
     Parameters
     ----------
     net, loss : HybridBlock
-        `loss` takes what the net gives, and the label.
+        `loss` takes the net's output and the label.
     trainer : gluon.Trainer
-        Of the net's parameters, which are on one context.
+        The trainer of the net's parameters, which are on one context.
     **options
         On PyTorch: ``backend='inductor'``, and `mode` and `options` of `torch.compile`.
 
     Returns
     -------
     callable
-        ``step(*inputs, label, batch_size=None)`` takes NDArrays and gives the losses before the
+        ``step(*inputs, label, batch_size=None)`` takes NDArrays and returns the losses before the
         update, (n,), not recorded. Gradients are divided by `batch_size`, by default n, the first
-        size of the first input, and stay in `Parameter.grad()`. Inputs get none.
+        size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients.
 
     Raises
     ------
     BlockError
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
-        On PyTorch: the Trainer has none of their parameters; in a step, none is trained.
+        On PyTorch: the Trainer has none of their parameters; in a step, none of them is trained.
     ContextError
         On PyTorch: the parameters are on several contexts.
     """
@@ -54,7 +54,7 @@ def compiled_step(net, loss, trainer, **options):
 
 
 class Step:
-    """The step on an engine that compiles nothing."""
+    """The step on an engine that does not compile."""
 
     def __init__(self, net, loss, trainer):
         self.net, self.loss, self.trainer = net, loss, trainer

@@ -1,4 +1,4 @@
-"""What is asked of a name that MindSpore may have, and this slice of it has not."""
+"""The error for a name that MindSpore may have, and this part of it does not."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 
-def absent(module: str, there: Iterable[str]) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module: an error with the nearest of the names that are there."""
+def absent(module: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a module with these names: an error with the most similar ones."""
 
     def raise_error(name: str) -> Any:
-        near = difflib.get_close_matches(name, there) or sorted(there)
+        near = difflib.get_close_matches(name, names) or sorted(names)
         raise AttributeError(
             f"module {module!r} has no {name!r}: it is a part of MindSpore\n"
             f"  expected of {', '.join(near)}"

@@ -1,4 +1,4 @@
-"""`grad` and `value_and_grad`: functions of Tensors, differentiated on the engine's autograd."""
+"""`grad` and `value_and_grad`: gradients of functions of Tensors, by the engine's autograd."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ def grad(
     weights: Any = None,
     has_aux: bool = False,
 ) -> Callable:
-    """The function that gives the gradient of the sum of all outputs of `fn`.
+    """The function that returns the gradient of the sum of all outputs of `fn`.
 
     Parameters
     ----------
     fn : callable
         A function of Tensors, or a Cell.
     grad_position : int or tuple of int, optional
-        With respect to which inputs: a gradient for an int, a tuple of them for a tuple.
+        The inputs to differentiate with respect to: one gradient for an int, a tuple of them for a
+        tuple.
     weights : Parameter, or list or tuple of them, optional
-        With respect to which Parameters; gradients are then a pair, of inputs and of weights, or
-        those of weights alone where `grad_position` is None.
+        The Parameters to differentiate with respect to. The gradients are then a pair, of inputs
+        and of weights, or those of weights alone where `grad_position` is None.
     has_aux : bool
         Whether only the first output is differentiated, and the others are returned after the
         gradients, in a tuple.
@@ -36,11 +37,11 @@ def grad(
     Raises
     ------
     TypeError, ValueError
-        There is nothing to differentiate with respect to, or it is no floating Tensor.
+        There are no inputs and no weights, or one of them is no floating Tensor.
     IndexError
-        At a call: there is no such input.
+        In a call: there is no such input.
     """
-    differentiate = _differentiated("grad", fn, grad_position, weights, has_aux)
+    differentiate = _make_differentiate("grad", fn, grad_position, weights, has_aux)
 
     def gradient(*args):
         value, gradients = differentiate(args)
@@ -55,12 +56,18 @@ def value_and_grad(
     weights: Any = None,
     has_aux: bool = False,
 ) -> Callable:
-    """The function that gives what `fn` gives, and its gradients, as `grad` does."""
-    differentiate = _differentiated("value_and_grad", fn, grad_position, weights, has_aux)
+    """The function that returns the value of `fn` and its gradients, as `grad` does.
+
+    Raises
+    ------
+    TypeError, ValueError, IndexError
+        As `grad`.
+    """
+    differentiate = _make_differentiate("value_and_grad", fn, grad_position, weights, has_aux)
     return lambda *args: differentiate(args)
 
 
-def _differentiated(who: str, fn, grad_position, weights, has_aux) -> Callable:
+def _make_differentiate(who: str, fn, grad_position, weights, has_aux) -> Callable:
     if not callable(fn):
         raise TypeError(f"{who}: fn is {fn!r} ({type(fn).__name__})\n  expected a function")
     positions = _positions(who, grad_position)
@@ -82,12 +89,12 @@ def _differentiated(who: str, fn, grad_position, weights, has_aux) -> Callable:
 
 
 def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tuple]:
-    nested, training = autograd.is_recording(), autograd.is_training()
+    is_recording, training = autograd.is_recording(), autograd.is_training()
     inputs, variables = list(args), []
     for i in positions:
-        array = _input(who, args, i).array
-        # Zeros that are added to it: its own past, if it has one, is not cut off by this.
-        # Negative ones, for with these -0 stays -0.
+        array = _floating_input(who, args, i).array
+        # The gradient is that of zeros that are added to the input, which so stays part of what was
+        # recorded before. They are negative zeros, with which -0 stays -0.
         zeros = nd.full(array.shape, -0.0, ctx=array.context, dtype=array.dtype)
         zeros.attach_grad()
         variables.append(zeros)
@@ -97,10 +104,10 @@ def _gradients(who, fn, args, positions, parameters, has_aux) -> tuple[Any, tupl
         variables += [p.array for p in parameters]
         value = fn(*inputs)
         heads = _outputs(who, value, has_aux)
-        if not nested:
-            heads = _tied(heads, variables)
-    found = autograd.grad(heads, variables, create_graph=nested, train_mode=training)
-    return value if nested else _detached(value), tuple(map(Tensor, found))
+        if not is_recording:
+            heads = _depending_on(heads, variables)
+    found = autograd.grad(heads, variables, create_graph=is_recording, train_mode=training)
+    return value if is_recording else _detached(value), tuple(map(Tensor, found))
 
 
 def _outputs(who: str, value: Any, has_aux: bool) -> list:
@@ -116,13 +123,13 @@ def _outputs(who: str, value: Any, has_aux: bool) -> list:
     return [t.array for t in outputs if is_floating(t.array)]
 
 
-def _tied(heads: list, variables: list) -> list:
-    """The heads, made to depend on all variables, by nothing: what they do not use has zeros.
+def _depending_on(heads: list, variables: list) -> list:
+    """The heads plus a zero that depends on all variables: those that no head uses get zeros.
 
     MXNet differentiates this only once.
     """
-    nothing = sum(nd.where(z, v, z).sum().astype("float32") for z, v in _zeros(variables))
-    return [a + nothing.astype(a.dtype) for a in heads] or [nothing]
+    zero = sum(nd.where(z, v, z).sum().astype("float32") for z, v in _zeros(variables))
+    return [a + zero.astype(a.dtype) for a in heads] or [zero]
 
 
 def _zeros(variables: list) -> list[tuple]:
@@ -131,7 +138,7 @@ def _zeros(variables: list) -> list[tuple]:
 
 def _tensors(value: Any) -> list[Tensor]:
     if isinstance(value, (tuple, list)):
-        return [t for one in value for t in _tensors(one)]
+        return [t for part in value for t in _tensors(part)]
     return [value] if isinstance(value, Tensor) else []
 
 
@@ -141,7 +148,7 @@ def _detached(value: Any) -> Any:
     return Tensor(value.array.detach()) if isinstance(value, Tensor) else value
 
 
-def _input(who: str, args: Sequence, i: int) -> Tensor:
+def _floating_input(who: str, args: Sequence, i: int) -> Tensor:
     if i >= len(args):
         raise IndexError(
             f"{who}: grad_position {i}, and {len(args)} inputs\n  expected one below {len(args)}"
@@ -167,7 +174,7 @@ def _parameters(who: str, weights: Any) -> list[Parameter]:
     if weights is None:
         return []
     found = [weights] if isinstance(weights, Parameter) else weights
-    listed = isinstance(found, (list, tuple)) and found
-    if not listed or not all(isinstance(p, Parameter) and is_floating(p.array) for p in found):
+    is_list = isinstance(found, (list, tuple)) and found
+    if not is_list or not all(isinstance(p, Parameter) and is_floating(p.array) for p in found):
         raise TypeError(f"{who}: weights is {weights!r}\n  expected floating Parameters")
     return list(found)

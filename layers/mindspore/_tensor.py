@@ -20,14 +20,14 @@ NUMBERS = (bool, int, float, np.generic)
 class Tensor:
     """An array on the device of `set_context`.
 
-    A number has the shape (1,) here, and so has a sum over all elements.
+    A number has the shape (1,), and so does a sum over all elements.
 
     Parameters
     ----------
     input_data : Tensor, NDArray, numpy.ndarray, number or nested list of them
-        An NDArray is taken as it is, anything else is copied.
+        An NDArray is used as it is, everything else is copied.
     dtype : optional
-        By default an array's own; float32, int64 or bool for numbers.
+        By default that of an array; float32, int64 or bool for numbers.
 
     Raises
     ------
@@ -36,7 +36,7 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "array")
-    __array_ufunc__ = None  # in `values + tensor` the Tensor decides
+    __array_ufunc__ = None  # so that NumPy leaves `values + tensor` to the Tensor
     __hash__ = object.__hash__
 
     def __init__(self, input_data: Any, dtype: Any = None):
@@ -48,8 +48,8 @@ class Tensor:
             return
         values = np.asarray(input_data)
         if dtype is None:
-            given = isinstance(input_data, (np.ndarray, np.generic))
-            dtype = np.float32 if values.dtype == np.float64 and not given else values.dtype
+            has_dtype = isinstance(input_data, (np.ndarray, np.generic))
+            dtype = np.float32 if values.dtype == np.float64 and not has_dtype else values.dtype
         if values.dtype.kind not in "biuf":
             raise TypeError(
                 f"Tensor: given {type(input_data).__name__} of {values.dtype}\n  expected numbers"
@@ -82,11 +82,11 @@ class Tensor:
         return Tensor(self.array.T)
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy. bfloat16, which NumPy has not, comes as float32."""
+        """A NumPy copy; bfloat16, which NumPy does not have, as float32."""
         return self.array.asnumpy()
 
     def astype(self, dtype: Any) -> Tensor:
-        """A copy of another dtype."""
+        """A copy with another dtype."""
         return Tensor(self.array.astype(dtype_name(dtype)))
 
     def copy(self) -> Tensor:
@@ -94,13 +94,19 @@ class Tensor:
         return Tensor(self.array.copy())
 
     def reshape(self, *shape: Any) -> Tensor:
-        """A copy of another shape, given as ints or as a tuple."""
+        """A copy with another shape, which is passed as ints or as a tuple."""
         from .ops import reshape
 
         return reshape(self, shape[0] if len(shape) == 1 else shape)
 
     def item(self) -> bool | int | float:
-        """The only element, as a number of Python's. Raises ValueError when there are more."""
+        """The only element, as a number of Python's.
+
+        Raises
+        ------
+        ValueError
+            There are more elements, or none.
+        """
         if self.size != 1:
             raise ValueError(f"item: the shape is {self.shape}\n  expected one element")
         return self.asnumpy().reshape(-1)[0].item()
@@ -133,10 +139,10 @@ class Tensor:
         return f"{type(self).__name__}(shape={shape}, dtype={dtype}, value={self})"
 
     def __getitem__(self, key: Any) -> Tensor:
-        return Tensor(self.array[_keyed(key)])
+        return Tensor(self.array[_as_ndarray_key(key)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.array[_keyed(key)] = read(value)
+        self.array[_as_ndarray_key(key)] = as_ndarray(value)
 
     def __neg__(self) -> Tensor:
         return Tensor(-self.array)
@@ -150,27 +156,27 @@ class Tensor:
         return matmul(self, other)
 
 
-def read(value: Any) -> Any:
+def as_ndarray(value: Any) -> Any:
     """The NDArray of a Tensor; anything else as it is."""
     return value.array if isinstance(value, Tensor) else value
 
 
-def _keyed(key: Any) -> Any:
-    return tuple(map(read, key)) if isinstance(key, tuple) else read(key)
+def _as_ndarray_key(key: Any) -> Any:
+    return tuple(map(as_ndarray, key)) if isinstance(key, tuple) else as_ndarray(key)
 
 
 def common(a: Any, b: Any, least: str = "") -> tuple[Any, Any]:
-    """The NDArrays of two operands in one dtype; a number stays one where an array can hold it.
+    """The NDArrays of two operands in one dtype; a number stays one where the dtype can hold it.
 
-    The dtype is the wider one, floating if one of them is; with `least` at least that.
+    The dtype is the wider one, floating if one of the two is; with `least`, at least that one.
     """
     operands = [x if isinstance(x, NUMBERS) else Tensor(x).array for x in (a, b)]
     arrays = [x for x in operands if isinstance(x, nd.NDArray)]
     names = [dtype_of(x) for x in arrays]
     others = [_number(x) for x in operands if isinstance(x, NUMBERS)] + [least] * bool(least)
     names += [n for n in others if _rank(n) > max(map(_rank, names))]
-    top = _widest(names)
-    return tuple(_python(x) if isinstance(x, NUMBERS) else _cast(x, top) for x in operands)
+    dtype = _widest(names)
+    return tuple(_python(x) if isinstance(x, NUMBERS) else _cast(x, dtype) for x in operands)
 
 
 def _number(x: Any) -> str:
@@ -187,13 +193,13 @@ def _python(x: Any) -> Any:
 
 
 def _rank(name: str) -> int:
-    """Bool, then integers, then floats."""
+    """The rank of a dtype in a promotion: bool, then integers, then floats."""
     return {"b": 0, "i": 1, "u": 1}.get(as_dtype(name).kind, 2)
 
 
 def _widest(names: list[str]) -> str:
-    top = max(map(_rank, names))
-    names = [n for n in names if _rank(n) == top]
+    highest = max(map(_rank, names))
+    names = [n for n in names if _rank(n) == highest]
     if "bfloat16" in names:
         others = set(names) - {"bfloat16"}
         return "float32" if "float16" in others else max(others, default="bfloat16")
@@ -210,11 +216,11 @@ def _divide(a: Any, b: Any):
 
 def _floor_divide(a: Any, b: Any):
     x, y = common(a, b)
-    one = x if isinstance(x, nd.NDArray) else y
-    if _rank(dtype_of(one)) == 2:
+    array = x if isinstance(x, nd.NDArray) else y
+    if _rank(dtype_of(array)) == 2:
         return nd.floor(x / y)
     wide = [v if isinstance(v, NUMBERS) else v.astype("float64") for v in (x, y)]
-    return nd.floor(wide[0] / wide[1]).astype(one.dtype)  # exact below 2^53
+    return nd.floor(wide[0] / wide[1]).astype(array.dtype)  # exact below 2^53
 
 
 def _comparison(function: Callable) -> Callable:
@@ -255,14 +261,14 @@ for _name, _function in BINARY.items():
 
 
 class Parameter(Tensor):
-    """A Tensor that a Cell owns, and `grad` differentiates with respect to.
+    """A Tensor that a Cell has as an attribute, and that `grad` may differentiate with respect to.
 
     Parameters
     ----------
-    default_input : Tensor or what makes one
+    default_input : Tensor, or any value of which a Tensor can be made
         Its values, which are copied.
     name : str, optional
-        By default that of the attribute that a Cell has it in.
+        By default the name of the attribute of the Cell.
     requires_grad : bool
         Whether `trainable_params` has it.
     """
@@ -276,7 +282,13 @@ class Parameter(Tensor):
             self.array.attach_grad()
 
     def set_data(self, data: Any) -> None:
-        """Write new values of the same shape."""
+        """Write new values of the same shape.
+
+        Raises
+        ------
+        ValueError
+            The shape is another one.
+        """
         data = Tensor(data)
         if data.shape != self.shape:
             raise ValueError(f"set_data: the shape is {data.shape}\n  expected {self.shape}")

@@ -1,4 +1,4 @@
-"""Where Tensors are made: `set_context`."""
+"""`set_context`: the device on which Tensors are made."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _settings: dict[str, Any] = {"mode": GRAPH_MODE, "device_target": "CPU", "device
 
 
 def set_context(**kwargs: Any) -> None:
-    """Set how and where is computed from now on.
+    """Set the mode and the device of computations from now on.
 
     Parameters
     ----------
     mode : {GRAPH_MODE, PYNATIVE_MODE}
         Both run the code as it is.
     device_target : {'CPU', 'GPU'}
-        Where Tensors are made.
+        The device on which Tensors are made.
     device_id : int
         The number of the GPU.
 
@@ -30,18 +30,18 @@ def set_context(**kwargs: Any) -> None:
     ValueError
         There is no such setting or mode.
     RuntimeError
-        There is no such device here.
+        This machine has no such device.
     """
-    asked = _settings | kwargs
+    requested = _settings | kwargs
     if unknown := kwargs.keys() - _settings.keys():
         raise ValueError(
             f"set_context: unknown setting {unknown.pop()!r}\n  expected of {', '.join(_settings)}"
         )
-    if asked["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
+    if requested["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(
-            f"set_context: mode is {asked['mode']!r}\n  expected GRAPH_MODE or PYNATIVE_MODE"
+            f"set_context: mode is {requested['mode']!r}\n  expected GRAPH_MODE or PYNATIVE_MODE"
         )
-    target, number = asked["device_target"], asked["device_id"]
+    target, number = requested["device_target"], requested["device_id"]
     found = {"CPU": 1, "GPU": mx.context.num_gpus() if target == "GPU" else 0}
     if not found.get(target):
         raise RuntimeError(

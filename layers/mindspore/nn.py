@@ -1,4 +1,4 @@
-"""`Cell`: what a network is made of."""
+"""`Cell`: the base of layers and networks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Cell(gluon.Block):
     """The base of all layers and networks; a Block of Gluon's.
 
     A subclass defines ``construct(self, x, ...)``, on Tensors. Cells and Parameters that are
-    assigned to attributes are its own.
+    assigned to attributes become parts of it.
     """
 
     def __init__(self, auto_prefix: bool = True, flags: dict | None = None):
@@ -23,7 +23,7 @@ class Cell(gluon.Block):
         self._weights: dict[str, Parameter] = {}
 
     def construct(self, *inputs: Any) -> Any:
-        """The output for the inputs: what a subclass defines.
+        """Compute the output; a subclass defines it.
 
         Raises
         ------
@@ -33,7 +33,7 @@ class Cell(gluon.Block):
         raise AttributeError(f"{type(self).__name__}: construct is not defined")
 
     def forward(self, *inputs: Any) -> Any:
-        """`construct`, for Gluon."""
+        """Call `construct`, for Gluon."""
         return self.construct(*inputs)
 
     def __call__(self, *inputs: Any) -> Any:
@@ -61,7 +61,7 @@ class Cell(gluon.Block):
         super().__setattr__(name, value)
 
     def parameters_and_names(self) -> list[tuple[str, Parameter]]:
-        """Its Parameters and those of its Cells, each with its place, such as ``'dense.w'``."""
+        """Its Parameters and those of its Cells, each with its path, such as ``'dense.w'``."""
         found = list(self._weights.items())
         for name, cell in self._children.items():
             if isinstance(cell, Cell):

@@ -1,4 +1,4 @@
-"""Operators on Tensors: custom ones, and a listed set of MindSpore's."""
+"""Operators on Tensors: custom ones, and some of MindSpore's."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from ..ops.ways.kernel import kernel
 from ..ops.ways.primitive import Custom as _Custom
 from ..ops.ways.registration import CustomRegOp, DataType, custom_info_register
 from ._absent import absent
-from ._tensor import BINARY, Tensor, common, read
+from ._tensor import BINARY, Tensor, as_ndarray, common
 
 __all__ = ["Custom", "CustomRegOp", "DataType", "custom_info_register", "kernel"]
 
 
 class Custom(_Custom):
-    """`layers.ops.Custom`, whose `bprop` is given Tensors, and gives them.
+    """`layers.ops.Custom` with a `bprop` that takes and returns Tensors.
 
-    Called with Tensors it gives Tensors; with NDArrays or Symbols such.
+    Called with Tensors it returns Tensors, called with NDArrays or Symbols it returns those.
     """
 
-    _to_bprop, _from_bprop = Tensor, staticmethod(read)
+    _to_bprop, _from_bprop = Tensor, staticmethod(as_ndarray)
 
     def __call__(self, *inputs):
-        """The output, or a tuple of outputs."""
-        found = super().__call__(*map(read, inputs))
+        """Compute the output, or a tuple of outputs; see `layers.ops.Custom`."""
+        found = super().__call__(*map(as_ndarray, inputs))
         if not any(isinstance(a, Tensor) for a in inputs):
             return found
         return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
 
 
 def _public(function: Callable, name: str = "", doc: str = "") -> Callable:
-    """Make a function of NDArrays one of Tensors, and list it."""
+    """Make a public function of Tensors of a function of NDArrays."""
     name = function.__name__ = function.__qualname__ = name or function.__name__
     function.__doc__ = doc or function.__doc__
 
     @wraps(function)
-    def called(*args, **kwargs):
-        args = [_read(a) for a in args]
-        return Tensor(function(*args, **{n: _read(a) for n, a in kwargs.items()}))
+    def on_tensors(*args, **kwargs):
+        args = [_as_ndarrays(a) for a in args]
+        return Tensor(function(*args, **{n: _as_ndarrays(a) for n, a in kwargs.items()}))
 
     __all__.append(name)
-    globals()[name] = called
-    return called
+    globals()[name] = on_tensors
+    return on_tensors
 
 
-def _read(value: Any) -> Any:
+def _as_ndarrays(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_read, value))
-    return read(value)
+        return type(value)(map(_as_ndarrays, value))
+    return as_ndarray(value)
 
 
-# By MindSpore's name, what it is in `nd` and in a formula.
+# By MindSpore's name, the name in `nd` and the formula.
 _UNARY = {
     "abs": ("abs", "\\|x\\|"),
     "acos": ("arccos", "arccos x"),
@@ -161,7 +161,13 @@ def log_softmax(x, axis: int = -1):
 
 @_public
 def matmul(x, y):
-    """The matrix product; (m, k) and (k, n), (k,) in the place of either, or stacks of matrices."""
+    """The matrix product; (m, k) and (k, n), (k,) in place of either, or stacks of matrices.
+
+    Raises
+    ------
+    ValueError
+        The numbers of matrices differ.
+    """
     if x.ndim > 2 or y.ndim > 2:
         if x.shape[:-2] != y.shape[:-2]:
             raise ValueError(
@@ -188,11 +194,17 @@ def minimum(x, y):
 
 @_public
 def reshape(x, shape: Sequence[int]):
-    """x in another shape of as many elements; a size may be -1."""
+    """x in another shape with the same number of elements; one size may be -1.
+
+    Raises
+    ------
+    ValueError
+        A size is below -1, several are -1, or the number of elements differs.
+    """
     sizes = [shape] if isinstance(shape, int) else list(shape)
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
         raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, of which one may be -1")
-    if 0 in sizes and x.size:  # a 0 is a size here, where `nd` takes the input's
+    if 0 in sizes and x.size:  # 0 means the size of the input in `nd`
         raise ValueError(f"reshape: {x.shape} to {tuple(sizes)}\n  expected as many elements")
     return x.reshape(tuple(sizes))
 
@@ -200,7 +212,7 @@ def reshape(x, shape: Sequence[int]):
 @_public
 def select(condition, x, y):
     """x where the condition holds, y elsewhere; all of one shape."""
-    return nd.where(condition.astype("float32"), x, y)  # MXNet's takes no bool
+    return nd.where(condition.astype("float32"), x, y)  # MXNet's operator takes no bool
 
 
 @_public

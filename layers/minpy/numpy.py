@@ -1,10 +1,10 @@
-"""NumPy's names over `nd`: a listed set of them, on NDArrays, which record and have gradients.
+"""Some of NumPy's functions over `nd`, on NDArrays, which record and have gradients.
 
-As in NumPy but for this: what would have no axes has the shape (1,), comparisons give numbers (0
-and 1) and not bools, and arrays that are made of lists are float32, as in MinPy, of whole numbers
-too: ``dtype=int64`` is for indices inside ``@customop("numpy")``, and in what is of integers a
-product with a fraction is cut, as in `nd`. Functions that give fractions take integers as float32.
-Two arrays are of one dtype.
+They are as in NumPy but for this. Arrays without axes have the shape (1,). Comparisons return
+numbers, 0 and 1. Arrays that are made of lists are float32, also of integers, as in MinPy;
+``dtype=int64`` is for indices inside ``@customop("numpy")``. The product of an array of integers
+with a fraction is truncated, as in `nd`. Functions whose results are fractions convert integers to
+float32. Two arrays have to have the same dtype.
 """
 
 from __future__ import annotations
@@ -36,59 +36,61 @@ def _row(function: Callable, name: str | None = None) -> Callable:
 
 
 def _rows(family: Callable[[str], Callable], names: str) -> None:
-    """A family, which makes a function of a name, and the names in it."""
+    """Put the functions of a family into the table, which makes each from its name."""
     for name in names.split():
         _row(family(name), name)
 
 
 @_row
 def array(object, dtype=None):
-    """An NDArray with a copy of the values, in their dtype; of numbers and lists in float32."""
+    """An NDArray with a copy of the values, in their dtype; numbers and lists as float32."""
     if isinstance(object, nd.NDArray):
         return object.copy() if dtype is None else object.astype(dtype)
-    made = np.asarray(object)
-    if dtype is None and made.dtype.kind in "biuf" and not isinstance(object, np.ndarray):
+    values = np.asarray(object)
+    if dtype is None and values.dtype.kind in "biuf" and not isinstance(object, np.ndarray):
         dtype = float32
-    return numpy_border.array(made if dtype is None else made.astype(dtype), mx.current_context())
+    return numpy_border.array(
+        values if dtype is None else values.astype(dtype), mx.current_context()
+    )
 
 
 @_row
 def asarray(a, dtype=None):
-    """An NDArray of the values: the same where it is one."""
+    """An NDArray of the values; an NDArray itself as it is."""
     return a if isinstance(a, nd.NDArray) and dtype is None else array(a, dtype)
 
 
-def _fractions(x):
-    """Integers as float32; any other array as it is."""
+def _as_floating(x):
+    """Integers as float32; every other array as it is."""
     x = asarray(x)
     return x.astype(float32) if np.dtype(x.dtype).kind in "iub" else x
 
 
-def _number(x) -> bool:
+def _is_number(x) -> bool:
     return isinstance(x, (bool, int, float, np.number))
 
 
 def _pair(x1, x2) -> tuple:
-    """Two arrays, or an array and a number; integers with a fraction as float32."""
-    if _number(x1) and _number(x2):
+    """Two arrays, or an array and a number; integers beside a fraction as float32."""
+    if _is_number(x1) and _is_number(x2):
         x1 = array(x1)
-    pair = [x if _number(x) else asarray(x) for x in (x1, x2)]
+    pair = [x if _is_number(x) else asarray(x) for x in (x1, x2)]
     if any(isinstance(x, (float, np.floating)) for x in pair):
-        pair = [x if _number(x) else _fractions(x) for x in pair]
+        pair = [x if _is_number(x) else _as_floating(x) for x in pair]
     return tuple(pair)
 
 
 # Families
 
 
-def _shaped(name: str) -> Callable:
+def _filled(name: str) -> Callable:
     def function(shape, dtype=float32):
         return getattr(nd, name)(shape, dtype=dtype)
 
     return function
 
 
-_rows(_shaped, "zeros ones")
+_rows(_filled, "zeros ones")
 
 
 def _like(name: str) -> Callable:
@@ -98,19 +100,21 @@ def _like(name: str) -> Callable:
 _rows(_like, "zeros_like ones_like")
 
 
-def _smooth(name: str) -> Callable:
-    return lambda x: getattr(nd, name)(_fractions(x))
+def _elementwise_floating(name: str) -> Callable:
+    return lambda x: getattr(nd, name)(_as_floating(x))
 
 
-_rows(_smooth, "exp expm1 log log2 log10 log1p sqrt cbrt reciprocal degrees radians")
-_rows(_smooth, "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh")
+_rows(_elementwise_floating, "exp expm1 log log2 log10 log1p sqrt cbrt reciprocal degrees radians")
+_rows(
+    _elementwise_floating, "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh"
+)
 
 
-def _step(name: str) -> Callable:
+def _elementwise(name: str) -> Callable:
     return lambda x: getattr(nd, name)(asarray(x))
 
 
-_rows(_step, "abs sign square floor ceil trunc")
+_rows(_elementwise, "abs sign square floor ceil trunc")
 
 _BINARY = {
     "add": python.add, "subtract": python.sub, "multiply": python.mul, "power": python.pow,
@@ -127,19 +131,19 @@ def _binary(name: str) -> Callable:
 _rows(_binary, " ".join(_BINARY))
 
 
-def _reduced(name: str, prepared: Callable = asarray) -> Callable:
+def _reduction(name: str, prepare: Callable = asarray) -> Callable:
     def function(a, axis=None, keepdims=False):
         axes = {} if axis is None else {"axis": axis}
-        return getattr(nd, name)(prepared(a), keepdims=keepdims, **axes)
+        return getattr(nd, name)(prepare(a), keepdims=keepdims, **axes)
 
     return function
 
 
-_rows(_reduced, "sum prod max min")
-_mean = _row(_reduced("mean", _fractions), "mean")
+_rows(_reduction, "sum prod max min")
+_mean = _row(_reduction("mean", _as_floating), "mean")
 
 
-def _placed(name: str) -> Callable:
+def _arg_reduction(name: str) -> Callable:
     def function(a, axis=None):
         a = asarray(a)
         a, axis = (a.reshape((-1,)), 0) if axis is None else (a, axis)
@@ -148,9 +152,9 @@ def _placed(name: str) -> Callable:
     return function
 
 
-_rows(_placed, "argmax argmin")
+_rows(_arg_reduction, "argmax argmin")
 
-# Those that are of no family
+# Functions of no family
 
 
 @_row
@@ -176,7 +180,7 @@ def eye(N, M=None, k=0):
 @_row
 def divide(x1, x2):
     first, second = _pair(x1, x2)
-    return _fractions(first) / second if not _number(first) else first / _fractions(second)
+    return _as_floating(first) / second if not _is_number(first) else first / _as_floating(second)
 
 
 @_row
@@ -191,7 +195,7 @@ def clip(a, a_min, a_max):
 
 @_row
 def var(a, axis=None, keepdims=False):
-    a = _fractions(a)
+    a = _as_floating(a)
     centre = _mean(a, axis, keepdims=True) if a.ndim > 1 else _mean(a)
     return _mean(nd.square(a - centre), axis, keepdims)
 
@@ -203,6 +207,7 @@ def std(a, axis=None, keepdims=False):
 
 @_row
 def dot(a, b):
+    """`numpy.dot` on NDArrays of one or two axes."""
     a, b = asarray(a), asarray(b)
     if a.ndim > 2 or b.ndim > 2:
         raise NotImplementedError(
@@ -221,7 +226,7 @@ def reshape(a, newshape):
         A size is 0, or below -1.
     """
     sizes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
-    if any(n == 0 or n < -1 for n in sizes):  # they mean other things in `nd`
+    if any(n == 0 or n < -1 for n in sizes):  # 0 and numbers below -1 have other meanings in `nd`
         raise ValueError(f"reshape: {newshape!r}\n  expected sizes above 0, or one -1")
     return asarray(a).reshape(sizes)
 
@@ -288,9 +293,9 @@ def flip(m, axis):
 @_row
 def where(condition, x, y):
     pair = _pair(x, y)
-    dtype = next(v.dtype for v in pair if not _number(v))
+    dtype = next(v.dtype for v in pair if not _is_number(v))
     arrays = [asarray(condition).astype(dtype)]
-    arrays += [nd.full((1,), v, dtype=dtype) if _number(v) else v for v in pair]
+    arrays += [nd.full((1,), v, dtype=dtype) if _is_number(v) else v for v in pair]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     return nd.where(*(broadcast_to(a, shape) for a in arrays))
 
@@ -315,7 +320,7 @@ _ALIASES = {
     "absolute": "abs", "fabs": "abs", "fix": "trunc", "amax": "max", "amin": "min",
     "true_divide": "divide", "deg2rad": "radians", "rad2deg": "degrees",
 }  # fmt: skip
-_TABLE |= {name: _TABLE[of] for name, of in _ALIASES.items()}
+_TABLE |= {name: _TABLE[target] for name, target in _ALIASES.items()}
 globals().update(_TABLE)
 
 __all__ = sorted([*_CONSTANTS, *_TABLE])

@@ -12,7 +12,7 @@ __all__ = ["softmax", "softmax_cross_entropy"]
 class softmax:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
-    A loss: it needs no head gradient, and has that of the sum over the samples.
+    It is a loss: it takes no head gradient, and its gradient is that of the sum over the samples.
 
     x : (n, m)      label : (n,) class numbers      y : (n, m)
 

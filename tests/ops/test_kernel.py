@@ -670,7 +670,7 @@ import numpy as np
 from layers.ops.ways._kernel import compiler, threads
 from layers.ops import kernel
 
-compiler.WORTH = 1
+compiler.MIN_WORK = 1
 
 @kernel
 def outer(a):

@@ -91,7 +91,7 @@ REFUSED = [
     ("y[0] = x.dtype", "x.dtype", "a dtype as a number", "output_tensor"),
     ("y[0] = i.shape[0]", "i", "'i' is no tensor of the kernel", "x, y"),
     ("y[0] = x.shape[y[0]]", "y[0]", "the axis 'y\\[0\\]'", "a number"),
-    ("y[0] = G", "G", "'G' is not declared", "what is outside is not seen"),
+    ("y[0] = G", "G", "'G' is not declared", "names outside the function are not visible"),
     ("y[0] = t\nt = 1", "t", "'t' is not declared", "a parameter or a scalar"),
     (
         "for i in range(3):\n    t = x[i]\ny[0] = t",

@@ -89,7 +89,7 @@ def k():
 @pytest.fixture
 def eager(monkeypatch):
     """Every loop that may be spread is worth it, and there are three threads."""
-    monkeypatch.setattr(compiler, "WORTH", 1)
+    monkeypatch.setattr(compiler, "MIN_WORK", 1)
     monkeypatch.setattr(threads, "count", lambda: 3)
 
 

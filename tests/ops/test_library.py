@@ -377,7 +377,7 @@ def test_no_compiler(tmp_path, monkeypatch, suffix, language):
     path = tmp_path / f"add.{suffix}"
     path.touch()
     monkeypatch.setitem(
-        toolchain.SOURCES, ".cu", toolchain.SOURCES[".cu"]._replace(usual=("nvcc",))
+        toolchain.SOURCES, ".cu", toolchain.SOURCES[".cu"]._replace(candidates=("nvcc",))
     )
     monkeypatch.setenv("PATH", "")
     with pytest.raises(

@@ -131,7 +131,7 @@ def test_mistakes_in_a_definition():
     [
         ({}, "expected a class with forward"),
         ({"forward": lambda self, x: x}, "forward has the input 'self'"),
-        ({"forward": lambda ctx, x: x}, "forward has the input 'ctx', and is called without;"),
+        ({"forward": lambda ctx, x: x}, "forward has the input 'ctx', and is called without it;"),
         ({"forward": lambda x: x, "states": "mean"}, "states is 'mean'"),
         (
             {"forward": lambda x: x, "output": ("z",)},

@@ -176,7 +176,7 @@ def test_the_target(info, func_type, target):
         (add_info(DataType.F32_5HD), "format 'NC1HWC0' for CPU"),
         (
             {"target": "CPU", "attr": [{"name": "n", "type": "int", "defaultValue": "x"}]},
-            "default of attribute 'n' is 'x'\n  expected the text of int",
+            "default of attribute 'n' is 'x'\n  expected text that is a value of type int",
         ),
     ],
 )

@@ -12,8 +12,8 @@ import numpy as np
 
 __all__ = ["Form", "Layout", "is_array", "signature"]
 
-# A parameter that is annotated with one of these is an attribute where the operator is called by
-# name: such a call does not show which arguments are arrays.
+# A parameter with one of these annotations is an attribute where the operator is called by name:
+# such a call does not show which arguments are arrays.
 ATTRIBUTE_TYPES = {"bool", "int", "float", "str", "tuple"}
 
 
@@ -26,7 +26,7 @@ def signature(function: Callable) -> inspect.Signature | None:
 
 
 class Layout(NamedTuple):
-    """Which arguments of a call are arrays, and how the function is called with all of them.
+    """Which arguments of a call are arrays, and how to call the function with all of them.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     attributes : dict of str to value
         The others with their defaults, None where there is none.
     positional, keywords : tuple of str
-        What the function is given by position, and by name.
+        The arguments that the function takes by position, and by name.
     defaults : frozenset of str
         The parameters that have a default.
     """
@@ -48,24 +48,25 @@ class Layout(NamedTuple):
     defaults: frozenset[str]
 
     def arguments_of(self, maker: Callable) -> tuple | None:
-        """The arguments that the maker of a gradient is given, or None if it cannot be called.
+        """The arguments with which to call the maker of a gradient; None if it cannot be called.
 
-        They are those by position, those by name, and those that it does not take. A maker is
-        called as the function is; if that does not fit, without what has a default, which it is
-        given by name if it has a parameter of that name.
+        They are the names of arguments by position, of those by name, and of those that it does not
+        take. A maker is called as the function is. If its signature does not allow that, it is
+        called without the arguments that have a default, except by name those that are its
+        parameters.
         """
         found = signature(maker)
-        if found is None or _binds(found, self.positional, self.keywords):
+        if found is None or _accepts(found, self.positional, self.keywords):
             return self.positional, self.keywords, ()
         required = tuple(n for n in self.positional if n not in self.defaults)
         rest = [n for n in (*self.positional, *self.keywords) if n not in required]
         takes_any = any(p.kind is p.VAR_KEYWORD for p in found.parameters.values())
         named = tuple(n for n in rest if takes_any or n in found.parameters)
         left_out = tuple(n for n in rest if n not in named)
-        return (required, named, left_out) if _binds(found, required, named) else None
+        return (required, named, left_out) if _accepts(found, required, named) else None
 
 
-def _binds(found: inspect.Signature, positional: Sequence, keywords: Sequence) -> bool:
+def _accepts(found: inspect.Signature, positional: Sequence, keywords: Sequence) -> bool:
     try:
         found.bind(None, *positional, **dict.fromkeys(keywords))
     except TypeError:
@@ -106,12 +107,12 @@ class Form:
         self.is_method = self.positional[:1] == ["self"]
 
     def argument_name(self, argnum: int | str) -> str:
-        """The name of an argument, which is given by its number or name.
+        """The name of an argument, from its number or name.
 
         Raises
         ------
         TypeError, ValueError
-            It is neither, or there is no such argument.
+            `argnum` is neither, or there is no such argument.
         """
         names = self.positional[1:] if self.is_method else self.positional
         if isinstance(argnum, str):
@@ -133,32 +134,33 @@ class Form:
         )
 
     def check_maker(self, name: str, maker: Callable) -> None:
-        """Refuse what cannot be called as the maker of a gradient is.
+        """Refuse a maker that cannot be called as makers of gradients are.
 
         Raises
         ------
         TypeError
+            It is no function, or has another signature.
         """
         if not callable(maker):
             raise TypeError(
                 f"operator {self.name!r}: the gradient of {name} is made by {maker!r}\n"
-                "  expected a function (ans, ...) that gives a function of the upstream gradient"
+                "  expected a function (ans, ...) that returns a function of the upstream gradient"
             )
         any_number = self.variadic or self.variadic_keywords
         if any_number or self.layout_by_name().arguments_of(maker):
             return
-        given = ", ".join(["ans", *self.positional, *(f"{n}={n}" for n in self.keywords)])
+        arguments = ", ".join(["ans", *self.positional, *(f"{n}={n}" for n in self.keywords)])
         raise TypeError(
             f"operator {self.name!r}: the gradient of {name} is made by "
             f"{getattr(maker, '__name__', maker)}{signature(maker)}\n"
-            f"  expected one that can be called with ({given})"
+            f"  expected one that can be called with ({arguments})"
         )
 
     def layout_by_name(self) -> Layout:
         """The layout of ``Custom(..., op_type=name)``, where parameters decide what is an array.
 
-        Arrays are those without a default other than None, and without the annotation of an
-        attribute.
+        Arrays are the parameters without a default, or with the default None, that are not
+        annotated as attributes.
         """
         attributes = {*self._annotated, *self.keywords, *(self.defaults.keys() - self._optional)}
         return self._layout([n for n in self.positional if n not in attributes], [], [])
@@ -168,11 +170,11 @@ class Form:
         """The parameters that are None by default, and so may be arrays that are left out."""
         return {n for n, value in self.defaults.items() if value is None} - self._annotated
 
-    def split(self, count: int, names: Sequence[str], given: tuple) -> tuple[Layout, dict, dict]:
-        """The layout of a call, and the places of its arrays and attributes in `given`.
+    def split(self, count: int, names: Sequence[str], values: tuple) -> tuple[Layout, dict, dict]:
+        """The layout of a call, and the indices of its arrays and attributes in `values`.
 
-        `given` has the positional arguments, `count` of them, and those with `names`. The place of
-        an array that is left out is -1.
+        `values` has the positional arguments, `count` of them, then those with `names`. The index
+        of an array that is left out is -1.
         """
         try:
             bound = self.signature.bind(
@@ -180,27 +182,29 @@ class Form:
             )
         except TypeError as error:
             raise TypeError(f"operator {self.name!r}: {error}\n  {self.expected}") from None
-        places = bound.arguments
-        more = {f"{n}{i}": p for n in self.variadic for i, p in enumerate(places.pop(n, ()))}
-        named = {n: p for kw in self.variadic_keywords for n, p in places.pop(kw, {}).items()}
-        places |= more | named
+        indices = bound.arguments
+        variadic = {f"{n}{i}": p for n in self.variadic for i, p in enumerate(indices.pop(n, ()))}
+        named = {n: p for kw in self.variadic_keywords for n, p in indices.pop(kw, {}).items()}
+        indices |= variadic | named
         arrays, attributes = {}, {}
-        for name in (*self.positional, *more, *self.keywords, *named):
-            place = places.get(name, -1)
-            value = given[place] if name in places else None
+        for name in (*self.positional, *variadic, *self.keywords, *named):
+            index = indices.get(name, -1)
+            value = values[index] if name in indices else None
             if is_array(type(value)) or value is None and name in self._optional:
-                arrays[name] = place
-            elif name in places:
-                attributes[name] = place
-        return self._layout(arrays, more, named), arrays, attributes
+                arrays[name] = index
+            elif name in indices:
+                attributes[name] = index
+        return self._layout(arrays, variadic, named), arrays, attributes
 
-    def _layout(self, inputs: Iterable[str], more: Iterable[str], named: Iterable[str]) -> Layout:
-        names = (*self.positional, *more, *self.keywords, *named)
+    def _layout(
+        self, inputs: Iterable[str], variadic: Iterable[str], named: Iterable[str]
+    ) -> Layout:
+        names = (*self.positional, *variadic, *self.keywords, *named)
         return Layout(
             tuple(inputs),
             tuple(n for n in inputs if n in self._optional),
             {n: self.defaults.get(n) for n in names if n not in inputs},
-            (*self.positional, *more),
+            (*self.positional, *variadic),
             (*self.keywords, *named),
             frozenset(self.defaults),
         )
@@ -214,6 +218,6 @@ def _type_name(annotation: Any) -> str:
 
 @cache
 def is_array(kind: type) -> bool:
-    """Whether it is a type of arrays: of NumPy, of either engine, of Symbols, of pending arrays."""
+    """Whether it is a type of arrays: NumPy's, either engine's, Symbols, or pending arrays."""
     attributes = ("asnumpy", "list_arguments", "known")
     return issubclass(kind, np.ndarray) or any(hasattr(kind, name) for name in attributes)

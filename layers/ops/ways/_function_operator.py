@@ -22,9 +22,9 @@ NUMERIC = (np.ndarray, np.generic, bool, int, float, list)
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How the gradients of the arguments in `names` are made.
+    """The maker of the gradients of the arguments in `names`.
 
-    Without a maker they are zero. A joint maker gives a list of all of them.
+    Without a maker they are zero. The function of a joint maker returns a list of all of them.
     """
 
     maker: Maker | None
@@ -35,7 +35,7 @@ class Rule:
 class FunctionOperator(Operator):
     """The operator of a function for one choice of the arguments that are arrays."""
 
-    # Makers are given no names to look at, so that each may need the gradient of the output.
+    # The parameters of a maker do not show which values it uses, so each may use dy.
     is_loss = False
 
     def __init__(
@@ -63,16 +63,17 @@ class FunctionOperator(Operator):
             setattr(self, part, getattr(function, part, None) or getattr(self, part))
 
     def learn(self, rules: dict[str, Rule]) -> None:
-        """Take over the rules of the gradients, also for graphs that have the operator."""
+        """Set the rules of the gradients, also for graphs that have the operator already."""
         rules = {n: rules[n] for n in self.inputs if n in rules}
-        made = {rule: _gradients(rule, self._border) for rule in rules.values()}
+        functions = {rule: _gradients(rule, self._border) for rule in rules.values()}
         self.needs = dict.fromkeys(rules, self.known)
-        self.gradients = {n: _gradient(n, made[rule]) for n, rule in rules.items()}
-        self.backward = _backward(rules, made) if any(rule.joint for rule in made) else None
-        vars(self).pop("_adapter", None)  # which remembers what each gradient needs
+        self.gradients = {n: _gradient(n, functions[rule]) for n, rule in rules.items()}
+        any_joint = any(rule.joint for rule in functions)
+        self.backward = _backward(rules, functions) if any_joint else None
+        vars(self).pop("_adapter", None)  # it has a copy of `needs`
 
     def parse(self, name: str, value: Any) -> Any:
-        """An attribute's value, of any type; text is parsed, if it is that of a value."""
+        """An attribute's value, of any type; text that is the text of a value is parsed."""
         if not isinstance(value, str) or isinstance(self.attributes[name], str):
             return value
         if value.startswith("<") and value.endswith(">"):
@@ -80,15 +81,15 @@ class FunctionOperator(Operator):
                 f"operator {self.name!r}: {name} is {value}, which cannot be written as text\n"
                 "  expected a number, text, None or a tuple of such, in a graph"
             )
-        for read in (ast.literal_eval, float):  # the second for inf and nan
+        for parse in (ast.literal_eval, float):  # the second for inf and nan
             try:
-                return read(value)
+                return parse(value)
             except (ValueError, SyntaxError):
                 continue
         return value
 
     def gradient_form(self, name: str) -> str:
-        """How the gradient of an input is registered."""
+        """How to register the gradient of an input, for the message that there is none."""
         return f"def_grad(..., argnum={name!r}) of {self.__name__}"
 
 
@@ -96,15 +97,15 @@ def _forward(function: Callable, border: Border) -> Callable:
     positional, keywords = border.layout.positional, border.layout.keywords
 
     def forward(*inputs, **attributes):
-        given = border.to_arguments(inputs) | attributes
-        y = function(*[given[n] for n in positional], **{n: given[n] for n in keywords})
+        values = border.to_arguments(inputs) | attributes
+        y = function(*[values[n] for n in positional], **{n: values[n] for n in keywords})
         return border.to_outputs(y, inputs, attributes)
 
     return as_wrapper_of(function, forward)
 
 
 def _gradients(rule: Rule, border: Border) -> Callable:
-    """A function that gives the gradients of a rule, by input."""
+    """A function that returns the gradients of a rule, by input."""
     maker, joint = rule.maker, rule.joint
     places = [(i, n) for i, n in enumerate(rule.names) if n in border.layout.inputs]
     if maker is None:
@@ -117,9 +118,9 @@ def _gradients(rule: Rule, border: Border) -> Callable:
     )
 
     def gradients(**known):
-        given, ans, g = border.maker_arguments(known)
-        border.expect_defaults(maker, left_out, given)
-        grad = maker(ans, *[given[n] for n in positional], **{n: given[n] for n in keywords})
+        values, ans, g = border.maker_arguments(known)
+        border.expect_defaults(maker, left_out, values)
+        grad = maker(ans, *[values[n] for n in positional], **{n: values[n] for n in keywords})
         found = border.apply(maker, grad, g)
         if joint:
             border.expect_count(maker, found, rule.names)
@@ -131,7 +132,7 @@ def _gradients(rule: Rule, border: Border) -> Callable:
 
 
 def _gradient(name: str, gradients: Callable) -> Callable:
-    """The gradient of one input."""
+    """A function that returns the gradient of one input."""
 
     def gradient(**known):
         return gradients(**known)[name]
@@ -139,22 +140,22 @@ def _gradient(name: str, gradients: Callable) -> Callable:
     return _named_as(gradients, gradient)
 
 
-def _backward(rules: dict[str, Rule], made: dict[Rule, Callable]) -> Callable:
-    """A function that gives all gradients, and calls each maker once."""
+def _backward(rules: dict[str, Rule], functions: dict[Rule, Callable]) -> Callable:
+    """A function that returns all gradients, and calls each maker once."""
 
     def backward(**known):
         found = {}
-        for rule, gradients in made.items():
+        for rule, gradients in functions.items():
             found |= {n: g for n, g in gradients(**known).items() if rules[n] is rule}
         return found
 
-    return _named_as(next(rule.maker for rule in made if rule.joint), backward)
+    return _named_as(next(rule.maker for rule in functions if rule.joint), backward)
 
 
-def _named_as(function: Callable, made: Callable) -> Callable:
-    """Give `made` the name of `function`, for messages."""
-    made.__name__ = getattr(function, "__name__", made.__name__)
-    return made
+def _named_as(function: Callable, wrapper: Callable) -> Callable:
+    """Give `wrapper` the name of `function`, for messages."""
+    wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
+    return wrapper
 
 
 # Between the NDArrays of an operator and the arguments of a function
@@ -172,28 +173,28 @@ class Border:
         return dict(zip(self.layout.inputs, inputs))
 
     def to_outputs(self, y: Any, inputs: tuple, attributes: dict) -> list:
-        """The outputs of the operator, from what the function returned."""
+        """The outputs of the operator, from the results of the function."""
         return self.as_list(y)
 
     def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
-        """The outputs and their gradients, as makers take them."""
+        """The outputs and their gradients, in the form that makers take."""
         return arrays
 
     def to_gradient(self, name: str, value: Any, x: Any) -> Any:
-        """The gradient of an input, from what a maker's function returned for it."""
+        """The gradient of an input, from the result of a maker's function."""
         return nd.zeros_like(x) if value is None else value
 
     def maker_arguments(self, known: dict) -> tuple[dict, Any, Any]:
-        """What a maker is called with: the arguments by name, the result, and its gradient."""
+        """The values for a maker: the arguments by name, the result, and its gradient."""
         inputs = [known[n] for n in self.layout.inputs]
         attributes = {n: known[n] for n in self.layout.attributes}
         results = [known[n] for n in (*self.outputs, *self.tops)]
-        given, count = self.to_maker(results, inputs, attributes), len(self.outputs)
-        ys, gs = tuple(given[:count]), tuple(given[count:])
+        converted, count = self.to_maker(results, inputs, attributes), len(self.outputs)
+        ys, gs = tuple(converted[:count]), tuple(converted[count:])
         return self.to_arguments(inputs) | attributes, *((ys, gs) if count > 1 else (ys[0], gs[0]))
 
     def as_list(self, y: Any) -> list:
-        """The results of the function, which have to be as many as the outputs."""
+        """The results of the function, one for each output."""
         results = list(y) if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.outputs):
             raise ValueError(
@@ -202,10 +203,10 @@ class Border:
             )
         return results
 
-    def expect_defaults(self, maker: Callable, names: tuple, given: dict) -> None:
+    def expect_defaults(self, maker: Callable, names: tuple, values: dict) -> None:
         """Refuse a value other than the default for a parameter that a maker does not take."""
         for name in names:
-            default, value = self.layout.attributes.get(name), given[name]
+            default, value = self.layout.attributes.get(name), values[name]
             if value is not default and (name in self.layout.inputs or value != default):
                 raise TypeError(
                     f"{self.what}: {name} is given, and {_name(maker)} does not take it\n"
@@ -213,7 +214,7 @@ class Border:
                 )
 
     def apply(self, maker: Callable, grad: Any, g: Any) -> Any:
-        """Call the function that a maker gave with the gradient of the output."""
+        """Call the function that a maker returned with the gradient of the output."""
         if not callable(grad):
             raise TypeError(
                 f"{self.what}: {_name(maker)} gave {type(grad).__name__}\n"
@@ -222,7 +223,7 @@ class Border:
         return grad(g)
 
     def expect_count(self, maker: Callable, found: Any, names: tuple) -> None:
-        """Refuse another number of gradients than were registered."""
+        """Refuse a list that has not one gradient for each of the names."""
         if not isinstance(found, (list, tuple)) or len(found) != len(names):
             many = f"{len(found)} gradients" if isinstance(found, (list, tuple)) else type(found)
             raise ValueError(
@@ -234,13 +235,13 @@ class Border:
 class NumPyBorder(Border):
     """Calls a function, and the makers of its gradients, with NumPy's arrays.
 
-    A result that is a number, or an array without axes, is an output of shape (1,); makers are
-    given it as an array without axes again.
+    A result that is a number, or an array without axes, is an output of shape (1,); makers take it
+    as an array without axes again.
     """
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)
-        # Which results have no axes, by shapes of inputs and attributes; only where some have none.
+        # By shapes of inputs and attributes, whether each result has no axes, if any has none.
         self._without_axes: dict[tuple, tuple[bool, ...]] = {}
 
     def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
@@ -256,9 +257,9 @@ class NumPyBorder(Border):
                 if len(self._without_axes) >= 4096:
                     self._without_axes.clear()
                 self._without_axes[key] = without_axes
-        given = [x for x in inputs if x is not None]
-        context = given[0].context if given else mx.current_context()
-        dtype = next((x.dtype for x in given if is_floating(x)), None)
+        present = [x for x in inputs if x is not None]
+        context = present[0].context if present else mx.current_context()
+        dtype = next((x.dtype for x in present if is_floating(x)), None)
         arrays = [array(y, context) for y in results]
         if dtype is None:
             return arrays
@@ -271,7 +272,8 @@ class NumPyBorder(Border):
 
     def _as_numbers(self, what: str, y: Any) -> np.ndarray:
         """A result of the function as an array of numbers."""
-        # PyTorch's compiler cannot trace a look at the dtype: `array` refuses what are no numbers.
+        # The dtype is not checked here, since PyTorch's compiler cannot trace that: `array` refuses
+        # elements that are no numbers.
         if not isinstance(y, NUMERIC):
             advice = ", or customop('mxnet')" if isinstance(y, nd.NDArray) else ""
             raise TypeError(
@@ -290,8 +292,8 @@ class NumPyBorder(Border):
     def to_gradient(self, name: str, value: Any, x: Any) -> Any:
         if value is None:
             return nd.zeros_like(x)
-        made = array(self._as_numbers(f"the gradient of {name}", value), x.context)
-        return made.astype(x.dtype, copy=False)
+        gradient = array(self._as_numbers(f"the gradient of {name}", value), x.context)
+        return gradient.astype(x.dtype, copy=False)
 
 
 BORDERS = {"mxnet": Border, "numpy": NumPyBorder}

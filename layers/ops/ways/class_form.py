@@ -37,11 +37,11 @@ def operator(
     Parameters
     ----------
     name : str, optional
-        What it is registered as; by default the class's name after its module's, which is left out
-        in a program's own file.
+        The name to register it under; by default ``module.class``, and the class's name alone in
+        the main program.
     pure : bool, optional
-        Whether it is a function of its inputs and attributes; by default as the class's ``pure``
-        says, and else True. False keeps its Python running in each call.
+        Whether it is a function of its inputs and attributes; by default the class's ``pure``, or
+        True. With False its Python runs in each call.
 
     Raises
     ------
@@ -50,13 +50,13 @@ def operator(
     """
     if definition is None:
         return lambda cls: operator(cls, name=name, pure=pure)
-    made = _make_operator(definition, name or name_of(definition), pure)
-    register(made)
-    return made
+    result = _make_operator(definition, name or name_of(definition), pure)
+    register(result)
+    return result
 
 
 def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
-    """The operator that a class describes."""
+    """Make the operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
         raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
     names = ("backward", "shapes", "types", "loss")
@@ -71,8 +71,8 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         "a default of forward is a list, which may change; expected a tuple": any(
             isinstance(value, list) for value in attributes.values()
         ),
-        "forward has the input 'self', and is called without": "self" in inputs,
-        "forward has the input 'ctx', and is called without; gradients name what they need": (
+        "forward has the input 'self', and is called without it": "self" in inputs,
+        "forward has the input 'ctx', and is called without it; gradients name what they need": (
             "ctx" in inputs
         ),
         "there are a backward and single gradients": parts["backward"] and gradients,
@@ -81,11 +81,11 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
             p.default is not None and p.default is not p.empty for p in arrays
         ),
     }
-    for problem, there in problems.items():
-        if there:
+    for problem, found in problems.items():
+        if found:
             raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
     _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
-    made = Operator(
+    result = Operator(
         name,
         definition.forward,
         inputs=inputs,
@@ -98,12 +98,12 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         **parts,
     )
     for part in ("__doc__", "__module__", "__name__", "__qualname__"):
-        setattr(made, part, getattr(definition, part))
-    return made
+        setattr(result, part, getattr(definition, part))
+    return result
 
 
 def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
-    """Refuse parts of the class that no operator has: a misspelt name would do nothing."""
+    """Refuse attributes of the class that are no part of an operator, such as a misspelt name."""
     for part, value in vars(definition).items():
         if inspect.isfunction(value):
             kind, known = "gradient", functions
@@ -130,7 +130,7 @@ def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str,
 
 
 def _typed_default(parameter: inspect.Parameter) -> Any:
-    """The default of an attribute, of the type that all values get: 1.0 for ``a: float = 1``."""
+    """The default of an attribute, whose type all its values get: 1.0 for ``a: float = 1``."""
     default = parameter.default
     floating = parameter.annotation in (float, "float") and type(default) is int
     return float(default) if floating else default

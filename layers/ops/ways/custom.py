@@ -19,9 +19,9 @@ _registered: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # by na
 
 
 def register(operator: Operator) -> None:
-    """Register an operator under its name, in the place of another one that has it.
+    """Register an operator under its name, in place of an earlier one with this name.
 
-    A call by name leaves an input out by ``no_<input>=True``.
+    A call by name leaves an input out with ``no_<input>=True``.
     """
     if _registered.get(operator.name) is operator:
         return
@@ -42,8 +42,8 @@ class _Prop(mx.operator.CustomOpProp):
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator
-        left_out = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
-        self.inputs = [n for n in operator.inputs if n not in left_out]
+        omitted = {n for n in operator.optional if text.pop(f"no_{n}", "False") == "True"}
+        self.inputs = [n for n in operator.inputs if n not in omitted]
         self.attributes = {
             n: operator.parse(n, v) for n, v in text.items() if n in operator.attributes
         }
@@ -96,7 +96,7 @@ class _Op(mx.operator.CustomOp):
         self.attributes = self.operator.attributes | prop.attributes
 
     def _by_name(self, in_data: list, aux: list) -> dict[str, Any]:
-        """Inputs and states by name, None for what is left out."""
+        """Inputs and states by name, None for those that are left out."""
         names = dict.fromkeys(self.operator.inputs)
         return (
             names
@@ -113,10 +113,10 @@ class _Op(mx.operator.CustomOp):
                 f"operator {self.operator.name!r}: forward gave {len(outputs)} outputs\n"
                 f"  expected {', '.join(self.operator.outputs)}"
             )
-        for name, dst, how, value in zip(self.operator.outputs, out_data, req, outputs):
-            self._write(f"output {name}", dst, how, value)
+        for name, dst, req_of, value in zip(self.operator.outputs, out_data, req, outputs):
+            self._write(f"output {name}", dst, req_of, value)
 
-    def _write(self, what: str, dst, how: str, value) -> None:
+    def _write(self, what: str, dst, req_of: str, value) -> None:
         """Write an output or a gradient, if it has the declared shape."""
         shape = getattr(value, "shape", None)
         if not isinstance(value, mx.nd.NDArray) or shape != dst.shape:
@@ -124,16 +124,16 @@ class _Op(mx.operator.CustomOp):
                 f"operator {self.operator.name!r}: {what} is {shape or type(value).__name__}\n"
                 f"  expected an NDArray {dst.shape}"
             )
-        self.assign(dst, how, value)
+        self.assign(dst, req_of, value)
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
-        # Everything is declared as needed: MXNet 1.9.1 cannot rebuild the arrays of what is not.
+        # All arrays are declared as needed: MXNet 1.9.1 cannot rebuild the list without the others.
         known = self._by_name(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
         known |= dict(zip([f"d{n}" for n in outputs], out_grad))
         all_gradients = self.operator.backward and self.operator.ask(self.operator.backward, known)
-        for name, how, dst in zip(self.prop.list_arguments(), req, in_grad):
-            if how == "null":
+        for name, req_of, dst in zip(self.prop.list_arguments(), req, in_grad):
+            if req_of == "null":
                 continue
             if name not in self.operator.needs or np.dtype(dst.dtype).kind != "f":  # integers
                 value = mx.nd.zeros_like(dst)
@@ -147,11 +147,11 @@ class _Op(mx.operator.CustomOp):
                     f"{value.shape} {np.dtype(value.dtype)}\n"
                     f"  expected {dst.shape} {np.dtype(dst.dtype)}"
                 )
-            self._write(f"the gradient of {name}", dst, how, value)
+            self._write(f"the gradient of {name}", dst, req_of, value)
 
 
 def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:
-    """Shapes by name: from the operator's `shapes`, or those of the outputs of a run on zeros."""
+    """Shapes by name: by the rule `shapes`, or those of the outputs of a run on zeros."""
     if operator.shapes is not None:
         shapes = dict.fromkeys(operator.inputs) | known
         return operator.ask_shapes(shapes | operator.attributes | attributes)
@@ -162,8 +162,8 @@ def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str,
 
 @lru_cache(maxsize=1024)
 def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
-    # On another thread: MXNet asks for shapes in the middle of a call, and a call of `nd` on the
-    # same thread would overwrite what the first has found so far.
+    # On another thread: MXNet infers shapes in the middle of a call, and a call of `nd` on the same
+    # thread would overwrite the results of the first so far.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_compute_on_zeros, operator, known, attributes).result()
 
@@ -172,7 +172,7 @@ def _run_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[s
 def _compute_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> dict[str, tuple]:
     values = operator.attributes | dict(attributes)
     errors: list[Exception] = []
-    # Indices in NumPy, such as labels, have to be integers.
+    # For NumPy, indices such as labels have to be integers.
     for dtypes in (("float32", "float32"), ("float32", "int32"), ("int32", "int32")):
         try:
             y = operator.forward(*_zeros(operator, known, *dtypes), **values)
@@ -186,7 +186,7 @@ def _compute_on_zeros(operator: Operator, known: tuple, attributes: tuple) -> di
 
 
 def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
-    """Zeros of the known shapes: the first of one dtype, the others of another."""
+    """Zeros of the known shapes, the first with one dtype and the others with another."""
     zeros = {n: mx.nd.zeros(s, dtype=others if i else first) for i, (n, s) in enumerate(known)}
     return list((dict.fromkeys(operator.inputs) | zeros).values())
 
@@ -195,17 +195,17 @@ class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
     def __init__(self, operator: Operator):
-        register(operator)  # for those that are registered at their first call only
+        register(operator)  # some operators are registered only here, at the first call
         self.operator = operator
 
     @staticmethod
     def view(array) -> np.ndarray:
-        """The values of an NDArray, which must not be written."""
+        """The values of an NDArray, which are not to be written into."""
         return array.asnumpy()
 
     @staticmethod
     def adopt(values: np.ndarray, context):
-        """An NDArray in the memory of `values`, which nobody else uses."""
+        """An NDArray in the memory of `values`, which nothing else uses."""
         return mx.nd.from_numpy(values).as_in_context(context)
 
     @staticmethod
@@ -215,20 +215,20 @@ class Adapter:
 
     @staticmethod
     def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:
-        """The outputs of a function of a library, from arrays and numbers."""
+        """Call a function of a library with arrays and numbers; return the outputs."""
         arrays = [v for v in values if isinstance(v, mx.nd.NDArray)]
         context = arrays[0].context if arrays else mx.context.current_context()
-        given = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
-        found = library.run(given, shapes, dtypes, attributes)
+        inputs = [v.asnumpy() if isinstance(v, mx.nd.NDArray) else number(v) for v in values]
+        found = library.run(inputs, shapes, dtypes, attributes)
         return [adopt(np.atleast_1d(y), context) for y in found]
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         operator = self.operator
         operator.expect(tuple(inputs))
-        register(operator)  # again: another one may have taken its name, and MXNet calls by name
+        register(operator)  # again: MXNet calls by name, and another one may have it now
         by_name = dict(zip(operator.inputs, inputs))
-        given = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
+        arrays = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
         text = {n: str(v) for n, v in attributes.items()}
         text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
-        package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in given) else mx.nd
-        return package.Custom(*given, op_type=operator.name, **text)
+        package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in arrays) else mx.nd
+        return package.Custom(*arrays, op_type=operator.name, **text)

@@ -6,8 +6,8 @@
 
     square.def_grad(lambda ans, x: lambda g: 2 * x * g)
 
-The arguments of a call decide which of its parameters are inputs; for each choice of them there is
-one `Operator`. What is no array (a number, text, None, a tuple of them) is an attribute, and is not
+The arguments of a call decide which parameters are inputs; for each choice of inputs there is one
+`Operator`. Other arguments (a number, text, None, a tuple of them) are attributes, which are not
 differentiated.
 """
 
@@ -32,7 +32,7 @@ from .operator import expect_bool, name_of
 
 __all__ = ["Primitive", "customop"]
 
-CONSTANTS = {type(None), bool, int, float, str}  # types of attributes that need no look inside
+CONSTANTS = {type(None), bool, int, float, str}  # types of attributes that cannot contain an array
 
 
 def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Callable], Primitive]:
@@ -44,19 +44,19 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
     Parameters
     ----------
     type : {'numpy', 'mxnet'}
-        What the function and its gradients are given and give: NumPy's arrays, or NDArrays.
+        The arrays that the function and its gradients take and return: NumPy's, or NDArrays.
         Floating results in NumPy get the dtype of the first floating input.
     outputs : int
-        How many arrays it returns, in a tuple where they are several.
+        The number of arrays that it returns, in a tuple where there are several.
     pure : bool
-        Whether it and its gradients are functions of their arguments. False keeps their Python
-        running in each call, also where a graph is recorded or compiled.
+        Whether it and its gradients are functions of their arguments. With False their Python runs
+        in each call, also where a graph is recorded or compiled.
 
     Raises
     ------
     ValueError, TypeError
-        The type is unknown, `outputs` is no number from 1, `pure` is no bool; or the decorator
-        stands without parentheses.
+        The type is unknown, `outputs` is no number from 1, `pure` is no bool; or the decorator is
+        used without parentheses.
 
     Examples
     --------
@@ -93,18 +93,18 @@ class Primitive:
     the result and the arguments, and returns a function of the result's gradient. Where there are
     several results, `ans` and their gradients are tuples. A gradient that is None is zero.
 
-    In the body of a class it is a method. A first parameter `self` is not counted in `argnum`, and
-    makers are given it.
+    In the body of a class it is a method. `argnum` does not count a first parameter `self`, which
+    makers take as well.
 
     Attributes
     ----------
     name : str
-        The `op_type` it is registered under; methods are not registered.
+        The `op_type` under which it is registered; methods are not registered.
     type : str
         'numpy' or 'mxnet'.
     pure : bool
     operator : Operator
-        The operator that a call by name runs.
+        The operator that runs when it is called by name.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Primitive:
         self._rules: dict[str, Rule] = {}
         self._operators: dict[tuple, FunctionOperator] = {}
         self._calls: dict[tuple, PreparedCall] = {}
-        self._bound: WeakSet[Method] = WeakSet()
+        self._methods: WeakSet[Method] = WeakSet()
         self._lock = RLock()
         update_wrapper(self, function)
         self.operator = self._operator(self._form.layout_by_name())
@@ -134,7 +134,7 @@ class Primitive:
         return self.operator.inputs
 
     def def_grad(self, func: Maker, argnum: int | str = 0) -> Primitive:
-        """Register the maker of the gradient of one argument; the last call counts.
+        """Register the maker of the gradient of one argument, in place of an earlier one.
 
         Parameters
         ----------
@@ -147,7 +147,7 @@ class Primitive:
         Raises
         ------
         TypeError, ValueError
-            There is no such argument, or `func` cannot be called so.
+            There is no such argument, or `func` cannot be called with these arguments.
         """
         name = self._form.argument_name(argnum)
         self._form.check_maker(name, func)
@@ -169,7 +169,8 @@ class Primitive:
         Raises
         ------
         TypeError, ValueError
-            There is no such argument, one is given twice, or `func` cannot be called so.
+            There is no such argument, one is there twice, or `func` cannot be called with these
+            arguments.
         """
         names = tuple(self._form.argument_name(argnum) for argnum in argnums)
         if not names or len(set(names)) < len(names):
@@ -180,7 +181,13 @@ class Primitive:
         return self._register(Rule(func, names, joint=True))
 
     def def_grad_kw(self, func: Maker, key: str) -> Primitive:
-        """Register the maker of the gradient of an argument that is given by name."""
+        """Register the maker of the gradient of an argument, by its name.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `def_grad`.
+        """
         return self.def_grad(func, key)
 
     def _register(self, rule: Rule) -> Primitive:
@@ -188,7 +195,7 @@ class Primitive:
             self._rules |= dict.fromkeys(rule.names, rule)
             for operator in self._operators.values():
                 operator.learn(self._rules)
-            for method in self._bound:
+            for method in self._methods:
                 method._register(method.bind_rule(rule))
         return self
 
@@ -209,14 +216,14 @@ class Primitive:
         return call(args, kwargs)
 
     def _make_call(self, key: tuple, args: tuple, kwargs: dict) -> PreparedCall:
-        """Prepare calls with arguments of these types."""
+        """Prepare the calls with arguments of these types."""
         with self._lock:
-            given = (*args, *kwargs.values())
-            layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), given)
+            values = (*args, *kwargs.values())
+            layout, arrays, attributes = self._form.split(len(args), tuple(kwargs), values)
             operator = self._operator(layout)
-            if any(isinstance(value, sym.Symbol) for value in given):
+            if any(isinstance(value, sym.Symbol) for value in values):
                 register(operator)
-            call = self._calls[key] = PreparedCall(operator, arrays, attributes, given)
+            call = self._calls[key] = PreparedCall(operator, arrays, attributes, values)
             return call
 
     def _operator(self, layout: Layout) -> FunctionOperator:
@@ -225,12 +232,12 @@ class Primitive:
         if key not in self._operators:
             first = not self._operators
             name = self.name if first else f"{self.name}({', '.join(layout.inputs)})"
-            made = FunctionOperator(
+            operator = FunctionOperator(
                 name, self._function, BORDERS[self.type], layout, self._outputs, self.pure
             )
-            made.__doc__ = self.__doc__
-            made.learn(self._rules)
-            self._operators[key] = made
+            operator.__doc__ = self.__doc__
+            operator.learn(self._rules)
+            self._operators[key] = operator
         return self._operators[key]
 
     def __get__(self, instance: Any, owner: Any = None) -> Primitive:
@@ -260,12 +267,12 @@ class Method(Primitive):
         def method(*args, **kwargs):
             return function(instance, *args, **kwargs)
 
-        # In a graph each instance has another operator, which holds the instance.
+        # In a graph each instance has an operator of its own, which keeps the instance.
         name = f"{unbound.name}@{id(instance):x}"
-        made = _without_parameter(function, method, 0)
-        super().__init__(made, unbound.type, unbound._outputs, name, unbound.pure)
+        method = _without_parameter(function, method, 0)
+        super().__init__(method, unbound.type, unbound._outputs, name, unbound.pure)
         with unbound._lock:
-            unbound._bound.add(self)
+            unbound._methods.add(self)
             for rule in unbound._rules.values():
                 self._register(self.bind_rule(rule))
 
@@ -287,35 +294,35 @@ class Method(Primitive):
         return Primitive.__get__, (self.unbound, self.instance)
 
 
-def _without_parameter(function: Callable, made: Callable, bound: int) -> Callable:
-    """Give `made` the name and the signature of `function`, without its bound parameter."""
-    made = update_wrapper(made, function)
+def _without_parameter(function: Callable, wrapper: Callable, bound: int) -> Callable:
+    """Give `wrapper` the name and the signature of `function`, without its bound parameter."""
+    wrapper = update_wrapper(wrapper, function)
     if (found := signature(function)) is not None:
         parameters = list(found.parameters.values())
         if parameters[bound].kind is not inspect.Parameter.VAR_POSITIONAL:
             del parameters[bound]
-        made.__signature__ = found.replace(parameters=parameters)
-    return made
+        wrapper.__signature__ = found.replace(parameters=parameters)
+    return wrapper
 
 
 class PreparedCall:
-    """Calls with arguments of certain types: where their arrays are, and which operator runs."""
+    """Calls with arguments of certain types: the places of their arrays, and the operator."""
 
-    def __init__(self, operator: FunctionOperator, arrays: dict, attributes: dict, given: tuple):
+    def __init__(self, operator: FunctionOperator, arrays: dict, attributes: dict, values: tuple):
         self.operator, self.arrays = operator, tuple(arrays.values())
         self.attributes = tuple(attributes.items())
-        self.in_numpy = any(isinstance(given[i], np.ndarray) for i in self.arrays if i >= 0)
+        self.in_numpy = any(isinstance(values[i], np.ndarray) for i in self.arrays if i >= 0)
 
     def __call__(self, args: tuple, kwargs: dict) -> Any:
-        given = (*args, *kwargs.values(), None)  # the last, at place -1, for what is left out
-        arrays = [given[i] for i in self.arrays]
+        values = (*args, *kwargs.values(), None)  # the last, at place -1, for arrays left out
+        arrays = [values[i] for i in self.arrays]
         if self.in_numpy:
             arrays = _as_ndarrays(arrays)
-        attributes = {n: self._value(n, given[i]) for n, i in self.attributes}
+        attributes = {n: self._value(n, values[i]) for n, i in self.attributes}
         return self.operator._adapter(arrays, attributes)
 
     def _value(self, name: str, value: Any) -> Any:
-        """The value of an attribute; neither an array nor a list with one."""
+        """The value of an attribute; refuse an array, and a list with one."""
         kind = type(value)
         if kind in CONSTANTS:
             return value

@@ -1,4 +1,4 @@
-"""Loop kernels: operators written element by element, run as Python or compiled."""
+"""Loop kernels: operators written element by element, which run as Python or compiled."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ._kernel.expansion import expand
 from ._kernel.intrinsics import DTYPES, NAMESPACE
 from ._kernel.language import read
 from ._kernel.program import KernelError
-from ._kernel.types import WEAK, named
+from ._kernel.types import WEAK, kind_of
 
 __all__ = ["Kernel", "KernelError", "kernel"]
 
-# What a parameter is expected to be.
+# The two kinds of parameters, for messages.
 TENSOR = "a NumPy array: it has {}[...] or a shape"
 NUMBER = "a number: the kernel uses it as one"
 
 
 class Kernel:
-    """A loop kernel: a function in a small language inside Python, checked when it is made.
+    """A loop kernel: a function in a small part of Python, checked when the kernel is made.
 
     ::
 
@@ -38,22 +38,22 @@ class Kernel:
                     c[i, j] = a[i] * b[j]
             return c
 
-        outer(a, b)       # plain Python: what it means
-        outer.run(a, b)   # compiled, over the processor's cores: the same, fast
+        outer(a, b)       # runs as plain Python
+        outer.run(a, b)   # the same result, compiled and on all cores
 
     Called with NumPy arrays and numbers, it runs as plain Python, by NumPy's rules: the reference.
-    `run` is the same compiled. Both give fresh arrays: one, or a tuple if it returns several.
+    `run` computes the same with compiled code. Both return new arrays, one or a tuple of several.
 
     Parameters are tensors (``x[i, j]``, ``x.shape[0]``, ``x.dtype``, ``len(x)``) or numbers.
     ``output_tensor(shape, dtype)`` and ``allocate(shape, dtype)`` make tensors of zeros, before
     the loops; their sizes come from shapes and whole numbers, with ``+ - * // % **``, ceil_div,
     max and min. Loops run over ``range``, or ``serial``, ``vectorize``, ``parallel``, ``reduce``,
-    which mean the same, and ``grid(shape)``, all indices of a shape. Values are numbers and
+    which mean the same, and over ``grid(shape)``, all indices of a shape. Values are numbers and
     scalars, ``+ - * / // % **``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, and the
     intrinsics: abs, atan, atan2, ceil, ceil_div, cos, erf, exp, expm1, floor, isfinite, isinf,
     isnan, log, max, min, power, round, rsqrt, sign, sin, sqrt, tanh, trunc, and the dtypes as
-    conversions, such as ``float32(k[i])``. The last statement returns all output tensors. What is
-    outside is not seen.
+    conversions, such as ``float32(k[i])``. The last statement returns all output tensors. Names
+    outside the function are not visible.
 
     Compiled, float16 is computed in float32, and only the outputs are rounded; plain Python
     rounds each operation.
@@ -63,22 +63,23 @@ class Kernel:
     function : callable
         Written in a file, in the language of loop kernels.
     reg_info : dict, str, tuple or CustomRegOp, optional
-        Registration information for the operator that is made of it; by default what the function
-        carries.
+        Registration information for an operator with this kernel; by default that of the function.
     compile_attrs : dict, optional
-        Hints for other compilers, which are stored and not used.
+        Options for other compilers, stored and not used.
 
     Attributes
     ----------
     name : str
     parameters : tuple of str
     outputs : int
-        How many arrays it returns.
+        The number of arrays that it returns.
 
     Raises
     ------
     KernelError
-        It is not in the language: a TypeError and ValueError that shows the place.
+        It is not in the language; this TypeError and ValueError shows the place.
+    TypeError
+        `compile_attrs` is no dict by str.
     """
 
     def __init__(
@@ -94,15 +95,23 @@ class Kernel:
         self._numbers = [k for k in places if self.parameters[k] in self._program.numbers]
         self.outputs = len(self._program.returns)
         self.reg_info = getattr(function, "reg_info", None) if reg_info is None else reg_info
-        self.compile_attrs = _checked_attrs(self.name, compile_attrs)
+        self.compile_attrs = _check_attrs(self.name, compile_attrs)
         self._reference = FunctionType(
             plain.__code__, NAMESPACE, plain.__name__, None, plain.__closure__
         )
-        self._checked: set[tuple] = set()
+        self._checked_types: set[tuple] = set()
         self._compiled: dict[tuple, Compiled] = {}
 
     def __call__(self, *inputs: Any) -> Any:
-        """Run as plain Python, with NumPy's numbers; overflow and division by zero are silent."""
+        """Run as plain Python, with NumPy's numbers; overflow and division by zero are silent.
+
+        Raises
+        ------
+        KernelError
+            There are too few or too many inputs, or one is of a type that the kernel does not take.
+        IndexError
+            An index is out of range.
+        """
         values, types = self._bind(inputs)
         self._check(types)
         try:
@@ -113,14 +122,14 @@ class Kernel:
             raise
 
     def run(self, *inputs: Any) -> Any:
-        """Run compiled: by Numba, once for each combination of dtypes and ranks.
+        """Run compiled code, which Numba makes once for each combination of dtypes and ranks.
 
         Loops whose iterations are independent are spread over threads; the result is the same.
 
         Raises
         ------
         KernelError
-            An input is not of the type that the kernel uses it as.
+            There are too few or too many inputs, or one is of a type that the kernel does not take.
         IndexError
             An index is out of range.
         ModuleNotFoundError
@@ -129,13 +138,21 @@ class Kernel:
         values, types = self._bind(inputs)
         compiled = self._compiled.get(types) or self._compile(types)
         tensors = [
-            values[k] if _is_readable(values[k]) else _as_readable(values[k]) for k in self._tensors
+            values[k] if _is_compilable_input(values[k]) else _as_compilable_input(values[k])
+            for k in self._tensors
         ]
         numbers = [values[k] for k in self._numbers]
         return compiled(tensors, [x.item() if isinstance(x, np.generic) else x for x in numbers])
 
     def infer_shapes(self, *inputs: Any) -> list[tuple[int, ...]]:
-        """The shape of each output, without running; in the place of a tensor is its shape."""
+        """The shape of each output, from the shapes of tensors and from numbers, without running.
+
+        Raises
+        ------
+        KernelError
+            An input is a shape where the kernel takes a number, or the reverse; or a size cannot be
+            inferred.
+        """
         self._expect_count(inputs)
         for k, value in enumerate(inputs):
             if k in self._tensors and not isinstance(value, tuple):
@@ -145,9 +162,14 @@ class Kernel:
         return infer_shapes(self._program, dict(zip(self.parameters, inputs)))
 
     def infer_dtypes(self, *dtypes: Any) -> list[str]:
-        """The dtype of each output, without running, from those of tensors and numbers.
+        """The dtype of each output, from those of tensors and numbers, without running.
 
-        'bfloat16', which NumPy does not have, is an output's as any other.
+        They may be 'bfloat16', which NumPy does not have.
+
+        Raises
+        ------
+        KernelError
+            There are too few or too many, or kernels do not have one of them.
         """
         self._expect_count(dtypes)
         kinds = {n: self._kind(n, _dtype(t)) for n, t in zip(self.parameters, dtypes)}
@@ -178,7 +200,7 @@ class Kernel:
             if isinstance(value, np.generic):
                 types[k] = value.dtype
             elif isinstance(value, (bool, int, float)):
-                types[k] = _python_type(value)
+                types[k] = _python_kind(value)
             else:
                 self._refuse(k, value, NUMBER)
         return values, tuple(types)
@@ -196,19 +218,19 @@ class Kernel:
         )
 
     def _check(self, types: tuple) -> dict[str, Any]:
-        """The kinds and ranks of the inputs, by name, if they fit the kernel."""
+        """The kinds and ranks of the inputs, by name; refuse those that do not fit the kernel."""
         found: dict[str, Any] = {}
         for name, kind in zip(self.parameters, types):
             known = self._kind(name, kind[0] if isinstance(kind, tuple) else kind)
             found[name] = (known, kind[1]) if isinstance(kind, tuple) else known
-        if types not in self._checked:
+        if types not in self._checked_types:
             expand(self._program, {n: found[n][1] for n in found if n in self._program.tensors})
-            self._checked.add(types)
+            self._checked_types.add(types)
         return found
 
     def _kind(self, name: str, dtype: Any) -> str | None:
-        """The name of a parameter's dtype, if kernels know it."""
-        known = named(dtype) if isinstance(dtype, np.dtype) else dtype
+        """The kind of a parameter; refuse a dtype that kernels do not have."""
+        known = kind_of(dtype) if isinstance(dtype, np.dtype) else dtype
         if known is not None and known not in (*DTYPES, *WEAK, "bfloat16"):
             raise KernelError(
                 f"operator {self.name!r}: {name} is {dtype}\n  expected one of {', '.join(DTYPES)}"
@@ -235,27 +257,27 @@ class Kernel:
 
 
 def _dtype(dtype: Any) -> Any:
-    """A dtype in any form as NumPy's, but for the name of the one that NumPy does not have."""
+    """A dtype in any form as NumPy's; 'bfloat16', which NumPy does not have, as it is."""
     return dtype if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
 
 
-def _python_type(number: Any) -> str:
-    """The name of a Python number's type, which takes on the dtype of what it meets."""
+def _python_kind(number: Any) -> str:
+    """The kind of a Python number: the name of its type."""
     return next(kind.__name__ for kind in (bool, int, float) if isinstance(number, kind))
 
 
-def _is_readable(x: np.ndarray) -> bool:
+def _is_compilable_input(x: np.ndarray) -> bool:
     """Whether compiled code can read an array without a copy."""
     flags = x.flags
     return flags.c_contiguous and flags.aligned and x.dtype.char != "e"
 
 
-def _as_readable(x: np.ndarray) -> np.ndarray:
+def _as_compilable_input(x: np.ndarray) -> np.ndarray:
     """A copy of an array that compiled code can read."""
-    return np.require(x, storage_dtype(named(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
+    return np.require(x, storage_dtype(kind_of(x.dtype)), ["C_CONTIGUOUS", "ALIGNED"])
 
 
-def _checked_attrs(name: str, attrs: Any) -> dict[str, Any]:
+def _check_attrs(name: str, attrs: Any) -> dict[str, Any]:
     attrs = {} if attrs is None else attrs
     if not isinstance(attrs, dict) or not all(isinstance(key, str) for key in attrs):
         raise TypeError(f"kernel {name!r}: compile_attrs is {attrs!r}\n  expected a dict by str")
@@ -271,7 +293,13 @@ def kernel(
     fn: None = None, reg_info: Any = None, compile_attrs: dict[str, Any] | None = None
 ) -> Callable[[Callable], Kernel]: ...
 def kernel(fn=None, reg_info=None, compile_attrs=None):
-    """Make a `Kernel` of a function; decorator, with or without arguments."""
+    """Make a `Kernel` of a function; decorator, with or without arguments.
+
+    Raises
+    ------
+    KernelError, TypeError
+        As `Kernel`.
+    """
     if fn is None:
         return lambda function: Kernel(function, reg_info, compile_attrs)
     return Kernel(fn, reg_info, compile_attrs)

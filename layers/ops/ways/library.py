@@ -1,13 +1,13 @@
-"""Functions in a compiled library, with the interface of C, called with NumPy's arrays.
+"""Functions of a compiled library, with a C interface, called with NumPy's arrays.
 
 Every function has the same interface::
 
     extern "C" int f(int nparam, void** params, int* ndims, int64_t** shapes,
                      const char** dtypes, void* stream, void* extra);
 
-``params`` are the inputs, the outputs, which are zeros, and the workspaces. It returns 0 when all
-is well, writes to outputs and workspaces only, and may be called by several threads at once.
-``include/custom_aot_extra.h`` says what `extra` is, and which functions may stand beside it.
+``params`` are the inputs, the outputs, which are zeros, and the workspaces. It returns 0 on
+success, writes to outputs and workspaces only, and may be called by several threads at once.
+``include/custom_aot_extra.h`` documents `extra`, and the functions that may accompany it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .toolchain import INCLUDE, SOURCES, LibraryError, build
 
 __all__ = ["Library", "LibraryError"]
 
-MOST_KERNELS = 256  # of a library; each is for certain shapes, dtypes and attributes
+MOST_KERNELS = 256  # in the cache of a library, for different shapes, dtypes and attributes
 MOST_AXES = 64  # of a shape that is inferred
 
 
@@ -44,15 +44,17 @@ class Library:
     text : str
         ``"path:function"``. The path is that of a library (.so), or of a source in C (.c), C++
         (.cc, .cpp, .cxx) or CUDA (.cu), which is built by ``$CC``, ``$CXX`` or ``$NVCC`` with
-        ``$CFLAGS``, ``$CXXFLAGS`` or ``$NVCCFLAGS``, or else by the usual compilers, and kept in
-        ``$LAYERS_CACHE`` (``~/.cache/layers``) until it, its headers or the flags change.
+        ``$CFLAGS``, ``$CXXFLAGS`` or ``$NVCCFLAGS``, or else by the usual compilers. What is built
+        stays in ``$LAYERS_CACHE`` (``~/.cache/layers``), and is built again when the source, its
+        headers or the flags change.
 
     Attributes
     ----------
     path, function : str
-        The two halves of `text`; the path is absolute.
+        The two parts of `text`; the path is absolute.
     device : {'cpu', 'gpu'}
-        Where its arrays lie: on a GPU if it is in CUDA, or has code for a GPU in it.
+        Where its arrays have to be: on a GPU if the source is in CUDA, or the library has code for
+        a GPU.
 
     Raises
     ------
@@ -60,10 +62,12 @@ class Library:
         There is no such file.
     LibraryError
         It cannot be built or loaded, or has no such function.
+    TypeError, ValueError
+        `text` is no text, or is not of this form.
     """
 
     def __init__(self, text: str):
-        path, self.function = _split(text)
+        path, self.function = _split_text(text)
         self.path = os.path.abspath(os.path.expanduser(path))
         if not os.path.isfile(self.path):
             raise FileNotFoundError(
@@ -85,7 +89,7 @@ class Library:
         self._init = init and partial(bridge.layers_aot_init, _pointer(init)) if bridge else init
         self._kernels: dict[tuple, _Kernel] = {}
         self._lock = threading.Lock()
-        _with_lock.add(self)
+        _lock_owners.add(self)
 
     @contextmanager
     def _name_in_errors(self) -> Iterator[None]:
@@ -101,7 +105,7 @@ class Library:
             return None
 
     def _bridge(self) -> Any:
-        """The library that catches exceptions, if this one is written in C++."""
+        """The library that catches exceptions, if this one is in C++; else None."""
         if self._symbol("__cxa_throw") is None:
             return None
         try:
@@ -112,11 +116,12 @@ class Library:
             return None
 
     def expect(self, device: str) -> None:
-        """Refuse arrays of the CPU, if it computes on a GPU.
+        """Refuse arrays on the CPU, if the library computes on a GPU.
 
         Raises
         ------
         LibraryError
+            They are on the CPU.
         """
         if self.device == "gpu" and device != "gpu":
             raise LibraryError(
@@ -132,32 +137,34 @@ class Library:
     ) -> list[np.ndarray]:
         """Call the function on arrays of NumPy.
 
-        An input is copied where it is not contiguous, not aligned or of another byte order. Nothing
-        keeps the function from writing to the others.
+        An input is copied where it is not contiguous, not aligned or of another byte order. The
+        function gets the memory of the other inputs, and must not write to it.
 
         Parameters
         ----------
         shapes, dtypes
-            Of each output.
+            Those of each output.
         attributes : dict
-            Of bool, int, float, str, and lists of int or float, or of such lists; None is left out.
+            bool, int, float, str, and lists of int or float, or of such lists; None is left out.
 
         Returns
         -------
         list of arrays
-            The outputs, in memory of their own.
+            The outputs, in new memory.
 
         Raises
         ------
         LibraryError
             The function did not return 0, or it threw an exception.
+        TypeError
+            An array or an attribute is of a type that libraries do not take.
         """
         self.expect("cpu")
         arrays = [_contiguous(a) for a in inputs]
         outputs = [np.zeros(s, t) for s, t in zip(shapes, dtypes, strict=True)]
         arrays += outputs
         kernel = self._kernel([a.shape for a in arrays], [a.dtype for a in arrays], attributes)
-        self._launch(kernel, [a.ctypes.data for a in arrays], None, _memory)
+        self._launch(kernel, [a.ctypes.data for a in arrays], None, _allocate)
         return outputs
 
     def run_device(
@@ -174,7 +181,7 @@ class Library:
         Parameters
         ----------
         pointers, shapes, dtypes
-            Of each input, then of each output.
+            Those of each input, then of each output.
         stream : int, optional
             The handle of a CUDA stream.
         allocate : callable, optional
@@ -184,6 +191,10 @@ class Library:
         ------
         LibraryError
             As `run`; or it has workspaces, and there is no `allocate`.
+        TypeError
+            As `run`.
+        ValueError
+            There are different numbers of pointers, shapes and dtypes.
         """
         if not len(pointers) == len(shapes) == len(dtypes):
             raise ValueError(
@@ -202,13 +213,19 @@ class Library:
         shapes: Sequence[tuple[int, ...]],
         attributes: dict[str, Any] | None = None,
     ) -> tuple[int, ...] | None:
-        """The output's shape by those of inputs; None if there is no ``<function>InferShape``."""
+        """The output's shape, from those of inputs; None if there is no ``<function>InferShape``.
+
+        Raises
+        ------
+        LibraryError
+            That function did not return 0, threw an exception, or set no shape.
+        """
         rule = self._symbol(f"{self.function}InferShape")
         if rule is None:
             return None
         with self._name_in_errors():
             bridge = _bridge()
-        extra = _extra(self, _plain(attributes))
+        extra = _extra(self, _as_python_values(attributes))
         found, count = (ctypes.c_int64 * MOST_AXES)(), ctypes.c_int64()
         layout = _layout(shapes, ())[:2]
         code = bridge.layers_aot_infer_shape(
@@ -218,7 +235,7 @@ class Library:
         where = f"for {', '.join(map(str, shapes))}"
         if code:
             message = bridge.layers_aot_message
-            raise self._failure(f"{self.function}InferShape", code, where, message)
+            raise self._error(f"{self.function}InferShape", code, where, message)
         shape = tuple(found[: count.value])
         if count.value > MOST_AXES or any(n < 0 for n in shape):
             raise LibraryError(
@@ -228,13 +245,13 @@ class Library:
         return shape
 
     def _kernel(self, shapes: Sequence, dtypes: Sequence, attributes: dict | None) -> _Kernel:
-        """The kernel for these shapes, dtypes and attributes, prepared once, also among threads."""
-        plain = _plain(attributes)
-        key = (*shapes, *dtypes, repr(plain))  # 1, 1.0 and True are equal, but not in writing
+        """The kernel for these shapes, dtypes and attributes, which one of the threads makes."""
+        values = _as_python_values(attributes)
+        key = (*shapes, *dtypes, repr(values))  # text, since 1, 1.0 and True are equal
         if (kernel := self._kernels.get(key)) is None:
             with self._lock:
                 if (kernel := self._kernels.get(key)) is None:
-                    kernel = _Kernel(self, shapes, [np.dtype(t) for t in dtypes], plain)
+                    kernel = _Kernel(self, shapes, [np.dtype(t) for t in dtypes], values)
                     if len(self._kernels) >= MOST_KERNELS:
                         del self._kernels[next(iter(self._kernels))]
                     self._kernels[key] = kernel
@@ -246,9 +263,9 @@ class Library:
         with kernel._lock:
             code = self._call(len(arrays), arrays, *kernel.layout, stream, kernel.extra)
         if code:
-            raise self._failure(self.function, code, f"for {kernel}", self._message)
+            raise self._error(self.function, code, f"for {kernel}", self._message)
 
-    def _failure(self, function: str, code: int, where: str, message: Any) -> LibraryError:
+    def _error(self, function: str, code: int, where: str, message: Any) -> LibraryError:
         if thrown := message and message().decode(errors="replace"):
             return LibraryError(f"{self}: {function} threw an exception: {thrown}\n  {where}")
         return LibraryError(f"{self}: {function} returned {code}\n  expected 0\n  {where}")
@@ -264,10 +281,10 @@ class Library:
 
 
 class _Kernel:
-    """The arguments of a function but for its arrays, for certain shapes, dtypes and attributes."""
+    """All arguments of a function but its arrays, for certain shapes, dtypes and attributes."""
 
     def __init__(self, library: Library, shapes: Sequence, dtypes: Sequence, attributes: dict):
-        names = [_name(library, t) for t in dtypes]
+        names = [_dtype_name(library, t) for t in dtypes]
         arrays = [f"{name} {tuple(shape)}" for name, shape in zip(names, shapes)]
         self.text = ", ".join(arrays) or "no arrays"
         extra = _extra(library, attributes)
@@ -277,15 +294,15 @@ class _Kernel:
             weakref.finalize(self, extra.free).atexit = False
             if code:
                 init = f"{library.function}Init"
-                raise library._failure(init, code, f"for {self}", library._message)
+                raise library._error(init, code, f"for {self}", library._message)
         self.workspaces = [extra.workspaces[i] for i in range(extra.workspace_count)]
         shapes = [*shapes, *((n,) for n in self.workspaces)]
         self.layout = _layout(shapes, [*names, *("uint8" for _ in self.workspaces)])
         self.pointers = ctypes.c_void_p * len(shapes)
         self._lock: Any = nullcontext()
-        if extra.data:  # each call may write to it
+        if extra.data:  # a call may write to it
             self._lock = threading.Lock()
-            _with_lock.add(self)
+            _lock_owners.add(self)
 
     def __str__(self) -> str:
         return self.text
@@ -322,23 +339,23 @@ class _Extra(ctypes.Structure):
 
 
 def _extra(library: Library, attributes: dict[str, Any]) -> _Extra:
-    made = [_attribute(library, n, v) for n, v in attributes.items()]
-    extra = _Extra((_Attribute * len(made))(*(a for a, _ in made)), len(made))
-    extra.memory = made
+    pairs = [_attribute(library, n, v) for n, v in attributes.items()]
+    extra = _Extra((_Attribute * len(pairs))(*(a for a, _ in pairs)), len(pairs))
+    extra.memory = pairs
     return extra
 
 
 def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any]:
-    """An attribute, and the arrays that it points to, which must live as long as it does."""
-    depth, rows = _rows(value)
+    """An attribute, and the arrays that it points to, which have to live as long as it does."""
+    depth, rows = _nested_rows(value)
     lengths = [len(row) for row in rows] or [0]
     flat = list(chain.from_iterable(rows))
     if isinstance(value, str):
         kind, values = "s", ctypes.create_string_buffer(value.encode())
         lengths = [len(values) - 1]
     else:
-        kind = _kind(flat)
-        if kind is None or (kind == "b" and depth) or (kind == "i" and not _fits(flat)):
+        kind = _type_letter(flat)
+        if kind is None or (kind == "b" and depth) or (kind == "i" and not _all_fit(flat)):
             raise TypeError(
                 f"{library}: the attribute {name} is {value!r}\n  expected bool, int of 64 bits, "
                 "float, str, or a list of int or float, or of such lists"
@@ -349,8 +366,8 @@ def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any
     return _Attribute(name.encode(), ord(kind), depth, len(rows), *memory), (sizes, values)
 
 
-def _rows(value: Any) -> tuple[int, list[list]]:
-    """How deeply a value's lists are nested, 0 to 2, and their rows."""
+def _nested_rows(value: Any) -> tuple[int, list[list]]:
+    """The depth of a value's nested lists, 0 to 2, and their rows."""
     if not isinstance(value, list):
         return 0, [[value]]
     if value and all(isinstance(row, list) for row in value):
@@ -358,23 +375,23 @@ def _rows(value: Any) -> tuple[int, list[list]]:
     return 1, [value] if value else []
 
 
-def _kind(values: list) -> str | None:
+def _type_letter(values: list) -> str | None:
     """The letter for the type of all values, ' ' where there are none; None if they differ."""
-    kinds = {next((k for k, t in _KINDS.items() if isinstance(v, t)), None) for v in values}
+    kinds = {next((k for k, t in _TYPE_LETTERS.items() if isinstance(v, t)), None) for v in values}
     if kinds == {"i", "f"}:
         return "f"
     return kinds.pop() if len(kinds) == 1 else None if kinds else " "
 
 
-_KINDS = {"b": bool, "i": int, "f": float}
+_TYPE_LETTERS = {"b": bool, "i": int, "f": float}
 
 
-def _fits(values: list[int]) -> bool:
+def _all_fit(values: list[int]) -> bool:
     return all(-(2**63) <= v < 2**63 for v in values)
 
 
-def _plain(attributes: dict[str, Any] | None) -> dict[str, Any]:
-    """Attributes as numbers, text and lists in Python."""
+def _as_python_values(attributes: dict[str, Any] | None) -> dict[str, Any]:
+    """The attributes that are not None, as Python's numbers, text and lists."""
     return {n: _as_lists(v) for n, v in (attributes or {}).items() if v is not None}
 
 
@@ -394,7 +411,7 @@ def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
     )
 
 
-def _name(library: Library, dtype: np.dtype) -> str:
+def _dtype_name(library: Library, dtype: np.dtype) -> str:
     if dtype.kind not in "biufc" and dtype.name != "bfloat16":
         raise TypeError(f"{library}: an array is {dtype.name}\n  expected numbers or bool")
     return dtype.name
@@ -410,7 +427,7 @@ def _contiguous(a: Any) -> np.ndarray:
     return np.array(a, dtype=a.dtype.newbyteorder("="), order="C")
 
 
-def _memory(size: int) -> tuple[int, Any]:
+def _allocate(size: int) -> tuple[int, Any]:
     memory = np.empty(size, np.uint8)
     return memory.ctypes.data, memory
 
@@ -418,7 +435,7 @@ def _memory(size: int) -> tuple[int, Any]:
 # Libraries
 
 
-def _split(text: str) -> tuple[str, str]:
+def _split_text(text: str) -> tuple[str, str]:
     if not isinstance(text, str):
         raise TypeError(f"library {text!r}: it is no text\n  expected 'path:function'")
     path, _, function = text.partition(":")
@@ -458,12 +475,12 @@ def _pointer(function: Any) -> ctypes.c_void_p:
     return ctypes.cast(function, ctypes.c_void_p)
 
 
-_with_lock: weakref.WeakSet = weakref.WeakSet()
+_lock_owners: weakref.WeakSet = weakref.WeakSet()
 
 
 def _renew_locks() -> None:
     """Make new locks after a fork: the threads that may hold the old ones are not in the child."""
-    for owner in _with_lock:
+    for owner in _lock_owners:
         owner._lock = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""Between NDArrays and functions in NumPy: their arguments, their results, names of dtypes."""
+"""Conversions between NDArrays and NumPy's arrays and numbers, and names of dtypes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 NUMBERS = {bool: "bool", int: "int64", float: "float32"}  # dtypes of numbers among the inputs
-BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # NumPy has none; this is how MXNet names it
+BFLOAT16 = np.dtype([("bfloat16", np.uint16)])  # MXNet's dtype for it; NumPy has none
 
 
 def values(x) -> np.ndarray:
@@ -31,12 +31,12 @@ def values(x) -> np.ndarray:
 
 
 def array(y: Any, context):
-    """An NDArray with a copy of an array or a number in NumPy, of its dtype."""
+    """An NDArray with a copy of a NumPy array or number, with its dtype."""
     return engine.adapter().array(np.atleast_1d(np.asarray(y)), context)
 
 
 def adopt(y: np.ndarray, context):
-    """An NDArray of an array that nobody else uses; on the CPU without a copy."""
+    """An NDArray of a NumPy array that nothing else uses; on the CPU without a copy."""
     return engine.adapter().adopt(y, context) if y.ndim and y.size else array(y, context)
 
 
@@ -46,12 +46,12 @@ def number(value: bool | int | float) -> np.ndarray:
 
 
 def dtype_of(x) -> str:
-    """The name of an NDArray's dtype; PyTorch's compiler can trace this, and not NumPy's way."""
+    """The name of an NDArray's dtype, in a way that PyTorch's compiler can trace."""
     return getattr(x.dtype, "__name__", "bfloat16").rstrip("_")  # NumPy 1 has bool_
 
 
 def is_floating(x) -> bool:
-    """Whether an NDArray is of a floating dtype."""
+    """Whether an NDArray has a floating dtype."""
     return dtype_of(x).startswith(("float", "bfloat"))
 
 
@@ -74,5 +74,5 @@ def dtype_name(dtype: Any) -> str:
 
 
 def as_dtype(name: str) -> np.dtype:
-    """The dtype in NumPy that has a name."""
+    """NumPy's dtype of this name."""
     return BFLOAT16 if name == "bfloat16" else np.dtype(name)

@@ -2,10 +2,10 @@
 
 Every way of writing an operator makes an `Operator` in the end.
 
-A gradient is a function whose parameters are named after what it needs: inputs, outputs (``y``),
-their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output that no
-gradient names is not saved for backward; an input without a gradient is not differentiable; a
-gradient that nobody asks for is not computed; gradients that name no ``dy`` are those of a loss.
+A gradient is a function whose parameters are the names of the values that it needs: inputs, outputs
+(``y``), their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output
+that no gradient names is not saved for backward; an input without a gradient is not differentiable;
+a gradient that is not needed is not computed; gradients that name no ``dy`` are those of a loss.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Operator:
     Parameters
     ----------
     name : str
-        The `op_type` it is registered under.
+        The `op_type` under which it is registered.
     forward : callable
-        ``forward(*inputs, **attributes)`` gives the output, or a tuple of them, as NDArrays.
+        ``forward(*inputs, **attributes)`` returns the output, or a tuple of them, as NDArrays.
     inputs, outputs, states : sequence of str
         `states` are inputs that `forward` updates in place and that have no gradient.
     optional : sequence of str
@@ -39,36 +39,36 @@ class Operator:
     attributes : dict of str to value
         With their defaults.
     gradients : dict of str to callable
-        By input: the function that gives its gradient.
+        By input, the function that returns its gradient.
     backward : callable, optional
-        In the place of `gradients`: one function that gives all of them, as a dict by input.
+        In place of `gradients`, one function that returns all of them, as a dict by input.
     shapes : callable, optional
-        ``shapes(shapes of inputs, attributes) -> {name: shape}``, of inputs not yet known and of
-        outputs. An unknown shape is None, an unknown size 0.
+        ``shapes(shapes of inputs, attributes) -> {name: shape}``, for inputs of unknown shape and
+        for outputs. An unknown shape is None, an unknown size 0.
     types : callable, optional
-        ``types(dtypes of inputs, attributes) -> {name: dtype}``, of outputs that have another dtype
-        than the first input. Dtypes are text, such as 'float32'.
+        ``types(dtypes of inputs, attributes) -> {name: dtype}``, for outputs whose dtype is not
+        that of the first input. Dtypes are text, such as 'float32'.
     loss : callable, optional
-        The function that the gradients are those of, if that is not the sum of the outputs. The
-        checker compares with it.
+        The function whose gradients these are, if it is not the sum of the outputs. The checker
+        compares with it.
     pure : bool
-        Whether all that `forward` and the gradients give depends on inputs and attributes alone. If
-        not, their Python runs in each call, also where a graph is recorded or compiled.
+        Whether the results of `forward` and of the gradients depend on inputs and attributes alone.
+        If not, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
-        Why PyTorch's compiler cannot trace it; "" where it can be tried.
+        Why PyTorch's compiler cannot trace it; "" where the compiler may try.
 
     Attributes
     ----------
     needs : dict of str to tuple of str
-        By input, the names of what its gradient is given.
+        By input, the names of the values that its gradient takes.
     prop : type
-        The CustomOpProp that is registered for it; there is none before.
+        The CustomOpProp that is registered for it; not set before it is registered.
 
     Raises
     ------
     TypeError
-        Names are given twice, a state is no input, a gradient needs what there is not, or `pure` is
-        no bool.
+        A name is there twice, a state is no input, a gradient has a parameter of an unknown name,
+        or `pure` is no bool.
     """
 
     prop: type
@@ -101,7 +101,7 @@ class Operator:
         rules = self.gradients
         if backward is not None:
             rules = {n: backward for n in self.inputs if n not in self.states}
-        self.needs = {n: self._needed(rule) for n, rule in rules.items()}
+        self.needs = {n: self._names_needed(rule) for n, rule in rules.items()}
         self._validate()
 
     @property
@@ -115,34 +115,34 @@ class Operator:
         tops = [f"d{n}" for n in self.outputs]
         return (*self.inputs, *self.attributes, *self.outputs, *tops)
 
-    def _needed(self, rule: Callable) -> tuple[str, ...]:
+    def _names_needed(self, rule: Callable) -> tuple[str, ...]:
         names = _parameter_names(rule)
         return self.known if names is None else names
 
     def _validate(self) -> None:
-        if stray := set(self.states) - set(self.inputs):
+        if unknown := set(self.states) - set(self.inputs):
             raise TypeError(
-                f"operator {self.name!r}: the state {stray.pop()!r} is no input of forward\n"
+                f"operator {self.name!r}: the state {unknown.pop()!r} is no input of forward\n"
                 f"  expected of {', '.join(self.inputs)}"
             )
-        if clash := set(self.inputs) & set(self.outputs):
-            raise TypeError(f"operator {self.name!r}: {clash.pop()!r} is an input and an output")
+        if shared := set(self.inputs) & set(self.outputs):
+            raise TypeError(f"operator {self.name!r}: {shared.pop()!r} is an input and an output")
         for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
             if len({*names}) < len(names):
                 raise TypeError(
                     f"operator {self.name!r}: {what} are {', '.join(names)}\n"
                     "  expected different names"
                 )
-        for place, names in self.needs.items():
+        for input_name, names in self.needs.items():
             if unknown := [n for n in names if n not in self.known]:
                 raise TypeError(
-                    f"operator {self.name!r}: the gradient of {place} needs {unknown[0]!r}\n"
+                    f"operator {self.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
                     f"  expected of {', '.join(sorted(self.known))}"
                 )
 
     @cached_property
     def is_loss(self) -> bool:
-        """Whether no gradient needs the gradient of an output."""
+        """Whether no gradient takes the gradient of an output."""
         tops = {f"d{n}" for n in self.outputs}
         return not any(tops & set(names) for names in self.needs.values())
 
@@ -153,18 +153,19 @@ class Operator:
     def __call__(self, *args, **kwargs):
         """Run the operator on arrays, or put it into a graph of Symbols.
 
-        Inputs by position or by name; an optional one may be left out. Attributes by name.
+        Inputs are passed by position or by name, an optional one may be left out; attributes are
+        passed by name.
 
         Raises
         ------
         TypeError
-            An input is missing or unknown, or an attribute cannot be read; what is wrong with the
-            values of inputs is raised as the engine does.
+            An input is missing or unknown, or an attribute cannot be parsed. Wrong values of inputs
+            raise the errors of the engine.
         """
         return self._adapter(*self.bind(args, kwargs))
 
     def bind(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
-        """The inputs in their order, None for one left out, and the attributes that were given.
+        """The inputs in their order, None for one left out, and the attributes of a call.
 
         Raises
         ------
@@ -198,17 +199,17 @@ class Operator:
         Raises
         ------
         TypeError
-            As `bind`; or there are too many inputs, or one is given twice.
+            As `bind`; or there are too many inputs, or one is there twice.
         """
         kwargs = {k: v for k, v in kwargs.items() if k not in ("ctx", "name")}
-        left_out = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
-        places = [n for n in self.custom_order if n not in left_out]
-        if len(args) > len(places):
+        omitted = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
+        names = [n for n in self.custom_order if n not in omitted]
+        if len(args) > len(names):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
-        given = dict(zip(places, args))
-        if twice := given.keys() & kwargs.keys():
+        positional = dict(zip(names, args))
+        if twice := positional.keys() & kwargs.keys():
             raise TypeError(f"operator {self.name!r}: {twice.pop()} is given twice")
-        return self.bind((), given | kwargs)
+        return self.bind((), positional | kwargs)
 
     def expect(self, inputs: tuple) -> None:
         """Refuse arrays of the other engine."""
@@ -230,20 +231,21 @@ class Operator:
         Raises
         ------
         TypeError
-            It is no value of that type.
+            The value is not of that type.
         """
         kind = type(self.attributes[name])
         if self.attributes[name] is None and value in (None, "None"):
             return None
+        parse = PARSERS.get(kind, _parse_literal)
         try:
-            return READERS.get(kind, _literal)(value)
+            return parse(value)
         except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
             raise TypeError(
                 f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
             ) from None
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
-        """The gradient of one input, from what it names of `known`."""
+        """The gradient of one input, from those of `known` that it names."""
         return self.gradients[name](**{n: known[n] for n in self.needs[name]})
 
     def ask(self, rule: Callable, known: dict[str, Any]) -> Any:
@@ -251,26 +253,26 @@ class Operator:
         if rule not in self._parameters_of:
             self._parameters_of[rule] = _parameter_names(rule)
         names = self._parameters_of[rule]
-        given = known if names is None else {n: known[n] for n in names}
+        arguments = known if names is None else {n: known[n] for n in names}
         try:
-            return rule(**given)
+            return rule(**arguments)
         except Exception as error:
             unknown = () if rule is self.backward else self.inputs
             shown = [
                 f"{n} {'unknown' if v is None else v}"
-                for n, v in given.items()
+                for n, v in arguments.items()
                 if isinstance(v, (tuple, str)) or (v is None and n in unknown)
             ]
             note(error, f"  in {rule.__name__} of operator {self.name!r} ({', '.join(shown)})")
             raise
 
     def ask_shapes(self, known: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-        """The shapes that `shapes` gives, by input and output.
+        """The shapes that `shapes` returns, by input and output.
 
         Raises
         ------
         TypeError
-            It gives something else.
+            It does not return a dict by their names.
         """
         rule = self.shapes
         if rule is None:
@@ -286,18 +288,18 @@ class Operator:
 
     @cached_property
     def _parameters_of(self) -> dict[Callable, tuple[str, ...] | None]:
-        """The parameters of rules: `inspect.signature` takes as long as several operators."""
+        """A cache of rules' parameters: `inspect.signature` takes as long as several operators."""
         return {}
 
     def gradient_form(self, name: str) -> str:
-        """How the gradient of an input is written: for the message that there is none."""
+        """How to write the gradient of an input, for the message that there is none."""
         return f"def d{name}(...)"
 
     def __repr__(self) -> str:
         return f"<operator {self.name}({self._parameters})>"
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled as a function is: by its place
+        return self.__qualname__  # pickled as a function is, by module and name
 
 
 def name_of(definition: Any) -> str:
@@ -323,33 +325,41 @@ def as_wrapper_of(function: Any, forward: Any) -> Callable:
 
 
 def free_names(names: Sequence[str], taken: Iterable[str]) -> tuple[str, ...]:
-    """Names for outputs, with ``_`` behind them until neither ``y`` nor ``dy`` is taken."""
+    """Names for outputs, with ``_`` appended until neither ``y`` nor ``dy`` is taken."""
     while {*names, *(f"d{n}" for n in names)} & {*taken}:
         names = [f"{n}_" for n in names]
     return tuple(names)
 
 
 def _parameter_names(rule: Callable) -> tuple[str, ...] | None:
-    """The names of a rule's parameters; None if it takes all there is, as ``**known``."""
+    """The names of a rule's parameters; None if it takes all values, as ``**known``."""
     parameters = inspect.signature(rule).parameters
-    everything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    return None if everything else tuple(parameters)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return None if takes_any else tuple(parameters)
 
 
-def _literal(value: Any) -> Any:
+def _parse_literal(value: Any) -> Any:
     return ast.literal_eval(value) if isinstance(value, str) else value
 
 
-def _bool(value: Any) -> bool:
+def _parse_bool(value: Any) -> bool:
     return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
 
 
-def _int(value: Any) -> int:
+def _parse_int(value: Any) -> int:
     return int(value) if isinstance(value, str) else index(value)
 
 
-def _tuple(value: Any) -> tuple:
-    return tuple(_literal(value))
+def _parse_tuple(value: Any) -> tuple:
+    return tuple(_parse_literal(value))
 
 
-READERS: dict[type, Callable] = {bool: _bool, int: _int, float: float, str: str, tuple: _tuple}
+# By type. They take any value of Python's, such as nested tuples, unlike the parsers of MXNet's own
+# operators (`layers.mxnet._table.attributes`), which follow MXNet's text, its forms and its limits.
+PARSERS: dict[type, Callable] = {
+    bool: _parse_bool,
+    int: _parse_int,
+    float: float,
+    str: str,
+    tuple: _parse_tuple,
+}

@@ -2,8 +2,8 @@
 
     op = Custom(square, lambda x: x, lambda x: x, bprop=square_bprop, func_type="pyfunc")
 
-A `Custom` makes its `Operator` at the first call, which shows how many inputs there are, and which
-of them are numbers.
+A `Custom` makes its `Operator` at the first call, which shows the number of inputs and which of
+them are numbers.
 """
 
 from __future__ import annotations
@@ -47,22 +47,24 @@ class Custom:
     Parameters
     ----------
     func : callable or str
-        What computes the outputs, one or a tuple of them; for 'aot' ``"file:function"``.
+        The function that computes the output, or a tuple of outputs; for 'aot'
+        ``"file:function"``.
     out_shape, out_dtype : callable or value, optional
-        ``out_shape(*shapes of inputs)`` gives the output's shape, a tuple of ints, or a tuple of
-        them for a tuple of outputs; likewise `out_dtype`, in dtypes or their names. Loop kernels
-        need none, libraries no shape if they have an ``InferShape``.
+        ``out_shape(*shapes of inputs)`` returns the output's shape, a tuple of ints, or a tuple of
+        shapes for a tuple of outputs; likewise `out_dtype` for dtypes or their names. Loop kernels
+        need neither, libraries no shape if they have an ``InferShape``.
     func_type : {'hybrid', 'akg', 'pyfunc', 'aot'}
         A loop kernel (the first two), a function in NumPy, a library.
     bprop : callable, optional
-        ``bprop(*inputs, out, dout)`` gives the gradients of the inputs, a tuple of arrays of their
-        shapes and dtypes, or None for zeros. With several outputs `out` and `dout` are tuples.
-        Without it there is no gradient.
+        ``bprop(*inputs, out, dout)`` returns the gradients of the inputs, a tuple of arrays of
+        their shapes and dtypes, or None for zeros. With several outputs `out` and `dout` are
+        tuples. Without `bprop` there is no gradient.
     reg_info : dict, str, CustomRegOp, or list of them, optional
-        Registration information, one for each target; before that of `custom_info_register`.
+        Registration information, one for each target; it overrides that of
+        `custom_info_register`.
     pure : bool
-        Whether `func` and `bprop` are functions of their arguments. False keeps their Python
-        running in each call, also where a graph is recorded or compiled.
+        Whether `func` and `bprop` are functions of their arguments. With False their Python runs in
+        each call, also where a graph is recorded or compiled.
 
     Attributes
     ----------
@@ -72,10 +74,10 @@ class Custom:
     Raises
     ------
     TypeError, ValueError
-        An argument is not what it should be; at a call, an output or a gradient is not what was
-        declared.
+        An argument is of a wrong type or value; in a call, an output or a gradient differs from its
+        declaration.
     NotImplementedError
-        `func_type` is one that needs other hardware or another language.
+        `func_type` needs other hardware or another language.
     """
 
     def __init__(
@@ -140,17 +142,18 @@ class Custom:
 
     @staticmethod
     def _from_bprop(value: Any) -> Any:
-        """What `bprop` returned, an array as an NDArray."""
+        """A result of `bprop`, an array as an NDArray."""
         return value
 
     def __call__(self, *inputs):
-        """The output, or a tuple of outputs.
+        """Compute the output, or a tuple of outputs.
 
         Raises
         ------
         TypeError, ValueError
-            There are too few or too many inputs, one is neither an array nor a number, or it is
-            registered for other dtypes or another target; an output is not what was declared.
+            There are too few or too many inputs, one is neither an array nor a number, the operator
+            is registered for other dtypes or another target, or an output differs from its
+            declaration.
         """
         operator = self._by_types.get(tuple(map(type, inputs)))
         if operator is None:
@@ -158,10 +161,10 @@ class Custom:
         return _as_declared(operator, operator._adapter(list(inputs), {}))
 
     def _first_call(self, inputs: Sequence) -> Any:
-        """A call with inputs of other types than before, or with numbers among them."""
+        """Call with inputs of types that were not there before, or with numbers among them."""
         values = [a.item() if isinstance(a, np.generic) else a for a in inputs]
         kinds = tuple([NUMBERS.get(type(a)) for a in values])
-        self._expect(values)
+        self._expect_numbers(values)
         dtypes = [kind or _known_dtype(a) for a, kind in zip(values, kinds)]
         operator = self._operator(kinds, dtypes)
         arrays = [a for a, kind in zip(values, kinds) if kind is None]
@@ -172,7 +175,7 @@ class Custom:
             self._by_types[tuple(map(type, inputs))] = operator
         return _as_declared(operator, operator(*arrays, **numbers))
 
-    def _expect(self, values: Sequence) -> None:
+    def _expect_numbers(self, values: Sequence) -> None:
         """Refuse values of Python and NumPy that are no numbers; the engine refuses others."""
         for name, value in zip(self._names(len(values)), values):
             if type(value) not in NUMBERS and type(value).__module__ in ("builtins", "numpy"):
@@ -188,13 +191,13 @@ class Custom:
         Raises
         ------
         TypeError
-            The number of its inputs is open.
+            The number of its inputs is not fixed.
         """
         least, most = self._count_range
         if least != most:
             raise TypeError(
                 f"{self._who}: it takes {least} inputs or more\n"
-                "  expected a function of so many inputs, or reg_info that names them"
+                "  expected a function with a fixed number of inputs, or reg_info that names them"
             )
         operator = self._operator((None,) * least, ["float32"] * least)
         register(operator)
@@ -215,7 +218,7 @@ class Custom:
         return f"<{type(self).__name__} {self.name}>"
 
     def _operator(self, kinds: tuple, dtypes: Sequence[str]) -> Operator:
-        """The operator of as many inputs as `kinds` has entries: the dtype of a number, or None."""
+        """The operator for inputs of these kinds: the dtype of a number, None for an array."""
         found = self._operators.get(kinds)
         return found or self._operators.setdefault(kinds, self._make_operator(kinds, dtypes))
 
@@ -240,13 +243,13 @@ class Custom:
         operator.places, operator.count, operator.__name__ = places, count, self.__name__
         return operator
 
-    def _names(self, given: int) -> tuple[str, ...]:
+    def _names(self, count: int) -> tuple[str, ...]:
         least, most = self._count_range
-        if given < least or (most is not None and given > most):
+        if count < least or (most is not None and count > most):
             shown = str(self.__signature__) if most is not None else f"({least} inputs or more)"
-            raise TypeError(f"{self._who}: {given} inputs\n  expected {self.__name__}{shown}")
+            raise TypeError(f"{self._who}: {count} inputs\n  expected {self.__name__}{shown}")
         names = self._code.parameters
-        return tuple(f"x{i}" for i in range(given)) if names is None else names[:given]
+        return tuple(f"x{i}" for i in range(count)) if names is None else names[:count]
 
     def _forward(self, places: tuple, count: int | None) -> Callable:
         func = self._code.function(self._declared)
@@ -263,8 +266,8 @@ class Custom:
             if plan.casts:
                 values = [v.astype(t) for v, t in zip(values, plan.inputs)]
             if numbers:
-                given = iter(values)
-                values = [numbers[n] if n in numbers else next(given) for n in places]
+                rest = iter(values)
+                values = [numbers[n] if n in numbers else next(rest) for n in places]
             found = func(*values, **plan.attributes)
             results = found if count and isinstance(found, (tuple, list)) else (found,)
             if len(results) != expected:
@@ -280,7 +283,7 @@ class Custom:
         return as_wrapper_of(func, forward)
 
     def _make_plan(self, plans: dict, key: tuple, places: tuple, numbers: dict) -> Plan:
-        """Find the dtypes that it runs on: those of the inputs, or registered ones."""
+        """Find the dtypes to run on: those of the inputs, or registered ones."""
         (device, dtypes), registered, attributes = key, None, {}
         if self.registered:
             target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)
@@ -288,11 +291,11 @@ class Custom:
             if registered is None:
                 raise ValueError(
                     f"{self._who}: called on {target}\n"
-                    f"  expected {' or '.join(self.registered)}, which it is registered for"
+                    f"  expected {' or '.join(self.registered)}, for which it is registered"
                 )
             attributes = registered.attributes
-        given = iter(dtypes)
-        full = tuple([NUMBERS[type(numbers[n])] if n in numbers else next(given) for n in places])
+        rest = iter(dtypes)
+        full = tuple([NUMBERS[type(numbers[n])] if n in numbers else next(rest) for n in places])
         run = registered.row(self._who, full) if registered else full
         run = tuple(map(_numpy_dtype, run))
         final = self._declared.types(full)
@@ -309,7 +312,7 @@ class Custom:
 
             def backward(**_):
                 raise NotImplementedError(
-                    f"{who}: its gradient is asked for, and it has no bprop\n"
+                    f"{who}: its gradient is needed, and it has no bprop\n"
                     "  expected Custom(..., bprop=...), or inputs without gradients"
                 )
 
@@ -344,7 +347,7 @@ def _as_declared(operator: Operator, found: Any) -> Any:
 
 
 def _code(who: str, func: Any, func_type: str) -> type[Code]:
-    """The class of code of a `func_type`; a `Kernel` may also be given as 'pyfunc'."""
+    """The class of code for a `func_type`; a `Kernel` may have the type 'pyfunc' too."""
     if func_type not in CODES:
         needs = f" needs {REFUSED[func_type]}" if func_type in REFUSED else ""
         raise (NotImplementedError if needs else ValueError)(
@@ -354,12 +357,12 @@ def _code(who: str, func: Any, func_type: str) -> type[Code]:
 
 
 class Plan(NamedTuple):
-    """The dtypes and attributes that are used for inputs of certain dtypes.
+    """The dtypes and attributes to use for inputs of certain dtypes.
 
     Attributes
     ----------
     inputs, outputs : list of str
-        The dtypes that the code is run on, and that it gives for them.
+        The dtypes that the code takes, and those that it returns for them.
     final : list of str
         The dtypes that the outputs are cast to.
     casts : bool
@@ -380,7 +383,7 @@ def _numpy_dtype(dtype: str) -> str:
 
 
 def _gradient(who: str, name: str, x, found: Any):
-    """The gradient that bprop gave; zeros for None, and for what an input of integers is given."""
+    """The gradient that bprop returned; zeros for None, and for an input of integers."""
     if isinstance(found, nd.NDArray):
         return found
     if found is None or not is_floating(x):
@@ -397,7 +400,7 @@ def _known_dtype(a: Any) -> str:
 
 
 def _suffix(kinds: tuple, count_range: tuple) -> list[str]:
-    """The end of an operator's name: its number of inputs, if open, and the dtypes of numbers."""
+    """The end of an operator's name: the number of inputs, if not fixed, and dtypes of numbers."""
     least, greatest = count_range
     count = [str(len(kinds))] if least != greatest else []
     return count + ["_".join(kind or "array" for kind in kinds)] * any(kinds)
@@ -424,32 +427,33 @@ def _expect_values(who: str, registered: Registration, optional: bool) -> None:
 _numbers: dict[str, itertools.count] = {}  # by name, for operators that are alike
 
 
-def _unique_name(title: str, made_of: tuple) -> str:
+def _unique_name(title: str, arguments: tuple) -> str:
     """A name that no other operator has, the same in each process that makes them in one order.
 
-    It stands for the module and the name of each function that an operator is made of, the values
-    around it and its defaults. Operators that are alike in all that are numbered.
+    It has a hash of the arguments of `Custom`: of each function its module, its name, the variables
+    around it and its defaults. Operators for which all this is equal are numbered.
     """
-    text = "\n".join(map(_identity, made_of))
+    text = "\n".join(map(_identity, arguments))
     name = f"Custom_{title}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     number = next(_numbers.setdefault(name, itertools.count()))
     return f"{name}_{number}" if number else name
 
 
-def _identity(part: Any) -> str:
-    """What one of the things that an operator is made of is named by."""
-    if not callable(part):
-        return repr(part)
-    function = getattr(part, "__wrapped__", part)
+def _identity(argument: Any) -> str:
+    """Text that tells an argument of `Custom` from others, the same in each process."""
+    if not callable(argument):
+        return repr(argument)
+    function = getattr(argument, "__wrapped__", argument)
     named = function if hasattr(function, "__name__") else type(function)
     module = getattr(named, "__module__", None)
-    place = [] if module in (None, "__main__") else [module]  # a program has one, run or imported
+    # The main program has no module's name: it may be run, or imported under its file's name.
+    place = [] if module in (None, "__main__") else [module]
     place.append(getattr(named, "__qualname__", named.__name__))
     return "\n".join([".".join(place), *map(_as_text, _bound_values(function))])
 
 
 def _bound_values(function: Any) -> Iterator[Any]:
-    """The values that a function has from where it was made: variables around it, and defaults."""
+    """The values of the variables around a function, and its defaults."""
     for cell in getattr(function, "__closure__", None) or ():
         with suppress(ValueError):  # of a variable that has no value yet
             yield cell.cell_contents
@@ -458,7 +462,7 @@ def _bound_values(function: Any) -> Iterator[Any]:
 
 
 def _as_text(value: Any) -> str:
-    """Numbers, text, arrays of numbers and tuples of them as text; of any other, its name."""
+    """Numbers, text, arrays of numbers and tuples of them as text; of other values the name."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_as_text, value))})"
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":

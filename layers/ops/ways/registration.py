@@ -1,7 +1,7 @@
 """MindSpore's registration information: for each target, inputs, outputs, attributes and dtypes.
 
-It is a dict, which `CustomRegOp` builds in a chain of calls. An operator runs on the dtypes of one
-of its rows: that of its inputs' dtypes, or the nearest one that they can be cast up to.
+It is a dict, which `CustomRegOp` builds in a chain of calls. Each row of it has dtypes that the
+operator runs on. Inputs of other dtypes are cast up to the nearest row.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .numpy_border import as_dtype
-from .operator import READERS
+from .operator import PARSERS
 
 __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]
 
 TARGETS = ("CPU", "GPU", "Ascend")
 PARAM_TYPES = ("required", "dynamic", "optional")
 VALUE_TYPES = ("int", "str", "bool", "float", "listInt", "listStr", "listBool", "listFloat")
-PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # those of the arrays of both engines
+PLAIN_FORMATS = ("", "DefaultFormat", "NCHW")  # formats that arrays of both engines have
 
 _PREFIXES = {
     "BOOL": "bool", "I8": "int8", "U8": "uint8", "I16": "int16", "U16": "uint16",
@@ -48,7 +48,7 @@ _MORE_FORMATS = {
 
 
 class RegistrationError(ValueError):
-    """Registration information that contradicts itself, the operator, or what is registered."""
+    """Registration information that contradicts itself, the operator, or an earlier one."""
 
 
 class DataType:
@@ -82,7 +82,7 @@ class CustomRegOp:
     TypeError
         An argument, here or in the chain, is of another type than it should be.
     RegistrationError
-        An argument is none of the values that exist.
+        An argument is none of the allowed values.
 
     Examples
     --------
@@ -110,27 +110,39 @@ class CustomRegOp:
     def input(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
-        """Add an input: its number, its name, and 'required', 'dynamic' or 'optional'."""
-        return self._place("input", index, name, param_type, kwargs)
+        """Add an input: its number, its name, and 'required', 'dynamic' or 'optional'.
+
+        Raises
+        ------
+        TypeError, RegistrationError
+            An argument is of a wrong type, or none of the allowed values.
+        """
+        return self._add_array("input", index, name, param_type, kwargs)
 
     def output(
         self, index: int | None = None, name: str | None = None, param_type="required", **kwargs
     ) -> CustomRegOp:
-        """Add an output, as `input` does an input."""
-        return self._place("output", index, name, param_type, kwargs)
+        """Add an output, as `input` adds an input.
 
-    def _place(self, what, index, name, param_type, more) -> CustomRegOp:
+        Raises
+        ------
+        TypeError, RegistrationError
+            As `input`.
+        """
+        return self._add_array("output", index, name, param_type, kwargs)
+
+    def _add_array(self, what, index, name, param_type, more) -> CustomRegOp:
         places = self._info[f"{what}s"]
         if index is not None:
             if isinstance(index, bool) or not isinstance(index, int):
-                raise TypeError(self._wrong(f"{what} index", index, "an int"))
+                raise TypeError(self._message(f"{what} index", index, "an int"))
             if index < 0 or any(place.get("index") == index for place in places):
                 raise RegistrationError(
-                    self._wrong(f"{what} index", index, "a number from 0 that no other one has")
+                    self._message(f"{what} index", index, "a number from 0 that no other one has")
                 )
-        self._text(f"{what} name", name)
-        self._one_of(f"{what} param_type", param_type, PARAM_TYPES)
-        places.append(_given(index=index, name=name, paramType=param_type) | more)
+        self._expect_text(f"{what} name", name)
+        self._expect_one_of(f"{what} param_type", param_type, PARAM_TYPES)
+        places.append(_without_none(index=index, name=name, paramType=param_type) | more)
         return self
 
     def attr(
@@ -149,38 +161,59 @@ class CustomRegOp:
         param_type : {'required', 'optional'}
         value_type : {'int', 'str', 'bool', 'float', 'listInt', 'listStr', 'listBool', 'listFloat'}
         default_value : str
-            As text: ``"1.0"``, ``"1,2,3"``.
+            The default as text: ``"1.0"``, ``"1,2,3"``.
         value : optional
             The value, in any type.
 
         Raises
         ------
         TypeError, RegistrationError
+            An argument is of a wrong type, or none of the allowed values.
         """
-        self._text("attr name", name)
-        self._one_of("attr param_type", param_type, ("required", "optional"))
-        self._one_of("attr value_type", value_type, VALUE_TYPES)
-        self._text("attr default_value", default_value)
-        entry = _given(name=name, paramType=param_type, type=value_type, defaultValue=default_value)
+        self._expect_text("attr name", name)
+        self._expect_one_of("attr param_type", param_type, ("required", "optional"))
+        self._expect_one_of("attr value_type", value_type, VALUE_TYPES)
+        self._expect_text("attr default_value", default_value)
+        entry = _without_none(
+            name=name, paramType=param_type, type=value_type, defaultValue=default_value
+        )
         self._info["attr"].append(entry | kwargs)
         return self
 
     def dtype_format(self, *args: tuple[str, ...]) -> CustomRegOp:
-        """Add a row: the dtype and format of each input, then of each output; see `DataType`."""
+        """Add a row: the dtype and format of each input, then of each output; see `DataType`.
+
+        Raises
+        ------
+        TypeError, RegistrationError
+            The row is no such row, or has not one pair for each input and output.
+        """
         counts = len(self._info["inputs"]), len(self._info["outputs"])
         _check_row(f"CustomRegOp {self._name!r}", args, *counts)
         self._info["dtype_format"].append(args)
         return self
 
     def fusion_type(self, fusion_type: str) -> CustomRegOp:
-        """Set the fusion type, which makes no difference here."""
-        self._text("fusion_type", fusion_type, optional=False)
+        """Set the fusion type, which makes no difference here.
+
+        Raises
+        ------
+        TypeError
+            It is no text.
+        """
+        self._expect_text("fusion_type", fusion_type, optional=False)
         self._info["fusion_type"] = fusion_type
         return self
 
     def target(self, target: str | None = None) -> CustomRegOp:
-        """Set the target: 'CPU', 'GPU' or 'Ascend'."""
-        self._one_of("target", target, TARGETS)
+        """Set the target: 'CPU', 'GPU' or 'Ascend'.
+
+        Raises
+        ------
+        TypeError, RegistrationError
+            It is no text, or another one.
+        """
+        self._expect_one_of("target", target, TARGETS)
         if target is not None:
             self._info["target"] = target
         return self
@@ -189,26 +222,26 @@ class CustomRegOp:
         """A copy of the information, as a dict."""
         return deepcopy(self._info)
 
-    def _text(self, what: str, value: Any, optional: bool = True) -> None:
+    def _expect_text(self, what: str, value: Any, optional: bool = True) -> None:
         if not (isinstance(value, str) or optional and value is None):
-            raise TypeError(self._wrong(what, value, "text"))
+            raise TypeError(self._message(what, value, "text"))
 
-    def _one_of(self, what: str, value: Any, known: Sequence[str]) -> None:
-        self._text(what, value)
+    def _expect_one_of(self, what: str, value: Any, known: Sequence[str]) -> None:
+        self._expect_text(what, value)
         if value is not None and value not in known:
-            raise RegistrationError(self._wrong(what, value, f"one of {', '.join(known)}"))
+            raise RegistrationError(self._message(what, value, f"one of {', '.join(known)}"))
 
-    def _wrong(self, what: str, value: Any, expected: str) -> str:
+    def _message(self, what: str, value: Any, expected: str) -> str:
         return f"CustomRegOp {self._name!r}: {what} is {value!r}\n  expected {expected}"
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _without_none(**values: Any) -> dict[str, Any]:
     """The arguments that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _check_row(who: str, row: Sequence, inputs: int, outputs: int) -> None:
-    """Refuse a row without a (dtype, format) or (dtype, format, container) for each of them."""
+    """Refuse a row that has not one (dtype, format[, container]) for each input and output."""
     if len(row) != inputs + outputs:
         raise RegistrationError(
             f"{who}: a row of {len(row)} dtypes and formats\n"
@@ -233,7 +266,7 @@ def _check_pair(who: str, pair: Any) -> None:
 def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
     """Bind registration information to a function; decorator.
 
-    The `reg_info` of `Custom` goes before it.
+    The argument `reg_info` of `Custom` overrides it.
 
     Parameters
     ----------
@@ -244,6 +277,8 @@ def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
     ------
     TypeError
         It is no registration information.
+    RegistrationError
+        It is text, and no JSON.
     """
     found = dicts("custom_info_register", reg_info)
 
@@ -255,12 +290,12 @@ def custom_info_register(*reg_info: Any) -> Callable[[Callable], Callable]:
 
 
 def dicts(who: str, reg_info: Any) -> list[dict]:
-    """Registration information in any of its forms, as a list of dicts, one for each target.
+    """Registration information in any form, as a list of dicts, one for each target.
 
     Raises
     ------
     TypeError, RegistrationError
-        It has none of the forms, or is text that is no JSON.
+        It is in none of the forms, or is text that is no JSON.
     """
     if reg_info is None:
         return []
@@ -293,12 +328,12 @@ class Registration:
     inputs, outputs : tuple of str
         Their names; empty where none are registered.
     attributes : dict
-        By name; attributes without a value are left out.
+        The values of attributes by name, without those that have no value.
     names : tuple of str
         The names of all attributes.
     rows : tuple of tuple of str
-        The dtypes of inputs, then outputs, that the operator is written for; empty where it is for
-        all. ``''`` is any dtype.
+        The dtypes of inputs, then outputs, that the operator is written for, where ``''`` is any
+        dtype; empty where it is written for all.
     """
 
     target: str
@@ -309,7 +344,7 @@ class Registration:
     rows: tuple[tuple[str, ...], ...]
 
     def row(self, who: str, dtypes: tuple[str, ...]) -> tuple[str, ...]:
-        """The dtypes to run on: those given, or the nearest ones that they can be cast up to.
+        """The dtypes to run on: these ones, or the nearest row that they can be cast up to.
 
         Raises
         ------
@@ -319,7 +354,7 @@ class Registration:
         if not self.rows:
             return dtypes
         inputs = [row[: len(self.inputs)] for row in self.rows]
-        rows = [tuple(t or g for t, g in zip(row, dtypes)) for row in inputs]
+        rows = [tuple(t or dtype for t, dtype in zip(row, dtypes)) for row in inputs]
         if dtypes in rows:
             return dtypes
         if wider := [row for row in rows if all(map(_can_cast_up, dtypes, row))]:
@@ -327,23 +362,25 @@ class Registration:
         known = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
         raise TypeError(
             f"{who}: inputs of {', '.join(dtypes)}\n"
-            f"  expected, for {self.target}, what can be cast up to one of: {known}"
+            f"  expected, for {self.target}, dtypes that can be cast up to one of: {known}"
         )
 
 
 def _kind(dtype: str) -> str:
-    return as_dtype(dtype).kind.replace("V", "f")  # V is that of bfloat16, which NumPy has not
+    return as_dtype(dtype).kind.replace(
+        "V", "f"
+    )  # V is the kind of bfloat16, which NumPy does not have
 
 
 def _size(dtype: str) -> int:
     return as_dtype(dtype).itemsize
 
 
-def _can_cast_up(given: str, registered: str) -> bool:
-    """Whether a dtype is another one, or a smaller one of its kind."""
-    if given == registered:
+def _can_cast_up(dtype: str, target: str) -> bool:
+    """Whether two dtypes are the same, or the first one is a smaller one of the same kind."""
+    if dtype == target:
         return True
-    return _kind(given) == _kind(registered) and _size(given) < _size(registered)
+    return _kind(dtype) == _kind(target) and _size(dtype) < _size(target)
 
 
 def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:
@@ -352,7 +389,7 @@ def parse(who: str, info: dict[str, Any], func_type: str) -> Registration:
     Raises
     ------
     RegistrationError
-        It contradicts itself, or there is no such target.
+        It contradicts itself, or its target does not exist.
     """
     inputs, outputs = _names(who, info, "inputs"), _names(who, info, "outputs")
     target = _target(who, info, func_type)
@@ -385,7 +422,7 @@ def _names(who: str, info: dict, part: str) -> tuple[str, ...]:
     return tuple(place.get("name") or f"{part[:-1]}{i}" for i, place in numbered)
 
 
-_BY_PROCESSOR = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
+_TARGET_OF_PROCESSOR = {"AiCore": "Ascend", "CUDA": "GPU", "CPU": "CPU"}
 
 
 def _target(who: str, info: dict, func_type: str) -> str:
@@ -393,7 +430,7 @@ def _target(who: str, info: dict, func_type: str) -> str:
     if target in TARGETS:
         return target
     if target in (None, "UnKnown"):
-        if found := _BY_PROCESSOR.get(info.get("processor")):
+        if found := _TARGET_OF_PROCESSOR.get(info.get("processor")):
             return found
         if func_type == "pyfunc":
             return "CPU"
@@ -409,21 +446,21 @@ def _value(who: str, attribute: dict) -> Any:
     text, kind = attribute["defaultValue"], attribute.get("type", "str")
     try:
         if kind.startswith("list"):
-            one = _READERS[kind.removeprefix("list").lower()]
-            return [one(part.strip()) for part in text.split(",")] if text.strip() else []
-        return _READERS[kind](text)
+            parse_part = _PARSERS[kind.removeprefix("list").lower()]
+            return [parse_part(part.strip()) for part in text.split(",")] if text.strip() else []
+        return _PARSERS[kind](text)
     except (ValueError, KeyError, AttributeError):
         raise RegistrationError(
             f"{who}: the default of attribute {attribute.get('name')!r} is {text!r}\n"
-            f"  expected the text of {kind}"
+            f"  expected text that is a value of type {kind}"
         ) from None
 
 
-_READERS = {kind.__name__: reader for kind, reader in READERS.items()}
+_PARSERS = {kind.__name__: parser for kind, parser in PARSERS.items()}
 
 
 def registrations(who: str, reg_info: Any, func_type: str) -> dict[str, Registration]:
-    """The registrations that registration information describes, by target.
+    """The registrations that `reg_info` describes, by target.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Sources in C, C++ and CUDA, each compiled once into a library that is kept on disk.
+"""Sources in C, C++ and CUDA, each compiled once into a library on disk.
 
 Libraries are in the folder ``$LAYERS_CACHE``, by default ``$XDG_CACHE_HOME/layers`` or
 ``~/.cache/layers``, under the hash of the source, its headers and the command that compiles it.
@@ -22,7 +22,7 @@ from typing import NamedTuple
 __all__ = ["SOURCES", "LibraryError", "Toolchain", "build"]
 
 INCLUDE = Path(__file__).with_name("include")
-SHOWN = 4000  # characters of a compiler's messages: the first error is what matters
+MOST_CHARACTERS = 4000  # of a compiler's messages in an error: the first ones matter
 
 
 class LibraryError(RuntimeError):
@@ -34,7 +34,7 @@ class Toolchain(NamedTuple):
 
     language: str
     compiler: str  # the environment variable that names the compiler
-    usual: tuple[str, ...]  # compilers that are looked for without it
+    candidates: tuple[str, ...]  # the compilers to look for where it is not set
     flags: str  # the environment variable with more options
     options: tuple[str, ...]
     device: str
@@ -57,12 +57,13 @@ SOURCES = {".c": _c, ".cc": _cxx, ".cpp": _cxx, ".cxx": _cxx, ".cu": _cuda}
 
 
 def build(source: str | Path) -> Path:
-    """Compile a source, unless that was done before, and return the path of the library.
+    """Compile a source, unless it was compiled before, and return the path of the library.
 
     Raises
     ------
     LibraryError
-        There is no compiler, it fails, or the folder cannot be written, or others can.
+        There is no compiler, or it fails; or the folder cannot be written to, or others can write
+        to it.
     """
     source = Path(source).absolute()
     tools = SOURCES[source.suffix]
@@ -70,23 +71,23 @@ def build(source: str | Path) -> Path:
     flags = shlex.split(os.environ.get(tools.flags, ""))
     folder = _folder()
     _make_private(folder)
-    library = folder / f"{source.stem}-{_key(source, [*command, *flags])}.so"
+    library = folder / f"{source.stem}-{_hash(source, [*command, *flags])}.so"
     if not library.exists():
         # Flags after the source: they may name libraries to link with.
         command += ["-I", str(INCLUDE), str(source), *flags, "-lm"]
         try:
-            # Other processes may build the same: each replaces the file as a whole.
+            # Other processes may build the same library: each replaces the file as a whole.
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-                made = Path(unfinished, library.name)
-                _compile([*command, "-o", str(made)])
-                os.replace(made, library)
+                built = Path(unfinished, library.name)
+                _compile([*command, "-o", str(built)])
+                os.replace(built, library)
         except OSError as error:
             raise _unwritable(folder, error) from error
     return library
 
 
 def _make_private(folder: Path) -> None:
-    """Make the folder, or see that nobody else can write to it: what lies there is run."""
+    """Make the folder; refuse one that others can write to, as the libraries in it are run."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = folder.stat()
@@ -110,40 +111,40 @@ def _unwritable(folder: Path, error: OSError) -> LibraryError:
 
 
 def _folder() -> Path:
-    if named := os.environ.get("LAYERS_CACHE"):
-        return Path(named).expanduser().absolute()
+    if configured := os.environ.get("LAYERS_CACHE"):
+        return Path(configured).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "layers")
 
 
 def _compiler(tools: Toolchain) -> list[str]:
     """The command of the compiler, with its full path."""
-    if named := shlex.split(os.environ.get(tools.compiler, "")):
-        if path := shutil.which(named[0]):
-            return [path, *named[1:]]
+    if configured := shlex.split(os.environ.get(tools.compiler, "")):
+        if path := shutil.which(configured[0]):
+            return [path, *configured[1:]]
         raise LibraryError(
-            f"no compiler for {tools.language}: {tools.compiler} is {named[0]!r}\n"
+            f"no compiler for {tools.language}: {tools.compiler} is {configured[0]!r}\n"
             f"  expected a program that is there, or {tools.compiler} not set"
         )
-    for usual in tools.usual:
-        if path := shutil.which(os.path.expandvars(usual)):
+    for candidates in tools.candidates:
+        if path := shutil.which(os.path.expandvars(candidates)):
             return [path]
     raise LibraryError(
-        f"no compiler for {tools.language}: none of {', '.join(tools.usual)} is found\n"
+        f"no compiler for {tools.language}: none of {', '.join(tools.candidates)} is found\n"
         f"  expected one of them installed, or {tools.compiler} set to another"
     )
 
 
-def _key(source: Path, command: list[str]) -> str:
-    """The hash of a source, what it includes, and how it is compiled."""
-    found = hashlib.sha256(repr((command, platform.system(), platform.machine())).encode())
-    for file in _included(source, {}):
+def _hash(source: Path, command: list[str]) -> str:
+    """The hash of a source, its headers, and the command that compiles it."""
+    digest = hashlib.sha256(repr((command, platform.system(), platform.machine())).encode())
+    for file in _source_and_headers(source, {}):
         text = file.read_bytes()
-        found.update(b"%d\n" % len(text) + text)
-    return found.hexdigest()[:24]
+        digest.update(b"%d\n" % len(text) + text)
+    return digest.hexdigest()[:24]
 
 
-def _included(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
-    """A source and its headers, beside it or in this package; the system's change rarely."""
+def _source_and_headers(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
+    """A source and its headers beside it or in this package, without those of the system."""
     if file not in seen:
         seen[file] = None
         for name in re.findall(
@@ -152,18 +153,18 @@ def _included(file: Path, seen: dict[Path, None]) -> dict[Path, None]:
             for folder in (file.parent, INCLUDE):
                 header = Path(os.path.normpath(folder / os.fsdecode(name)))
                 if header.is_file():
-                    _included(header, seen)
+                    _source_and_headers(header, seen)
                     break
     return seen
 
 
 def _compile(command: list[str]) -> None:
-    done = subprocess.run(
+    finished = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
     )
-    if done.returncode:
-        messages = (done.stderr + done.stdout).strip()
+    if finished.returncode:
+        messages = (finished.stderr + finished.stdout).strip()
         raise LibraryError(
-            f"it cannot be built: the compiler failed with {done.returncode}\n"
-            f"  {shlex.join(command)}\n{messages[:SHOWN]}"
+            f"it cannot be built: the compiler failed with {finished.returncode}\n"
+            f"  {shlex.join(command)}\n{messages[:MOST_CHARACTERS]}"
         )

@@ -1,7 +1,8 @@
-"""What is known of a kernel before it runs: buffers' shapes, loops' ranges, indices in range.
+"""A survey of a kernel before it runs: buffers' shapes, loops' ranges, indices that are in range.
 
-With the shapes at hand, integers have bounds: a loop variable those of its range, sums and products
-those of their parts. An access whose indices are proven to be in range is not checked when it runs.
+Where the shapes are known, integers have bounds: a loop variable those of its range, sums and
+products those of their parts. An access whose indices are proven to be in range is not checked at
+run time.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import NamedTuple
 
 from .expansion import is_element
 from .intrinsics import DTYPES, FUNCTIONS
-from .program import Program, called, is_shape
+from .program import Program, called_name, is_shape
 from .sizes import unknown_size
 
 __all__ = ["Plan", "Span", "survey"]
 
-LARGEST = 1 << 60  # beyond it nothing is known: machine integers wrap around
-CALL = 20  # additions that take as long as one exp or tanh
+LARGEST = 1 << 60  # no bounds are known beyond it, since machine integers wrap around
+CALL = 20  # the additions that take as long as one exp or tanh
 _CHEAP = {*DTYPES, "max", "min", "abs", "sqrt"}
 
 
@@ -32,17 +33,17 @@ class Span(NamedTuple):
 
 @dataclass
 class Plan:
-    """What a kernel will do with inputs of given shapes."""
+    """How a kernel runs with inputs of certain shapes."""
 
     shapes: list[tuple[int, ...]] = field(default_factory=list)  # of the buffers, in their order
     unproven: set[int] = field(default_factory=set)  # accesses that may be out of range
     ranges: list[range | None] = field(default_factory=list)  # of statements that are loops
-    work: list[int] = field(default_factory=list)  # of statements: what they execute, about
-    parts: list[tuple[int, range | None]] = field(default_factory=list)  # when it is spread
+    work: list[int] = field(default_factory=list)  # of statements: about how many additions
+    parts: list[tuple[int, range | None]] = field(default_factory=list)  # where loops are spread
 
 
 def survey(program: Program, body: list[ast.stmt], shapes: dict, integers: dict) -> Plan:
-    """Follow a kernel with known shapes, and known values of integer parameters.
+    """Plan a run of a kernel, for known shapes and known values of integer parameters.
 
     Raises
     ------
@@ -60,7 +61,7 @@ class _Survey:
     def __init__(self, program: Program, shapes: dict, known: dict[str, Span]):
         self.program, self.shapes, self.known = program, dict(shapes), known
         self.plan = Plan()
-        self.range: range | None = None  # of the loop that was left last
+        self.range: range | None = None  # of the loop that was visited last
 
     def block(self, body: Sequence[ast.stmt]) -> int:
         return sum(self.statement(node) for node in body)
@@ -71,10 +72,10 @@ class _Survey:
         if isinstance(node, ast.If):
             self.visit(node.test)
             before = self.known
-            self.known = self.given(node.test, True)
+            self.known = self.known_where(node.test, True)
             work = self.block(node.body)
             self.known = before
-            self.known = self.given(node.test, False)
+            self.known = self.known_where(node.test, False)
             work += self.block(node.orelse)
             self.known = before
             return work
@@ -90,7 +91,7 @@ class _Survey:
             self.allocate(target.id)
         else:
             span = self.visit(node.value)
-            # A scalar that is assigned at several places may be any of them.
+            # A scalar that is assigned at several places may have any of these values.
             self.bind(target.id, span if self.program.stores[target.id] == 1 else None)
         return _cost(node)
 
@@ -137,7 +138,7 @@ class _Survey:
             raise self.program.source.error(node, f"a size of {span.low}", "0 or more")
         return span.low
 
-    # Expressions: every access is looked at, and the bounds are returned where they are known.
+    # Expressions: every access is examined, and the bounds are returned where they are known.
 
     def visit(self, node: ast.expr) -> Span | None:
         visit = _VISITS.get(type(node))
@@ -190,24 +191,24 @@ class _Survey:
     def conditional(self, node: ast.IfExp) -> Span | None:
         self.visit(node.test)
         before = self.known
-        self.known = self.given(node.test, True)
+        self.known = self.known_where(node.test, True)
         a = self.visit(node.body)
         self.known = before
-        self.known = self.given(node.test, False)
+        self.known = self.known_where(node.test, False)
         b = self.visit(node.orelse)
         self.known = before
         return Span(min(a.low, b.low), max(a.high, b.high)) if a and b else None
 
     def logical(self, node: ast.BoolOp) -> None:
         before = self.known
-        for value in node.values:  # each is reached only when those before it let it be
+        for value in node.values:  # each is evaluated only where those before it hold, or do not
             self.visit(value)
-            self.known = self.given(value, isinstance(node.op, ast.And))
+            self.known = self.known_where(value, isinstance(node.op, ast.And))
         self.known = before
 
     def call(self, node: ast.Call) -> Span | None:
         spans = [self.visit(a) for a in node.args]
-        name = called(node)
+        name = called_name(node)
         if None in spans:
             return None
         if name == "ceil_div" and spans[1].low > 0:
@@ -219,23 +220,23 @@ class _Survey:
 
     # Conditions
 
-    def given(self, test: ast.expr, truth: bool) -> dict[str, Span]:
-        """What is known where a condition holds, or does not."""
+    def known_where(self, test: ast.expr, truth: bool) -> dict[str, Span]:
+        """The bounds that are known where a condition holds, or does not."""
         known = dict(self.known)
         for node, holds in _conditions(test, truth):
             left, op, right = node.left, type(node.ops[0]), node.comparators[0]
             for a, b, sign in ((left, right, op), (right, left, _MIRROR.get(op))):
                 sign = sign if holds else _OPPOSITE.get(sign)
                 if isinstance(a, ast.Name) and a.id in known and sign in _NARROW:
-                    other = self.quietly(b)
+                    other = self.bounds_of(b)
                     if other is not None:
                         span = Span(*_NARROW[sign](known[a.id], other))
-                        # A branch that is never taken proves nothing, and needs no proof.
+                        # An empty span: the branch is never taken, and any bounds will do.
                         known[a.id] = span if span.low <= span.high else known[a.id]
         return known
 
-    def quietly(self, node: ast.expr) -> Span | None:
-        """The bounds of an expression whose accesses have been looked at."""
+    def bounds_of(self, node: ast.expr) -> Span | None:
+        """The bounds of an expression whose accesses were examined already."""
         unproven = set(self.plan.unproven)
         span = self.visit(node)
         self.plan.unproven = unproven
@@ -243,7 +244,7 @@ class _Survey:
 
 
 def _conditions(test: ast.expr, truth: bool):
-    """The single comparisons that hold, or do not, when all of the condition does, or does not."""
+    """Comparisons in a condition, and whether each holds, where the condition is `truth`."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _conditions(test.operand, not truth)
     elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And if truth else ast.Or):
@@ -267,9 +268,9 @@ def _hull(corner: Callable | None, a: Span, b: Span) -> Span | None:
 
 
 def _cost(node: ast.stmt) -> int:
-    """About how long a statement takes, in additions."""
+    """The time that a statement takes, in additions, estimated."""
     calls = (n for n in ast.walk(node) if isinstance(n, (ast.Call, ast.Pow)))
-    return 1 + sum(CALL for n in calls if called(n) not in _CHEAP)
+    return 1 + sum(CALL for n in calls if called_name(n) not in _CHEAP)
 
 
 def _is_negative_constant(node: ast.expr) -> bool:

@@ -17,18 +17,18 @@ from .expansion import expand, is_element
 from .filling import is_filled
 from .intrinsics import DTYPES
 from .program import KernelError, Program
-from .spreading import is_spreadable, uniform
-from .types import Emitter, native
+from .spreading import is_spreadable, recomputable_scalars
+from .types import Emitter, native_dtype
 
 __all__ = ["COMPILING", "Compiled", "infer_dtypes", "infer_shapes", "storage_dtype"]
 
-VARIANTS = 4  # of a kernel for given types, by what is checked in it; then all is checked
-PLANS = 256  # that are kept, one for the inputs' shapes
-# Additions in a loop that is worth being spread: some 0.5 ms, where a piece costs some 20 us.
-WORTH = 1 << 22
-INTEGERS = ("int", "int64")  # the kinds of parameters of which sizes are made
+VARIANTS = 4  # of a kernel for given types, by the accesses that are checked; more check all
+PLANS = 256  # in the cache of a kernel, one for each combination of the inputs' shapes
+# The least number of additions in a loop that is spread: some 0.5 ms; a piece costs some 20 us.
+MIN_WORK = 1 << 22
+INTEGERS = ("int", "int64")  # the kinds of parameters that sizes may depend on
 
-# Numba compiles one function at a time, and a child forked meanwhile would wait for ever.
+# Numba compiles one function at a time; a child that is forked meanwhile would wait forever.
 COMPILING = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -62,8 +62,8 @@ class Compiled:
             for n in program.buffers
         ]
         self.outputs = [[*program.buffers].index(n) for n in program.returns]
-        self.prologue = uniform(program, self.body)
-        self.parts = _parts(program, self.body)
+        self.prologue = recomputable_scalars(program, self.body)
+        self.parts = _split_into_parts(program, self.body)
         self.plan = lru_cache(PLANS)(self._plan)
         self._variants: dict[frozenset, Variant] = {}
 
@@ -76,7 +76,7 @@ class Compiled:
         return plan, variant
 
     def _variant(self, unproven: frozenset) -> Variant:
-        """Code that checks these accesses; there are only so many, the last checks all."""
+        """The code that checks these accesses, or beyond `VARIANTS` the one that checks all."""
         with COMPILING:
             if unproven not in self._variants and len(self._variants) >= VARIANTS:
                 unproven = frozenset(n.site for n in _accesses(self.body))
@@ -102,7 +102,7 @@ class Compiled:
         return outputs if self.program.returns_tuple else outputs[0]
 
     def _rounded(self, outputs: tuple) -> tuple:
-        """Numba has no float16: such tensors are computed in float32."""
+        """Round float16 outputs, which are computed in float32 since Numba has no float16."""
         with np.errstate(all="ignore"):
             return tuple(
                 y.astype("float16") if self.dtypes[n] == "float16" else y
@@ -114,25 +114,25 @@ class Compiled:
         node = next(n for n in _accesses(self.body) if n.site == site)
         name = node.value.id
         shape = dict(zip([*self.tensors, *self.program.buffers], shapes))[name]
-        told = self.program.source.error(
+        shown = self.program.source.error(
             node,
             f"index {index} is out of range for axis {axis} of {name!r}, {shape}",
             f"{-shape[axis]} to {shape[axis] - 1}" if shape[axis] else "no access",
         )
-        return IndexError(str(told))
+        return IndexError(str(shown))
 
 
 class Variant:
-    """The functions of a kernel in which the same accesses are checked; compiled when needed."""
+    """The functions of a kernel that check the same accesses, each compiled when it is needed."""
 
     def __init__(self, kernel: Compiled, unproven: frozenset):
         self.kernel, self.unproven = kernel, unproven
         self._functions: dict[int | None, Callable] = {}
 
     def spread(self, plan: Plan) -> list[tuple[int, range | None]]:
-        """The parts to run one after the other, with the ranges of loops to spread.
+        """The parts to run one after the other, with the ranges of those loops that are spread.
 
-        Empty when the kernel runs as a whole.
+        Empty where the kernel runs as a whole.
         """
         kernel = self.kernel
         if kernel.prologue is None or threads.count() == 1:
@@ -140,14 +140,14 @@ class Variant:
         parts: list[tuple[int, range | None]] = []
         for k, part in enumerate(kernel.parts):
             iterations = plan.ranges[part[0]]
-            worth = iterations and len(iterations) > 1 and plan.work[part[0]] >= WORTH
+            worth = iterations and len(iterations) > 1 and plan.work[part[0]] >= MIN_WORK
             parts.append((k, iterations if worth and self._may_spread(part) else None))
         return parts if any(iterations for _, iterations in parts) else []
 
     def _may_spread(self, part: list[int]) -> bool:
-        """Whether it is a loop to be spread, and all indices of what it writes are in range.
+        """Whether it is a loop that can be spread, in which all indices of buffers are in range.
 
-        An index that wraps around may be another iteration's.
+        A negative index would be that of another iteration.
         """
         loop, kernel = self.kernel.body[part[0]], self.kernel
         return is_spreadable(kernel.program, loop) and not any(
@@ -190,22 +190,22 @@ class Variant:
         exec(compile(text, f"<kernel {name}>", "exec"), scope)
         kernel = self.kernel
         types = [(storage_dtype(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.tensors]
-        types += [native(frozenset([kernel.kinds[n]])) for n in kernel.numbers]
+        types += [native_dtype(frozenset([kernel.kinds[n]])) for n in kernel.numbers]
         types += [
             (storage_dtype(kernel.dtypes[n]), kernel.ranks[n]) for n in kernel.program.buffers
         ]
         types += ["int64", "int64"] * in_pieces
         try:
             return build(scope["kernel"], types)
-        except Exception as error:  # Numba's, of many kinds
-            told = ", ".join(f"{n} {d}" for n, d in kernel.dtypes.items())
+        except Exception as error:  # Numba raises errors of many types
+            shown = ", ".join(f"{n} {d}" for n, d in kernel.dtypes.items())
             raise KernelError(
-                f"operator {name!r}: Numba cannot compile it for {told}\n"
+                f"operator {name!r}: Numba cannot compile it for {shown}\n"
                 f"  it says: {str(error).strip()}"
             ) from error
 
     def text(self, part: int | None, in_pieces: bool) -> str:
-        """The code of a part, or of the whole."""
+        """The code of a part, or of the whole kernel."""
         kernel = self.kernel
         emitter = Emitter(kernel.program, {}, kernel.dtypes, self.unproven)
         emitter.kinds = dict(kernel.scalars)
@@ -220,12 +220,12 @@ class Variant:
 
 
 def infer_shapes(program: Program, values: dict[str, Any]) -> list[tuple[int, ...]]:
-    """The shapes of outputs, from those of tensors and from numbers; nothing is compiled."""
+    """The shapes of outputs, from those of tensors and from numbers, without compiling."""
     shapes = {n: values[n] for n in program.tensors}
     body = expand(program, {n: len(shape) for n, shape in shapes.items()})
     numbers = {n: values[n] for n in program.numbers if not isinstance(values[n], bool)}
-    whole = {n: int(x) for n, x in numbers.items() if isinstance(x, (int, np.integer))}
-    plan = survey(program, body, shapes, whole)
+    integers = {n: int(x) for n, x in numbers.items() if isinstance(x, (int, np.integer))}
+    plan = survey(program, body, shapes, integers)
     found = dict(zip(program.buffers, plan.shapes))
     return [found[n] for n in program.returns]
 
@@ -238,21 +238,22 @@ def infer_dtypes(program: Program, dtypes: dict[str, Any]) -> list[str]:
     return [dtypes[n].rstrip("_") for n in program.returns]  # bool_ is bool
 
 
-def _parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:
-    """The statements by number: each loop that may be spread alone, and what is between together.
+def _split_into_parts(program: Program, body: list[ast.stmt]) -> list[list[int]]:
+    """The numbers of the statements in each part.
 
-    Without scalars and tensors, which every part has.
+    A loop that may be spread is a part of its own, and so are the statements between two of them.
+    Assignments of scalars and tensors are in no part, since every part repeats them.
     """
     parts: list[list[int]] = []
-    alone = True
+    ends_part = True
     for k, node in enumerate(body):
         if isinstance(node, ast.Assign) and not is_element(node.targets[0]):
             continue
         spreadable = is_spreadable(program, node)
-        if alone or spreadable:
+        if ends_part or spreadable:
             parts.append([])
         parts[-1].append(k)
-        alone = spreadable
+        ends_part = spreadable
     return parts
 
 
@@ -261,12 +262,12 @@ def _accesses(body: list[ast.stmt]) -> list[ast.Subscript]:
 
 
 def storage_dtype(kind: str) -> str:
-    """The dtype that a tensor has in compiled code."""
+    """The dtype of a tensor in compiled code."""
     return {"float16": "float32", "bool_": "bool"}.get(kind, kind)
 
 
 def _dtype(node: ast.expr, known: dict[str, str]) -> str:
-    """The kind of a buffer, from how it is made: x.dtype, a name or text."""
+    """The kind of a buffer, from the dtype that it is made with: x.dtype, a name or text."""
     if isinstance(node, ast.Attribute):
         return known[node.value.id]
     kind = node.id if isinstance(node, ast.Name) else node.value

@@ -1,4 +1,4 @@
-"""A kernel for tensors of known ranks: grids become nested loops, accesses are numbered."""
+"""A kernel for tensors of known ranks: grids become nested loops, accesses get numbers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import ast
 import copy
 
 from .intrinsics import GRID
-from .program import Program, called, is_shape, size
+from .program import Program, called_name, is_shape, size_node
 
 __all__ = ["expand", "is_element"]
 
 
 def is_element(node: ast.AST) -> bool:
-    """Whether it is an access to a tensor's element, of what is left in an expanded kernel."""
+    """Whether a node of an expanded kernel is an access to a tensor's element."""
     return isinstance(node, ast.Subscript) and not is_shape(node.value)
 
 
 def expand(program: Program, ranks: dict[str, int]) -> list[ast.stmt]:
-    """The statements for these ranks of the inputs; `ranks` gets those of the buffers.
+    """The statements for these ranks of the inputs; the ranks of the buffers are added to `ranks`.
 
     Raises
     ------
@@ -40,16 +40,16 @@ class _Expansion(ast.NodeTransformer):
         self.sites = 0
 
     def visit_For(self, node: ast.For) -> ast.For:
-        if called(node.iter) == GRID:
-            node = self.nested(node)
+        if called_name(node.iter) == GRID:
+            node = self.nested_loops(node)
         return self.generic_visit(node)
 
-    def nested(self, node: ast.For) -> ast.For:
+    def nested_loops(self, node: ast.For) -> ast.For:
         """``for i, j in grid((n, m))`` as two loops."""
         shape = node.iter.args[0]
         if is_shape(shape):
             name = shape.value.id
-            sizes = [size(name, axis, shape) for axis in range(self.ranks[name])]
+            sizes = [size_node(name, axis, shape) for axis in range(self.ranks[name])]
         else:
             sizes = list(shape.elts)
         if isinstance(node.target, ast.Tuple):
@@ -73,7 +73,7 @@ class _Expansion(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.Subscript:
         if is_shape(node.value):
-            return self.sized(node)
+            return self.shape_access(node)
         name = node.value.id
         if isinstance(node.slice, ast.Name):
             names = self.points[node.slice.id]
@@ -90,15 +90,15 @@ class _Expansion(ast.NodeTransformer):
         node.site, self.sites = self.sites, self.sites + 1
         return self.generic_visit(node)
 
-    def sized(self, node: ast.Subscript) -> ast.Subscript:
+    def shape_access(self, node: ast.Subscript) -> ast.Subscript:
         name, axis = node.value.value.id, node.slice.value
         rank = self.ranks[name]
-        wanted = getattr(node, "of", None)
-        if not -rank <= axis < rank or wanted not in (None, rank):
+        expected_rank = getattr(node, "expected_rank", None)
+        if not -rank <= axis < rank or expected_rank not in (None, rank):
             raise self.source.error(
                 node,
                 f"{name!r} has {rank} dimension{'s' * (rank != 1)}",
-                f"{wanted}" if wanted else f"one that has an axis {axis}",
+                f"{expected_rank}" if expected_rank else f"one that has an axis {axis}",
             )
         node.slice = ast.copy_location(ast.Constant(axis % rank), node)
         return node

@@ -1,51 +1,51 @@
-"""Which tensors need no zeros: those of which a loop writes every element before one is read."""
+"""Which tensors need no zeros: those that a loop fills before an element is used."""
 
 from __future__ import annotations
 
 import ast
 
 from .expansion import is_element
-from .program import Program, called, is_shape
+from .program import Program, called_name, is_shape
 
 __all__ = ["is_filled"]
 
 
 def is_filled(program: Program, body: list[ast.stmt], name: str, rank: int) -> bool:
-    """Whether the first access to a tensor stands in loops over all of it, and writes.
+    """Whether the first access to a tensor is in loops over all its elements, and writes them.
 
     ``for i in range(x.shape[0]): for j in range(x.shape[1]): y[i, j] = ...``, of x's shape.
     """
     variables: list[str] = []
     sizes = _sizes(program.buffers[name].shape, rank)
     for axis in range(rank):
-        loop = _first(body, name)
-        if not isinstance(loop, ast.For) or called(loop.iter) == "grid":
+        loop = _first_access(body, name)
+        if not isinstance(loop, ast.For) or called_name(loop.iter) == "grid":
             return False
-        over = [ast.unparse(n) for n in loop.iter.args]
-        if over not in ([sizes[axis]], [f"{name}.shape[{axis}]"]):
+        bounds = [ast.unparse(n) for n in loop.iter.args]
+        if bounds not in ([sizes[axis]], [f"{name}.shape[{axis}]"]):
             return False
         variables.append(loop.target.id)
         body = loop.body
-    written = _first(body, name)
+    statement = _first_access(body, name)
     return (
-        isinstance(written, ast.Assign)
-        and is_element(target := written.targets[0])
+        isinstance(statement, ast.Assign)
+        and is_element(target := statement.targets[0])
         and target.value.id == name
         and [ast.unparse(n) for n in target.slice.elts] == variables
-        and not _accesses(written.value, name)
+        and not _accesses(statement.value, name)
     )
 
 
 def _sizes(shape: ast.expr, rank: int) -> list[str | None]:
-    """The sizes as text; None for those that may have changed since."""
+    """The sizes as text; None for those that may have changed since the tensor was made."""
     if is_shape(shape):
         return [f"{shape.value.id}.shape[{axis}]" for axis in range(rank)]
     sizes = shape.elts if isinstance(shape, ast.Tuple) else [shape]
-    lasting = [isinstance(n, ast.Constant) or is_shape(getattr(n, "value", n)) for n in sizes]
-    return [ast.unparse(n) if lasts else None for n, lasts in zip(sizes, lasting)]
+    unchanging = [isinstance(n, ast.Constant) or is_shape(getattr(n, "value", n)) for n in sizes]
+    return [ast.unparse(n) if unchanged else None for n, unchanged in zip(sizes, unchanging)]
 
 
-def _first(body: list[ast.stmt], name: str) -> ast.stmt | None:
+def _first_access(body: list[ast.stmt], name: str) -> ast.stmt | None:
     return next((node for node in body if _accesses(node, name)), None)
 
 

@@ -1,7 +1,8 @@
-"""What a loop kernel may call, and what each call means: the reference, in NumPy.
+"""The functions that a loop kernel may call, defined in NumPy as the reference.
 
-A Python number stays one (`sqrt(2.0)` is a float that takes on the dtype it meets); a NumPy scalar
-keeps its dtype; an integer gives a float64 where the result is not an integer.
+Of a Python number the result is a Python number (`sqrt(2.0)` is a float, which takes on the dtype
+of the other operand); of a NumPy scalar it has the scalar's dtype, or float64 where the scalar is
+an integer and the result is none.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 __all__ = ["ARITIES", "BUFFERS", "DTYPES", "FLOATING", "FUNCTIONS", "GRID", "LOOPS", "NAMESPACE"]
 
 SIZES = {"int": (8, 16, 32, 64), "uint": (8, 16, 32, 64), "float": (16, 32, 64)}
-DTYPES = {f"{kind}{n}": getattr(np, f"{kind}{n}") for kind, all_ in SIZES.items() for n in all_}
+DTYPES = {f"{kind}{n}": getattr(np, f"{kind}{n}") for kind, sizes in SIZES.items() for n in sizes}
 DTYPES["bool_"] = np.bool_
 LOOPS = ("range", "serial", "vectorize", "parallel", "reduce")
 GRID = "grid"
@@ -27,7 +28,7 @@ def _is_weak(x: Any) -> bool:
     return not isinstance(x, np.generic)
 
 
-def _is_whole(x: Any) -> bool:
+def _is_integer(x: Any) -> bool:
     return isinstance(x, (int, np.integer, np.bool_))
 
 
@@ -35,14 +36,14 @@ def _floating(function: Callable) -> Callable:
     def evaluate(x):
         if _is_weak(x):
             return float(function(float(x)))
-        return function(np.float64(x) if _is_whole(x) else x)
+        return function(np.float64(x) if _is_integer(x) else x)
 
     return evaluate
 
 
 def _rounding(function: Callable) -> Callable:
     def evaluate(x):
-        if _is_whole(x):
+        if _is_integer(x):
             return x
         return float(function(x)) if _is_weak(x) else function(x)
 
@@ -80,11 +81,11 @@ def _atan2(y, x):
     if _is_weak(y) and _is_weak(x):
         return math.atan2(y, x)
     kind = type(y * x)
-    return np.arctan2(*((np.float64 if _is_whole(kind(1)) else kind)(v) for v in (y, x)))
+    return np.arctan2(*((np.float64 if _is_integer(kind(1)) else kind)(v) for v in (y, x)))
 
 
 def _choose(choice: Callable) -> Callable:
-    """One of the numbers, in the dtype that all of them have together."""
+    """The function that chooses one of the numbers, in the dtype to which NumPy promotes all."""
 
     def evaluate(*numbers):
         chosen = choice(numbers)
@@ -123,7 +124,7 @@ FUNCTIONS: dict[str, Callable] = {
     "min": _choose(min),
 }
 
-# How many arguments each takes: at least, at most.
+# The least and the greatest number of arguments.
 ARITIES: dict[str, tuple[int, int]] = {
     **dict.fromkeys(FUNCTIONS, (1, 1)),
     **dict.fromkeys(("power", "atan2", "ceil_div", "output_tensor"), (2, 2)),
@@ -141,7 +142,7 @@ def _zeros(shape, dtype, scope=None):
 
 # The globals of a kernel that runs as plain Python.
 NAMESPACE: dict[str, Any] = {
-    "__builtins__": builtins,  # NumPy looks for __import__ in them
+    "__builtins__": builtins,  # NumPy takes __import__ from them
     **FUNCTIONS,
     **dict.fromkeys(LOOPS, range),
     **dict.fromkeys(BUFFERS, _zeros),

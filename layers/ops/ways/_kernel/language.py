@@ -9,7 +9,8 @@ element by element in loops, and returns output tensors::
             y[i] = factor * x[i]
         return y
 
-It is a small part of Python, so that it runs as Python, and can be compiled and proven right.
+It is a small part of Python: it runs as Python, can be compiled, and its indices can be proven to
+be in range.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from .intrinsics import ARITIES, BUFFERS, DTYPES, FUNCTIONS, GRID, LOOPS
-from .program import Buffer, KernelError, Program, Source, called, integer, is_shape, size, told
+from .program import (
+    Buffer,
+    KernelError,
+    Program,
+    Source,
+    called_name,
+    describe,
+    is_shape,
+    literal_int,
+    size_node,
+    tensors_and_numbers,
+)
 from .sizes import check_sizes
 
 __all__ = ["read"]
@@ -36,12 +48,12 @@ EXPRESSIONS = (
 
 
 def read(function: Callable) -> Program:
-    """The program that a Python function is.
+    """Parse and check a kernel that is written as a Python function.
 
     Raises
     ------
     KernelError
-        It has no source, or is not in the language; the message shows the line.
+        The function has no source, or is not in the language; the message shows the line.
     """
     name = getattr(function, "__name__", repr(function))
     if not inspect.isfunction(function):
@@ -62,7 +74,7 @@ def read(function: Callable) -> Program:
     source = Source(name, function.__code__.co_filename, first, indent, text.splitlines())
     try:
         node = ast.parse(text).body[0]
-    except SyntaxError:  # a lambda in the midst of a line
+    except SyntaxError:  # a lambda in the middle of a line
         node = None
     if not isinstance(node, ast.FunctionDef):
         raise KernelError(
@@ -74,17 +86,17 @@ def read(function: Callable) -> Program:
 
 
 class _Checker:
-    """Walks the statements in their order, knows which names stand for what, and renames."""
+    """Walks the statements in their order, tracks what each name means, and renames scalars."""
 
     def __init__(self, source: Source, function: ast.FunctionDef):
         self.source = source
         parameters = self.parameters(function)
-        tensors, numbers = _kinds(function, parameters)
+        tensors, numbers = tensors_and_numbers(function, parameters)
         self.program = Program(source, parameters, tensors, numbers)
-        self.visible: dict[str, str] = {}  # scalars, by the user's name
-        self.gone: dict[str, ast.AST] = {}  # scalars whose loop or branch has ended
+        self.visible: dict[str, str] = {}  # scalars: their new names, by the user's
+        self.out_of_scope: dict[str, ast.AST] = {}  # scalars: the loop or branch that they were in
         self.loop_names: dict[str, str] = {}
-        self.points: set[str] = set()  # loop variables that stand for all indices
+        self.grid_points: set[str] = set()  # loop variables that stand for all indices of a grid
         self.loops = [0]
         self.count = 0  # of loops
         self.names: dict[tuple[str, int], str] = {}
@@ -92,7 +104,7 @@ class _Checker:
         if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
             body = body[1:] or [body[0]]
         self.program.body = self.block(body[:-1])
-        self.returned(body[-1], function)
+        self.final_return(body[-1], function)
 
     def refuse(self, node: ast.AST, problem: str, expected: str) -> NoReturn:
         raise self.source.error(node, problem, expected)
@@ -111,18 +123,18 @@ class _Checker:
     # Statements
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        done: list[ast.stmt] = []
+        checked: list[ast.stmt] = []
         for node in statements:
             check = _STATEMENTS.get(type(node))
             if check is None:
-                self.refuse(node, f"{told(node)} is not in the language", STATEMENTS)
-            done += check(self, node)
-        return done
+                self.refuse(node, f"{describe(node)} is not in the language", STATEMENTS)
+            checked += check(self, node)
+        return checked
 
-    def passed(self, node: ast.Pass) -> list[ast.stmt]:
+    def empty(self, node: ast.Pass) -> list[ast.stmt]:
         return []
 
-    def early(self, node: ast.Return) -> NoReturn:
+    def early_return(self, node: ast.Return) -> NoReturn:
         self.refuse(node, "a return before the end", "one return, as the last statement")
 
     def assign(self, node: ast.Assign) -> list[ast.stmt]:
@@ -131,7 +143,7 @@ class _Checker:
             self.refuse(node, "several targets in one assignment", "one target: x = ...")
         if isinstance(target, ast.Tuple):
             return self.sizes(target, node)
-        if isinstance(target, ast.Name) and called(node.value) in BUFFERS:
+        if isinstance(target, ast.Name) and called_name(node.value) in BUFFERS:
             return self.buffer(target, node.value)
         node.value = self.value(node.value)
         node.targets = [self.target(target)]
@@ -142,7 +154,7 @@ class _Checker:
             self.refuse(node, "an operation that is not in the language", "+= -= *= /= //= %= **=")
         node.value = self.value(node.value)
         if isinstance(node.target, ast.Name) and node.target.id not in self.visible:
-            self.value(node.target)  # says what it is, when it is no scalar
+            self.value(node.target)  # raises the error that fits a name of another kind
             self.refuse(node.target, f"{node.target.id!r} is no scalar of the kernel", "a scalar")
         node.target = self.target(node.target)
         return [node]
@@ -158,14 +170,14 @@ class _Checker:
                 )
             return self.element(node)
         if not isinstance(node, ast.Name):
-            self.refuse(node, f"{told(node)} is assigned", "a scalar, or an element y[i]")
-        self.free(node)
+            self.refuse(node, f"{describe(node)} is assigned", "a scalar, or an element y[i]")
+        self.refuse_reserved(node)
         return self.scalar(node)
 
-    def free(self, node: ast.Name) -> None:
-        """Refuse a name that stands for something which is not assigned."""
+    def refuse_reserved(self, node: ast.Name) -> None:
+        """Refuse a name that cannot be assigned, as it means something else."""
         kinds = {
-            "a loop variable, which cannot be overwritten": {*self.loop_names} | self.points,
+            "a loop variable, which cannot be overwritten": {*self.loop_names} | self.grid_points,
             "a tensor, which cannot be assigned as a whole": self.tensors,
             "a parameter, which cannot be overwritten": self.program.parameters,
             "the name of an intrinsic": ARITIES,
@@ -179,23 +191,23 @@ class _Checker:
         return {*self.program.tensors, *self.program.buffers}
 
     def scalar(self, node: ast.Name) -> ast.Name:
-        """A scalar that is assigned, under the name that tells it from others."""
+        """A scalar that is assigned, under its new name."""
         if node.id not in self.visible:
-            self.visible[node.id] = self.distinct(node.id, self.loops[-1])
+            self.visible[node.id] = self.distinct_name(node.id, self.loops[-1])
         node.id = self.visible[node.id]
         self.program.stores[node.id] += 1
         return node
 
-    def distinct(self, name: str, loop: int) -> str:
-        """One name for what is declared in a loop under this one."""
+    def distinct_name(self, name: str, loop: int) -> str:
+        """The new name of a variable that is declared under this name in this loop."""
         taken = {*self.names.values(), *self.tensors, *self.program.parameters}
-        wish, n = name, 1
+        candidate, n = name, 1
         if (name, loop) not in self.names:
-            while wish in taken:
+            while candidate in taken:
                 n += 1
-                wish = f"{name}__{n}"
-            self.names[name, loop] = wish
-            self.program.scopes[wish] = loop
+                candidate = f"{name}__{n}"
+            self.names[name, loop] = candidate
+            self.program.scopes[candidate] = loop
         return self.names[name, loop]
 
     def sizes(self, target: ast.Tuple, node: ast.Assign) -> list[ast.stmt]:
@@ -203,21 +215,21 @@ class _Checker:
         if not is_shape(node.value) or not all(isinstance(t, ast.Name) for t in target.elts):
             self.refuse(target, "several targets in one assignment", "n, m = x.shape")
         tensor = self.tensor(node.value.value)
-        done: list[ast.stmt] = []
+        checked: list[ast.stmt] = []
         for axis, name in enumerate(target.elts):
-            self.free(name)
-            value = size(tensor, axis, node.value)
-            value.of = len(target.elts)  # how many sizes there have to be
-            done.append(ast.copy_location(ast.Assign([self.scalar(name)], value), node))
-        return done
+            self.refuse_reserved(name)
+            value = size_node(tensor, axis, node.value)
+            value.expected_rank = len(target.elts)
+            checked.append(ast.copy_location(ast.Assign([self.scalar(name)], value), node))
+        return checked
 
     def buffer(self, target: ast.Name, call: ast.Call) -> list[ast.stmt]:
         self.arity(call)
         name = target.id
         if name in self.program.buffers or name in self.visible:
             self.refuse(target, f"{name!r} is defined twice", "another name")
-        self.free(target)
-        if len(self.loops) > 1 or self.branches:
+        self.refuse_reserved(target)
+        if len(self.loops) > 1 or self.branch_depth:
             self.refuse(call, "a tensor is made in a loop or a branch", "it before the loops")
         shape, dtype = call.args[:2]
         if is_shape(shape):
@@ -235,41 +247,41 @@ class _Checker:
         if isinstance(node, ast.Attribute) and node.attr == "dtype":
             self.tensor(node.value)
         elif getattr(node, "id", getattr(node, "value", None)) not in DTYPES:
-            self.refuse(node, f"{told(node)} is no dtype", f"x.dtype, or {', '.join(DTYPES)}")
+            self.refuse(node, f"{describe(node)} is no dtype", f"x.dtype, or {', '.join(DTYPES)}")
 
-    branches = 0
+    branch_depth = 0
 
     def branch(self, node: ast.If) -> list[ast.stmt]:
         node.test = self.value(node.test)
         before = dict(self.visible)
-        self.branches += 1
+        self.branch_depth += 1
         node.body = self.block(node.body)
         first, self.visible = self.visible, dict(before)
         node.orelse = self.block(node.orelse)
-        self.branches -= 1
+        self.branch_depth -= 1
         second = self.visible
         self.visible = {n: first[n] for n in first if n in second}
-        self.gone |= dict.fromkeys({*first, *second} - {*self.visible}, node)
+        self.out_of_scope |= dict.fromkeys({*first, *second} - {*self.visible}, node)
         return [node]
 
     def loop(self, node: ast.For) -> list[ast.stmt]:
         if node.orelse:
             self.refuse(node.orelse[0], "an else after a loop", "a loop without else")
         call = node.iter
-        if called(call) not in (*LOOPS, GRID):
+        if called_name(call) not in (*LOOPS, GRID):
             loops = ", ".join(f"{n}(...)" for n in (*LOOPS, GRID))
-            self.refuse(call, f"a loop over {told(call)}", loops)
+            self.refuse(call, f"a loop over {describe(call)}", loops)
         self.arity(call)
         names = node.target.elts if isinstance(node.target, ast.Tuple) else [node.target]
         if not all(isinstance(name, ast.Name) for name in names):
-            self.refuse(node.target, f"{told(node.target)} as a loop variable", "a name")
+            self.refuse(node.target, f"{describe(node.target)} as a loop variable", "a name")
         if call.func.id == GRID:
             self.grid(node, call)
         else:
             if isinstance(node.target, ast.Tuple):
                 self.refuse(node.target, "several loop variables", "one, or a loop over grid(...)")
             call.args = [self.value(a) for a in call.args]
-        before = (dict(self.visible), dict(self.loop_names), set(self.points))
+        before = (dict(self.visible), dict(self.loop_names), set(self.grid_points))
         self.count += 1
         self.loops.append(self.count)
         for name in names:
@@ -277,17 +289,17 @@ class _Checker:
         node.body = self.block(node.body)
         self.loops.pop()
         ended = dict.fromkeys({*self.visible, *self.loop_names} - {*before[0], *before[1]}, node)
-        self.gone |= ended
-        self.visible, self.loop_names, self.points = before
+        self.out_of_scope |= ended
+        self.visible, self.loop_names, self.grid_points = before
         return [node]
 
     def loop_variable(self, name: ast.Name, is_point: bool) -> None:
         if name.id in self.visible:
             self.refuse(name, f"{name.id!r} is a scalar already", "another name for the loop's")
-        self.free(name)
+        self.refuse_reserved(name)
         if is_point:
-            self.points.add(name.id)
-        self.loop_names[name.id] = self.distinct(name.id, self.loops[-1])
+            self.grid_points.add(name.id)
+        self.loop_names[name.id] = self.distinct_name(name.id, self.loops[-1])
         name.id = self.loop_names[name.id]
 
     def grid(self, node: ast.For, call: ast.Call) -> None:
@@ -299,9 +311,9 @@ class _Checker:
             if isinstance(node.target, ast.Tuple) and len(node.target.elts) != len(shape.elts):
                 self.refuse(node.target, "not as many loop variables as sizes", "one for each")
         else:
-            self.refuse(shape, f"a grid of {told(shape)}", "x.shape, or a tuple of sizes")
+            self.refuse(shape, f"a grid of {describe(shape)}", "x.shape, or a tuple of sizes")
 
-    def returned(self, node: ast.stmt, function: ast.FunctionDef) -> None:
+    def final_return(self, node: ast.stmt, function: ast.FunctionDef) -> None:
         expected = "return y, or return y, z: all that output_tensor made"
         if not isinstance(node, ast.Return):
             self.block([node])
@@ -319,7 +331,7 @@ class _Checker:
                     f"an output tensor: copy {found} into one",
                 )
             if found not in outputs:
-                self.refuse(name or node, f"{told(name)} is returned", expected)
+                self.refuse(name or node, f"{describe(name)} is returned", expected)
         self.program.returns = tuple(n.id for n in names)
         if missing := [n for n in outputs if n not in self.program.returns]:
             call = self.program.buffers[missing[0]].node
@@ -332,26 +344,26 @@ class _Checker:
     def value(self, node: ast.expr) -> ast.expr:
         check = _EXPRESSIONS.get(type(node))
         if check is None:
-            self.refuse(node, f"{told(node)} is not in the language", EXPRESSIONS)
+            self.refuse(node, f"{describe(node)} is not in the language", EXPRESSIONS)
         return check(self, node)
 
     def constant(self, node: ast.Constant) -> ast.expr:
         if not isinstance(node.value, (bool, int, float)):
-            self.refuse(node, f"{told(node)} is no number", "a number")
+            self.refuse(node, f"{describe(node)} is no number", "a number")
         return node
 
     def name(self, node: ast.Name) -> ast.expr:
         known = self.visible | self.loop_names
         if node.id in self.tensors:
             self.refuse(node, f"the tensor {node.id!r} is used as a whole", f"{node.id}[i, ...]")
-        if node.id in self.points:
+        if node.id in self.grid_points:
             self.refuse(node, f"{node.id!r} stands for all indices", f"x[{node.id}]")
         if node.id in ARITIES:
             self.refuse(node, f"the intrinsic {node.id!r} is not called", f"{node.id}(...)")
         if node.id in known:
             node.id = known[node.id]
-        elif node.id in self.gone and node.id not in self.program.numbers:
-            line = self.source.line(self.gone[node.id])
+        elif node.id in self.out_of_scope and node.id not in self.program.numbers:
+            line = self.source.line(self.out_of_scope[node.id])
             self.refuse(
                 node,
                 f"{node.id!r} is used outside the loop or branch of line {line} that defines it",
@@ -361,7 +373,7 @@ class _Checker:
             self.refuse(
                 node,
                 f"{node.id!r} is not declared",
-                "a parameter or a scalar of the kernel: what is outside is not seen",
+                "a parameter or a scalar of the kernel: names outside the function are not visible",
             )
         return node
 
@@ -371,20 +383,20 @@ class _Checker:
                 self.refuse(node, "a shape as a whole", f"{node.value.id}.shape[0]")
             if node.attr == "dtype":
                 self.refuse(node, "a dtype as a number", "it in output_tensor(shape, dtype)")
-        self.refuse(node, f"the attribute {told(node)}", "the shape or the dtype of a tensor")
+        self.refuse(node, f"the attribute {describe(node)}", "the shape or the dtype of a tensor")
 
     def subscript(self, node: ast.Subscript) -> ast.expr:
         if is_shape(node.value):
             name = self.tensor(node.value.value)
-            axis = integer(node.slice)
+            axis = literal_int(node.slice)
             if axis is None:
-                self.refuse(node.slice, f"the axis {told(node.slice)}", "a number: x.shape[0]")
-            return size(name, axis, node)
+                self.refuse(node.slice, f"the axis {describe(node.slice)}", "a number: x.shape[0]")
+            return size_node(name, axis, node)
         return self.element(node)
 
     def element(self, node: ast.Subscript) -> ast.expr:
         self.tensor(node.value)
-        if isinstance(node.slice, ast.Name) and node.slice.id in self.points:
+        if isinstance(node.slice, ast.Name) and node.slice.id in self.grid_points:
             node.slice.id = self.loop_names[node.slice.id]
             return node
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -403,19 +415,21 @@ class _Checker:
             if isinstance(node, ast.Subscript):
                 self.refuse(node, "an index after an index", "all indices at once: x[i, j]")
             self.refuse(
-                node, f"{told(node)} is no tensor of the kernel", ", ".join(sorted(self.tensors))
+                node,
+                f"{describe(node)} is no tensor of the kernel",
+                ", ".join(sorted(self.tensors)),
             )
         return name
 
     def binary(self, node: ast.BinOp) -> ast.expr:
         if not isinstance(node.op, ARITHMETIC):
-            self.refuse(node, f"the operation in {told(node)}", "one of + - * / // % **")
+            self.refuse(node, f"the operation in {describe(node)}", "one of + - * / // % **")
         node.left, node.right = self.value(node.left), self.value(node.right)
         return node
 
     def unary(self, node: ast.UnaryOp) -> ast.expr:
         if isinstance(node.op, ast.Invert):
-            self.refuse(node, f"the operation in {told(node)}", "-x, +x or not x")
+            self.refuse(node, f"the operation in {describe(node)}", "-x, +x or not x")
         node.operand = self.value(node.operand)
         return node
 
@@ -425,7 +439,7 @@ class _Checker:
 
     def comparison(self, node: ast.Compare) -> ast.expr:
         if not all(isinstance(op, COMPARISONS) for op in node.ops):
-            self.refuse(node, f"the comparison {told(node)}", "one of < <= > >= == !=")
+            self.refuse(node, f"the comparison {describe(node)}", "one of < <= > >= == !=")
         node.left = self.value(node.left)
         node.comparators = [self.value(c) for c in node.comparators]
         return node
@@ -436,19 +450,19 @@ class _Checker:
         return node
 
     def call(self, node: ast.Call) -> ast.expr:
-        name = called(node)
+        name = called_name(node)
         if name in BUFFERS:
             self.refuse(node, f"{name} inside an expression", f"y = {name}(shape, dtype)")
         if name in (*LOOPS, GRID):
             self.refuse(node, f"{name} outside a loop's head", f"for i in {name}(...)")
         self.arity(node)
         if name == "len":
-            return size(self.tensor(node.args[0]), 0, node)
+            return size_node(self.tensor(node.args[0]), 0, node)
         node.args = [self.value(a) for a in node.args]
         return node
 
     def arity(self, node: ast.Call) -> None:
-        name = called(node)
+        name = called_name(node)
         if name not in ARITIES:
             allowed = ", ".join(sorted({*FUNCTIONS, "len"}))
             name = ast.unparse(node.func)
@@ -467,8 +481,8 @@ _STATEMENTS: dict[type, Callable] = {
     ast.AugAssign: _Checker.augmented,
     ast.For: _Checker.loop,
     ast.If: _Checker.branch,
-    ast.Pass: _Checker.passed,
-    ast.Return: _Checker.early,
+    ast.Pass: _Checker.empty,
+    ast.Return: _Checker.early_return,
 }
 _EXPRESSIONS: dict[type, Callable] = {
     ast.Attribute: _Checker.attribute,
@@ -482,18 +496,3 @@ _EXPRESSIONS: dict[type, Callable] = {
     ast.Subscript: _Checker.subscript,
     ast.UnaryOp: _Checker.unary,
 }
-
-
-def _kinds(function: ast.FunctionDef, parameters: tuple) -> tuple[frozenset, frozenset]:
-    """Which parameters are tensors, by their use, and which are numbers; the rest is not used."""
-    tensors, used = set(), set()
-    for statement in function.body:
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.Subscript, ast.Attribute)):
-                tensors.add(getattr(node.value, "id", None))
-            elif called(node) == "len" and node.args:
-                tensors.add(getattr(node.args[0], "id", None))
-            elif isinstance(node, ast.Name):
-                used.add(node.id)
-    tensors &= {*parameters}
-    return frozenset(tensors), frozenset((used & {*parameters}) - tensors)

@@ -1,4 +1,4 @@
-"""What compiled kernels call. Importing this imports Numba."""
+"""The functions that compiled kernels call. Importing this imports Numba."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ __all__ = ["NAMES", "build"]
 
 # NumPy's rules for division by zero; the interpreter's lock is not held while it runs.
 OPTIONS = {"nogil": True, "error_model": "numpy"}
-compiled = numba.njit(**OPTIONS)
+jit = numba.njit(**OPTIONS)
 
 
 def build(function, arguments):
     """The function compiled for these arguments: of an array (dtype, rank), of a number its dtype.
 
-    What comes back takes what it is given for these types, and looks at nothing.
+    The compiled function does not check the types of its arguments.
     """
     signature = tuple(
         NAMES[a] if isinstance(a, str) else types.Array(NAMES[a[0]], a[1], "C") for a in arguments
@@ -26,33 +26,33 @@ def build(function, arguments):
     return numba.njit(signature, **OPTIONS)(function).get_overload(signature)
 
 
-@compiled
-def at(i, n, site, axis):
+@jit
+def checked_index(i, n, site, axis):
     k = types.uintp(i + n if i < 0 else i)
-    if k >= types.uintp(n):  # also when it is still negative: then it is very large
+    if k >= types.uintp(n):  # a negative index is very large as an unsigned one
         raise IndexError(site, axis, i)
     return k
 
 
-@compiled
+@jit
 def maximum(a, b):
     return b if b > a else a
 
 
-@compiled
+@jit
 def minimum(a, b):
     return b if b < a else a
 
 
-@compiled
-def fitting(i, low, high):
+@jit
+def checked_int(i, low, high):
     if i < low or i > high:
         raise OverflowError("a whole number does not fit into its dtype")
     return i
 
 
-@compiled
-def whole(x, low, high):
+@jit
+def checked_float(x, low, high):
     if x != x:
         raise ValueError("cannot convert float NaN to integer")
     if not low - 1 < x < high + 1:
@@ -60,7 +60,7 @@ def whole(x, low, high):
     return x
 
 
-@compiled
+@jit
 def integer_power(x, n):
     if n < 0:
         raise ValueError("integers to negative integer powers")
@@ -73,24 +73,25 @@ def integer_power(x, n):
     return y
 
 
-@compiled
+@jit
 def sign(x):
     return x if x != x else (x > 0) - (x < 0)  # of -0.0 it is 0.0
 
 
-@compiled
+@jit
 def nonzero(b):
-    """What Python's own numbers are divided by."""
+    """The divisor of Python's own numbers, for which zero is an error."""
     if b == 0:
         raise ZeroDivisionError("division by zero")
     return b
 
 
-def _divisions(kind):
+def _divisions(dtype):
     """`//` and `%` of floating numbers as NumPy computes them, bit for bit; Numba's differ."""
-    zero, half, one = kind(0), kind(0.5), kind(1)  # a Python number would make float64 of float32
+    # NumPy's numbers: with Python's, float32 would become float64.
+    zero, half, one = dtype(0), dtype(0.5), dtype(1)
 
-    @compiled
+    @jit
     def divided(a, b):
         mod = np.fmod(a, b)
         div = (a - mod) / b
@@ -100,7 +101,7 @@ def _divisions(kind):
             return div - one, mod + b
         return div, mod
 
-    @compiled
+    @jit
     def floor_divide(a, b):
         if b == zero:
             return a / b
@@ -110,11 +111,12 @@ def _divisions(kind):
         floor = np.floor(div)
         return floor + one if div - floor > half else floor
 
-    @compiled
+    @jit
     def remainder(a, b):
         return np.fmod(a, b) if b == zero else divided(a, b)[1]
 
-    return {f"floor_divide_{kind.__name__}": floor_divide, f"remainder_{kind.__name__}": remainder}
+    name = dtype.__name__
+    return {f"floor_divide_{name}": floor_divide, f"remainder_{name}": remainder}
 
 
 DTYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -123,11 +125,11 @@ NAMES = {
     **{name: getattr(types, name) for name in (*DTYPES, "float32", "float64", "uintp")},
     "bool": types.boolean,
     "inf": math.inf,
-    "at": at,
+    "checked_index": checked_index,
     "maximum": maximum,
     "minimum": minimum,
-    "fitting": fitting,
-    "whole": whole,
+    "checked_int": checked_int,
+    "checked_float": checked_float,
     "integer_power": integer_power,
     "nonzero": nonzero,
     "floor_divide": np.floor_divide,

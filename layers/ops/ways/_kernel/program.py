@@ -1,4 +1,4 @@
-"""What a checked kernel is, and errors that point at its source."""
+"""A checked kernel, and errors that point at its source."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ __all__ = [
     "KernelError",
     "Program",
     "Source",
-    "called",
-    "integer",
+    "called_name",
+    "describe",
     "is_shape",
-    "size",
-    "told",
+    "literal_int",
+    "size_node",
+    "tensors_and_numbers",
 ]
 
 
 class KernelError(TypeError, ValueError):
-    """A kernel says what its language does not have, or is given what it cannot take."""
+    """A kernel that is not in the language of kernels, or an input of a wrong type."""
 
 
 @dataclass
@@ -34,7 +35,7 @@ class Source:
     name: str
     file: str
     first: int  # the number of its first line
-    indent: int  # columns that were taken off
+    indent: int  # the width of the indentation that was removed
     lines: list[str]
 
     def error(self, node: ast.AST, problem: str, expected: str) -> KernelError:
@@ -53,7 +54,7 @@ class Source:
         )
 
     def locate(self, error: BaseException, code: CodeType) -> None:
-        """Tell in an error's notes, or its message, at which line of the kernel it happened."""
+        """Add the line of the kernel to an error's notes, or to its message."""
         frames = traceback.walk_tb(error.__traceback__)
         for line in [n for frame, n in frames if frame.f_code is code][:1]:
             text = self.lines[line - self.first].strip()
@@ -75,11 +76,11 @@ class Buffer:
 
 @dataclass
 class Program:
-    """A checked kernel. Names are made different: what one name stands for has one dtype."""
+    """A checked kernel, whose scalars are renamed so that each name has one dtype."""
 
     source: Source
     parameters: tuple[str, ...]
-    tensors: frozenset[str]  # the parameters that are tensors; the others are numbers, or not used
+    tensors: frozenset[str]  # parameters that are tensors; others are numbers, or not used
     numbers: frozenset[str]
     body: list[ast.stmt] = field(default_factory=list)  # without documentation and return
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -89,8 +90,8 @@ class Program:
     stores: Counter = field(default_factory=Counter)  # by scalar: how often it is assigned in text
 
 
-def called(node: ast.AST) -> str | None:
-    """The plain name that is called, if it is a call of one."""
+def called_name(node: ast.AST) -> str | None:
+    """The name of the function that is called, if it is a call of a name."""
     return getattr(node.func, "id", None) if isinstance(node, ast.Call) else None
 
 
@@ -98,7 +99,7 @@ def is_shape(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
-def integer(node: ast.expr) -> int | None:
+def literal_int(node: ast.expr) -> int | None:
     try:
         value = ast.literal_eval(node)
     except ValueError:
@@ -106,17 +107,34 @@ def integer(node: ast.expr) -> int | None:
     return value if type(value) is int else None
 
 
-def size(tensor: str, axis: int, at: ast.AST) -> ast.Subscript:
+def size_node(tensor: str, axis: int, at: ast.AST) -> ast.Subscript:
     """``tensor.shape[axis]``"""
     shape = ast.Attribute(ast.Name(tensor, ast.Load()), "shape", ast.Load())
     node = ast.Subscript(shape, ast.Constant(axis), ast.Load())
-    node.of = None
+    node.expected_rank = None
     for part in ast.walk(node):
         ast.copy_location(part, at)
     return node
 
 
-_TOLD = {
+def tensors_and_numbers(
+    function: ast.FunctionDef, parameters: tuple[str, ...]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """The parameters that are used as tensors, and those that are used as numbers."""
+    tensors, used = set(), set()
+    for statement in function.body:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.Subscript, ast.Attribute)):
+                tensors.add(getattr(node.value, "id", None))
+            elif called_name(node) == "len" and node.args:
+                tensors.add(getattr(node.args[0], "id", None))
+            elif isinstance(node, ast.Name):
+                used.add(node.id)
+    tensors &= {*parameters}
+    return frozenset(tensors), frozenset((used & {*parameters}) - tensors)
+
+
+_DESCRIPTIONS = {
     ast.While: "while",
     ast.Break: "break",
     ast.Continue: "continue",
@@ -136,11 +154,11 @@ _TOLD = {
 }
 
 
-def told(node: ast.AST | None) -> str:
-    """What a person calls it."""
+def describe(node: ast.AST | None) -> str:
+    """The name or the text of a node, for messages."""
     if node is None:
         return "nothing"
-    if type(node) in _TOLD:
-        return _TOLD[type(node)]
+    if type(node) in _DESCRIPTIONS:
+        return _DESCRIPTIONS[type(node)]
     text = ast.unparse(node)
     return repr(text if len(text) < 60 else text[:57] + "...")

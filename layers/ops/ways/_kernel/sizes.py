@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from .program import KernelError, Program, called, is_shape
+from .program import KernelError, Program, called_name, is_shape
 
 __all__ = ["check_sizes", "unknown_size"]
 
 
 def check_sizes(program: Program) -> Program:
-    """Return it; refuse a size that depends on elements, or can be no whole number.
+    """Return the program; refuse a size that depends on elements, or may be no whole number.
 
     Raises
     ------
     KernelError
+        There is such a size.
     """
     statements = ast.walk(ast.Module(program.body, []))
     scalars = {
@@ -47,13 +48,13 @@ def _is_known(program: Program, scalars: dict[str, ast.expr], node: ast.expr) ->
     if isinstance(node, ast.Name):
         if node.id in program.numbers:
             return True
-        # Of a scalar that is assigned at several places it is not told which one counts.
+        # Which assignment of several determines the value is not known here.
         return program.stores[node.id] == 1 and _is_known(program, scalars, scalars[node.id])
     if isinstance(node, ast.BinOp):
         parts = [node.left, node.right] if not isinstance(node.op, ast.Div) else [None]
     elif isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
         parts = [node.operand]
-    elif called(node) in ("ceil_div", "max", "min"):
+    elif called_name(node) in ("ceil_div", "max", "min"):
         parts = node.args
     else:
         return False

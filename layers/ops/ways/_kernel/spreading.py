@@ -1,7 +1,7 @@
-"""Which loops may be spread over threads: those whose iterations have nothing to do with another.
+"""Which loops may be spread over threads: those whose iterations are independent.
 
-A loop over i is spread when all it writes are elements whose first index is i, or i and a constant
-offset, the same wherever that tensor is used in the loop, and when no scalar outlives an iteration.
+A loop over i may be spread if it writes only elements whose first index is i, or i with a constant
+offset, the same in all accesses to the tensor in the loop, and if no scalar outlives an iteration.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import ast
 from collections.abc import Iterator
 
 from .expansion import is_element
-from .program import Program, called
+from .program import Program, called_name
 
-__all__ = ["is_spreadable", "uniform"]
+__all__ = ["is_spreadable", "recomputable_scalars"]
 
 
-def uniform(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
-    """The scalars outside all loops, if each can be computed again wherever it is needed.
+def recomputable_scalars(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
+    """The assignments of scalars outside all loops, if each part of the kernel can repeat them.
 
-    They are assigned once, of sizes, parameters, inputs and one another. None if others are there,
-    such as one that a loop goes on with.
+    Then each scalar is assigned once, from sizes, parameters, inputs and other scalars. None if
+    there is another scalar, such as one that a loop updates.
     """
     scalars = [n for n, loop in program.scopes.items() if not loop and program.stores[n]]
     found = [
@@ -33,11 +33,11 @@ def uniform(program: Program, body: list[ast.stmt]) -> list[ast.stmt] | None:
 
 
 def is_spreadable(program: Program, loop: ast.stmt) -> bool:
-    """Whether each iteration can be computed alone, where indices are in range.
+    """Whether the iterations are independent, provided that indices are in range.
 
-    A scalar that it goes on with from one to the next is found by `uniform`.
+    A scalar that an iteration takes from the one before is found by `recomputable_scalars`.
     """
-    if not isinstance(loop, ast.For) or called(loop.iter) in ("serial", "reduce"):
+    if not isinstance(loop, ast.For) or called_name(loop.iter) in ("serial", "reduce"):
         return False
     stores = [target for node in ast.walk(loop) for target in _targets(node)]
     written = {t.value.id for t in stores if is_element(t)}
@@ -45,7 +45,7 @@ def is_spreadable(program: Program, loop: ast.stmt) -> bool:
     for node in ast.walk(loop):
         if is_element(node) and node.value.id in written:
             first = node.slice.elts[:1]
-            if not first or not _follows(program, first[0], loop.target.id):
+            if not first or not _is_variable_with_offset(program, first[0], loop.target.id):
                 return False
             firsts[node.value.id].add(ast.dump(first[0]))
     return all(len(found) == 1 for found in firsts.values())
@@ -58,20 +58,20 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
         yield node.target
 
 
-def _follows(program: Program, index: ast.expr, variable: str) -> bool:
-    """Whether an index is the loop's variable plus or minus, or taken from, what is constant."""
+def _is_variable_with_offset(program: Program, index: ast.expr, variable: str) -> bool:
+    """Whether an index is the variable plus or minus a constant, or a constant minus it."""
     if isinstance(index, ast.Name):
         return index.id == variable
     if not isinstance(index, ast.BinOp) or not isinstance(index.op, (ast.Add, ast.Sub)):
         return False
     left, right = index.left, index.right
-    return (_follows(program, left, variable) and _is_constant(program, right)) or (
-        _follows(program, right, variable) and _is_constant(program, left)
+    return (_is_variable_with_offset(program, left, variable) and _is_constant(program, right)) or (
+        _is_variable_with_offset(program, right, variable) and _is_constant(program, left)
     )
 
 
 def _is_constant(program: Program, node: ast.expr) -> bool:
-    """Whether it is one number in all iterations."""
+    """Whether it is the same number in all iterations."""
     outside = {*program.tensors, *program.buffers, *program.numbers}
     names = (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
     return all(name in outside or program.scopes.get(name) == 0 for name in names)

@@ -1,4 +1,4 @@
-"""Plain threads that the iterations of a loop are spread over."""
+"""Plain threads, over which the iterations of a loop are spread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from functools import cache
 
 __all__ = ["count", "spread"]
 
-# For each thread: the last of several to end is rarely waited for long. More pieces cost more.
-PIECES = 4
+# With several pieces for each thread, the wait for the last one is short; more cost more to start.
+PIECES_PER_THREAD = 4
 
 _pool: ThreadPoolExecutor | None = None
 _lock = threading.Lock()
@@ -20,10 +20,10 @@ _lock = threading.Lock()
 
 @cache
 def count() -> int:
-    """How many threads compute at once: the processors of this process, or OMP_NUM_THREADS."""
+    """The number of threads to compute on: the processors of this process, or OMP_NUM_THREADS."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    return max(1, min(usable or 1, int(asked)) if asked.isdigit() else usable or 1)
+    requested = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return max(1, min(usable or 1, int(requested)) if requested.isdigit() else usable or 1)
 
 
 def spread(run: Callable[[range], None], iterations: range) -> None:
@@ -31,7 +31,7 @@ def spread(run: Callable[[range], None], iterations: range) -> None:
     if count() == 1:
         run(iterations)
         return
-    pieces = min(len(iterations), PIECES * count())
+    pieces = min(len(iterations), PIECES_PER_THREAD * count())
     edges = [len(iterations) * k // pieces for k in range(pieces + 1)]
     work = deque(enumerate(iterations[a:b] for a, b in zip(edges, edges[1:])))
     errors: dict[int, Exception] = {}
@@ -40,7 +40,7 @@ def spread(run: Callable[[range], None], iterations: range) -> None:
         while not errors:
             try:
                 k, piece = work.popleft()
-            except IndexError:  # another thread had the last
+            except IndexError:  # another thread took the last one
                 return
             try:
                 run(piece)
@@ -48,10 +48,10 @@ def spread(run: Callable[[range], None], iterations: range) -> None:
                 errors[k] = error
 
     others = [_threads().submit(compute) for _ in range(count() - 1)]
-    compute()  # this thread is one of them, and all of them when the others are busy
+    compute()  # this thread computes too, and everything where the others are busy
     wait([other for other in others if not other.cancel()])
     if errors:
-        raise errors[min(errors)]  # as in a loop: a piece before it was begun before it
+        raise errors[min(errors)]  # as in a loop, the error of the earliest piece
 
 
 def _threads() -> ThreadPoolExecutor:
@@ -62,12 +62,12 @@ def _threads() -> ThreadPoolExecutor:
         return _pool
 
 
-def _forget() -> None:
-    """A forked child has none of its parent's threads."""
+def _reset_after_fork() -> None:
+    """Start anew in a forked child, which has none of its parent's threads."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
     count.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_reset_after_fork)

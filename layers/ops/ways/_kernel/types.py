@@ -1,8 +1,9 @@
 """The dtype of every expression of a kernel, by NumPy's own rules, and the code that keeps to it.
 
-What kind an expression has is what NumPy makes of numbers of the operands' kinds: a dtype's name,
-or one of Python's numbers ('int', 'float', 'bool'), which take on the dtype they meet. A scalar
-that begins as ``s = 0`` and goes on as ``s += x[i]`` has two kinds, and is kept in one dtype.
+The kind of an expression is the name of a dtype, or 'int', 'float' or 'bool' for Python's numbers,
+which take on the dtype of the other operand. It is that of NumPy's result for numbers of the
+operands' kinds. A scalar that begins as ``s = 0`` and goes on as ``s += x[i]`` has two kinds, and
+is stored in one dtype.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import numpy as np
 
 from .expansion import is_element
 from .intrinsics import DTYPES, FLOATING, FUNCTIONS, ROUNDING, TESTS
-from .program import Program, called, is_shape
+from .program import Program, called_name, is_shape
 
-__all__ = ["Emitter", "named", "native", "settle"]
+__all__ = ["WEAK", "Emitter", "common_kind", "kind_of", "native_dtype"]
 
 WEAK = {"int": 1, "float": 1.0, "bool": True}
 PYTHON = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -34,15 +35,15 @@ Kinds = frozenset
 
 
 class Code(NamedTuple):
-    """An expression in Numba's Python, of which kinds it can be, its value if it is a constant."""
+    """An expression in Numba's Python, the kinds that it can have, its value if constant."""
 
     text: str
     kinds: Kinds
     constant: Any = None
 
 
-def named(dtype: np.dtype) -> str:
-    """The kind that a dtype is: its name, but for that of conditions, which Python has too."""
+def kind_of(dtype: np.dtype) -> str:
+    """The kind of a dtype: its name, but bool_ for conditions, as 'bool' is Python's."""
     return "bool_" if dtype.kind == "b" else dtype.name
 
 
@@ -52,8 +53,8 @@ def _group(kind: str) -> str:
     return {"b": "bool", "i": "int", "u": "int", "f": "float"}[np.dtype(DTYPES[kind]).kind]
 
 
-def settle(kinds: Kinds) -> str | None:
-    """The one kind that stands for all of them, if there is one."""
+def common_kind(kinds: Kinds) -> str | None:
+    """The one kind that can represent all of these, if there is one."""
     strong = [k for k in kinds if k not in WEAK]
     groups = {_group(k) for k in strong}
     weak = kinds - {*strong}
@@ -69,11 +70,11 @@ def settle(kinds: Kinds) -> str | None:
     )
 
 
-def native(kinds: Kinds) -> str:
-    """What the compiled code keeps such a value in."""
-    kind = settle(kinds)
+def native_dtype(kinds: Kinds) -> str:
+    """The dtype in which compiled code stores a value of these kinds."""
+    kind = common_kind(kinds)
     if kind in ("int8", "int16", "int32", "uint8", "uint16", "uint32") and "int" in kinds:
-        return "int64"  # as long as it is one of Python's, it may be larger
+        return "int64"  # a Python integer may be larger than the dtype
     return _NATIVE.get(kind, kind)
 
 
@@ -81,15 +82,15 @@ _NATIVE = {"int": "int64", "float": "float64", "float16": "float32", "bool_": "b
 
 
 @lru_cache(maxsize=4096)
-def promoted(what: str, operands: tuple[str, ...]) -> str | None:
-    """The kind of an operation's or an intrinsic's result, as NumPy gives it; None for none."""
+def promoted_kind(what: str, operands: tuple[str, ...]) -> str | None:
+    """The kind of NumPy's result of an operation or an intrinsic; None where NumPy refuses it."""
     function = FUNCTION_OF.get(what) or FUNCTIONS[what]
     numbers = [WEAK[k] if k in WEAK else DTYPES[k](1) for k in operands]
     try:
         result = function(*numbers)
     except TypeError:  # such as bool - bool
         return None
-    return named(result.dtype) if isinstance(result, np.generic) else type(result).__name__
+    return kind_of(result.dtype) if isinstance(result, np.generic) else type(result).__name__
 
 
 class Emitter:
@@ -98,21 +99,21 @@ class Emitter:
     Parameters
     ----------
     kinds : dict of str to str
-        Of the number parameters: a dtype or one of Python's.
+        By number parameter, its kind.
     dtypes : dict of str to str
-        Of all tensors.
+        By tensor, its kind.
     unproven : set of int
-        The accesses whose indices are to be checked, by their number.
+        The numbers of the accesses whose indices have to be checked.
     """
 
     def __init__(self, program: Program, kinds: dict[str, str], dtypes: dict[str, str], unproven):
         self.program, self.dtypes, self.unproven = program, dtypes, unproven
         self.kinds: dict[str, Kinds] = {n: Kinds([k]) for n, k in kinds.items()}
         self.lines: list[str] = []
-        self.piece: ast.For | None = None  # the loop that runs over a part of its range
+        self.piece: ast.For | None = None  # the loop that runs over a part of its range only
 
     def infer(self, body: list[ast.stmt]) -> None:
-        """Find the kinds of all scalars: what is assigned later in a loop counts at its start."""
+        """Find the kinds of all scalars, also those that a loop assigns after it has used them."""
         before = None
         while before != self.kinds:
             before = dict(self.kinds)
@@ -129,7 +130,7 @@ class Emitter:
 
     # Statements
 
-    def put(self, indent: int, text: str) -> None:
+    def add_line(self, indent: int, text: str) -> None:
         self.lines.append("    " * indent + text)
 
     def block(self, body: Sequence[ast.stmt], indent: int) -> None:
@@ -137,13 +138,13 @@ class Emitter:
             if isinstance(node, ast.For):
                 self.loop(node, indent)
             elif isinstance(node, ast.If):
-                self.put(indent, f"if {self.truth(node.test)}:")
+                self.add_line(indent, f"if {self.condition(node.test)}:")
                 self.block(node.body, indent + 1)
-                self.put(indent + 1, "pass")
+                self.add_line(indent + 1, "pass")
                 if node.orelse:
-                    self.put(indent, "else:")
+                    self.add_line(indent, "else:")
                     self.block(node.orelse, indent + 1)
-                    self.put(indent + 1, "pass")
+                    self.add_line(indent + 1, "pass")
             elif isinstance(node, ast.AugAssign):
                 value = self.arithmetic(node, node.op, node.target, node.value)
                 self.store(node.target, value, node, indent)
@@ -153,30 +154,35 @@ class Emitter:
     def loop(self, node: ast.For, indent: int) -> None:
         name = node.target.id
         self.kinds[name] = Kinds(["int"])
-        bounds = [self.whole(a, "a loop's bound").text for a in node.iter.args]
+        bounds = [self.integer_code(a, "a loop's bound").text for a in node.iter.args]
         if node is self.piece:
             bounds = ["start", "stop", *bounds[2:]]
-        self.put(indent, f"for u_{name} in range({', '.join(bounds)}):")
+        self.add_line(indent, f"for u_{name} in range({', '.join(bounds)}):")
         self.block(node.body, indent + 1)
-        self.put(indent + 1, "pass")
+        self.add_line(indent + 1, "pass")
 
     def store(self, target: ast.expr, value: Code, node: ast.AST, indent: int) -> None:
         if is_element(target):
-            wanted = self.dtypes[target.value.id]
-            text = self.convert(value, _NATIVE.get(wanted, wanted), node, wanted, into=True)
-            self.put(indent, f"{self.place(target)} = {text}")
+            target_kind = self.dtypes[target.value.id]
+            text = self.convert(
+                value, _NATIVE.get(target_kind, target_kind), node, target_kind, is_stored=True
+            )
+            self.add_line(indent, f"{self.element(target)} = {text}")
             return
         name = target.id
         known = self.kinds.get(name, Kinds())
         self.kinds[name] = known | value.kinds
-        if settle(self.kinds[name]) is None:
+        if common_kind(self.kinds[name]) is None:
             self.refuse(
                 node,
-                f"the scalar {name!r} is {_listed(value.kinds)} here, and {_listed(known)} before",
+                f"the scalar {name!r} is {_kinds_text(value.kinds)} here, "
+                f"and {_kinds_text(known)} before",
                 "one dtype for one name: another name, or a conversion such as "
                 f"{next(iter(known))}(...)",
             )
-        self.put(indent, f"u_{name} = {self.convert(value, native(self.kinds[name]), node)}")
+        self.add_line(
+            indent, f"u_{name} = {self.convert(value, native_dtype(self.kinds[name]), node)}"
+        )
 
     # Expressions
 
@@ -190,59 +196,63 @@ class Emitter:
         if isinstance(node, ast.Subscript) and is_shape(node.value):
             return Code(f"u_{node.value.value.id}.shape[{node.slice.value}]", Kinds(["int"]))
         if isinstance(node, ast.Subscript):
-            return Code(self.place(node), Kinds([self.dtypes[node.value.id]]))
+            return Code(self.element(node), Kinds([self.dtypes[node.value.id]]))
         if isinstance(node, ast.BinOp):
             return self.arithmetic(node, node.op, node.left, node.right)
         return _BY_NODE[type(node)](self, node)
 
-    def place(self, node: ast.Subscript) -> str:
+    def element(self, node: ast.Subscript) -> str:
         name = node.value.id
         indices = []
         for axis, index in enumerate(node.slice.elts):
-            code = self.whole(index, "an index")
+            code = self.integer_code(index, "an index")
             if code.constant is not None and code.constant < 0:
                 code = Code(f"(u_{name}.shape[{axis}] - {-code.constant})", code.kinds)
             if node.site in self.unproven:
                 size = f"u_{name}.shape[{axis}]"
-                indices.append(f"at({code.text}, {size}, {node.site}, {axis})")
-            else:  # Numba looks for negative indices among the signed ones
+                indices.append(f"checked_index({code.text}, {size}, {node.site}, {axis})")
+            else:  # with a signed index, Numba adds a test for negative ones
                 indices.append(f"uintp({code.text})")
         return f"u_{name}[{', '.join(indices) or '()'}]"
 
-    def whole(self, node: ast.expr, role: str) -> Code:
+    def integer_code(self, node: ast.expr, role: str) -> Code:
         code = self.value(node)
-        kind = settle(code.kinds)
+        kind = common_kind(code.kinds)
         if kind is None or _group(kind) != "int":
-            self.refuse(node, f"{role} is {_listed(code.kinds)}", "an integer: int64(...)")
-        return code if native(code.kinds) == "int64" else Code(f"int64({code.text})", code.kinds)
+            self.refuse(node, f"{role} is {_kinds_text(code.kinds)}", "an integer: int64(...)")
+        if native_dtype(code.kinds) == "int64":
+            return code
+        return Code(f"int64({code.text})", code.kinds)
 
-    def truth(self, node: ast.expr) -> str:
-        """The code of a condition; of and, or, not only the truth counts there."""
+    def condition(self, node: ast.expr) -> str:
+        """The code of a condition, where only the truth of ``and``, ``or``, ``not`` matters."""
         if isinstance(node, ast.BoolOp):
-            return f"({f' {PYTHON[type(node.op)]} '.join(self.truth(v) for v in node.values)})"
+            return f"({f' {PYTHON[type(node.op)]} '.join(self.condition(v) for v in node.values)})"
         code = self.value(node)
         return code.text if self.is_condition(code) else f"({code.text} != 0)"
 
     @staticmethod
     def is_condition(code: Code) -> bool:
-        return settle(code.kinds) in ("bool", "bool_")
+        return common_kind(code.kinds) in ("bool", "bool_")
 
-    def one(self, kinds: Kinds, node: ast.AST) -> str:
-        kind = settle(kinds)
+    def single_kind(self, kinds: Kinds, node: ast.AST) -> str:
+        kind = common_kind(kinds)
         if kind is None:
             self.refuse(
                 node,
-                f"a value that is {_listed(kinds)}",
+                f"a value that is {_kinds_text(kinds)}",
                 "one dtype: a conversion such as float32(...)",
             )
         return kind
 
     def results(self, what: str, operands: Sequence[Code], node: ast.AST) -> Kinds:
         combinations = itertools.product(*(code.kinds for code in operands))
-        kinds = Kinds(promoted(what, kinds) for kinds in combinations)
+        kinds = Kinds(promoted_kind(what, kinds) for kinds in combinations)
         if None in kinds or "object" in kinds:
-            told = " and ".join(_listed(code.kinds) for code in operands)
-            self.refuse(node, f"{what!r} of {told}", "numbers: a conversion such as int32(...)")
+            kinds_text = " and ".join(_kinds_text(code.kinds) for code in operands)
+            self.refuse(
+                node, f"{what!r} of {kinds_text}", "numbers: a conversion such as int32(...)"
+            )
         return kinds
 
     def arithmetic(self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr) -> Code:
@@ -251,7 +261,7 @@ class Emitter:
 
     def operation(self, node: ast.AST, sign: str, a: Code, b: Code) -> Code:
         kinds = self.results(sign, (a, b), node)
-        kind = self.one(kinds, node)
+        kind = self.single_kind(kinds, node)
         if kind == "bool_" or kind == "bool":
             self.refuse(node, f"{sign!r} of conditions", "numbers: int32(...), or and, or, not")
         dtype = _NATIVE.get(kind, kind)
@@ -259,8 +269,8 @@ class Emitter:
         if sign in ("+", "-", "*"):
             text = f"({x} {sign} {y})"
             return Code(text if dtype[-2:] == "64" or "f" in dtype else f"{dtype}{text}", kinds)
-        if kind in WEAK:  # Python's own: an error where it divides by zero
-            if sign == "/" and settle(a.kinds | b.kinds) == "int":
+        if kind in WEAK:  # Python's own numbers: division by zero is an error
+            if sign == "/" and common_kind(a.kinds | b.kinds) == "int":
                 x, y = f"float64({x})", f"float64({y})"
             y = y if b.constant else f"nonzero({y})"
         if sign == "/":
@@ -270,12 +280,12 @@ class Emitter:
 
     def power(self, node: ast.AST, a: Code, b: Code) -> Code:
         kinds = self.results("**", (a, b), node)
-        whole = [settle(code.kinds) == "int" for code in (a, b)]
-        if all(whole) and b.constant is None:
+        are_integers = [common_kind(code.kinds) == "int" for code in (a, b)]
+        if all(are_integers) and b.constant is None:
             self.refuse(node, "a power of integers that are not known", "float64(x) ** y")
-        if all(whole) and b.constant < 0:
+        if all(are_integers) and b.constant < 0:
             kinds = Kinds(["float"])
-        kind = self.one(kinds, node)
+        kind = self.single_kind(kinds, node)
         dtype = _NATIVE.get(kind, kind)
         if _group(kind) == "int":
             y = self.convert(b, "int64", node)
@@ -288,24 +298,26 @@ class Emitter:
 
     def unary(self, node: ast.UnaryOp) -> Code:
         if isinstance(node.op, ast.Not):
-            return Code(f"(not {self.truth(node.operand)})", Kinds(["bool"]))
+            return Code(f"(not {self.condition(node.operand)})", Kinds(["bool"]))
         code = self.value(node.operand)
         if isinstance(node.op, ast.UAdd):
             return code
         if code.constant is not None:
             return _constant(-code.constant)
-        kind = self.one(code.kinds, node)
+        kind = self.single_kind(code.kinds, node)
         if kind in ("bool", "bool_"):
             self.refuse(node, "the negative of a condition", "a number: -int32(...)")
-        dtype = native(code.kinds)
+        dtype = native_dtype(code.kinds)
         return Code(f"{dtype}(-{code.text})", code.kinds)
 
     def logical(self, node: ast.BoolOp) -> Code:
         values = [self.value(v) for v in node.values]
-        if not all(map(self.is_condition, values)):  # Python gives the operand that decided
-            told = " and ".join(_listed(v.kinds) for v in values)
-            self.refuse(node, f"the value of and, or of {told}", "conditions, such as x[i] > 0")
-        return Code(self.truth(node), Kinds().union(*(v.kinds for v in values)))
+        if not all(map(self.is_condition, values)):  # in Python the value is that of an operand
+            kinds_text = " and ".join(_kinds_text(v.kinds) for v in values)
+            self.refuse(
+                node, f"the value of and, or of {kinds_text}", "conditions, such as x[i] > 0"
+            )
+        return Code(self.condition(node), Kinds().union(*(v.kinds for v in values)))
 
     def comparison(self, node: ast.Compare) -> Code:
         values = [self.value(v) for v in (node.left, *node.comparators)]
@@ -314,7 +326,7 @@ class Emitter:
             groups = {_group(k) for k in a.kinds | b.kinds}
             x, y = a.text, b.text
             if "float" in groups:
-                dtype = native(self.results("*", (a, b), node))
+                dtype = native_dtype(self.results("*", (a, b), node))
                 x, y = (self.convert(code, dtype, node) for code in (a, b))
             elif "bool" in groups:
                 x, y = f"int64({x})", f"int64({y})"
@@ -325,12 +337,12 @@ class Emitter:
     def conditional(self, node: ast.IfExp) -> Code:
         a, b = self.value(node.body), self.value(node.orelse)
         kinds = a.kinds | b.kinds
-        self.one(kinds, node)
-        x, y = (self.convert(code, native(kinds), node) for code in (a, b))
-        return Code(f"({x} if {self.truth(node.test)} else {y})", kinds)
+        self.single_kind(kinds, node)
+        x, y = (self.convert(code, native_dtype(kinds), node) for code in (a, b))
+        return Code(f"({x} if {self.condition(node.test)} else {y})", kinds)
 
     def call(self, node: ast.Call) -> Code:
-        name, values = called(node), [self.value(a) for a in node.args]
+        name, values = called_name(node), [self.value(a) for a in node.args]
         if name == "power":
             return self.power(node, *values)
         if name == "ceil_div":
@@ -339,10 +351,10 @@ class Emitter:
                 node, "//", self.operation(node, "-", above, _constant(1)), values[1]
             )
         kinds = self.results(name, values, node)
-        kind = self.one(kinds, node)
+        kind = self.single_kind(kinds, node)
         dtype = _NATIVE.get(kind, kind)
         if name in TESTS:
-            if settle(values[0].kinds) in ("float", "float16", "float32", "float64"):
+            if common_kind(values[0].kinds) in ("float", "float16", "float32", "float64"):
                 return Code(f"{name}({values[0].text})", kinds)
             return Code(f"{name}(float64({values[0].text}))", kinds)
         if name in DTYPES:
@@ -363,48 +375,58 @@ class Emitter:
         return Code(f"{dtype}({name}({x}))", kinds)  # abs, sign
 
     def convert(
-        self, code: Code, dtype: str, node: ast.AST, wanted: str | None = None, into: bool = False
+        self,
+        code: Code,
+        dtype: str,
+        node: ast.AST,
+        target_kind: str | None = None,
+        is_stored: bool = False,
     ) -> str:
-        """The expression in another dtype, such as that of the tensor that it goes into."""
+        """The expression converted to another dtype; `is_stored` if it is stored in a tensor."""
         constant = code.constant
         if constant is not None:
-            return self.literal(constant, dtype, node, wanted or dtype)
-        source = native(code.kinds)
+            return self.literal(constant, dtype, node, target_kind or dtype)
+        source = native_dtype(code.kinds)
         if dtype == "bool" and source != "bool":
             return f"({code.text} != 0)"
         if "int" not in dtype:
             return code.text if source == dtype else f"{dtype}({code.text})"
-        # A Python number is not let wrap around, nor a number that is stored where it does not fit.
-        held = into or not code.kinds.isdisjoint(WEAK)
+        # Python's numbers must not wrap around, nor numbers that are stored.
+        is_checked = is_stored or not code.kinds.isdisjoint(WEAK)
         if source.startswith("float"):
-            text = f"whole({code.text}, {_limits(dtype)})" if held else code.text
+            text = f"checked_float({code.text}, {_limits(dtype)})" if is_checked else code.text
             return f"{dtype}({text})" if dtype[-2:] == "64" else f"{dtype}(int64({text}))"
-        if source == dtype or not held or source == "bool" or not _may_overflow(source, dtype):
+        if (
+            source == dtype
+            or not is_checked
+            or source == "bool"
+            or not _may_overflow(source, dtype)
+        ):
             return code.text if source == dtype else f"{dtype}({code.text})"
-        return f"{dtype}(fitting({code.text}, {_limits(dtype, source)}))"
+        return f"{dtype}(checked_int({code.text}, {_limits(dtype, source)}))"
 
-    def literal(self, constant: Any, dtype: str, node: ast.AST, wanted: str) -> str:
+    def literal(self, constant: Any, dtype: str, node: ast.AST, target_kind: str) -> str:
         if dtype == "bool":
             return f"{bool(constant)}"
         if "int" in dtype:
             if not math.isfinite(constant):
-                self.refuse(node, f"{constant} as {wanted}", "a finite number")
+                self.refuse(node, f"{constant} as {target_kind}", "a finite number")
             limits = np.iinfo(dtype)
             if not limits.min <= int(constant) <= limits.max:
                 self.refuse(
                     node,
-                    f"{constant} does not fit into {wanted}",
+                    f"{constant} does not fit into {target_kind}",
                     f"{limits.min} to {limits.max}",
                 )
             return f"{dtype}({int(constant)})"
-        return f"{dtype}({float(constant)!r})"  # inf is a name of the compiled code's
+        return f"{dtype}({float(constant)!r})"  # inf is a name in compiled code
 
 
-WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"  # whole numbers that do not fit
+WRAPS = np.lib.NumpyVersion(np.__version__) < "2.0.0"  # for integers that do not fit
 
 
 def _may_overflow(source: str, dtype: str) -> bool:
-    """Whether NumPy looks if an integer fits; it does not where only the sign differs."""
+    """Whether NumPy checks that an integer fits; it does not where only the sign differs."""
     if source == "uint64" and dtype == "int64":
         return True
     same = dtype == f"u{source}" and source != "int64"
@@ -415,8 +437,8 @@ def _limits(dtype: str, source: str = "float64") -> str:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     if source.startswith("float"):
         return f"{float(low)}, {float(high)}"
-    of = np.iinfo(source)
-    return f"{source}({max(low, of.min)}), {source}({min(high, of.max)})"
+    source_limits = np.iinfo(source)
+    return f"{source}({max(low, source_limits.min)}), {source}({min(high, source_limits.max)})"
 
 
 def _constant(value: Any) -> Code:
@@ -425,7 +447,7 @@ def _constant(value: Any) -> Code:
     return Code(f"{dtype}({value!r})", Kinds([kind]), value)
 
 
-def _listed(kinds: Kinds) -> str:
+def _kinds_text(kinds: Kinds) -> str:
     python = {"int": "a Python integer", "float": "a Python float", "bool": "a condition"}
     return " or ".join(sorted(python.get(k, k) for k in kinds)) or "unknown"
 

@@ -33,17 +33,17 @@ class Code:
     least : int
         The least number of inputs.
     inferred : tuple of str
-        Which of 'out_shape' and 'out_dtype' it can infer where they are not declared.
+        Those of 'out_shape' and 'out_dtype' that it can infer where they are not declared.
     outputs : int or None
         The number of outputs in a tuple; None for one output, or where only a call shows it.
     to_argument : callable
-        Makes of an NDArray the argument that the function takes.
+        Converts an NDArray to the argument that the function takes.
     opaque : str
-        Why PyTorch's compiler cannot trace it; "" where it can be tried.
+        Why PyTorch's compiler cannot trace it; "" where the compiler may try.
     on_cpu : bool
         Whether it runs on the CPU wherever its inputs are.
     attributes : dict
-        The registered attributes, which are given by name.
+        The registered attributes, which the function takes by name.
     """
 
     who: str
@@ -56,7 +56,7 @@ class Code:
     to_argument: Callable
 
     def function(self, declared: Declared) -> Callable:
-        """The function: of arrays and numbers by position, and of attributes by name."""
+        """The function, which takes arrays and numbers by position, and attributes by name."""
         raise NotImplementedError
 
     def to_output(self, i: int, y: Any, dtype: str, context: Any) -> Any:
@@ -72,7 +72,7 @@ class Code:
         raise NotImplementedError
 
     def expect(self, i: int, array: Any, dtype: str) -> Any:
-        """Return an output; refuse one of another dtype than is declared."""
+        """Return an output; refuse one whose dtype is not the declared one."""
         if numpy_border.dtype_of(array) != dtype:
             raise TypeError(
                 f"{self.who}: output {i} is {array.shape} {numpy_border.dtype_of(array)}\n"
@@ -101,7 +101,7 @@ class Numpy(Code):
         return self.expect(i, numpy_border.array(y, context), dtype)
 
     def _array(self, i: int, y: Any, dtype: str) -> np.ndarray:
-        """A result that is a number as an array; Python's number in the declared dtype."""
+        """A number that the function returned, as an array; Python's get the declared dtype."""
         if isinstance(y, (bool, int, float)) and _can_hold(dtype, y):
             return np.asarray(y, dtype)
         if not isinstance(y, np.generic):
@@ -113,13 +113,13 @@ class Numpy(Code):
 
 
 def _can_hold(dtype: str, number: Any) -> bool:
-    """Whether a dtype has values of the kind of a number in Python."""
+    """Whether a dtype can hold Python's numbers of this type."""
     kinds = "biuf" if isinstance(number, bool) else "iuf" if isinstance(number, int) else "f"
     return np.dtype(dtype).kind in kinds
 
 
 def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | None, int]:
-    """The names of the positional parameters but for attributes, and how many must be given."""
+    """The names of the positional parameters without attributes, and how many are required."""
     try:
         signature = inspect.signature(func)
     except ValueError:  # functions written in C may have none
@@ -170,7 +170,7 @@ class Loop(Code):
         return engine.adapter().view
 
     def run(self, *values, **attributes) -> Any:
-        """The outputs, from inputs by position."""
+        """Compute the outputs, from inputs by position."""
         return self.kernel.run(*(self._in_order(values, attributes) if attributes else values))
 
     def _in_order(self, values: Sequence, attributes: Mapping[str, Any]) -> list:

@@ -11,14 +11,14 @@ from ..numpy_border import as_dtype, dtype_name
 
 
 class Declared:
-    """`out_shape` and `out_dtype`: functions of the inputs' ones, values, or None to infer them.
+    """`out_shape` and `out_dtype`: values, functions of those of the inputs, or None to infer them.
 
     Parameters
     ----------
     who : str
         The operator, as messages name it.
     code : Code
-        Infers what is not declared.
+        Infers the shapes and dtypes that are not declared.
 
     Raises
     ------
@@ -61,7 +61,7 @@ class Declared:
     def rules(self, kinds: dict[str, str | None], names: Sequence[str], count: int | None):
         """The rules `shapes` and `types` of an `Operator` with the outputs `names`.
 
-        `kinds` has its inputs: the dtype of a number, None for an array.
+        `kinds` has, by input, the dtype of a number, None for an array.
         """
 
         def out_shape(**known):
@@ -93,14 +93,14 @@ class Declared:
             return self.code.infer_dtypes(dtypes)
         return self._types(self._evaluate("out_dtype", self.out_dtype, [*map(as_dtype, dtypes)]))
 
-    def _evaluate(self, what: str, declared: Any, given: Sequence) -> Any:
-        """A declared value, or what a declared function gives."""
+    def _evaluate(self, what: str, declared: Any, arguments: Sequence) -> Any:
+        """A declared value, or the result of a declared function."""
         if not _is_rule(declared):
             return declared
         try:
-            return declared(*given)
+            return declared(*arguments)
         except Exception as error:
-            note(error, f"  in {what} of {self.who} ({', '.join(map(str, given))})")
+            note(error, f"  in {what} of {self.who} ({', '.join(map(str, arguments))})")
             raise
 
     def _types(self, found: Any) -> list[str]:
@@ -123,12 +123,12 @@ class Declared:
         if not isinstance(found, (tuple, list)) or len(found) != count:
             raise ValueError(
                 f"{self.who}: out_shape is {found!r}\n"
-                f"  expected a tuple of {count} shapes, for as many dtypes in out_dtype"
+                f"  expected a tuple of {count} shapes, one for each dtype in out_dtype"
             )
         return [self._shape(shape) for shape in found]
 
     def _shape(self, found: Any) -> tuple[int, ...]:
-        """A shape as a tuple; () becomes (1,), for there are no arrays without axes here."""
+        """A shape as a tuple; () becomes (1,), since MXNet's arrays have at least one axis."""
         if isinstance(found, (tuple, list)):
             try:
                 shape = tuple(index(n) for n in found)
@@ -143,7 +143,7 @@ class Declared:
 
 
 def _is_rule(declared: Any) -> bool:
-    """Whether it is a function, and no dtype: types such as np.float32 can be called too."""
+    """Whether it is a function; a dtype such as np.float32 can be called, and is none."""
     return callable(declared) and not isinstance(declared, type)
 
 

@@ -88,7 +88,7 @@ class FirstRun:
         """Why nothing more is to be checked, if so."""
         if self.error is not None:
             return "it does not run"
-        return "it gives other than it declares" if self.all_mismatches else ""
+        return "its outputs are not as it declares" if self.all_mismatches else ""
 
     @property
     def description(self) -> str:
@@ -101,7 +101,7 @@ class FirstRun:
 
     @property
     def reached(self) -> int:
-        """0 where it fails, 1 where it gives other than it declares, 2 where neither."""
+        """0 where it fails, 1 where its outputs are not as it declares, 2 where neither."""
         return 1 if self.all_mismatches else 2 if self.error is None else 0
 
 

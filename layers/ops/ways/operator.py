@@ -2,10 +2,11 @@
 
 Every way of writing an operator makes an `Operator` in the end.
 
-A gradient is a function whose parameters are the names of the values that it needs: inputs, outputs
-(``y``), their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output
-that no gradient names is not saved for backward; an input without a gradient is not differentiable;
-a gradient that is not needed is not computed; gradients that name no ``dy`` are those of a loss.
+A gradient is a function whose parameters are named after what it needs: inputs, outputs (``y``),
+their gradients (``dy``), attributes; or all of them, as ``**known``. An input or output that no
+gradient names is not saved for backward; an input without a gradient is not differentiable; a
+gradient that nobody asks for is not computed. If no gradient has ``dy`` among its parameters, the
+operator is a loss, whose gradients do not depend on that of its output.
 """
 
 from __future__ import annotations

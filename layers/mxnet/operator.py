@@ -208,8 +208,8 @@ def _nearest(op_type: str) -> str:
     if elsewhere:
         return (
             f"{', '.join(elsewhere)}\n"
-            "  a name begins with the module of its operator, but in a program that is started: "
-            f"@operator(name={quoted(op_type)}) gives it the name that is asked for"
+            "  names begin with the operator's module, but not in the program that is started: "
+            f"define it in a module that both programs import, or with name={quoted(op_type)}"
         )
     near = difflib.get_close_matches(op_type[:100], _registry) or sorted(_registry)[:8]
     return ", ".join(near) or "none"

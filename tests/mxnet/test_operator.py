@@ -741,7 +741,7 @@ def test_a_name_of_another_module_is_told(mx, nd, registered, asked):
         nd.Custom(nd.ones((1,)), op_type=asked)
     first, _, told = str(caught.value).partition("\n")
     assert first == f"Custom: operator '{asked}' is not registered"
-    assert f"registered here: {registered}\n" in told and f"@operator(name='{asked}')" in told
+    assert f"registered here: {registered}\n" in told and f"or with name='{asked}'" in told
 
 
 NAMES = [  # of attributes, which are also those of what the library and Symbols pass themselves

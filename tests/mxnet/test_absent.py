@@ -123,9 +123,7 @@ def test_names_that_programs_have_from_star_imports(mx):
 
 
 @torch_only
-@pytest.mark.parametrize(
-    "part", ["numpy.ones", "rtc", "th", "notebook", "io.LibSVMIter"]
-)
+@pytest.mark.parametrize("part", ["numpy.ones", "rtc", "th", "notebook", "io.LibSVMIter"])
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")
     told = f"^mxnet.{part} is not in layers.mxnet"

@@ -716,6 +716,17 @@ def test_what_outlives_a_call_is_changed_once_in_each(kind, tmp_path, monkeypatc
     assert "not compiled, and runs as it is" in told()[-1]
 
 
+def test_a_refusal_without_the_notes_of_the_tracer(told, monkeypatch):
+    """They are not public: another version of PyTorch may have none."""
+    monkeypatch.setattr("layers.mxnet._run.reasons._changes", lambda error: iter(()))
+    block = Calls(registered(Counts))
+    block.hybridize(backend=FAST)
+    block(nd.ones(2))
+    (message,) = told()
+    assert "it changes self.calls, which outlives a call (" in message
+    assert f"{__file__}:{Counts.forward.__code__.co_firstlineno}: def forward(" in message
+
+
 CHANGING = """\
 CALLS, SEEN = 0, {}
 

@@ -137,6 +137,8 @@ class Compiled(Specialized):
             function = self.program.bound(functions, compile)
 
         def run(tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+            if direct := getattr(function, "direct", None):  # no Python of an operator runs in it
+                return self.program.run(direct, tensors, context, recording)
             with inside(context, training), on(context), parts(whole):
                 return self.program.run(function, tensors, context, recording)
 

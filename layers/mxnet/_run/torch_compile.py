@@ -14,6 +14,7 @@ import torch
 
 from ..base import ArgumentError
 from . import product_pass
+from .whole import Whole
 
 OPTIONS = "mode", "options"  # of torch.compile
 VARIABLE = "LAYERS_HYBRIDIZE_BACKEND"
@@ -95,7 +96,8 @@ def compiled(
     mode, options
         As of `torch.compile`; here they may come together.
     """
-    settings: dict[str, Any] = {"guard_filter_fn": _arrays_from_outside if whole else _arguments}
+    guards = _arrays_from_outside if whole else _arguments
+    settings: dict[str, Any] = {}
     if backend == "inductor":
         # The draws are those of the graph as it is, the product is that of `_table.product`, and
         # what is cast to 16 bits and back is rounded.
@@ -105,12 +107,15 @@ def compiled(
         # saves on a CPU: a step of ResNet-18 on 64 x 64 takes 1.3 times as long.
         settings |= {"layout_optimization": False} if device == "cpu" else {}
         settings |= torch._inductor.list_mode_options(mode) if mode else {}
+    settings |= {name.replace("-", "_"): value for name, value in (options or {}).items()}
+    if whole and device == "cpu":
+        return Whole(function, backend, settings, guards)
     return torch.compile(
         function,
         fullgraph=whole,
         dynamic=False,
         backend=backend,
-        options=settings | (options or {}),
+        options=settings | {"guard_filter_fn": guards},
     )
 
 

@@ -1,0 +1,101 @@
+"""Compiled functions are called without PyTorch's tracer, where that is right."""
+
+import numpy as np
+import pytest
+import torch
+
+import layers.mxnet as mx
+from layers.mxnet._run import torch_compile, whole
+
+pytestmark = pytest.mark.engine("torch")
+FACTOR = torch.full((2,), 3.0)
+
+
+def made(function, backend="aot_eager", **options):
+    return torch_compile.compiled(function, backend, True, "cpu", **options)
+
+
+def untraced(function):
+    """The function; PyTorch's tracer may not be asked again."""
+
+    def fail(*_, **__):
+        raise AssertionError("traced again")
+
+    function._traced = fail
+    return function
+
+
+def rand(*shape):
+    return torch.rand(*shape, dtype=torch.float64)
+
+
+# PyTorch warns of what inductor itself imports.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("backend", ["aot_eager", "eager", "inductor"])
+def test_later_calls_are_direct(backend):
+    def function(a, unused, b, *, factor):
+        a.mul_(factor)
+        return b + a, a * b, a * b + 1
+
+    compiled = made(function, backend)
+    for _ in range(3):
+        given = rand(2), rand(3), rand(2)
+        copies = [t.clone() for t in given]
+        found, expected = compiled(*given, factor=2), function(*copies, factor=2)
+        for x, y in zip([*found, given[0]], [*expected, copies[0]]):
+            torch.testing.assert_close(x, y)
+        untraced(compiled)
+
+
+def test_gradients_come_without_the_tracer_too():
+    compiled = made(lambda a, b: [(a * b).exp()])
+    for _ in range(2):
+        a, b = rand(2).requires_grad_(), rand(2)
+        (y,) = compiled(a, b)
+        y.sum().backward()
+        torch.testing.assert_close(a.grad, b * (a.detach() * b).exp())
+        untraced(compiled)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: [a * FACTOR],  # an array from outside
+        lambda a: [a * FACTOR.shape[0]],  # whose shape alone is read
+        lambda a: [a * 2, a],  # a result that no graph gives
+    ],
+)
+def test_the_tracer_stays_where_its_code_does_more(function, monkeypatch):
+    compiled, a = made(function), rand(2)
+    for n in (2, 2, 1):
+        monkeypatch.setitem(globals(), "FACTOR", torch.full((n,), float(n)))
+        for x, y in zip(compiled(a), function(a)):
+            torch.testing.assert_close(x, y)
+    assert compiled.direct is None
+
+
+def test_a_net_and_a_step_are_called_directly(monkeypatch):
+    compiled = []
+
+    class Watched(whole.Whole):
+        def __init__(self, *args):
+            super().__init__(*args)
+            compiled.append(self)
+
+    monkeypatch.setattr(torch_compile, "Whole", Watched)
+    from layers import compiled_step
+
+    net, x = mx.gluon.nn.Dense(3, in_units=4), mx.nd.ones((2, 4))
+    net.initialize(mx.init.One())
+    net.hybridize(backend="aot_eager")
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    step = compiled_step(net, mx.gluon.loss.L2Loss(), trainer, backend="aot_eager")
+    for n in range(3):
+        np.testing.assert_allclose(net(x).asnumpy(), 4 * 0.0**n)
+        step(x, mx.nd.zeros((2, 3)))
+        net.weight.set_data(mx.nd.zeros((3, 4)))
+        net.bias.set_data(mx.nd.zeros((3,)))
+        assert all(each.direct for each in compiled)
+        for each in compiled:
+            untraced(each)
+    assert len(compiled) == 2

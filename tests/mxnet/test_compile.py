@@ -643,40 +643,50 @@ def test_threads_compile_nets_of_their_own(told):
     assert warnings.filters == filters
 
 
-def test_large_products_are_those_of_gemm(monkeypatch):
+@pytest.mark.parametrize("is_lowered", [True, False])
+def test_large_products_are_those_of_gemm(monkeypatch, is_lowered):
+    from torch._inductor.lowering import lowerings
+
     from layers.mxnet._run import product_pass
     from layers.mxnet._table import product
 
-    calls = []
-    multiply = product.mm
-    monkeypatch.setattr(product, "mm", lambda a, b: calls.append(1) or multiply(a, b))
     product.choose("onednn")
     product_pass._pass.cache_clear()
+    if not is_lowered:
+        assert product_pass._define() and product_pass._lower()
+        monkeypatch.delitem(lowerings, torch.ops.layers.mm.default)
+        monkeypatch.setattr(product_pass, "_lower", lambda: False)
     try:
-        assert_dense_is_eager()
+        eager, graph = (dense_and_its_gradients(backend) for backend in (None, "inductor"))
+        for a, b in zip(eager(), graph()):
+            np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+        with torch.autograd.profiler.profile() as profile:
+            graph()
     finally:
         product.choose()
         product_pass._pass.cache_clear()
-    assert calls
+    names = {event.name for event in profile.function_events}
+    assert "mkldnn::_linear_pointwise" in names
+    assert ("layers::mm" in names) is not is_lowered
 
 
-def assert_dense_is_eager():
-    found = []
-    for backend in (None, "inductor"):
-        mx.random.seed(2)
-        net = gluon.nn.HybridSequential(prefix="net_")
-        with net.name_scope():
-            net.add(gluon.nn.Dense(33, activation="relu"), gluon.nn.Dense(5))
-        net.initialize(mx.init.Uniform(0.5))
-        if backend:
-            net.hybridize(backend=backend)
-        x = nd.array(np.random.RandomState(0).randn(9, 20))
+def dense_and_its_gradients(backend):
+    mx.random.seed(2)
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(gluon.nn.Dense(33, activation="relu", in_units=20), gluon.nn.Dense(5, in_units=33))
+    net.initialize(mx.init.Uniform(0.5))
+    if backend:
+        net.hybridize(backend=backend)
+    x = nd.array(np.random.RandomState(0).randn(9, 20))
+
+    def run():
         with autograd.record():
             y = net(x)
         y.backward()
-        found.append([y.asnumpy(), *[p.grad().asnumpy() for p in net.collect_params().values()]])
-    for eager, graph in zip(*found):
-        np.testing.assert_allclose(graph, eager, rtol=1e-4, atol=1e-5)
+        return [y.asnumpy(), *[p.grad().asnumpy() for p in net.collect_params().values()]]
+
+    return run
 
 
 STATE = {

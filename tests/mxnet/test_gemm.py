@@ -219,10 +219,13 @@ def test_compiled_code_keeps_the_plain_product(rule, asked, monkeypatch):
 
 
 CPUS = [
-    ("AuthenticAMD", "AVX512", "LEAST"),
-    ("AuthenticAMD", "AVX2", "NEVER"),
-    ("GenuineIntel", "AVX512", "NEVER"),
-    ("", "DEFAULT", "NEVER"),
+    ("AuthenticAMD", 25, "AVX512", 2**23),
+    ("AuthenticAMD", 26, "AVX512", 6_000_000),
+    ("AuthenticAMD", 27, "AVX512", 6_000_000),
+    ("AuthenticAMD", None, "AVX512", 2**23),
+    ("AuthenticAMD", 26, "AVX2", gemm.NEVER),
+    ("GenuineIntel", 6, "AVX512", gemm.NEVER),
+    ("", None, "DEFAULT", gemm.NEVER),
 ]
 
 
@@ -235,12 +238,14 @@ def state(monkeypatch):
     monkeypatch.setattr(gemm, "_available", lambda: True)
 
 
-@pytest.mark.parametrize("vendor, capability, expected", CPUS)
-def test_auto_goes_by_the_cpu(state, monkeypatch, vendor, capability, expected):
-    monkeypatch.setattr(gemm, "_vendor", lambda: vendor)
+@pytest.mark.parametrize("vendor, family, capability, expected", CPUS)
+def test_auto_goes_by_the_cpu(state, monkeypatch, vendor, family, capability, expected):
+    told = {"vendor_id": vendor, "cpu family": f"cpu family : {family}" if family else ""}
+    monkeypatch.setattr(gemm, "_told", told.get)
+    monkeypatch.setattr(gemm.platform, "processor", str)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     gemm.choose()
-    assert gemm._least == getattr(gemm, expected)
+    assert gemm._least == expected
     assert gemm.describe()["cpu"] == f"{vendor} {capability}".strip()
 
 

@@ -29,17 +29,19 @@ def _pass() -> Any:
     class Rewrite(CustomGraphPass):
         def __call__(self, graph: torch.fx.Graph) -> None:
             for node in list(graph.nodes):
-                if node.target is aten.mm.default and _is_large(*node.args):
+                if node.target is aten.mm.default and _is_onednns(*node.args):
                     node.target = torch.ops.layers.mm.default
                 elif node.target is aten.addmm.default and not node.kwargs:
                     bias, x, w = node.args
-                    if _is_large(x, w):
+                    if _is_onednns(x, w):
                         _split(graph, node, bias, x, w)
 
         def uuid(self) -> Any:
-            return get_hash_for_files((__file__, str(Path(product.__file__)))), product.describe()
+            files = get_hash_for_files((__file__, str(Path(product.__file__))))
+            return files, product.describe(), is_lowered
 
     _define()
+    is_lowered = _lower()
     return Rewrite()
 
 
@@ -48,18 +50,33 @@ def _define() -> torch.library.Library:
     """The product as an operator of PyTorch; it is there as long as what this returns."""
     library = torch.library.Library("layers", "DEF")
     library.define("mm(Tensor a, Tensor b) -> Tensor")
-    library.impl("mm", product.mm, "CPU")
+    library.impl("mm", lambda a, b: product.mm(a, b), "CPU")
     torch.library.register_fake("layers::mm")(lambda a, b: a.new_empty(a.shape[0], b.shape[1]))
     return library
 
 
-def _is_large(x: torch.fx.Node, w: torch.fx.Node) -> bool:
-    a, b = x.meta["val"], w.meta["val"]
-    sizes = (*a.shape, b.shape[1])
-    least = product.describe()["onednn_from_multiplications"]
-    if not all(isinstance(n, int) for n in sizes) or not a.dtype is b.dtype is torch.float32:
+@cache
+def _lower() -> bool:
+    """Let inductor call oneDNN itself: an operator in Python takes 5 us more; whether it does so.
+
+    Not public. Where inductor has another inside, the operator in Python stays.
+    """
+    try:
+        from torch._inductor.lowering import fallback_handler, permute, register_lowering
+
+        onednn = fallback_handler(torch.ops.mkldnn._linear_pointwise.default, False)
+        register = register_lowering(torch.ops.layers.mm.default, type_promotion_kind=None)
+    except (ImportError, TypeError):
         return False
-    return a.device.type == "cpu" and a.numel() * sizes[-1] >= least
+    register(lambda a, b: onednn(a, permute(b, [1, 0]), None, "none", [], ""))
+    return True
+
+
+def _is_onednns(x: torch.fx.Node, w: torch.fx.Node) -> bool:
+    """Whether oneDNN is to compute x w."""
+    a, b = x.meta["val"], w.meta["val"]
+    is_known = all(isinstance(n, int) for n in (*a.shape, *b.shape))
+    return is_known and product.is_onednns(a, b.t())
 
 
 def _split(graph: torch.fx.Graph, node: torch.fx.Node, bias, x, w) -> None:

@@ -1,3 +1,4 @@
 """Layers, cells and programs that MXNet keeps under `gluon.contrib`."""
 
 from . import nn as nn
+from . import rnn as rnn

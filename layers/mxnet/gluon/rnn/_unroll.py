@@ -54,8 +54,13 @@ class Sequence:
             return cell.begin_state(x.shape[0], ctx=x.context, dtype=x.dtype)
 
         def zeros(name, shape, **_):
-            column = F.zeros_like(F.slice_axis(x, axis=1, begin=0, end=1))
-            return F.broadcast_axis(column, axis=1, size=shape[1], name=name)
+            if len(shape) == 2:
+                column = F.zeros_like(F.slice_axis(x, axis=1, begin=0, end=1))
+                return F.broadcast_axis(column, axis=1, size=shape[1], name=name)
+            axes = tuple(range(1, len(shape)))
+            rows = F.zeros_like(F.sum(x, axis=0, exclude=True))
+            rows = F.reshape(rows, shape=(-1, *(1,) * len(axes)))
+            return F.broadcast_axis(rows, axis=axes, size=shape[1:], name=name)
 
         return cell.begin_state(func=zeros)
 

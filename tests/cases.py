@@ -877,3 +877,105 @@ case(
     grad=False,
 )
 case("ftrl_update", (7,), (7,), (7,), positive(7), lr=0.1, lamda1=0.5, beta=0.5, wd=0.1, grad=False)
+
+section("images")
+
+
+def pixels(*shape):
+    """Bytes, as those of a photograph."""
+    return as_("uint8", ints(shape, 256))
+
+
+for kind in pixels(4, 3, 3), ints((4, 3, 3), 256), as_("float64", ints((4, 3, 1), 256)):
+    case("_image_to_tensor _image_flip_top_bottom", kind)
+case("_image_to_tensor", pixels(2, 3, 5, 4))
+case("_image_to_tensor", as_("int32", (3, 1, 3)))
+case("_image_to_tensor", (3, 4, 3), grad=False)  # MXNet sends y's gradients back as they are
+case("_image_flip_left_right _image_flip_top_bottom", (4, 4, 3), grad=False)  # the same
+case("_image_flip_left_right", pixels(3, 4, 3))
+for name, kind, flipped in (
+    ("left_right", pixels(2, 3, 3), lambda x: {"y0": x[:, ::-1]}),
+    ("top_bottom", pixels(3, 2, 1), lambda x: {"y0": x[::-1]}),
+):
+    case(
+        f"_image_flip_{name}",
+        kind,
+        ours="MXNet leaves the middle of an odd size as it finds it in memory",
+        expected=flipped,
+    )
+case("_image_normalize", (3, 2, 4), mean=(0, 1, 2), std=(3, 2, 1))
+case("_image_normalize", (2, 3, 2, 4), mean=(0, 1, 2), std=(3, 2, 1))
+case("_image_normalize", as_("float64", (1, 2, 4)), mean=0.25, std=(0.5,))
+case("_image_normalize", as_("float16", (3, 2, 1)), mean=(0.25,), std=(1, 2, 4))
+case(
+    "_image_normalize",
+    (3, 2, 1),
+    ours="MXNet refuses its own defaults, which are four numbers",
+    expected=lambda x: {"y0": x, "d0": np.ones_like(x)},
+)
+for kind in pixels(4, 5, 3), (4, 5, 3), as_("float64", (2, 4, 5, 3)):
+    case("_image_crop", kind, x=1, y=2, width=3, height=2, grad=False)
+case("_image_crop", pixels(4, 5, 3), x=0, y=0, width=5, height=4)
+for interp in range(5):
+    for size in (7, 6), (3, 2), (2, 9), (1, 1), (5, 9):
+        case("_image_resize", pixels(8, 5, 3), size=size, interp=interp)
+        case("_image_resize", ints((8, 5, 3), 256), size=size, interp=interp)
+    case("_image_resize", pixels(12, 8, 1), size=(4, 3), interp=interp)
+    case("_image_resize", pixels(8, 6, 3), size=(3, 4), interp=interp)
+    case("_image_resize", pixels(2, 13, 7, 4), size=(32, 32), interp=interp)
+    if interp < 4:  # whose weights OpenCV has in float32
+        case("_image_resize", as_("float64", (2, 4, 5, 2)), size=(3, 3), interp=interp, grad=False)
+case("_image_resize", pixels(7, 5, 3), size=4)
+case("_image_resize", pixels(7, 5, 3), size=4, keep_ratio=True)
+case("_image_resize", pixels(5, 7, 3), size=(4,), keep_ratio=True, interp=2)
+case("_image_resize", pixels(5, 7, 3), size=(4, 6), keep_ratio=True)
+case("_image_random_flip_left_right", values([[9, 8, 7]], [[6, 5, 4]]))
+case("_image_random_flip_left_right", values([[9], [9]], [[6], [6]], dtype="uint8"))
+case("_image_random_flip_top_bottom", values([[9, 8, 7], [1, 2, 3]]))
+case("_image_random_flip_top_bottom", values([[9], [8]], dtype="uint8"))
+colours = ints((3, 4, 3), 256)
+for name in "brightness", "contrast", "hue":
+    for factor in 0, 0.5, 1.3:
+        case(f"_image_random_{name}", colours, min_factor=factor, max_factor=factor)
+case("_image_adjust_lighting", colours, alpha=(0.1, -0.2, 0.3))
+case("_image_random_lighting", colours, alpha_std=0)
+for name in "brightness", "contrast", "saturation":
+    for factor in 0.5, 1, 2:
+        case(f"_image_random_{name}", pixels(3, 4, 1), min_factor=factor, max_factor=factor)
+        case(f"_image_random_{name}", as_("int32", (3, 4, 1)), min_factor=factor, max_factor=factor)
+        if name != "saturation":
+            case(f"_image_random_{name}", pixels(3, 4, 3), min_factor=factor, max_factor=factor)
+case(
+    "_image_random_saturation",
+    values([[100, 0, 0], [0, 100, 0], [10, 20, 40]]),
+    min_factor=0.5,
+    max_factor=0.5,
+    grad=False,
+    ours="MXNet takes the brightness of a pixel from its blue alone",
+    expected=lambda x: {"y0": x / 2 + (x @ np.float32([[0.299], [0.587], [0.114]])) / 2},
+)
+case("_image_adjust_lighting", pixels(3, 4, 3), alpha=(0.1, -0.2, 0.3))
+case("_image_adjust_lighting", as_("int32", (3, 4, 3)), alpha=(0.1, -0.2, 0.3))
+gray = values([[100], [50]], dtype="uint8")
+for name, given in {
+    "_image_random_hue": {"min_factor": 0.5, "max_factor": 0.5},
+    "_image_adjust_lighting": {"alpha": (1, 2, 3)},
+    "_image_random_lighting": {"alpha_std": 1},
+}.items():
+    case(
+        name,
+        gray,
+        **given,
+        ours="MXNet gives memory that it has not written, where an image has one channel",
+        expected=lambda x: {"y0": x},
+    )
+case(
+    "_image_random_color_jitter",
+    pixels(3, 4, 3),
+    brightness=0,
+    contrast=0,
+    saturation=0,
+    hue=0,
+    ours="MXNet gives memory that it has not written",
+    expected=lambda x: {"y0": x},
+)

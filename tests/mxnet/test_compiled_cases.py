@@ -4,6 +4,9 @@ Many are compiled together, for a compilation costs seconds; what they compute i
 graph gives as it is.
 """
 
+import warnings
+from importlib import import_module
+
 import cases  # noqa: F401 - fills CASES
 import numpy as np
 import pytest
@@ -70,6 +73,14 @@ def computed(run, program, values):
     found = {f"y{i}": y.detach() for i, y in enumerate(outputs)}
     found |= {f"d{name}": g for name, g in zip(names, gradients)}
     return found | dict(zip(program.inputs, (t.detach() for t in tensors)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def inductor():
+    """Import it here: what it warns of while it is imported would refuse the first graph."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import_module("torch._inductor.compile_fx")
 
 
 @pytest.mark.parametrize("together", GROUPS, ids=lambda g: "-".join(sorted(c.operator for c in g)))

@@ -72,6 +72,27 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
         "weight is (3, 4, 3)",
     ),
     ("Pooling", [(1, 2, 5)], {"kernel": 7}, "kernel is 7"),
+    ("_image_to_tensor", [(2, 3)], {}, "expected (h, w, c) or (n, h, w, c)"),
+    ("_image_normalize", [(2, 3, 3)], {}, "with 1 or 3 channels"),
+    ("_image_normalize", [(3, 2, 2)], {"mean": (1, 2)}, "mean is (1, 2), data is (3, 2, 2)"),
+    ("_image_crop", [(4, 5, 3)], {"x": 3, "y": 0, "width": 3, "height": 1}, "within width 5"),
+    ("_image_crop", [(4, 5, 3)], {"x": -1, "y": 0, "width": 1, "height": 1}, "x=-1"),
+    ("_image_crop", [(4, 5, 3)], {"x": 0, "y": 0, "width": 0, "height": 1}, "width=0"),
+    ("_image_resize", [(4, 5, 3)], {}, "size is ()"),
+    ("_image_resize", [(4, 5, 3)], {"size": (1, 2, 3)}, "size is (1, 2, 3)"),
+    ("_image_resize", [(4, 5, 3)], {"size": -1}, "size is (-1,)"),
+    ("_image_resize", [(4, 5, 3)], {"size": 2, "interp": 5}, "interp is 5"),
+    ("_image_resize", [(9, 2, 3)], {"size": 1, "keep_ratio": True, "interp": 9}, "interp is 9"),
+    ("_image_resize", [(0, 5, 3)], {"size": 2}, "from (0, 5, 3)"),
+    ("_image_flip_left_right", [(2, 2, 4)], {}, "expected (h, w, 3) or (h, w, 1)"),
+    ("_image_random_flip_top_bottom", [(1, 2, 2, 3)], {}, "expected (h, w, c)"),
+    (
+        "_image_random_hue",
+        [(2, 2, 3)],
+        {"min_factor": -1, "max_factor": 1},
+        "min_factor is -1, max_factor is 1",
+    ),
+    ("_image_adjust_lighting", [(2, 2, 3)], {"alpha": (1, 2)}, "alpha is (1, 2)"),
     ("Pooling", [(1, 2, 5)], {"kernel": 2, "pad": 2}, "pad 2"),
     ("Pooling", [(1, 2, 5)], {"kernel": 2, "pool_type": "lp"}, "p_value is None"),
     ("SoftmaxOutput", [(2, 3), (3,)], {}, "label is (3,) for data (2, 3)\n  expected (2,)"),
@@ -102,8 +123,10 @@ def test_hard_sigmoid_refuses_integers(mx):
 
 
 def function(mx, name):
-    place = mx.nd.contrib if name.startswith("_contrib_") else mx.nd
-    return getattr(place, name.removeprefix("_contrib_"))
+    for prefix, place in (("_contrib_", mx.nd.contrib), ("_image_", mx.nd.image)):
+        if name.startswith(prefix):
+            return getattr(place, name.removeprefix(prefix))
+    return getattr(mx.nd, name)
 
 
 OUTSIDE = [

@@ -16,6 +16,7 @@ MODULES = (
     "random",
     "create",
     "vision",
+    "image",
     "optimizer",
 )
 

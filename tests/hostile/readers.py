@@ -7,7 +7,7 @@ from typing import Any
 
 import torch._dynamo  # noqa: F401 - else the first graph takes the seconds of this import
 
-from layers.mxnet import MXNetError, gluon, init, io, nd, recordio, sym
+from layers.mxnet import MXNetError, gluon, image, init, io, nd, recordio, sym
 from train import data
 
 from . import arrays, graphs, params, records
@@ -119,6 +119,9 @@ READERS = {
     "idx": Reader(arrays.idx, _read_idx, _batches, size=_in_memory),
     "records": Reader(
         records.make, _read_records, _use_records, size=lambda found: sum(map(len, found))
+    ),
+    "image": Reader(
+        records.images, lambda f: image.imread(f / "a.jpg"), size=lambda x: x._tensor.nbytes
     ),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
 }

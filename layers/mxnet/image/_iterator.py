@@ -232,15 +232,20 @@ class ImageIter(DataIter):
                 break
             image = self.imdecode(encoded)
             try:
-                self.check_valid_image([image])
+                self._check(image)
                 self._put(data, label, count, image, given)
-            except RuntimeError as error:
-                if isinstance(error, MXNetError) and not isinstance(error, InvalidImageError):
-                    raise
+            except InvalidImageError as error:
                 logging.debug("Invalid image, skipping:  %s", error)
                 continue
             count += 1
         return count
+
+    def _check(self, image: NDArray) -> None:
+        """Raise InvalidImageError where `check_valid_image`, which may be a user's, raises."""
+        try:
+            self.check_valid_image([image])
+        except RuntimeError as error:
+            raise InvalidImageError(str(error)) from error
 
     def _put(self, data: NDArray, label: np.ndarray, at: int, image: NDArray, given: Any) -> None:
         """Put one image and its label into a batch."""
@@ -263,10 +268,10 @@ class ImageIter(DataIter):
         """
         if len(data_shape) != 3:
             raise self._wrong(
-                f"data_shape is {data_shape}", "data_shape should have length 3, CxHxW"
+                f"data_shape is {data_shape}", "three numbers: channels, height, width"
             )
         if data_shape[0] != 3:
-            raise self._wrong(f"data_shape is {data_shape}", "images of 3 channels")
+            raise self._wrong(f"data_shape is {data_shape}", "3 channels")
 
     def check_valid_image(self, data: list[NDArray]) -> None:
         """Raise a RuntimeError to leave an image out; of a subclass.

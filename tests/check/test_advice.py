@@ -66,8 +66,11 @@ def test_a_global_that_an_operator_reads():
             return dy * SCALE
 
     (text,) = advice(twice)
-    assert text.startswith("SCALE (2.0), read by forward and dx: a graph keeps its value until")
-    assert "plain hybridize()" in text and "with pure=False it is read in each call" in text
+    assert text.startswith("SCALE (2.0), read by forward and dx: a graph, of plain hybridize() too")
+    assert (
+        "keeps its value until hybridize()" in text
+        and "with pure=False it is read in each call" in text
+    )
 
 
 COUNT, SEEN, COUNTS = 0, [], {"calls": 0}
@@ -94,9 +97,9 @@ def counting(x):
 def test_what_is_changed_is_not_told_as_read():
     found = {text.partition(" ")[0]: text for text in advice(made(counting))}
     assert set(found) == {"COUNT", "SEEN", "COUNTS", "COUNTER.calls", "SCALE"}
-    assert "read by counting: a graph keeps" in found.pop("SCALE")
+    assert "read by counting: a graph, of plain" in found.pop("SCALE")
     for text in found.values():
-        assert "changed by counting: a recorded graph, as plain hybridize()" in text
+        assert "changed by counting: a recorded graph, of plain hybridize()" in text
     assert not advice(made(counting, pure=False))
 
 
@@ -208,7 +211,7 @@ class Twice(mx.operator.CustomOp):
             {},
             "a compiled graph keeps its value until hybridize() is called again; with `pure = F",
         ),
-        ({"pure": True}, "a graph keeps its value until hybridize() is called again"),
+        ({"pure": True}, "a graph, of plain hybridize() too if all its operators are pure, keeps"),
         ({"pure": False}, None),
     ],
 )

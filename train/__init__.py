@@ -6,11 +6,11 @@ __all__ = ["Diverged", "Interrupted", "Refused"]
 
 
 class Refused(Exception):
-    """What was asked for cannot be done. The message is one line that says why."""
+    """The options ask for something that cannot be done. The message is one line that says why."""
 
 
 class Diverged(Exception):
-    """The loss has grown instead of falling. The message is one line that says since when."""
+    """The loss has grown or is not finite. The message is one line that says since when."""
 
 
 class Interrupted(Exception):

@@ -1,4 +1,4 @@
-"""``python -m train``: choose the engine, run, and say in one line what went wrong."""
+"""``python -m train``: choose the engine, run, and report an error in one line."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def fail(name: str, status: int, reason: object) -> int:
     return status
 
 
-def start(asked: str | None) -> None:
-    """Start the engine that is asked for, or else the one that `layers.engine` finds."""
+def start(requested: str | None) -> None:
+    """Start the requested engine, or else the one that `layers.engine` chooses."""
     if missing := [name for name in LIBRARIES if find_spec(name) is None]:
         raise Refused(f"not installed: pip install {' '.join(missing)}")
-    if asked:
-        os.environ["LAYERS_ENGINE"] = asked
+    if requested:
+        os.environ["LAYERS_ENGINE"] = requested
     from layers import engine
 
     try:
         running = engine.mx and engine.name()
     except engine.EngineError as error:
         raise Refused("; ".join(line.strip() for line in str(error).splitlines())) from error
-    if asked and asked != running:
-        raise Refused(f"--engine {asked}: this process runs on {running} already")
+    if requested and requested != running:
+        raise Refused(f"--engine {requested}: this process runs on {running} already")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from .options import OPTIMIZERS
 
 __all__ = ["HYBRIDIZE", "Learner", "Measured"]
 
-# What `hybridize` is told. A whole step is compiled apart; what it does not do is recorded.
+# The arguments of `hybridize`. With "step", calls outside the compiled step are replayed.
 REPLAY = {"static_alloc": True, "static_shape": True}
 HYBRIDIZE = {"none": None, "replay": REPLAY, "compile": {"backend": "inductor"}, "step": REPLAY}
 
@@ -33,7 +33,7 @@ class Learner:
     net : HybridBlock
         (n, features) to (n, classes), initialized on the contexts `ctx`.
     trainer : gluon.Trainer
-        Of the net's parameters.
+        The trainer of the net's parameters.
     mode : str
         A key of HYBRIDIZE.
     """
@@ -50,7 +50,7 @@ class Learner:
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
-        """The learner that the options ask for."""
+        """The learner for these options."""
         mode = options.hybridize
         if mode in ("compile", "step") and not engine.compiles():
             raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or replay")
@@ -69,7 +69,7 @@ class Learner:
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
 
-        This is the rule of plain gradient descent; the trainer's optimizer makes its own of it.
+        This is the rule of plain gradient descent; the trainer's optimizer may have another one.
         """
         xs, ys = self.split(x), self.split(y)  # a part for each context
         if self.step:
@@ -81,19 +81,19 @@ class Learner:
         self.trainer.step(len(x))
         meter.add(losses)
 
-    def judge(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
-        """Measure samples that the network does not learn from."""
+    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+        """Measure loss and accuracy on samples, without learning from them."""
         pairs = zip(self.split(x), self.split(y))
         meter.add([self.loss(self.net(part), labels) for part, labels in pairs])
 
     def split(self, array: np.ndarray) -> list:
-        """The parts of a batch, one for each context, as far as there are samples for them."""
+        """The parts of a batch, one for each context, or for as many as there are samples."""
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
 
     def save(self, folder: Path) -> None:
         """Write the parameters, and the exported net."""
         self.net.save_parameters(str(folder / "model.params"))
-        if self.mode == "none":  # no call has left a graph to export
+        if self.mode == "none":  # no graph has been made yet
             self.net.hybridize()
             features = self.net[0].weight.shape[1]
             self.net(nd.zeros((1, features), ctx=self.ctx[0]))
@@ -103,8 +103,7 @@ class Learner:
 class Measured(gluon.HybridBlock):
     """The loss of each sample, and beside it 1 where the highest score is the label's: (n, 2).
 
-    Only the loss has a gradient. Counting in the graph of the loss, a whole step, compiled, counts
-    too.
+    Only the loss has a gradient. Both are in one graph, so that a compiled step counts too.
     """
 
     def __init__(self, **kwargs):

@@ -1,4 +1,4 @@
-"""The data: where it comes from, what is held out, its scale, and batches of it."""
+"""The data: its source, the samples that are held out, its scale, and batches of it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load(name: str) -> Data:
 
 
 def read(name: str) -> tuple[dict[str, np.ndarray], int | None]:
-    """The arrays by name, x and y, and x and y held out if they are apart; how many classes."""
+    """The arrays by name: x and y, and x and y held out if the data has them; the classes."""
     kind, _, folder = name.partition(":")
     if name.endswith(".npz"):
         return read_npz(Path(os.path.expanduser(name)), NPZ), None
@@ -86,7 +86,7 @@ def digits() -> dict[str, np.ndarray]:
 
 
 def prepare(arrays: dict[str, np.ndarray], classes: int | None) -> Data:
-    """Make rows of the samples, hold a fifth out if none are held out yet, and scale."""
+    """Make rows of the samples, hold a fifth out if none are held out yet, and scale them."""
     names, (images, target, *rest) = list(arrays), arrays.values()
     shape = images.shape[1:]
     x, y = rows(names[:2], images, target, shape, classes or target.size)
@@ -134,21 +134,21 @@ def hold_out(x: np.ndarray, y: np.ndarray) -> tuple[Pair, Pair]:
     if len(x) < 5:
         raise Refused(f"there are {len(x)} samples; expected 5 or more, to hold a fifth out")
     order = np.random.default_rng(0).permutation(len(x))
-    tests, learns = np.split(order, [len(x) // 5])
-    return (x[learns], y[learns]), (x[tests], y[tests])
+    held_out, learned = np.split(order, [len(x) // 5])
+    return (x[learned], y[learned]), (x[held_out], y[held_out])
 
 
 def steps(samples: int, batch_size: int) -> int:
-    """How many batches of at most `batch_size` samples there are."""
+    """The number of batches of at most `batch_size` samples."""
     return -(-samples // batch_size)
 
 
 def batches(
     x: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator | None = None
 ) -> Iterator[Pair]:
-    """Batches of at most `size` samples, as equal as can be; in an order that `rng` draws.
+    """Batches of at most `size` samples, in an order that `rng` draws.
 
-    Equal ones, because in a last batch of a few samples each would count for more.
+    Their sizes differ by one at most: in a small last batch each sample would count for more.
     """
     order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
     for rows in np.array_split(order, steps(len(x), size)):

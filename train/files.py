@@ -1,7 +1,7 @@
 """Files of arrays: idx, in which MNIST is published, and NumPy's npz.
 
-A file is data from elsewhere: nothing in it is run, and no length in it is believed before it was
-held against the bytes that are there.
+A file is not trusted: nothing in it is run, and each length in it is compared with the bytes that
+are there before it is used.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from . import Refused
 
 __all__ = ["read_idx", "read_npz"]
 
-RATIO = 1032  # deflate makes no more bytes out of one: https://zlib.net/zlib_tech.html
-PIECE = 1 << 20  # bytes that are read at once
+MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
+CHUNK_SIZE = 1 << 20  # bytes read at once
 SIZES = {(1, 0): 2, (2, 0): 4}  # bytes of the length of a header of .npy, by version
 LONGEST_HEADER = 1 << 16
 HEADER = (
@@ -46,13 +46,13 @@ DAMAGE = (
 
 
 @contextmanager
-def reading(what: Any) -> Iterator[None]:
-    """What goes wrong while a file is read, as one line."""
+def refusing_damage(name: Any) -> Iterator[None]:
+    """Raise the errors of a damaged file as `Refused`, in one line."""
     try:
         yield
     except DAMAGE as error:
         reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
-        raise Refused(f"{what} cannot be read: {' '.join(reason.split())[:200]}") from error
+        raise Refused(f"{name} cannot be read: {' '.join(reason.split())[:200]}") from error
 
 
 def read_idx(path: Path, axes: int) -> np.ndarray:
@@ -64,15 +64,15 @@ def read_idx(path: Path, axes: int) -> np.ndarray:
     Raises
     ------
     Refused
-        There is no such file, or it is not as its header says.
+        There is no such file, or its contents do not fit its header.
     """
     packed = path.with_name(f"{path.name}.gz")
-    with reading(path):
+    with refusing_damage(path):
         found = next((p for p in (path, packed) if p.is_file()), None)
         if found is None:
             raise Refused(f"there is no {path}, nor {packed.name}")
-    with reading(found), (gzip.open if found == packed else open)(found, "rb") as file:
-        most = found.stat().st_size * (RATIO if found == packed else 1)
+    with refusing_damage(found), (gzip.open if found == packed else open)(found, "rb") as file:
+        most = found.stat().st_size * (MOST_COMPRESSION if found == packed else 1)
         return idx(file, most, found, axes)
 
 
@@ -90,7 +90,7 @@ def idx(file: Any, most: int, path: Path, axes: int) -> np.ndarray:
     size = math.prod(shape)
     if size > most:
         raise Refused(f"{path} says that it is {shape}; it is too short for that")
-    values = read_at_most(file, size + 1)  # one more, to see whether it ends there
+    values = read_at_most(file, size + 1)  # one more, which must not be there
     if len(values) != size:
         raise Refused(
             f"{path} says that it is {shape}, {size} bytes; it has "
@@ -100,10 +100,10 @@ def idx(file: Any, most: int, path: Path, axes: int) -> np.ndarray:
 
 
 def read_at_most(file: Any, size: int) -> bytearray:
-    """So many bytes or fewer; memory is taken for those that are there."""
+    """At most this number of bytes; memory is allocated only for bytes that are there."""
     found = bytearray()
-    while len(found) < size and (piece := file.read(min(PIECE, size - len(found)))):
-        found += piece
+    while len(found) < size and (chunk := file.read(min(CHUNK_SIZE, size - len(found)))):
+        found += chunk
     return found
 
 
@@ -113,19 +113,19 @@ def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.n
     Raises
     ------
     Refused
-        There is no such file, it has none of the choices, or an array is damaged or not of numbers.
+        There is no such file, it has none of the choices, or an array is damaged or has no numbers.
     """
-    with reading("it"):
+    with refusing_damage("it"):
         if not path.is_file():
             raise Refused("there is no such file")
         with zipfile.ZipFile(path) as archive:
-            there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             for names in choices:
-                if there.keys() >= {*names}:
-                    most = path.stat().st_size * RATIO
-                    return {name: npy(archive, there[name], most) for name in names}
+                if members.keys() >= {*names}:
+                    most = path.stat().st_size * MOST_COMPRESSION
+                    return {name: npy(archive, members[name], most) for name in names}
     expected = ", or ".join(" and ".join(names) for names in choices)
-    found = ", ".join([repr(name[:100]) for name in list(there)[:9]])
+    found = ", ".join([repr(name[:100]) for name in list(members)[:9]])
     raise Refused(f"it has {found or 'no arrays'}; expected {expected}")
 
 
@@ -139,10 +139,10 @@ def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarra
         )
     with archive.open(info) as file:
         shape, by_columns, dtype = npy_header(file, name)
-        size, there = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
-        if size != there:
+        size, remaining = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
+        if size != remaining:
             raise Refused(
-                f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {there}"
+                f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {remaining}"
             )
         values = read_at_most(file, size + 1)  # one more: at the end the checksum is compared
     return np.frombuffer(values, dtype).reshape(shape, order="F" if by_columns else "C")
@@ -151,8 +151,8 @@ def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarra
 def npy_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, whether it is stored by columns, and dtype.
 
-    The header is a Python dict; NumPy evaluates it, which may fail in any way. This looks for its
-    three values, in the forms that they have for arrays of numbers.
+    The header is a Python dict, which NumPy evaluates, and that may raise any error. Here its three
+    values are matched, in the forms that they have for arrays of numbers.
     """
     version = np.lib.format.read_magic(file)
     if version not in SIZES:

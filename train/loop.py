@@ -1,4 +1,4 @@
-"""The loop over epochs and batches, and the means that it keeps."""
+"""The loop over epochs and batches, and the means of loss and accuracy."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["Epoch", "Learner", "Meter", "fit"]
 
 @dataclass(frozen=True)
 class Epoch:
-    """What one pass over the training data came to.
+    """The results of one pass over the training data.
 
     Loss and accuracy are means over the pass, in which the network still changes; those of the
-    held-out samples are measured after it. `samples` are those that it learned from: all, unless
-    the pass was ended early.
+    held-out samples are measured after it. `samples` is the number of those that it learned from:
+    all, unless the pass ended early.
     """
 
     epoch: int
@@ -47,7 +47,7 @@ class Learner(Protocol):
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
 
-    def judge(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
+    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
 
     def save(self, folder: Path) -> None: ...
 
@@ -59,17 +59,17 @@ def fit(
     epochs: int,
     batch_size: int,
     rng: np.random.Generator,
-    watch: Callable[[int, Meter], Any] = lambda epoch, meter: False,
+    after_step: Callable[[int, Meter], Any] = lambda epoch, meter: False,
 ) -> Iterator[Epoch]:
-    """Train for some epochs, and give an account of each.
+    """Train for some epochs, and yield the results of each.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         Draws the order of the samples.
-    watch : callable
-        Called after every step. Where it returns something true, the epoch ends there, is
-        measured, and is the last.
+    after_step : callable
+        Called after every step. If it returns something true, the epoch ends there, is measured,
+        and is the last.
 
     Raises
     ------
@@ -77,18 +77,18 @@ def fit(
         The loss is no longer finite; the message says since which epoch and step.
     """
     for epoch in range(1, epochs + 1):
-        start, ended = time.perf_counter(), False
+        start, stopped = time.perf_counter(), False
         meter, held_out = Meter(f"epoch {epoch}"), Meter(f"epoch {epoch}, held out")
         for x, y in batches(data.x, data.y, batch_size, rng):
             learner.learn(x, y, meter)
-            if ended := watch(epoch, meter):
+            if stopped := after_step(epoch, meter):
                 break
         learned = meter.read()
         seconds = time.perf_counter() - start
         for x, y in batches(data.held_out_x, data.held_out_y, batch_size):
-            learner.judge(x, y, held_out)
+            learner.evaluate(x, y, held_out)
         yield Epoch(epoch, *learned, *held_out.read(), seconds, meter.samples)
-        if ended:
+        if stopped:
             return
 
 
@@ -96,7 +96,7 @@ def fit(
 class Meter:
     """Means of loss and accuracy.
 
-    `add` does not wait for the device: what it is given is read when the mean is asked for.
+    `add` does not wait for the device: the numbers are read when `read` is called.
     """
 
     name: str
@@ -104,15 +104,15 @@ class Meter:
     steps: int = 0
     loss: float = 0.0
     correct: float = 0.0
-    unread: list = field(default_factory=list)
+    pending: list = field(default_factory=list)
 
     def add(self, measured: list) -> None:
-        """One step: a list of the contexts' parts, for each sample its loss, and 1 if right."""
-        self.unread.append([(len(part), part.sum(axis=0)) for part in measured])
+        """Add a step: by context, for each sample its loss, and 1 if it is classified correctly."""
+        self.pending.append([(len(part), part.sum(axis=0)) for part in measured])
 
     def read(self) -> tuple[float, float]:
         """Mean loss and accuracy of all steps until now."""
-        for parts in self.unread:
+        for parts in self.pending:
             self.steps += 1
             for samples, sums in parts:
                 loss, correct = sums.asnumpy().tolist()
@@ -121,5 +121,5 @@ class Meter:
                 self.correct += correct
             if not math.isfinite(self.loss):
                 raise Diverged(f"{self.name}, step {self.steps}: the loss is {self.loss}")
-        self.unread.clear()
+        self.pending.clear()
         return self.loss / self.samples, self.correct / self.samples

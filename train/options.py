@@ -1,4 +1,4 @@
-"""The command line: options, what they may be, and the help."""
+"""The command line: options, their values, and the help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import Refused
 
 __all__ = ["OPTIMIZERS", "parse"]
 
-# What each optimizer is given; --lr replaces the learning rate.
+# The arguments of each optimizer; --lr replaces the learning rate.
 OPTIMIZERS: dict[str, dict[str, float]] = {
     "adam": {"learning_rate": 0.005},
     "sgd": {"learning_rate": 0.3, "momentum": 0.9},
@@ -86,7 +86,7 @@ FILES = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises what it would print, in one line and without the usage."""
+    """A parser that raises the message that it would print, in one line and without the usage."""
 
     def error(self, message: str) -> NoReturn:
         raise Refused(message.removeprefix("argument "))
@@ -98,10 +98,10 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     Raises
     ------
     Refused
-        One is unknown, is not what it may be, or is not text in UTF-8.
+        One is unknown, has a wrong value, or is not text in UTF-8.
     """
     for text in sys.argv[1:] if argv is None else argv:
-        if not is_utf8(text):  # no engine writes files of such names, and nothing prints them
+        if not is_utf8(text):  # engines cannot write files of such names
             raise Refused(f"{text!r} is not UTF-8")
     options = parser(program).parse_args(argv)
     if options.lr is None:
@@ -133,8 +133,10 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 
 def add_how(add: Callable, program: str) -> None:
-    add("--epochs", type=whole(1), default=30, metavar="N", help="passes over the data (30)")
-    add("--batch-size", type=whole(1), default=64, metavar="N", help="samples in a step (64)")
+    add("--epochs", type=integer_from(1), default=30, metavar="N", help="passes over the data (30)")
+    add(
+        "--batch-size", type=integer_from(1), default=64, metavar="N", help="samples in a step (64)"
+    )
     lr = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
     add(
         "--optimizer",
@@ -144,9 +146,15 @@ def add_how(add: Callable, program: str) -> None:
         help="adam, or sgd with momentum (adam)",
     )
     add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr})")
-    add("--seed", type=whole(0), default=0, metavar="N", help="of initialization and order (0)")
+    add(
+        "--seed",
+        type=integer_from(0),
+        default=0,
+        metavar="N",
+        help="of initialization and order (0)",
+    )
 
-    if program != "train.module":  # of which the net is always a graph
+    if program != "train.module":  # its net is always a graph
         add(
             "--hybridize",
             choices=["none", "replay", "compile", "step"],
@@ -175,7 +183,7 @@ def add_where(add: Callable, program: str) -> None:
     add("-h", "--help", action="help", help="show this and leave")
 
 
-def whole(least: int) -> Callable[[str], int]:
+def integer_from(least: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         value = int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
         if value is None or not least <= value < 2**31:

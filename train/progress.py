@@ -1,4 +1,4 @@
-"""What one sees while it trains."""
+"""The progress bar of a training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .loop import Epoch, Meter
 
 __all__ = ["Progress"]
 
-PERIOD = 0.1  # seconds; to read the loss is to wait for the device
+PERIOD = 0.1  # seconds between two reads of the loss, which wait for the device
 
 
 class Progress:
@@ -31,13 +31,13 @@ class Progress:
         )
 
     def step(self, epoch: int, meter: Meter) -> None:
-        """After a step: show how far it is, unless just done."""
+        """After a step: show the progress, unless it was shown just before."""
         if time.monotonic() >= self.due:
             loss, accuracy = meter.read()
             self.show(epoch, meter.samples, loss, accuracy)
 
     def epoch(self, done: Epoch) -> None:
-        """After an epoch: show what it came to."""
+        """After an epoch: show its results."""
         self.held_out = f", held out {done.held_out_accuracy:.1%}"
         self.show(done.epoch, done.samples, done.loss, done.accuracy)
 

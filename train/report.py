@@ -1,4 +1,4 @@
-"""An account of the epochs: as a table on the screen, as a csv file, as a picture."""
+"""The results of the epochs: as a table on the screen, as a csv file, as a picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = [field.name for field in fields(Epoch) if field.name != "seconds"]
 
 
 def table(epochs: list[Epoch], most: int = 12) -> str:
-    """At most so many epochs as lines of text: evenly spaced, the best and the last among them."""
+    """At most this number of epochs as text: evenly spaced ones, the best one and the last."""
     best = max(epochs, key=lambda row: (row.held_out_accuracy, -row.held_out_loss))
     every = -(-len(epochs) // (most - 2))
     shown = [e for e in epochs if e.epoch % every == 0 or e in (best, epochs[-1])]
@@ -41,7 +41,7 @@ def number(value: float) -> str:
 
 
 def history(epochs: list[Epoch], path: Path) -> None:
-    """A line for each epoch, with what the seed decides: all but the seconds."""
+    """Write a line for each epoch, with all results that the seed determines: not the seconds."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -49,8 +49,9 @@ def history(epochs: list[Epoch], path: Path) -> None:
 
 
 def curves(epochs: list[Epoch], path: Path, title: str) -> None:
-    """Loss and accuracy over the epochs, as a picture."""
-    from matplotlib.figure import Figure  # heavy; and pyplot would look for a screen
+    """Write a picture of loss and accuracy over the epochs."""
+    # Imported here, since it is slow; pyplot would need a screen.
+    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     figure = Figure(figsize=(10, 4), dpi=120, layout="constrained")

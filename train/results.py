@@ -2,7 +2,7 @@
 
 A run writes its files into ``.unfinished``. When all are there it renames that folder to
 ``.finished``, and removes the files of the earlier run. Then it renames it to ``.moving``, and
-moves the files to their places. What a killed run has left is settled by the next: the folder's
+moves the files to their places. The next run completes what a killed one has left: the folder's
 name says what is still to do.
 """
 
@@ -47,7 +47,7 @@ def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
 
 
 def check(out: Path, names: tuple[str, ...]) -> None:
-    """Refuse a folder in which `write` cannot write files of these names. Nothing is left there.
+    """Refuse a folder in which `write` could not write files of these names; leave nothing there.
 
     Raises
     ------
@@ -57,14 +57,14 @@ def check(out: Path, names: tuple[str, ...]) -> None:
     try:
         if os.path.lexists(out) and not out.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "it is a file, or a link that leads nowhere")
-        there = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-        if there == out:
-            with alone(out):
-                settle(out)
+        parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+        if parent == out:
+            with locked(out):
+                clean_up(out)
                 (out / UNFINISHED).mkdir()
                 (out / UNFINISHED).rmdir()
         else:
-            tempfile.TemporaryDirectory(dir=there).cleanup()
+            tempfile.TemporaryDirectory(dir=parent).cleanup()
         if folder := next((out / name for name in names if (out / name).is_dir()), None):
             raise IsADirectoryError(errno.EISDIR, f"{folder.name} is a folder")
     except OSError as error:
@@ -79,38 +79,38 @@ def write(
     Raises
     ------
     Refused
-        The folder or the disk does not take them.
+        They cannot be written to the folder.
     """
-    made = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
+    new_folders = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
     try:
-        with alone(out):
-            settle(out)
+        with locked(out):
+            clean_up(out)
             try:
                 unfinished = out / UNFINISHED
                 unfinished.mkdir()
                 history(epochs, unfinished / "history.csv")
                 curves(epochs, unfinished / "curves.png", title)
                 learner.save(unfinished)
-                told = config | {"files": files(learner)}
-                (unfinished / CONFIG).write_text(json.dumps(told, indent=2) + "\n")
+                content = config | {"files": files(learner)}
+                (unfinished / CONFIG).write_text(json.dumps(content, indent=2) + "\n")
                 unfinished.rename(out / FINISHED)
             finally:
-                settle(out)
-                for folder in made:
-                    with suppress(OSError):  # it is no longer empty
+                clean_up(out)
+                for folder in new_folders:
+                    with suppress(OSError):  # not empty any more
                         folder.rmdir()
     except OSError as error:
-        kept = [out / name for name in (FINISHED, MOVING) if (out / name).exists()]
-        where = f"; the files are in {kept[0]}" if kept else ""
+        remaining = [out / name for name in (FINISHED, MOVING) if (out / name).exists()]
+        where = f"; the files are in {remaining[0]}" if remaining else ""
         raise Refused(f"--out {out}: {error.strerror or error}{where}") from error
 
 
-def settle(out: Path) -> None:
-    """Remove the files that are not finished, or move those that are to their places.
+def clean_up(out: Path) -> None:
+    """Remove unfinished files, and move finished ones to their places.
 
-    Those of an earlier run are removed before the first is moved. So a run that is killed here
-    leaves files of one run, never of two, and the next does the rest. Nothing is removed any more
-    once files are moved: those that were could not be told from earlier ones.
+    The files of an earlier run are removed before the first one is moved. So a run that is killed
+    here leaves files of one run, never of two, and the next run does the rest. Once files are moved,
+    none is removed any more: moved files could not be told from those of an earlier run.
     """
     with suppress(FileNotFoundError):
         shutil.rmtree(out / UNFINISHED)
@@ -129,16 +129,16 @@ def settle(out: Path) -> None:
 def earlier(out: Path) -> list[str]:
     """The names of the files of the run in a folder, as its config.json tells."""
     try:
-        told = json.loads((out / CONFIG).read_text())["files"]
-        return [name for name in NAMES if name in told]
+        written = json.loads((out / CONFIG).read_text())["files"]
+        return [name for name in NAMES if name in written]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):  # it is of nobody's run
         return []
 
 
 @contextmanager
-def alone(out: Path) -> Iterator[None]:
-    """Make the folder where it is missing, and keep other runs from writing into it meanwhile."""
-    if sys.platform == "win32":  # it locks no folders: two runs must not end in one at once
+def locked(out: Path) -> Iterator[None]:
+    """Make the folder if it is missing, and lock it, so that no other run writes into it."""
+    if sys.platform == "win32":  # folders cannot be locked: two runs must not end at once
         out.mkdir(parents=True, exist_ok=True)
         yield
         return
@@ -146,15 +146,15 @@ def alone(out: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(descriptor)  # which gives the lock back, as does the end of the process
+        os.close(descriptor)  # releases the lock, as the end of the process does
 
 
 def lock(out: Path) -> int:
-    """Wait for the folder's lock; the descriptor that has it."""
+    """Wait for the folder's lock; return the descriptor that has it."""
     while True:
         out.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(out, os.O_RDONLY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if out.exists() and os.path.samestat(os.fstat(descriptor), out.stat()):
             return descriptor
-        os.close(descriptor)  # a run that failed has removed the folder meanwhile
+        os.close(descriptor)  # meanwhile a run that failed has removed the folder

@@ -30,21 +30,21 @@ __all__ = ["run"]
 LIBRARIES = ("layers", "torch", "mxnet", "numpy", "scikit-learn", "matplotlib", "tqdm")
 
 
-def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
-    """Train a network of this form as the options say, show what came of it, write the files.
+def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
+    """Train a learner of this class by the options, show the results, and write the files.
 
     Raises
     ------
     Refused
-        The options ask for what is not there; nothing was trained.
+        The options ask for something that is missing; nothing was trained.
     Diverged
         The loss became infinite or nan, and nothing is written; or it ended above twice that of
-        guessing, and the files show how.
+        guessing, and the files are written.
     Interrupted
-        By a signal; what was learned until then is measured and written.
+        A signal ended the training; the results until then are measured and written.
     """
     ctx = contexts(options.ctx)
-    results.check(options.out, results.files(form))
+    results.check(options.out, results.files(learner_class))
     data = load(options.data)
     if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
         raise Refused(
@@ -52,7 +52,7 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
         )
 
     mx.random.seed(options.seed)
-    learner = form.of(data, ctx, options)
+    learner = learner_class.of(data, ctx, options)
     config = describe(options, data, learner)
     say(headline(options, config), sys.stdout)
 
@@ -73,9 +73,9 @@ def run(options: Namespace, form: type[Learner]) -> list[Epoch]:
             say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)
         say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
     if stop.signal:
-        raise Interrupted(moment(epochs[-1], data, options), stop.signal)
+        raise Interrupted(interruption(epochs[-1], data, options), stop.signal)
     guessing = math.log(data.classes)
-    if epochs[-1].loss > 2 * guessing:  # that of an untrained network is a little above it
+    if epochs[-1].loss > 2 * guessing:  # an untrained network's is a little above it
         raise Diverged(
             f"epoch {epochs[-1].epoch}: the loss is {epochs[-1].loss:.4g}, and that of guessing "
             f"{guessing:.4g}; {advice(options)}"
@@ -87,8 +87,8 @@ def advice(options: Namespace) -> str:
     return f"try a --lr below {options.lr:g}"
 
 
-def moment(last: Epoch, data: Data, options: Namespace) -> str:
-    """When a training was interrupted, in words."""
+def interruption(last: Epoch, data: Data, options: Namespace) -> str:
+    """A message that says when the training was interrupted."""
     if last.epoch == options.epochs and last.samples == len(data.x):
         return "interrupted after the last epoch; the files are complete"
     return (
@@ -102,7 +102,7 @@ def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[
     rng = np.random.default_rng(options.seed)
     with Progress(len(data.x), options.epochs) as progress:
 
-        def watch(epoch: int, meter: Meter) -> bool:
+        def after_step(epoch: int, meter: Meter) -> bool:
             progress.step(epoch, meter)
             return stop.signal is not None
 
@@ -112,7 +112,7 @@ def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[
             epochs=options.epochs,
             batch_size=options.batch_size,
             rng=rng,
-            watch=watch,
+            after_step=after_step,
         ):
             epochs.append(epoch)
             progress.epoch(epoch)
@@ -121,20 +121,20 @@ def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[
     return epochs
 
 
-def contexts(named: list[tuple[str, int]]) -> list:
-    """The contexts of these names; refuses those that the machine does not have."""
+def contexts(names: list[tuple[str, int]]) -> list:
+    """The contexts of these names; refuse those that the machine does not have."""
     gpus = mx.context.num_gpus()
-    for kind, number in named:
+    for kind, number in names:
         if kind == "gpu" and number >= gpus:
-            there = ", ".join(["cpu", *(f"gpu:{i}" for i in range(gpus))])
+            devices = ", ".join(["cpu", *(f"gpu:{i}" for i in range(gpus))])
             raise Refused(
-                f"--ctx {kind}:{number}: {engine.name()} finds no such device; there is {there}"
+                f"--ctx {kind}:{number}: {engine.name()} finds no such device; there is {devices}"
             )
-    return [mx.Context(kind, number) for kind, number in named]
+    return [mx.Context(kind, number) for kind, number in names]
 
 
 def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]:
-    """What it takes to do the run again, and to use its parameters."""
+    """The information for repeating the run, and for using its parameters."""
     ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
     return {
         "options": vars(options) | {"out": str(options.out), "ctx": ctx},

@@ -1,4 +1,4 @@
-"""What is printed: it may be lost, and no training with it."""
+"""Printing, whose failure must not end a training."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["open_closed_streams", "say"]
 
 
 def open_closed_streams() -> None:
-    """Open what the process was started without (``2>&-``), to write into nothing.
+    """Open the standard streams that the process was started without (``2>&-``), on no file.
 
-    Else the next file that is opened would have the number of the standard error, and be written
-    to by every library that complains there.
+    Else the next file that is opened would get the descriptor of the standard error, and libraries
+    would write their messages into it.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -21,12 +21,12 @@ def open_closed_streams() -> None:
 
 
 def say(text: str, stream: TextIO) -> None:
-    """Print lines, if they can be: a pipe may have lost its reader, a terminal may be gone."""
+    """Print lines if possible: a pipe may have lost its reader, a terminal may be closed."""
     encoding = stream.encoding or "utf-8"
     try:
         print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
     except OSError:
-        # What could not be written is still in the buffer, and would fail again at exit.
+        # The text is still in the buffer, and writing it would fail again at exit.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

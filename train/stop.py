@@ -1,4 +1,4 @@
-"""How a training is ended early, with what it has learned: Ctrl-C, SIGTERM, SIGHUP."""
+"""Ending a training early with its results so far: Ctrl-C, SIGTERM, SIGHUP."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 
 class Stop:
-    """Inside its `with` statement a signal interrupts nothing: it is noted in `signal`.
+    """Inside its `with` statement a signal raises nothing: its number is stored in `signal`.
 
-    An exception would be lost while MXNet is calling an operator's Python code, and while files are
-    written it would throw them away. A second Ctrl-C does not wait: it is a KeyboardInterrupt.
+    An exception would be lost while MXNet calls an operator's Python code, and would lose the files
+    while they are written. A second Ctrl-C does not wait: it raises KeyboardInterrupt.
     """
 
     def __init__(self):
         self.signal: int | None = None
         self.interrupted = False
-        self.before = {}
+        self.previous = {}
 
     def note(self, number: int, _) -> None:
         if number == signal.SIGINT:
@@ -31,12 +31,12 @@ class Stop:
         self.signal = self.signal or number
 
     def __enter__(self) -> Stop:
-        if threading.current_thread() is threading.main_thread():  # others get no signals
-            # One that is ignored stays so: nohup ignores SIGHUP.
-            heard = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
-            self.before = {number: signal.signal(number, self.note) for number in heard}
+        if threading.current_thread() is threading.main_thread():  # other threads get no signals
+            # An ignored signal stays ignored: nohup ignores SIGHUP.
+            handled = [n for n in SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+            self.previous = {number: signal.signal(number, self.note) for number in handled}
         return self
 
     def __exit__(self, *_) -> None:
-        for number, handler in self.before.items():
+        for number, handler in self.previous.items():
             signal.signal(number, handler)

@@ -18,7 +18,7 @@ from .options import OPTIMIZERS
 
 __all__ = ["Learner", "Softmax", "SoftmaxProp", "mlp"]
 
-TINY = 1e-37  # float32 has nothing normal below; a probability of 0 has a finite loss
+TINY = 1e-37  # about float32's smallest normal number; keeps the loss of a probability 0 finite
 
 
 class Softmax(mx.operator.CustomOp):
@@ -70,7 +70,7 @@ def mlp(hidden: list[int], classes: int):
 
 
 class Learner:
-    """A Module, trained in its parts: forward, backward, update."""
+    """A Module, trained step by step: forward, backward, update."""
 
     files = ("model-symbol.json", "model-0000.params")
 
@@ -79,7 +79,7 @@ class Learner:
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
-        """The learner that the options ask for."""
+        """The learner for these options."""
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):
             raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
@@ -97,14 +97,14 @@ class Learner:
         return sum(math.prod(p.shape) for p in self.module.get_params()[0].values())
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
-        """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or what the optimizer makes."""
-        self.optimizer.rescale_grad = 1 / len(x)  # the batches differ by a sample
+        """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
+        self.optimizer.rescale_grad = 1 / len(x)  # the sizes of batches differ by one
         self.forward(x, y, meter, is_train=True)
         self.module.backward()
         self.module.update()
 
-    def judge(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
-        """Measure samples that the network does not learn from."""
+    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+        """Measure loss and accuracy on samples, without learning from them."""
         self.forward(x, y, meter, is_train=False)
 
     def forward(self, x: np.ndarray, y: np.ndarray, meter: Meter, is_train: bool) -> None:

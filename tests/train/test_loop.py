@@ -117,7 +117,7 @@ def test_every_sample_once_in_an_epoch():
     for x, y in batches(data.x, data.y, 16, np.random.default_rng(0)):
         seen.append(x)
         learner.learn(x, y, meter)
-        assert len(meter.unread) == len(seen)
+        assert len(meter.pending) == len(seen)
     meter.read()
     assert meter.samples == len(data.x) and meter.steps == len(seen) == 6
     assert sorted(np.concatenate(seen).tolist()) == sorted(data.x.tolist())
@@ -129,7 +129,7 @@ def test_held_out_samples_teach_nothing():
     net = learner.net
     before = weights(net)
     for x, y in batches(data.x, data.y, 7):
-        learner.judge(x, y, meter)
+        learner.evaluate(x, y, meter)
     loss, accuracy = meter.read()
     scores = net(nd.array(data.x)).asnumpy().astype("float64")
     picked = scores[np.arange(len(scores)), data.y.astype(int)]
@@ -144,7 +144,7 @@ def test_fewer_held_out_samples_than_contexts():
     data = points()
     ctx = [mx.cpu(0), mx.cpu(1)]
     learner, meter = started(data, ctx), Meter("")
-    learner.judge(data.x[:1], data.y[:1], meter)
+    learner.evaluate(data.x[:1], data.y[:1], meter)
     assert meter.read()[1] in (0, 1)
 
 
@@ -164,7 +164,7 @@ def test_watch_may_end_it():
         steps.append(epoch)
         return len(steps) == 8
 
-    _, epochs = learn([mx.cpu()], watch=watch)
+    _, epochs = learn([mx.cpu()], after_step=watch)
     assert steps == [1] * 6 + [2] * 2
     assert [epoch.samples for epoch in epochs] == [90, 30]
     assert numbers(epochs)[0] == numbers(learn([mx.cpu()])[1])[0]

@@ -239,7 +239,7 @@ for attempt in range(3):
 
 def test_a_folder_that_is_removed_while_it_waits(tmp_path):
     out = tmp_path / "out"
-    with results.alone(out):
+    with results.locked(out):
         thread = threading.Thread(target=results.write, args=(out, epochs(1), Net(), {}, ""))
         thread.start()
         thread.join(0.2)

@@ -109,8 +109,8 @@ def clean_up(out: Path) -> None:
     """Remove unfinished files, and move finished ones to their places.
 
     The files of an earlier run are removed before the first one is moved. So a run that is killed
-    here leaves files of one run, never of two, and the next run does the rest. Once files are moved,
-    none is removed any more: moved files could not be told from those of an earlier run.
+    here leaves files of one run, never of two, and the next run does the rest. After the first move
+    nothing is removed: moved files could not be told from those of an earlier run.
     """
     with suppress(FileNotFoundError):
         shutil.rmtree(out / UNFINISHED)

@@ -513,7 +513,7 @@ def test_a_bool_of_a_file_is_0_or_1(safetensors, tmp_path):
 def test_more_arrays_than_a_file_may_have(safetensors, tmp_path, monkeypatch):
     nd.save(tmp_path / "a.safetensors", {str(i): nd.zeros(0) for i in range(9)})
     monkeypatch.setattr(params, "MAX_RECORDS", 8)
-    monkeypatch.setattr(params, "BYTES_OF_RECORD", 1 << 20)
+    monkeypatch.setattr(params, "BYTES_PER_RECORD", 1 << 20)
     with pytest.raises(MXNetError, match=r"a\.safetensors: 9 arrays\n  expected at most 8"):
         nd.load(tmp_path / "a.safetensors")
     with pytest.raises(FileNotFoundError, match=r"none\.safetensors"):

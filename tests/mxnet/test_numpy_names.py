@@ -154,7 +154,7 @@ def test_arguments_that_numpy_no_longer_takes(old):
     assert old.fromstring("1 2", int, sep=" ").tolist() == [1, 2]
     assert old.reshape(MATRIX, newshape=4).shape == (4,)
     assert old.reshape(MATRIX, (1, -1), order="F").tolist() == [[3, 2, 1, 4]]
-    assert not names.narrowed()
+    assert not names.without_old_arguments()
 
 
 def test_records_of_a_text(old):

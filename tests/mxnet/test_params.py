@@ -513,7 +513,7 @@ def test_number_of_arrays_is_bounded(tmp_path, monkeypatch):
 def test_file_that_shrinks_while_it_is_read(lost):
     data = pack(container(ONE_TWO))
     with pytest.raises(ParamsFileError, match="ended after"):
-        params._file(params._Reader(BytesIO(data[:-lost]), len(data), "net.params"))
+        params._read_file(params._Reader(BytesIO(data[:-lost]), len(data), "net.params"))
 
 
 def test_no_file(tmp_path):

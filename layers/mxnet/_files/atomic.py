@@ -15,20 +15,20 @@ Pieces = Iterable["bytes | memoryview"]
 
 
 def write(contents: Mapping[str | os.PathLike, Pieces]) -> None:
-    """Write files, given the pieces of each, by their paths.
+    """Write files, from the pieces of each by its path.
 
-    Each is written beside its path, and all are on the disk before the first takes its place.
-    When that fails, by a full disk or Ctrl-C, all that was at the paths is still there, and nothing
-    else. A link stays a link, permissions stay, and what is no file, such as a pipe, is written to
-    as it is.
+    Each is written to a new file beside its path, and all are on the disk before the first replaces
+    the file at its path. If that fails, by a full disk or Ctrl-C, the earlier files are still
+    there, and no others. A link stays a link, permissions stay, and a path that is no file, such as
+    a pipe, is written to directly.
 
-    Raises OSError, and what making the pieces raises.
+    Raises OSError, and the errors that the pieces raise.
     """
     with ExitStack() as stack:
         finished = [
             (new, target)
             for path, pieces in contents.items()
-            for new, target in stack.enter_context(_written(Path(os.fsdecode(path)), pieces))
+            for new, target in stack.enter_context(_new_file(Path(os.fsdecode(path)), pieces))
         ]
         for new, target in finished:
             os.replace(new, target)
@@ -37,10 +37,10 @@ def write(contents: Mapping[str | os.PathLike, Pieces]) -> None:
 
 
 @contextmanager
-def _written(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
-    """The new file and the path that it is for; removed at the end if it is still there.
+def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
+    """Write a new file; yield it and the path for it; remove it at the end if it is still there.
 
-    Nothing, where `path` is written to as it is: to replace /dev/stdout would be to remove it.
+    Where `path` is no file, such as /dev/stdout, it is written to directly, and nothing is yielded.
     """
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
@@ -51,7 +51,7 @@ def _written(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
     new = target.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         with new.open("xb") as file:
-            if target.exists():  # as open() would: refuse what is read-only, keep its permissions
+            if target.exists():  # as open(): refuse a read-only file, keep permissions
                 with target.open("r+b") as old:
                     new.chmod(stat.S_IMODE(os.fstat(old.fileno()).st_mode))
             file.writelines(pieces)
@@ -67,7 +67,7 @@ def _written(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
 
 
 def _sync(folder: Path) -> None:
-    with suppress(OSError):  # Windows opens no folder; the new file is whole in any case
+    with suppress(OSError):  # Windows cannot open a folder; the new file is whole anyway
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -22,7 +22,7 @@ def save_checkpoint(
 ) -> None:
     """Write ``prefix-symbol.json`` and ``prefix-0001.params``, for epoch 1.
 
-    Each appears whole, and both are on the disk before the first takes its place.
+    Each appears whole or not at all, and both are on the disk before the first appears.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def load_checkpoint(prefix, epoch: int) -> tuple[Symbol, Params, Params]:
     Raises
     ------
     MXNetError, FileNotFoundError
-        A file is not there, or is not what it should be.
+        A file is missing, damaged, or of another format.
     """
     return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
 
@@ -59,13 +59,13 @@ def _params_path(prefix, epoch: int) -> str:
 
 
 def merge(arg_params: Params, aux_params: Params) -> Params:
-    """Parameters and states in one dict, as they are in a file."""
+    """Parameters and states in one dict, under their names in a file."""
     arguments = {f"arg:{name}": value for name, value in arg_params.items()}
     return arguments | {f"aux:{name}": value for name, value in aux_params.items()}
 
 
 def split(saved: Params | list, path: str) -> tuple[Params, Params]:
-    """Parameters and states of a file apart: the inverse of `merge`; `path` is for errors."""
+    """Parameters and states of a file: the inverse of `merge`; errors name `path`."""
     parts: dict[str, Params] = {"arg": {}, "aux": {}}
     if not saved:
         logging.warning("Params file '%s' is empty", path)

@@ -8,8 +8,8 @@ so on for parameter 3; the array ``"settings"`` is JSON as bytes::
     scheduler  {"class": "FactorScheduler", ...}        null without one
     counts     {"0": [[3, 17], ...]}                    updates: device, [parameter, number]
 
-Only numbers, strings and lists of them are in it, and only such are set from it: reading a file
-runs no code of the file's choosing, unlike the pickle that MXNet writes.
+It has numbers, strings and lists of them, and only these are set from it. Unlike the pickle that
+MXNet writes, a file cannot run code when it is read.
 """
 
 from __future__ import annotations
@@ -34,47 +34,49 @@ if TYPE_CHECKING:
 __all__ = ["pack", "unpack"]
 
 SETTINGS = "settings"
-DEPTH = 8  # of tuples in a state
-BIG = 1 << 63
+MOST_NESTED = 8  # tuples in a state
+INT_LIMIT = 1 << 63  # beyond 64 bits
 
 
 def pack(updater: Updater, with_optimizer: bool) -> tuple[list[torch.Tensor], list[str]]:
     """The arrays of an updater's states, and their names."""
     arrays: dict[str, torch.Tensor] = {}
-    states = [[i, _store(state, str(i), arrays)] for i, state in updater.states.items()]
+    states = [[i, _add_arrays(state, str(i), arrays)] for i, state in updater.states.items()]
     optimizer = updater.optimizer if with_optimizer else None
     scheduler = optimizer and optimizer.lr_scheduler
     counts = optimizer._all_index_update_counts if optimizer else {}
     settings = {
         "states": states,
-        "optimizer": optimizer and _plain(optimizer),
-        "scheduler": scheduler and _plain(scheduler),
-        "counts": {device: list(those.items()) for device, those in counts.items()},
+        "optimizer": optimizer and _plain_attributes(optimizer),
+        "scheduler": scheduler and _plain_attributes(scheduler),
+        "counts": {
+            device: list(counts_of_device.items()) for device, counts_of_device in counts.items()
+        },
     }
     text = json.dumps(settings).encode()
     arrays[SETTINGS] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
     return list(arrays.values()), list(arrays)
 
 
-def _store(state, name: str, arrays: dict):
-    """Put a state's arrays among the others; what JSON keeps of it is names, lists and null."""
+def _add_arrays(state, name: str, arrays: dict):
+    """Add a state's arrays to the others; return its structure for JSON: names, lists and null."""
     if state is None:
         return None
     if isinstance(state, NDArray):
         arrays[name] = state._tensor.detach()
         return name
     if isinstance(state, (tuple, list)):
-        return [_store(part, f"{name}.{k}", arrays) for k, part in enumerate(state)]
+        return [_add_arrays(part, f"{name}.{k}", arrays) for k, part in enumerate(state)]
     raise ArgumentError(
         f"states: that of parameter {name} has {state!r}\n"
         "  expected None, NDArrays, and tuples of them"
     )
 
 
-def _plain(thing) -> dict:
-    """What of an object JSON can keep."""
-    values = {n: v.item() if isinstance(v, np.generic) else v for n, v in vars(thing).items()}
-    return {"class": type(thing).__name__} | {n: v for n, v in values.items() if _is_plain(v)}
+def _plain_attributes(target) -> dict:
+    """The name of an object's class, and the attributes that JSON can hold."""
+    values = {n: v.item() if isinstance(v, np.generic) else v for n, v in vars(target).items()}
+    return {"class": type(target).__name__} | {n: v for n, v in values.items() if _is_plain(v)}
 
 
 def _is_plain(value) -> bool:
@@ -84,13 +86,14 @@ def _is_plain(value) -> bool:
 
 
 def unpack(updater: Updater, tensors: list, names: list[str], source: str, weights=None) -> None:
-    """Take over states, or, with an error, nothing; `source` names the file in errors.
+    """Set the states of an updater, all or, with an error, none; errors name `source` as the file.
 
-    With `weights`, NDArrays by index, the states must be such as the optimizer makes for them.
+    With `weights`, NDArrays by index, the states must have the shapes and dtypes of those that the
+    optimizer makes for them.
     """
     optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
     try:
-        saved = _Saved(dict(zip(names, tensors)))
+        saved = _SavedStates(dict(zip(names, tensors)))
         changed, changed_scheduler = copy(optimizer), copy(scheduler)
         if saved.optimizer is not None:
             if not _is_of_class(optimizer, saved.optimizer):
@@ -98,15 +101,17 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
                     f"the states are those of {quoted(saved.optimizer['class'])}\n"
                     f"  expected {type(optimizer).__name__}"
                 )
-            _change(changed, saved.optimizer)
+            _set_attributes(changed, saved.optimizer)
         has_scheduler = scheduler is not None and saved.scheduler is not None
         if has_scheduler and _is_of_class(scheduler, saved.scheduler):
-            _change(changed_scheduler, saved.scheduler)
+            _set_attributes(changed_scheduler, saved.scheduler)
         changed.lr_scheduler = changed_scheduler
         for index, weight in (weights or {}).items():
             if index in saved.states:
-                made = changed.create_state_multi_precision(index, weight)
-                _compare(saved.states[index], made, f"the state of parameter {index}")
+                expected_state = changed.create_state_multi_precision(index, weight)
+                _expect_same_form(
+                    saved.states[index], expected_state, f"the state of parameter {index}"
+                )
         changed._try_step(saved.counts.get(0, {}))
     except (ArgumentError, RecursionError) as error:
         raise ParamsFileError(f"{source}: {error}") from None
@@ -120,38 +125,38 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
         optimizer._index_update_count = saved.counts.setdefault(0, {})
 
 
-class _Saved:
-    """What a file of states says: of the right form, whatever optimizer it is for.
+class _SavedStates:
+    """The contents of a file of states, checked for their form but not for an optimizer.
 
-    Raises ArgumentError where it is not.
+    Raises ArgumentError where the form is wrong.
 
     Attributes
     ----------
     states : dict of index to state
     counts : dict of int to dict
-        For each device, how often each parameter was updated.
+        By device, how often each parameter was updated.
     optimizer, scheduler : dict of str to value, or None
-        Their classes' names and attributes.
+        The name of its class, and its attributes.
     """
 
     def __init__(self, arrays: dict[str, torch.Tensor]):
-        settings = _described(arrays.pop(SETTINGS, None))
+        settings = _parse_settings(arrays.pop(SETTINGS, None))
         self.states: dict = {}
-        for pair in _expected(settings, "states", list):
-            index, shape = _pair(pair, "states")
+        for pair in _expect_setting(settings, "states", list):
+            index, structure = _pair(pair, "states")
             if index in self.states:
                 raise ArgumentError(f"parameter {quoted(index)} has two states\n  expected one")
-            self.states[index] = _fetch(shape, arrays, 0)
+            self.states[index] = _build_state(structure, arrays, 0)
         self.counts = {
-            _device(device): dict([_count(pair) for pair in _expected(counts, device, list)])
-            for counts in [_expected(settings, "counts", dict)]
+            _device(device): dict([_count(pair) for pair in _expect_setting(counts, device, list)])
+            for counts in [_expect_setting(settings, "counts", dict)]
             for device in counts
         }
-        self.optimizer = _expected(settings, "optimizer", dict, type(None))
-        self.scheduler = _expected(settings, "scheduler", dict, type(None))
+        self.optimizer = _expect_setting(settings, "optimizer", dict, type(None))
+        self.scheduler = _expect_setting(settings, "scheduler", dict, type(None))
 
 
-def _described(array: torch.Tensor | None) -> dict:
+def _parse_settings(array: torch.Tensor | None) -> dict:
     """The JSON in the array of settings."""
     settings = None
     if array is not None and array.dtype == torch.uint8:
@@ -167,8 +172,8 @@ def _described(array: torch.Tensor | None) -> dict:
     return settings
 
 
-def _expected(settings: dict, name: str, *kinds: type) -> Any:
-    """What is called so, and is of one of these types."""
+def _expect_setting(settings: dict, name: str, *kinds: type) -> Any:
+    """The setting of this name; refuse one that is of none of these types."""
     found = settings.get(name)
     if not isinstance(found, kinds):
         raise ArgumentError(f"{name} is {quoted(found)}\n  expected {_names[kinds[0]]}")
@@ -179,7 +184,7 @@ _names = {dict: "names and values", list: "a list of pairs", str: "text"}
 
 
 def _pair(value: Any, name: str) -> tuple[int | str, Any]:
-    """The index of a parameter, and what it has."""
+    """The index of a parameter, and the value that belongs to it."""
     if not isinstance(value, list) or len(value) != 2 or type(value[0]) not in (int, str):
         raise ArgumentError(f"{name} has {quoted(value)}\n  expected an index and a value")
     return value[0], value[1]
@@ -188,7 +193,7 @@ def _pair(value: Any, name: str) -> tuple[int | str, Any]:
 def _count(value: Any) -> tuple[int | str, int]:
     """The index of a parameter, and how often it was updated."""
     index, count = _pair(value, "counts")
-    if type(count) is not int or not 0 <= count < BIG:
+    if type(count) is not int or not 0 <= count < INT_LIMIT:
         raise ArgumentError(
             f"parameter {quoted(index)} was updated {quoted(count)} times\n"
             "  expected a number, 0 or more, of 64 bits"
@@ -202,26 +207,31 @@ def _device(text: str) -> int:
     return int(text)
 
 
-def _fetch(shape, arrays: dict, depth: int):
-    """A state from its names, lists and nulls. Each array is of one state."""
-    if shape is None:
+def _build_state(structure, arrays: dict, depth: int):
+    """Build a state from its structure: names, lists and nulls. Each array belongs to one state."""
+    if structure is None:
         return None
-    if isinstance(shape, list) and depth < DEPTH:
-        return tuple([_fetch(part, arrays, depth + 1) for part in shape])
-    if not isinstance(shape, str) or shape not in arrays:
+    if isinstance(structure, list) and depth < MOST_NESTED:
+        return tuple([_build_state(part, arrays, depth + 1) for part in structure])
+    if not isinstance(structure, str) or structure not in arrays:
         raise ArgumentError(
-            f"a state is {quoted(shape)}\n  expected the name of an array that no other state has, "
-            f"null, or lists of them, {DEPTH} deep at most"
+            f"a state is {quoted(structure)}\n"
+            "  expected the name of an array that no other state has, "
+            f"null, or lists of them, {MOST_NESTED} deep at most"
         )
-    return NDArray(arrays.pop(shape), Context("cpu"))
+    return NDArray(arrays.pop(structure), Context("cpu"))
 
 
-def _compare(state, made, where: str) -> None:
-    if isinstance(made, (tuple, list)) and isinstance(state, tuple) and len(made) == len(state):
-        for part, expected in zip(state, made):
-            _compare(part, expected, where)
-    elif _form(state) != _form(made):
-        raise ArgumentError(f"{where} is {_form(state)}\n  expected {_form(made)}")
+def _expect_same_form(state, expected_state, where: str) -> None:
+    if (
+        isinstance(expected_state, (tuple, list))
+        and isinstance(state, tuple)
+        and len(expected_state) == len(state)
+    ):
+        for part, expected in zip(state, expected_state):
+            _expect_same_form(part, expected, where)
+    elif _form(state) != _form(expected_state):
+        raise ArgumentError(f"{where} is {_form(state)}\n  expected {_form(expected_state)}")
 
 
 def _form(state) -> str:
@@ -230,33 +240,33 @@ def _form(state) -> str:
     return "none" if state is None else f"{len(state)} arrays"
 
 
-def _is_of_class(thing, settings: dict) -> bool:
-    """Whether the attributes in a file are those of an object of this class."""
-    return _expected(settings, "class", str) == type(thing).__name__
+def _is_of_class(target, settings: dict) -> bool:
+    """Whether the settings in a file are those of an object of this class."""
+    return _expect_setting(settings, "class", str) == type(target).__name__
 
 
-def _change(thing, settings: dict) -> None:
-    """Set the attributes of a file that an optimizer or a scheduler has as well.
+def _set_attributes(target, settings: dict) -> None:
+    """Set those attributes of an optimizer or a scheduler that a file has too.
 
-    Raises ArgumentError where one is of another kind, or they do not go together.
+    Raises ArgumentError where one is of another type, or where they contradict each other.
     """
-    ours = type(thing).__name__
-    present = {name: value for name, value in vars(thing).items() if _is_plain(value)}
-    present.pop("lr_scheduler", None)  # None is plain, and what it stands for is not
-    optional = _optional(type(thing))
+    class_name = type(target).__name__
+    present = {name: value for name, value in vars(target).items() if _is_plain(value)}
+    present.pop("lr_scheduler", None)  # None is plain, a scheduler in its place is not
+    optional = _optional(type(target))
     for name in present.keys() & settings.keys():
         value = settings[name]
         known = [present[name], *([None, 0.0] if name in optional else [])]
-        if not _is_plain(value) or not any(_alike(one, value) for one in known):
-            expected = " or ".join(sorted({_kind(one) for one in known}))
-            raise ArgumentError(f"{ours}: {name} is {quoted(value)}\n  expected {expected}")
-        setattr(thing, name, value)
-    if hasattr(thing, "_check"):  # a scheduler may be any function
-        thing._check()
+        if not _is_plain(value) or not any(_same_type(candidate, value) for candidate in known):
+            expected = " or ".join(sorted({_type_name(candidate) for candidate in known}))
+            raise ArgumentError(f"{class_name}: {name} is {quoted(value)}\n  expected {expected}")
+        setattr(target, name, value)
+    if hasattr(target, "_check"):  # a scheduler may be any function
+        target._check()
 
 
 def _optional(klass: type) -> set[str]:
-    """The arguments of a class that are None where they are not given."""
+    """The arguments of a class whose default is None."""
     return {
         parameter.name
         for base in klass.__mro__
@@ -266,21 +276,25 @@ def _optional(klass: type) -> set[str]:
     }
 
 
-def _alike(ours, theirs) -> bool:
-    """Whether two plain values are of one kind; lists, whether all their parts are."""
+def _same_type(ours, theirs) -> bool:
+    """Whether two plain values have the same type; of lists, whether all parts have."""
     if isinstance(ours, list) and isinstance(theirs, list):
-        return not ours or all(_alike(ours[0], part) for part in theirs)
-    return _kind(ours) == _kind(theirs)
+        return not ours or all(_same_type(ours[0], part) for part in theirs)
+    return _type_name(ours) == _type_name(theirs)
 
 
-def _kind(value) -> str:
-    """What a plain value is, as JSON names it; numbers are of 64 bits."""
-    if isinstance(value, int) and not isinstance(value, bool) and not -BIG <= value < BIG:
+def _type_name(value) -> str:
+    """The type of a plain value in JSON's terms; integers have 64 bits."""
+    if (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and not -INT_LIMIT <= value < INT_LIMIT
+    ):
         return "a number of more than 64 bits"
-    return _kinds[type(value)]
+    return _type_names[type(value)]
 
 
-_kinds = {
+_type_names = {
     type(None): "null",
     bool: "true or false",
     int: "a number",

@@ -9,14 +9,15 @@
                   stored shape, shape, place, flag, (flag, shape) of each index array,
                   data of the stored shape, data of each index array
       V3        i32 storage 0, shape, place, flag, data
-      else      the word is ndim, of the time before versions: u32 dims, place, flag, data
+      other     the word is ndim, as before there were versions: u32 dims, place, flag, data
     shape     i32 ndim, i64 dims
-    place     i32 device type, i32 device id: where the array was, of no meaning here
+    place     i32 device type, i32 device id: where the array was, ignored here
     flag      i32, the type: DTYPES
-    data      in C order; all little-endian, nothing aligned, no checksum; more may follow
+    data      in C order
 
-V3 is V2 from MXNet's np_shape semantics, where an array of shape ``()`` exists. The file is not
-trusted: no length in it is believed before it has been compared with the bytes that remain.
+All numbers are little-endian, nothing is aligned, there is no checksum, and more bytes may follow.
+V3 is V2 with MXNet's np_shape semantics, where there are arrays of shape ``()``. The file is not
+trusted: each length in it is compared with the bytes that remain before it is used.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from . import atomic
 __all__ = ["ParamsFileError", "pieces", "read", "reads", "write", "writes"]
 
 MAGIC = 0x112
-# What other files begin with.
+# The first bytes of other files.
 OTHERS = {b"\x80": "a pickle, as MXNet writes an optimizer's states", b"{": "JSON, as of a graph"}
 VERSIONS = {0xF993FAC8: 1, 0xF993FAC9: 2, 0xF993FACA: 3}
 WORDS = {version: word for word, version in VERSIONS.items()}
 DENSE, ROW_SPARSE, CSR = 0, 1, 2
 DEVICES = (1, 2, 3, 5)  # cpu, gpu, cpu_pinned, cpu_shared
 
-# MXNet 1.9.1 has numbers for int16 and the wide unsigned types, but neither reads nor writes them.
+# MXNet 1.9.1 has flags for int16 and the wide unsigned types, but neither reads nor writes them.
 _names = "float32 float64 float16 uint8 int32 int8 int64 bool int16 uint16 uint32 uint64 bfloat16"
 DTYPES = {flag: getattr(torch, name) for flag, name in enumerate(_names.split())}
 FLAGS = {dtype: flag for flag, dtype in DTYPES.items()}
@@ -52,36 +53,40 @@ INDEX_DTYPES = {FLAGS[dtype]: dtype for dtype in (torch.int32, torch.int64)}
 BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 MAX_NDIM = 64
-MAX_RECORDS = 1 << 16  # or, in a large file, one for so many bytes: a tensor, even an empty one,
-BYTES_OF_RECORD = 64  # takes about 600 in memory, and its record 28
+# The most arrays in a file, or in a large file one for each of this many bytes: a tensor, even an
+# empty one, takes about 600 bytes of memory, and its record 28.
+MAX_RECORDS = 1 << 16
+BYTES_PER_RECORD = 64
 SMALLEST_RECORD = 4  # bytes: the first word
-SPARSE_ROOM = 1 << 30  # bytes that a file's sparse arrays may take as dense ones; or
-SPARSE_GROWTH = 64  # so many times the file's size, if that is more
+# The most bytes that a file's sparse arrays may take as dense ones, or this many times the size of
+# the file, whichever is more.
+SPARSE_ROOM = 1 << 30
+SPARSE_GROWTH = 64
 
 
 class ParamsFileError(MXNetError, ValueError):
-    """A file is not a ``.params`` file, or a damaged one; or arrays do not fit into one."""
+    """A file is no ``.params`` file, or is damaged; or arrays cannot be written into one."""
 
 
 def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
-    """Read a ``.params`` file, as MXNet of any version has written it.
+    """Read a ``.params`` file that any version of MXNet has written.
 
-    Returns the tensors, on the CPU, and their names: as many, or none where a list was saved.
-    Sparse arrays come back dense.
+    Returns the tensors, on the CPU, and a name for each, or no names where a list was saved. Sparse
+    arrays are returned as dense ones.
 
-    Raises ParamsFileError, a ValueError, where the bytes are not such a file, and OSError where
-    there is none.
+    Raises ParamsFileError, a ValueError, where the file is not of this format, and OSError where it
+    cannot be read.
     """
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe has no size
             return reads(file.read(), os.fsdecode(path))
-        return _file(_Reader(file, status.st_size, os.fsdecode(path)))
+        return _read_file(_Reader(file, status.st_size, os.fsdecode(path)))
 
 
 def reads(data: bytes, source: str = "<bytes>") -> tuple[list[torch.Tensor], list[str]]:
-    """Read the bytes of a ``.params`` file: `read`; errors name `source` as the file."""
-    return _file(_Reader(BytesIO(data), len(data), source))
+    """Read the bytes of a ``.params`` file as `read` does; errors name `source` as the file."""
+    return _read_file(_Reader(BytesIO(data), len(data), source))
 
 
 def write(
@@ -90,14 +95,14 @@ def write(
     names: Sequence[str] = (),
     np_shape: bool = False,
 ) -> None:
-    """Write tensors, dense and from any device, with as many names or none.
+    """Write dense tensors of any device, with a name for each, or without names.
 
-    The file appears whole or not at all: what was at `path` stays until the new file is on disk.
-    Records are V2, which MXNet reads outside np_shape semantics; with `np_shape`, V3, which it
-    reads inside them. int16, uint16, uint32 and uint64 are beyond MXNet 1.9.1; `read` has them.
+    The file appears whole or not at all: an earlier file at `path` stays until the new one is on
+    disk. Records are V2, which MXNet reads outside np_shape semantics; with `np_shape`, V3, which
+    it reads inside them. MXNet 1.9.1 does not read int16, uint16, uint32 and uint64; `read` does.
 
-    Raises DTypeError for a type that the format has no number for, ParamsFileError where the
-    counts are wrong, and OSError.
+    Raises DTypeError for a type that the format has no flag for, ParamsFileError for a wrong number
+    of names or too many arrays, and OSError.
     """
     atomic.write({path: pieces(os.fsdecode(path), tensors, names, np_shape)})
 
@@ -105,17 +110,14 @@ def write(
 def writes(
     tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
 ) -> bytes:
-    """The bytes that `write` writes."""
+    """The bytes of the file that `write` writes."""
     return b"".join(pieces("bytes", tensors, names, np_shape))
 
 
 def pieces(
     target: str, tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of a file, in order; what does not fit into one is an error now.
-
-    Errors name `target` as the file.
-    """
+    """The bytes of a file, in order. Errors are raised at once, and name `target` as the file."""
     for i, tensor in enumerate(tensors):
         if tensor.dtype not in FLAGS or tensor.layout != torch.strided:
             raise DTypeError(
@@ -128,14 +130,14 @@ def pieces(
             f"{target}: {len(names)} names for {n} arrays\n"
             f"  expected one for each, or none, and at most {most} arrays of these sizes"
         )
-    # In V2, ndim 0 stands for no array at all. MXNet writes an array of shape () so nonetheless,
-    # and then cannot read its own file. And it reads V2 only outside np_shape semantics, V3 only
-    # inside: one such array makes all records V3, in which nothing is lost.
+    # In V2, ndim 0 means that there is no array. MXNet writes an array of shape () like this too,
+    # and cannot read its own file then. As it reads V2 outside np_shape semantics only, and V3
+    # inside only, one array of shape () makes all records V3.
     version = 3 if np_shape or any(tensor.dim() == 0 for tensor in tensors) else 2
-    return _encoded(tensors, [name.encode() for name in names], version)
+    return _encode(tensors, [name.encode() for name in names], version)
 
 
-def _encoded(
+def _encode(
     tensors: Sequence[torch.Tensor], names: list[bytes], version: int
 ) -> Iterator[bytes | memoryview]:
     yield struct.pack("<QQQ", MAGIC, 0, len(tensors))
@@ -143,28 +145,28 @@ def _encoded(
         ndim = tensor.dim()
         head = (WORDS[version], DENSE, ndim, *tensor.shape, DEVICES[0], 0, FLAGS[tensor.dtype])
         yield struct.pack(f"<Iii{ndim}qiii", *head)
-        yield _memory(tensor.detach().cpu())
+        yield _bytes_of(tensor.detach().cpu())
     yield struct.pack("<Q", len(names))
     for name in names:
         yield struct.pack("<Q", len(name)) + name
 
 
 def max_records(size: int) -> int:
-    """The most arrays in a file of so many bytes."""
-    return max(MAX_RECORDS, size // BYTES_OF_RECORD)
+    """The most arrays in a file of this size."""
+    return max(MAX_RECORDS, size // BYTES_PER_RECORD)
 
 
 def is_countable(shape: Sequence[int]) -> bool:
-    """Whether the strides of a shape are below 2**60: beside a 0, other dims cost no bytes."""
+    """Whether the strides of a shape are below 2**60; beside a size 0, the others need no bytes."""
     return math.prod(n or 1 for n in shape) < 1 << 60
 
 
 class _Reader:
-    """Takes fields from a stream in order. What is not there is an error, not an allocation."""
+    """Reads fields from a stream in order; it allocates no more than the bytes that remain."""
 
     def __init__(self, stream: BufferedIOBase, size: int, source: str):
         self.stream, self.size, self.source = stream, size, source
-        self.at = self.end = 0  # of the field taken last
+        self.at = self.end = 0  # of the field that was read last
         self.part = "header"
         self.sparse_room = max(SPARSE_ROOM, SPARSE_GROWTH * size)
 
@@ -195,9 +197,9 @@ class _Reader:
     def tensor(self, dtype: torch.dtype, shape: tuple, what: str = "data") -> torch.Tensor:
         self.reserve(math.prod(shape) * dtype.itemsize, f"{what} {shape} of {dtype}")
         tensor = torch.empty(shape, dtype=dtype, device="cpu")
-        self.fill(_memory(tensor), what)  # the one copy
+        self.fill(_bytes_of(tensor), what)  # the one copy
         if dtype == torch.bool:
-            tensor.view(torch.uint8).ne_(0)  # a bool that is neither 0 nor 1 is undefined
+            tensor.view(torch.uint8).ne_(0)  # other bytes than 0 and 1 are undefined in a bool
         return tensor
 
     def numbers(self, code: str, what: str) -> tuple:
@@ -207,7 +209,7 @@ class _Reader:
         return self.numbers(code, what)[0]
 
     def count(self, what: str, smallest: int) -> int:
-        """A number of things that have `smallest` bytes or more each."""
+        """A number of items, each of which has at least `smallest` bytes."""
         count, most = self.number("Q", what), (self.size - self.end) // smallest
         allowed = max_records(self.size)
         if count > min(most, allowed):
@@ -235,9 +237,9 @@ class _Reader:
         return among[flag]
 
 
-def _file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
-    if told := OTHERS.get(r.stream.read(1)):
-        raise r.error(f"this is {told}", "a .params file: arrays, and nothing that runs code")
+def _read_file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
+    if found := OTHERS.get(r.stream.read(1)):
+        raise r.error(f"this is {found}", "a .params file: arrays, and nothing that runs code")
     r.stream.seek(0)
     if (magic := r.number("Q", "magic")) != MAGIC:
         raise r.error(f"magic is {magic:#x}", f"{MAGIC:#x}, with which every .params file begins")
@@ -246,7 +248,7 @@ def _file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
     n = r.count("number of arrays", SMALLEST_RECORD)
     for i in range(n):
         r.part = f"array {i} of {n}"
-        tensors.append(_record(r))
+        tensors.append(_read_record(r))
     r.part = "names"
     m = r.count("number of names", 8)
     if m not in (0, n):
@@ -259,26 +261,26 @@ def _file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
         except UnicodeDecodeError as error:
             wrong = f"{bytes(name[:40])!r} is not UTF-8, {error.reason}"
             raise r.error(wrong, "a name in UTF-8") from None
-    return [t.dense() if isinstance(t, _Sparse) else t for t in tensors], names
+    return [t.to_dense() if isinstance(t, _Sparse) else t for t in tensors], names
 
 
 class _Sparse(NamedTuple):
-    """A sparse array, which takes the memory of a dense one only when the whole file was read."""
+    """A sparse array; it becomes a dense one when the whole file has been read."""
 
     shape: tuple
-    where: torch.Tensor  # of the rows, or of the elements of the flat array
+    indices: torch.Tensor  # of the rows, or of the elements of the flat array
     data: torch.Tensor
     by_rows: bool
 
-    def dense(self) -> torch.Tensor:
+    def to_dense(self) -> torch.Tensor:
         dense = torch.zeros(self.shape, dtype=self.data.dtype, device="cpu")
-        bits = BITS[dense.itemsize]  # torch does not index every type; and a NaN keeps its payload
+        bits = BITS[dense.itemsize]  # torch cannot index every type, and a NaN keeps its payload
         target = dense if self.by_rows else dense.view(-1)
-        target.view(bits)[self.where] = self.data.view(bits)
+        target.view(bits)[self.indices] = self.data.view(bits)
         return dense
 
 
-def _record(r: _Reader) -> torch.Tensor | _Sparse:
+def _read_record(r: _Reader) -> torch.Tensor | _Sparse:
     word = r.number("I", "version")
     version = VERSIONS.get(word, 0)
     if not version and word > MAX_NDIM:
@@ -287,18 +289,19 @@ def _record(r: _Reader) -> torch.Tensor | _Sparse:
     if version >= 2:
         storage = r.number("i", "storage type")
         if storage in (ROW_SPARSE, CSR) and version == 2:
-            return _sparse(r, storage)
+            return _read_sparse(r, storage)
         if storage != DENSE:
             raise r.error(f"storage type is {storage}", "0 or, in V2 only, 1 or 2")
     shape = r.shape() if version else r.dims(f"{word}I")
     device, _ = r.numbers("ii", "place")
     if shape == () and version < 3 and device not in DEVICES:
-        # With a place behind it, it is an array of shape (), as `write` says of MXNet.
+        # Followed by a place, it is an array of shape (), which MXNet writes like this; see
+        # `pieces`.
         raise r.error("ndim is 0 and no data follow: an empty handle was saved", "an array")
     return r.tensor(r.dtype(), shape)
 
 
-def _sparse(r: _Reader, storage: int) -> _Sparse:
+def _read_sparse(r: _Reader, storage: int) -> _Sparse:
     stored, shape = r.shape("stored shape"), r.shape()
     r.numbers("ii", "place")
     dtype = r.dtype()
@@ -306,8 +309,8 @@ def _sparse(r: _Reader, storage: int) -> _Sparse:
     kinds = [(r.dtype(f"type flag of {p}", INDEX_DTYPES), r.shape(f"shape of {p}")) for p in parts]
     data = r.tensor(dtype, stored)
     index = [r.tensor(*kind, part).long() for kind, part in zip(kinds, parts)]
-    where = (_rows if storage == ROW_SPARSE else _cells)(r, shape, stored, *index)
-    if len(where.unique()) != len(where):
+    indices = (_rows if storage == ROW_SPARSE else _cells)(r, shape, stored, *index)
+    if len(indices.unique()) != len(indices):
         raise r.error("an index is there twice", "each once, in any order")
     size = math.prod(shape) * dtype.itemsize
     if size > r.sparse_room:
@@ -316,23 +319,23 @@ def _sparse(r: _Reader, storage: int) -> _Sparse:
             f"at most {r.sparse_room} more in this file (layers.mxnet._files.params.SPARSE_ROOM)",
         )
     r.sparse_room -= size
-    return _Sparse(shape, where, data, storage == ROW_SPARSE)
+    return _Sparse(shape, indices, data, storage == ROW_SPARSE)
 
 
 def _rows(r: _Reader, shape: tuple, stored: tuple, rows: torch.Tensor) -> torch.Tensor:
-    """Where stored rows go in the dense array: (k, ...) and (k,) to (k,)."""
+    """The row numbers in the dense array of k stored rows, (k,)."""
     if not (shape and stored) or stored[1:] != shape[1:] or rows.shape != stored[:1]:
         raise r.error(
             f"row_sparse {shape} has stored shape {stored} and row numbers {tuple(rows.shape)}",
             "stored shape (k, *shape[1:]) and k row numbers",
         )
-    return _within(r, rows, shape[0], "row numbers")
+    return _expect_in_range(r, rows, shape[0], "row numbers")
 
 
 def _cells(
     r: _Reader, shape: tuple, stored: tuple, indptr: torch.Tensor, columns: torch.Tensor
 ) -> torch.Tensor:
-    """Where stored values go in the flat dense array: (k,), (rows + 1,) and (k,) to (k,)."""
+    """The indices in the flat dense array of k stored values, (k,)."""
     if len(shape) != 2 or len(stored) != 1 or columns.shape != stored or indptr.dim() != 1:
         raise r.error(
             f"csr {shape} has stored shape {stored}, indptr {tuple(indptr.shape)} and "
@@ -340,26 +343,26 @@ def _cells(
             "two dims, stored shape (k,), indptr (rows + 1,) and columns (k,)",
         )
     (k,) = stored
-    if k == 0 and len(indptr) == 0:  # so MXNet writes an array of zeros
+    if k == 0 and len(indptr) == 0:  # the form in which MXNet writes an array of zeros
         return columns
-    rises = (indptr[:-1] <= indptr[1:]).all()  # not by differences, which could overflow
+    rises = (indptr[:-1] <= indptr[1:]).all()  # differences could overflow
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != k or not rises:
         raise r.error(
             f"indptr {tuple(indptr.shape)} of csr {shape} does not count the {k} stored values",
             f"{shape[0] + 1} numbers that rise from 0 to {k}",
         )
-    _within(r, columns, shape[1], "columns")
+    _expect_in_range(r, columns, shape[1], "columns")
     rows = torch.arange(shape[0], device="cpu").repeat_interleave(indptr.diff())
     return rows * shape[1] + columns
 
 
-def _within(r: _Reader, index: torch.Tensor, n: int, what: str) -> torch.Tensor:
+def _expect_in_range(r: _Reader, index: torch.Tensor, n: int, what: str) -> torch.Tensor:
     low, high = map(int, index.aminmax()) if len(index) else (0, n - 1)
     if low < 0 or high >= n:
         raise r.error(f"{what} go from {low} to {high}", f"0 to {n - 1}")
     return index
 
 
-def _memory(tensor: torch.Tensor) -> memoryview:
+def _bytes_of(tensor: torch.Tensor) -> memoryview:
     """A tensor's bytes in C order: its own memory if it is contiguous, else a copy."""
     return tensor.reshape(-1).view(torch.uint8).numpy().data

@@ -16,31 +16,31 @@ from .params import ParamsFileError, is_countable, max_records
 SUFFIX = ".safetensors"
 
 
-def named(path: str | os.PathLike) -> bool:
-    """Whether a file of this name is one."""
+def has_suffix(path: str | os.PathLike) -> bool:
+    """Whether the name of a file ends in ``.safetensors``."""
     return os.fsdecode(path).endswith(SUFFIX)
 
 
 def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     """The tensors of a file, on the CPU, and their names.
 
-    Raises ParamsFileError for a file that is damaged, or has a type that NDArrays have not, and
+    Raises ParamsFileError for a file that is damaged, or has a type that NDArrays do not have; and
     OSError.
     """
     library = _library()
-    with open(path, "rb") as file:  # for Python's errors, which have the file's name
+    with open(path, "rb") as file:  # so that Python's own errors name the file
         size = os.fstat(file.fileno()).st_size
     try:
         with library.safe_open(path, "pt") as file:
             names = list(file.keys())
-            _expect_few(path, len(names), max_records(size))
-            tensors = [file.get_tensor(n).clone() for n in names]  # they were the file's memory
+            _expect_at_most(path, len(names), max_records(size))
+            tensors = [file.get_tensor(n).clone() for n in names]  # not the file's memory
     except ParamsFileError:
         raise
     except (library.SafetensorError, RuntimeError, TypeError, ValueError, OverflowError) as error:
-        # The library's own, and what PyTorch says of a shape or a type that the library let pass.
-        told = str(error).partition("\n")[0][:200]
-        raise ParamsFileError(f"{path}: {told}\n  expected a whole {SUFFIX} file") from None
+        # The library's errors, and PyTorch's of shapes and types that the library accepts.
+        problem = str(error).partition("\n")[0][:200]
+        raise ParamsFileError(f"{path}: {problem}\n  expected a whole {SUFFIX} file") from None
     for name, tensor in zip(names, tensors):
         try:
             _dtype.to_torch(tensor.dtype)
@@ -49,11 +49,11 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
         if not is_countable(tensor.shape):
             raise ParamsFileError(f"{path}: {quoted(name)} is {tuple(tensor.shape)}")
         if tensor.dtype == torch.bool:
-            tensor.view(torch.uint8).ne_(0)  # a bool that is neither 0 nor 1 is undefined
+            tensor.view(torch.uint8).ne_(0)  # other bytes than 0 and 1 are undefined in a bool
     return tensors, names
 
 
-def _expect_few(path: str | os.PathLike, count: int, most: int) -> None:
+def _expect_at_most(path: str | os.PathLike, count: int, most: int) -> None:
     if count > most:
         raise ParamsFileError(f"{path}: {count} arrays\n  expected at most {most} in this file")
 
@@ -65,8 +65,8 @@ def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -
     _library()
     from safetensors.torch import save
 
-    own = copy_if_aliased([t.detach().cpu().contiguous() for t in tensors], [])
-    return [save(dict(zip(names, own)), {"format": "pt"})]
+    separate = copy_if_aliased([t.detach().cpu().contiguous() for t in tensors], [])
+    return [save(dict(zip(names, separate)), {"format": "pt"})]
 
 
 def _library() -> Any:

@@ -16,8 +16,8 @@ class _Alias(MetaPathFinder, Loader):
     """Finds `mxnet` and `mxnet.x` as `layers.mxnet` and `layers.mxnet.x`: the very same modules."""
 
     def find_spec(self, name: str, path=None, target=None) -> ModuleSpec | None:
-        ours = name.partition(".")[0] == "mxnet" and find_spec(f"layers.{name}")
-        return ModuleSpec(name, self) if ours else None
+        target = name.partition(".")[0] == "mxnet" and find_spec(f"layers.{name}")
+        return ModuleSpec(name, self) if target else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(f"layers.{spec.name}")
@@ -25,7 +25,7 @@ class _Alias(MetaPathFinder, Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system has put the alias here; the module keeps its own.
+        # The import system has replaced the module's spec by the alias's: put it back.
         module.__spec__ = module.__spec__.loader_state
 
 
@@ -35,21 +35,21 @@ def install(numpy: bool = True) -> None:
     Parameters
     ----------
     numpy : bool
-        Give NumPy back the names that it has removed and that programs of MXNet's time use:
-        ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on, for what they meant; and
-        the binary mode of ``np.fromstring`` and ``newshape`` of ``np.reshape``. What the NumPy
-        here has stays as it is.
+        Add the names that NumPy has removed and that programs of MXNet's time use, with their
+        meanings: ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on; and the binary
+        mode of ``np.fromstring`` and ``newshape`` of ``np.reshape``. Names that NumPy has stay as
+        they are.
 
     Raises
     ------
     RuntimeError
         Apache MXNet itself is imported already.
     """
-    there = sys.modules.get("mxnet")
-    if getattr(there, "__file__", None) and "shim" not in there.__file__:
-        if there is not sys.modules["layers.mxnet"]:
+    imported = sys.modules.get("mxnet")
+    if getattr(imported, "__file__", None) and "shim" not in imported.__file__:
+        if imported is not sys.modules["layers.mxnet"]:
             raise RuntimeError(
-                f"install: Apache MXNet is imported already, from {there.__file__}\n"
+                f"install: Apache MXNet is imported already, from {imported.__file__}\n"
                 "  expected layers.mxnet.install() before the first `import mxnet`"
             )
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):

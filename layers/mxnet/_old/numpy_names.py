@@ -1,7 +1,7 @@
-"""Names and arguments that NumPy has removed, and what they meant: for programs of MXNet's time.
+"""Names and arguments that NumPy has removed, with their meanings, for programs of MXNet's time.
 
-Not here: what was NumPy's own machinery, a help at the prompt, or finance (now numpy_financial);
-and methods of arrays, such as ``tostring``, which Python does not let one give to NumPy's classes.
+Left out are NumPy's internals, helpers for the prompt, and finance (now numpy_financial); and
+methods of arrays, such as ``tostring``, since Python allows no new methods of NumPy's classes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-# Gone since 1.24, and not what ``from numpy import *`` brought.
+# Removed in 1.24; ``from numpy import *`` did not import them.
 PYTHON = {
     "bool": bool,
     "complex": complex,
@@ -28,7 +28,7 @@ PYTHON = {
     "unicode": str,
 }
 
-# By the name that NumPy has for it today, where that is all.
+# Names that NumPy has renamed, with the present ones.
 RENAMED = {
     "AxisError": "exceptions.AxisError",
     "ComplexWarning": "exceptions.ComplexWarning",
@@ -134,7 +134,7 @@ def sctype2char(sctype):
 
 
 class ByType(dict):
-    """A dictionary that finds float, 'f4' and np.dtype('float32') by the scalar type."""
+    """A dictionary by scalar types, whose keys may also be float, 'f4' or np.dtype('float32')."""
 
     def __getitem__(self, key):
         return super().__getitem__(obj2sctype(key))
@@ -177,16 +177,16 @@ OTHERS = {
 
 
 def missing() -> dict[str, Any]:
-    """What this NumPy no longer has of them, by name."""
+    """The removed names that this NumPy does not have, with their meanings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # to ask for a deprecated name is to be warned
+        warnings.simplefilter("ignore")  # looking up a deprecated name warns
         gone = {n for n in (*PYTHON, *RENAMED, *OTHERS) if not hasattr(np, n)}
     found = PYTHON | OTHERS | {n: attrgetter(RENAMED[n])(np) for n in gone & RENAMED.keys()}
     return {name: found[name] for name in sorted(gone)}
 
 
 def with_binary_mode(fromstring: Callable) -> Callable:
-    """`np.fromstring` that without `sep` reads the bytes themselves as numbers."""
+    """`np.fromstring` with the binary mode: without `sep`, the bytes themselves are numbers."""
 
     @wraps(fromstring)
     def old(string, dtype=float, count=-1, *, sep="", like=None):
@@ -199,7 +199,7 @@ def with_binary_mode(fromstring: Callable) -> Callable:
 
 
 def with_newshape(reshape: Callable) -> Callable:
-    """`np.reshape` that takes the shape as `newshape` too."""
+    """`np.reshape` with the argument `newshape`."""
 
     @wraps(reshape)
     def old(a, *args, **kwargs):
@@ -210,28 +210,28 @@ def with_newshape(reshape: Callable) -> Callable:
     return old
 
 
-# Functions that no longer take an argument: what makes the old one of them, and a call of that.
+# Functions that no longer take an argument: the wrapper that does, and a call to test for it.
 ARGUMENTS = {
     "fromstring": (with_binary_mode, lambda: np.fromstring(b"\0", np.uint8)),
     "reshape": (with_newshape, lambda: np.reshape([1], newshape=1)),
 }
 
 
-def narrowed() -> dict[str, Any]:
-    """The functions of this NumPy that refuse an old argument, as they were, by name."""
+def without_old_arguments() -> dict[str, Any]:
+    """The functions of this NumPy that refuse an old argument, wrapped to take it, by name."""
     found = {}
-    for name, (widen, call) in ARGUMENTS.items():
+    for name, (wrap, call) in ARGUMENTS.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # NumPy warned before it refused
                 call()
         except (TypeError, ValueError):
-            found[name] = widen(getattr(np, name))
+            found[name] = wrap(getattr(np, name))
     return found
 
 
 def restore() -> None:
-    """Give NumPy the names and arguments that it no longer has. What it has stays as it is."""
-    given = missing()
-    vars(np).update(given | narrowed())
-    np.__all__ += [name for name in given if name not in PYTHON]
+    """Add the removed names and arguments to NumPy. Names that it has stay as they are."""
+    names = missing()
+    vars(np).update(names | without_old_arguments())
+    np.__all__ += [name for name in names if name not in PYTHON]

@@ -43,7 +43,7 @@ def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
                 f"save {str(fname)!r}: item {names[i] if names else i!r} is {value!r}\n"
                 "  expected an NDArray"
             )
-    format = safetensors if safetensors.named(fname) else params
+    format = safetensors if safetensors.has_suffix(fname) else params
     return format.pieces(fsdecode(fname), [a._tensor.detach() for a in arrays], names)
 
 
@@ -57,7 +57,7 @@ def load(fname: str | PathLike):
     ParamsFileError
         The file is not in its format, or is cut off; the message says where.
     """
-    format = safetensors if safetensors.named(fname) else params
+    format = safetensors if safetensors.has_suffix(fname) else params
     return _as_ndarrays(*format.read(fname))
 
 

@@ -110,7 +110,7 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
 
 
 def parser(program: str) -> argparse.ArgumentParser:
-    made = Parser(
+    result = Parser(
         prog=f"python -m {program}",
         description=DESCRIPTION + HOW[program],
         epilog=MORE.format(program=program, files=FILES[program], hybridize=MODES[program]),
@@ -118,7 +118,7 @@ def parser(program: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         add_help=False,
     )
-    add = made.add_argument_group("what to learn").add_argument
+    add = result.add_argument_group("what to learn").add_argument
     add("--data", default="digits", metavar="DATA", help="see below (digits)")
     add(
         "--hidden",
@@ -127,9 +127,9 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="N,N",
         help="units of the hidden layers (256,128)",
     )
-    add_how(made.add_argument_group("how").add_argument, program)
-    add_where(made.add_argument_group("where").add_argument, program)
-    return made
+    add_how(result.add_argument_group("how").add_argument, program)
+    add_where(result.add_argument_group("where").add_argument, program)
+    return result
 
 
 def add_how(add: Callable, program: str) -> None:

@@ -20,16 +20,15 @@ def make_optimizer(
     ``__wd_mult__`` of the Symbol.
     """
     if not isinstance(optimizer_or_name, str):
-        given = optimizer_or_name
-        if given.rescale_grad != rescale:
+        if optimizer_or_name.rescale_grad != rescale:
             warnings.warn(
-                f"init_optimizer: the optimizer has rescale_grad={given.rescale_grad}\n"
+                f"init_optimizer: the optimizer has rescale_grad={optimizer_or_name.rescale_grad}\n"
                 f"  expected 1 / batch size = {rescale}, unless this is intended",
                 UserWarning,
                 stacklevel=3,
             )
-        given.idx2name = given.idx2name or names
-        return given
+        optimizer_or_name.idx2name = optimizer_or_name.idx2name or names
+        return optimizer_or_name
     arguments = {"rescale_grad": rescale, "sym": symbol, "param_idx2name": names} | arguments
     return optimizer.create(optimizer_or_name, **arguments)
 

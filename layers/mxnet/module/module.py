@@ -253,11 +253,11 @@ class Module(BaseModule):
             grad_req = dict.fromkeys(arguments, grad_req)
         elif not isinstance(grad_req, dict):
             grad_req = dict(zip(arguments, grad_req))
-        without = {*self._label_names, *self._state_names, *self._fixed_param_names}
+        untrained = {*self._label_names, *self._state_names, *self._fixed_param_names}
         if not self.inputs_need_grad:
-            without |= set(self._data_names)
-        wanted = {n for n in arguments if self.for_training and n not in without}
-        return {n: grad_req.get(n, "null") if n in wanted else "null" for n in arguments}
+            untrained |= set(self._data_names)
+        trained = {n for n in arguments if self.for_training and n not in untrained}
+        return {n: grad_req.get(n, "null") if n in trained else "null" for n in arguments}
 
     def reshape(self, data_shapes, label_shapes=None) -> None:
         """Bind for other shapes; the parameters stay."""

@@ -175,8 +175,8 @@ class Loop(Code):
 
     def _in_order(self, values: Sequence, attributes: Mapping[str, Any]) -> list:
         """Inputs and attributes in the order of the kernel's parameters."""
-        given = dict(zip(self.parameters, values)) | attributes
-        return [given[n] for n in self.kernel.parameters]
+        arguments = dict(zip(self.parameters, values)) | attributes
+        return [arguments[n] for n in self.kernel.parameters]
 
     def function(self, declared: Declared) -> Callable:
         return self.run
@@ -185,18 +185,18 @@ class Loop(Code):
         return self.expect(i, numpy_border.adopt(y, context), dtype)
 
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
-        given = [s if n is None else n for s, n in zip(shapes, numbers)]
-        return self._infer("shapes", self.kernel.infer_shapes, given, self.attributes)
+        arguments = [s if n is None else n for s, n in zip(shapes, numbers)]
+        return self._infer("shapes", self.kernel.infer_shapes, arguments, self.attributes)
 
     def infer_dtypes(self, dtypes: tuple[str, ...]) -> list[str]:
         kinds = {n: type(v) for n, v in self.attributes.items()}
         return self._infer("dtypes", self.kernel.infer_dtypes, dtypes, kinds)
 
-    def _infer(self, what: str, rule: Callable, given: Sequence, attributes: Mapping) -> list:
+    def _infer(self, what: str, rule: Callable, arguments: Sequence, attributes: Mapping) -> list:
         try:
-            return rule(*self._in_order(given, attributes))
+            return rule(*self._in_order(arguments, attributes))
         except Exception as error:
-            shown = ", ".join(map(str, given))
+            shown = ", ".join(map(str, arguments))
             note(error, f"  in {self.who}, of which the {what} of outputs are inferred ({shown})")
             raise
 

@@ -205,7 +205,9 @@ def reshape(x, shape: Sequence[int]):
     if sizes.count(-1) > 1 or any(n < -1 for n in sizes):
         raise ValueError(f"reshape: {tuple(sizes)}\n  expected sizes, of which one may be -1")
     if 0 in sizes and x.size:  # 0 means the size of the input in `nd`
-        raise ValueError(f"reshape: {x.shape} to {tuple(sizes)}\n  expected as many elements")
+        raise ValueError(
+            f"reshape: {x.shape} to {tuple(sizes)}\n  expected the same number of elements"
+        )
     return x.reshape(tuple(sizes))
 
 

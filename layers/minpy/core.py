@@ -71,7 +71,7 @@ def grad_and_loss(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
         if max(argnums) >= len(args):
             raise ValueError(
                 f"grad of {_name(func)}: argnum is {argnum!r}, and {len(args)} arguments are given "
-                "by position\n  expected as many as that"
+                "by position\n  expected all of them by position"
             )
         arrays = [_array(a) for a in args]
         kwargs = {n: _array(a) for n, a in kwargs.items()}

@@ -1,1 +1,1 @@
-"""The parts of `layers.ops.primitive`: what computes, and what is declared of it."""
+"""The parts of `layers.ops.ways.primitive`: the code of an operator, and its declared outputs."""

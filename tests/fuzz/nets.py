@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from . import own
 from .layers import ACTIVATIONS, made
 from .program import Expression, Program, array, call, path
 from .recording import program
-from .values import Draw, one, values
+from .values import Draw, one, rarely, values
 
 WAYS: dict[str, dict | None] = {
     "eager": None,
@@ -15,7 +16,6 @@ WAYS: dict[str, dict | None] = {
     "recorded": {"static_alloc": True, "static_shape": True},
     "compiled": {"backend": "aot_eager"},
 }
-
 
 ANY: dict[str, dict[str, tuple]] = {  # layers that keep any shape
     "Activation": {"activation": ACTIVATIONS},
@@ -39,6 +39,9 @@ IMAGES: dict[str, dict[str, tuple]] = {  # layers that take images and give imag
 
 
 def _layer(draw: Draw, images: bool) -> Expression:
+    if rarely(draw, 3):
+        name = one(draw, "steps", *own.CHOICES)
+        return call("own", name, **{n: one(draw, *c) for n, c in own.CHOICES[name].items()})
     among = IMAGES if images and draw(st.booleans()) else ANY
     name = one(draw, *among)
     options = {option: one(draw, *choices) for option, choices in among[name].items()}
@@ -47,14 +50,19 @@ def _layer(draw: Draw, images: bool) -> Expression:
 
 @st.composite
 def nets(draw) -> Program:
-    """A net that goes forward and backward three times, not hybridized: see `in_way`."""
+    """A net of random layers, in training."""
     images = draw(st.booleans())
     of = (2, one(draw, 1, 2, 3), 7, 6) if images else (one(draw, 2, 1, 4), one(draw, 3, 1, 5))
     layers = [_layer(draw, images) for _ in range(draw(st.integers(1, 4)))]
     if draw(st.booleans()):
         layers.append(made("mx.gluon.nn.Dense", {"units": one(draw, 2, 3, 1)}))
-    xs = [array(values(draw, of, "float32", "normal")) for _ in range(3)]
-    do = [["let", "net", call("mx.gluon.nn.HybridSequential")]]
+    last = (one(draw, of[0], of[0], 3), *of[1:])  # maybe a batch of another size
+    return trained(layers, [array(values(draw, s, "float32", "normal")) for s in (of, of, last)])
+
+
+def trained(layers: list[Expression], xs: list[Expression]) -> Program:
+    """A net that goes forward and backward for each input, not hybridized: see `in_way`."""
+    do = [["do", call("mx.random.seed", 0)], ["let", "net", call("mx.gluon.nn.HybridSequential")]]
     do += [["do", call("net.add", layer)] for layer in layers]
     do += [["do", call("fill", path("mx"), path("net"), xs[0])]]
     show = []

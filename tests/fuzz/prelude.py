@@ -39,6 +39,13 @@ def backward(mx, outputs, step=1, train_mode=True):
     mx.autograd.backward(outputs, heads, train_mode=train_mode)
 
 
+def own(name, **options):
+    """A layer around a custom operator: see `fuzz.own`."""
+    from fuzz.own import LAYERS
+
+    return LAYERS[name](**options)
+
+
 def copies(arrays):
     """Copies of arrays, which will not change."""
     return [array.copy() for array in arrays]

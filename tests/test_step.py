@@ -317,6 +317,10 @@ def test_a_call_that_fails_updates_nothing_and_counts_nothing(mx, data):
     assert set(trainer.optimizer._index_update_count.values()) == {1}
     assert trainer.optimizer.num_update == 1
     np.testing.assert_array_equal(net[0].weight.data().asnumpy(), before)
+    gradient = net[0].weight.grad()
+    np.testing.assert_array_equal(gradient.asnumpy(), np.zeros((7, 5)))
+    gradient[0] = 1  # into memory of its own
+    np.testing.assert_array_equal(gradient.asnumpy().sum(axis=1), [5, *[0] * 6])
 
 
 @pytest.mark.engine("torch")

@@ -110,7 +110,10 @@ class Step:
         if held.update and not held.update.holds():
             held.update = _graph_update(self.trainer, held)
         run, update = self._way(held), held.update
-        given = update.begin(batch_size) if update else []
+        given = []
+        if update:
+            given = update.begin(batch_size)
+            held.forget_gradients()
         try:
             with autograd.record():
                 results = run([*held.tensors(flat), *given], held.context)
@@ -121,9 +124,8 @@ class Step:
         count = len(results) - len(held.leaves)
         for leaf, gradient in zip(held.leaves, results[count:]):
             leaf.take(gradient)
-        if update:
-            update.finish()
-        else:
+            leaf.fresh = not update  # it is used up already
+        if not update:
             self.trainer.step(batch_size)
         return held.graph.regrouped(results[:count], held.context)
 
@@ -164,6 +166,10 @@ class _Held:
         self.wanted = tuple([i for i in owned if arrays[i]._tensor.requires_grad])
         self.weights = [arrays[i] for i in self.wanted]
         self.leaves = [w._leaf for w in self.weights]
+        zeros = [
+            torch.zeros((), dtype=w._tensor.dtype, device=w._tensor.device) for w in self.weights
+        ]
+        self._zeros = [z.expand(w.shape) for z, w in zip(zeros, self.weights)]
         self._parameters = list(owned.values())
         self._arrays = [arrays[i] for i in owned]
         self._seen = self._now()
@@ -179,6 +185,15 @@ class _Held:
     def holds(self, context: Context) -> bool:
         """Whether the parameters have the same arrays, and those the same tensors."""
         return context == self.context and _same(self._now(), self._seen)
+
+    def forget_gradients(self) -> None:
+        """Make the gradients zeros that take no memory: what they had is for the next ones.
+
+        Otherwise there would be two of each while a step runs, and a processor's cache would hold
+        half as much. They stay zeros where the step fails.
+        """
+        for leaf, zero in zip(self.leaves, self._zeros):
+            leaf.take(zero)
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
         """What the program takes."""

@@ -6,6 +6,7 @@ the graph is given. What else an optimizer's formula reads is compiled in.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import chain
@@ -55,8 +56,8 @@ class GraphUpdate:
         self._parameters = [optimizer.param_dict[i] for i in index]
         plain = {n for n, v in vars(optimizer).items() if isinstance(v, PLAIN)}
         self._settings = itemgetter(*sorted(plain - READ))
-        self._numbers = torch.empty(3, dtype=torch.float64)
-        self._values = self._numbers.numpy()
+        self._values = array("d", [0.0] * 3)  # which Python writes into faster than into a tensor
+        self._numbers = torch.frombuffer(self._values, dtype=torch.float64)
 
     def holds(self) -> bool:
         """Whether these are still the updates of the Trainer."""
@@ -78,16 +79,13 @@ class GraphUpdate:
         optimizer, index = self._optimizer, self._index
         parts = columns(self._trainer.begin_update(batch_size, index))
         (count,) = optimizer.update_counts(index[:1], self._device_id)
-        self._values[:] = optimizer.rescale_grad, optimizer.learning_rate, count
+        values = self._values
+        values[0], values[1], values[2] = optimizer.rescale_grad, optimizer.learning_rate, count
         return [self._numbers, *chain.from_iterable(parts)]
 
     def undo(self) -> None:
         """Take the count back, after an error."""
         self._trainer.undo_update()
-
-    def finish(self) -> None:
-        """The update is made."""
-        self._trainer.finish_update(self._index)
 
     def function(self, key: tuple) -> Callable[[list, list, list], None]:
         """What changes weights by their gradients, given what `begin` gives."""

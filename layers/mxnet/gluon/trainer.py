@@ -193,11 +193,6 @@ class Trainer:
         """Take back what `begin_update` has counted, for the update has failed."""
         self._optimizer.undo_update()
 
-    def finish_update(self, index: list[int]) -> None:
-        """The update is made: the gradients of these parameters are used up."""
-        for i in index:
-            self._params[i].data()._fresh_grad = False
-
     def _rescale(self, batch_size: float) -> None:
         if not batch_size:
             raise ArgumentError(f"Trainer: batch_size is {batch_size}\n  expected 1 or more")

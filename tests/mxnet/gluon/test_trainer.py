@@ -155,17 +155,6 @@ def test_an_update_elsewhere_that_fails_is_not_counted():
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.engine("torch")  # of our own
-def test_an_update_elsewhere_uses_the_gradients_up():
-    network, trainer, _ = begun()
-    index = range(len(trainer.list_params()))
-    backward(network)
-    trainer.begin_update(6, index)
-    trainer.finish_update(index)
-    with pytest.raises(UserWarning, match="has not been updated"):
-        trainer.step(6)
-
-
 def test_frozen_parameters_stay():
     network = net()
     trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1, "wd": 0.1})

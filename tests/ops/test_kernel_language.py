@@ -1,6 +1,7 @@
 # ruff: noqa: F821  the names of the language
 """The language of loop kernels: what is accepted, what is refused, and what is told of it."""
 
+import linecache
 import re
 import runpy
 import textwrap
@@ -231,6 +232,16 @@ def test_functions_that_are_not_written():
         Kernel(np.add)
     with pytest.raises(ValueError):
         Kernel(np.add)
+
+
+def test_another_program_is_not_read_for_it(monkeypatch):
+    """Python 3.13 finds the text of python -c for what exec() defines in it."""
+    other = ["def other(x):\n", "    y = output_tensor(x.shape, x.dtype)\n", "    return y\n"]
+    monkeypatch.setitem(linecache.cache, "<other>", (len("".join(other)), None, other, "<other>"))
+    namespace = {}
+    exec(compile("def f(x):\n    return x", "<other>", "exec"), namespace)
+    with pytest.raises(KernelError, match=r"cannot be read \(line 1 does not define it\)"):
+        Kernel(namespace["f"])
 
 
 def test_a_closure_is_not_seen():

@@ -64,18 +64,18 @@ def read(function: Callable) -> Program:
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
-        raise KernelError(
-            f"operator {name!r}: its source cannot be read ({error})\n"
-            "  expected a function that is written in a file: a kernel is read before it is run\n"
-            f"  in {function.__code__.co_filename}"
-        ) from None
+        raise KernelError.unreadable(name, function, error) from None
     text = textwrap.dedent("".join(lines))
     indent = len(lines[0]) - len(lines[0].lstrip())
     source = Source(name, function.__code__.co_filename, first, indent, text.splitlines())
     try:
-        node = ast.parse(text).body[0]
+        node = next(iter(ast.parse(text).body), None)
     except SyntaxError:  # a lambda in the middle of a line
         node = None
+    written = function.__code__.co_name
+    if written not in (getattr(node, "name", None), "<lambda>"):
+        # From Python 3.13 on, the text of python -c is found for all that exec() defines in it.
+        raise KernelError.unreadable(name, function, f"line {first} does not define it")
     if not isinstance(node, ast.FunctionDef):
         raise KernelError(
             f"operator {name!r}: it is not written as a function of its own\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import CodeType
 
@@ -26,6 +27,14 @@ __all__ = [
 
 class KernelError(TypeError, ValueError):
     """A kernel that is not in the language of kernels, or an input of a wrong type."""
+
+    @classmethod
+    def unreadable(cls, name: str, function: Callable, why: object) -> KernelError:
+        return cls(
+            f"operator {name!r}: its source cannot be read ({why})\n"
+            "  expected a function that is written in a file: a kernel is read before it is run\n"
+            f"  in {function.__code__.co_filename}"
+        )
 
 
 @dataclass

@@ -873,7 +873,7 @@ def test_an_error_says_where():
 def test_the_error_is_the_users_own():
     class Raises(gluon.HybridBlock):
         def hybrid_forward(self, F, x, states, flag, *more):
-            raise KeyError("mine")
+            raise LookupError("mine")
 
     class Parent(gluon.Block):
         def __init__(self):
@@ -883,7 +883,7 @@ def test_the_error_is_the_users_own():
         def forward(self, x):
             return self.hidden[0](x, [x, None], True, "y" * 99)
 
-    with pytest.raises(KeyError, match="mine") as error:
+    with pytest.raises(LookupError, match="mine") as error:
         Parent()(x_of(2, 3))
     call = "x (2, 3), states [(2, 3), None], flag True, str"
     assert notes(error)[-1] == f"  in Raises({call}), net.raises0"
@@ -898,6 +898,13 @@ def test_an_error_says_where_on_python_3_10(monkeypatch):  # which has no notes
         net(x_of(5, 2, 4))
     assert str(error.value).endswith("\n  in Dense(x (5, 2, 4)), net.0")
     assert str(error.value).count("Dense(") == 1
+
+
+@pytest.mark.engine("torch")
+def test_a_key_stays_alone_on_python_3_10(monkeypatch):
+    errors = sys.modules["layers._errors"]
+    monkeypatch.setattr(errors, "sys", SimpleNamespace(version_info=(3, 10)))
+    assert errors.note(KeyError("key"), "  in forward").args == ("key",)
 
 
 # Life and death

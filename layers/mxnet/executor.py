@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import eq
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from . import autograd
 from ._own.call import as_output
 from ._own.node import lasting
+from ._run.monitored import Monitored
 from ._run.program import Program
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
@@ -49,9 +50,10 @@ class Executor:
         self._own = lasting(self._program.nodes)
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
-        # The graph with all its nodes' outputs, and its function.
-        self._watching: tuple[Program, Callable] | None = None
+        self._monitored: Monitored | None = None
         self._leaves: dict[str, torch.Tensor] = {}
+        self._recorded: list[torch.Tensor] | None = None  # the outputs of the last forward
+        self._node_inputs: dict[Entry, torch.Tensor] = {}  # for a monitor, by their places
         self._outputs: list[NDArray] | None = None
 
     @property
@@ -97,35 +99,47 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._assign(self.arg_dict, name, value)
-        self._leaves = {}
-        tensors = self._tensors(is_train)
-        with autograd._Scope(is_train, is_train):
-            if self._monitor:
-                results = self._watched(tensors)
-            else:
-                results = self._program.run(self._function, tensors, self._ctx, is_train)
+        results = self._compute(recording=is_train, training=is_train)
         wrap = as_output if self._program.keeps else NDArray
         self._outputs = [wrap(y.detach(), self._ctx) for y in results]
-        self._recorded = results
         return self._outputs
 
-    def _tensors(self, is_train: bool) -> list[torch.Tensor]:
+    def _compute(self, recording: bool, training: bool) -> list[torch.Tensor]:
+        """Compute the outputs; `recording` remembers for `backward` what is computed."""
+        self._leaves = {}
+        tensors = self._tensors(recording)
+        with autograd._Scope(recording, training):
+            if self._monitor:
+                results = self._compute_monitored(tensors)
+            else:
+                results = self._program.run(self._function, tensors, self._ctx, recording)
+        self._recorded = results
+        return results
+
+    def _tensors(self, recording: bool) -> list[torch.Tensor]:
         """What the program takes: one tensor for all arguments of a name, as for all states."""
         states = {name: array._state_tensor() for name, array in self.aux_dict.items()}
-        arguments = {name: self._argument(name, is_train) for name in self.arg_dict}
+        arguments = {name: self._argument(name, recording) for name in self.arg_dict}
         return [
             (states if i in self._program.states else arguments)[name]
             for i, name in enumerate(self._program.inputs)
         ]
 
-    def _argument(self, name: str, is_train: bool) -> torch.Tensor:
+    def _argument(self, name: str, recording: bool) -> torch.Tensor:
         tensor = self.arg_dict[name]._tensor.detach()
-        if is_train and self._grad_req.get(name, "null") != "null" and tensor.is_floating_point():
+        if not recording or not tensor.is_floating_point():
+            return tensor
+        if self._grad_req.get(name, "null") != "null":
             tensor = self._leaves[name] = tensor.requires_grad_()
+        elif self._monitor:  # which is shown the gradients of all inputs
+            tensor.requires_grad_()
         return tensor
 
     def backward(self, out_grads=None, is_train: bool = True) -> None:
         """Compute the gradients of the arguments, as `grad_req` says.
+
+        After a `forward` without `is_train` they are those of prediction; the outputs are then
+        computed again, since that forward has remembered nothing.
 
         Parameters
         ----------
@@ -135,27 +149,33 @@ class Executor:
         Raises
         ------
         RecordingError
-            `forward(is_train=True)` was not called before.
+            `forward` was not called before.
         """
+        if all(req == "null" for req in self._grad_req.values()):
+            return
+        if self._recorded is None:
+            raise RecordingError(
+                "backward: nothing is computed yet\n  expected forward() before it"
+            )
         if not self._leaves:
-            if all(req == "null" for req in self._grad_req.values()):
-                return
-            raise RecordingError("backward: nothing is recorded\n  expected forward(is_train=True)")
+            self._compute(recording=True, training=False)
         heads = [NDArray(y, self._ctx) for y in self._recorded]
         given = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
         if len(given) == len(heads):  # integers, and variables, take part in no gradient
             known = [i for i, y in enumerate(self._recorded) if y.requires_grad]
             heads, given = [heads[i] for i in known], [given[i] for i in known]
         tensors, head_grads = autograd._heads("Executor.backward", heads, given)
+        variables = [*self._leaves.values(), *self._node_inputs.values()]
         with autograd._Scope(None, is_train):
             gradients = autograd._run(
                 torch.autograd.grad,
                 tensors,
-                list(self._leaves.values()),
+                variables,
                 head_grads,
                 retain_graph=True,
                 allow_unused=True,
             )
+        self._show_gradients(gradients[len(self._leaves) :])
         for (name, leaf), gradient in zip(self._leaves.items(), gradients):
             value = torch.zeros_like(leaf) if gradient is None else gradient
             target = self.grad_dict[name]
@@ -248,29 +268,39 @@ class Executor:
     def _bound(self, program: Program) -> Callable:
         return program.bound(self._own) if self._own else program.function
 
-    def _watched(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-        """Run the graph with the outputs of all nodes; show them, and give those of the graph."""
+    def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+        """Compute the outputs of all nodes; show them, and return those of the graph."""
         callback, everything = self._monitor
-        entries = self._symbol.get_internals()._entries
-        if self._watching is None:
-            program = Program(entries)
-            self._watching = program, self._bound(program)
-        program, function = self._watching
-        held = dict(zip(self._program.variables, tensors))
-        given = [held[node] for node in program.variables]
-        values = program.run(function, given, self._ctx, autograd.is_recording())
-        found = dict(zip(entries, values))
-
-        def show(name: str, entry: Entry) -> None:
+        if self._monitored is None:
+            self._monitored = Monitored(self._program, self._symbol.get_internals()._entries)
+        monitored = self._monitored
+        function = self._bound(monitored.program)
+        inputs = monitored.arranged(tensors)
+        values = monitored.program.run(function, inputs, self._ctx, autograd.is_recording())
+        found = dict(zip(monitored.entries, values))
+        for _, name, entry in monitored.shown(everything):
             callback(name, NDArray(found[entry].detach(), self._ctx))
-
-        for node, index in entries:
-            if everything and index == 0:
-                for name, entry in zip(node.input_names, node.inputs):
-                    show(f"{node.name}_{name}", entry)
-            if everything or node.op is not None:
-                show(node.output_name(index), (node, index))
+        computed = found | {(n, 0): x for n, x in zip(monitored.program.variables, inputs)}
+        sources = {entry for node, _ in monitored.entries for entry in node.inputs}
+        self._node_inputs = {e: computed[e] for e in sources if computed[e].requires_grad}
         return [found[entry] for entry in self._symbol._entries]
+
+    def _show_gradients(self, gradients: Sequence[torch.Tensor | None]) -> None:
+        """Show the monitor the gradients of the nodes' inputs, from the last node to the first.
+
+        An input that several nodes have is shown with the sum of its gradients.
+        """
+        found = dict(zip(self._node_inputs, gradients))
+        nodes = dict.fromkeys(node for node, _ in self._symbol.get_internals()._entries)
+        for node in reversed(nodes):
+            known = [found.get(entry) for entry in node.inputs]
+            for i, (entry, gradient) in enumerate(zip(node.inputs, known)):
+                if any(each is not None for each in known) and entry in found:
+                    if gradient is None:
+                        gradient = torch.zeros_like(self._node_inputs[entry])
+                    number = i if len(node.inputs) > 1 else ""
+                    name = f"{node.name}_backward_output{number}"
+                    self._monitor[0](name, NDArray(gradient.detach(), self._ctx))
 
     def get_optimized_symbol(self):
         """The graph as it is run: the Symbol itself."""

@@ -192,8 +192,17 @@ def test_monitor(mx, product):
 
 @pytest.mark.engine("torch")  # MXNet goes on with what the last forward left
 def test_backward_without_forward(bound):
-    with pytest.raises(RuntimeError, match=r"expected forward\(is_train=True\)"):
+    with pytest.raises(RuntimeError, match=r"expected forward\(\) before it"):
         bound().backward()
+
+
+def test_backward_after_a_forward_for_prediction(mx):
+    x = mx.sym.var("x")
+    y = mx.sym.Dropout(x * x * x, p=0.5)
+    bound = y.bind(mx.cpu(), {"x": mx.nd.array([2, 3])}, args_grad={"x": mx.nd.zeros(2)})
+    assert bound.forward()[0].asnumpy().tolist() == [8, 27]
+    bound.backward(mx.nd.array([1, 10]))
+    assert bound.grad_dict["x"].asnumpy().tolist() == [12, 270]
 
 
 @pytest.mark.engine("torch")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from .. import symbol
+from .._dtype import to_numpy, to_torch
 from .._files import atomic
 from .._own.call import as_output
 from .._own.node import CUSTOM
 from .._run.compiled import Compiled
+from .._run.monitored import Monitored
 from .._run.program import Program
 from .._run.recorded import Recorded
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray.utils import pieces
 from ..symbol import Group, Symbol
-from ..symbol._infer import shapes
+from ..symbol._infer import shapes, types
 from ._nesting import BlockError, _flatten, _regroup
 from .parameter import DeferredInitializationError, Parameter
 
@@ -59,6 +62,7 @@ class Graph:
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
         self.program = self.run = Program(self.symbol._entries)
+        self._monitored: Monitored | None = None
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         self.sources: list[int | Parameter] = []
         for node in self.program.variables:
@@ -75,6 +79,22 @@ class Graph:
         arrays, states = self.arrays(context, args), self.program.states
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
         return self.regrouped(self.run(tensors, context), context)
+
+    def call_monitored(
+        self, context: Context, args: list[NDArray], callback: Callable, everything: bool
+    ) -> Any:
+        """The outputs; ``callback(name, operator, array)`` is called for those of all nodes."""
+        if self._monitored is None:
+            self._monitored = Monitored(self.program, self.symbol.get_internals()._entries)
+        monitored, states = self._monitored, self.program.states
+        arrays = self.arrays(context, args)
+        tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
+        values = monitored.program(monitored.arranged(tensors), context)
+        found = dict(zip(monitored.entries, values))
+        for node, name, entry in monitored.shown(everything):
+            if node.op is not None:
+                callback(name, node.op.name, NDArray(found[entry].detach(), context))
+        return self.regrouped([found[entry] for entry in self.symbol._entries], context)
 
     def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:
         """The outputs from their tensors."""
@@ -111,6 +131,15 @@ class Graph:
         for name, parameter in zip(self.program.inputs, self.sources):
             if isinstance(parameter, Parameter) and name in told:
                 parameter.shape = told[name]
+
+    def tell_types(self, args: list[NDArray]) -> None:
+        """Tell the dtypes of all parameters from those of the inputs."""
+        given = {v.name: a._tensor.dtype for v, a in zip(self.inputs, args)}
+        found = types(self.symbol._entries, given)
+        for node, parameter in zip(self.program.variables, self.sources):
+            dtype = found.get((node, 0))
+            if isinstance(parameter, Parameter) and dtype not in (None, to_torch(parameter.dtype)):
+                parameter.cast(to_numpy(dtype))
 
     def _finish(self, args: list[NDArray]) -> None:
         """Make the parameters that were waiting for their shapes."""

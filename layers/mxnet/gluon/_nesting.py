@@ -24,7 +24,7 @@ def first_context(*inputs) -> Context:
     BlockError
         There is none.
     """
-    for value in _leaves(inputs):
+    for value in leaves(inputs):
         if isinstance(value, NDArray):
             return value.context
     given = ", ".join(type(value).__name__ for value in inputs)
@@ -34,10 +34,11 @@ def first_context(*inputs) -> Context:
     )
 
 
-def _leaves(value):
+def leaves(value) -> Iterator[Any]:
+    """What nested lists hold."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves(item)
     else:
         yield value
 

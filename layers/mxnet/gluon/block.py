@@ -20,7 +20,7 @@ from ._error_path import locate
 from ._graph import Graph, trace, traced
 from ._load import fill, full_names, read
 from ._naming import _BlockScope, named, refuse_unknown
-from ._nesting import BlockError, _flatten, first_context, warn_of_unregistered
+from ._nesting import BlockError, _flatten, first_context, leaves, warn_of_unregistered
 from ._nesting import _regroup as _regroup  # programs import it from here
 from ._summary import indented, summary
 from .parameter import DeferredInitializationError, Parameter, ParameterDict, ParameterError
@@ -271,16 +271,19 @@ class Block:
         return HookHandle(self._forward_hooks, hook)
 
     def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
-        """Not supported: operators of a compiled graph cannot be watched one by one.
+        """Have ``callback(name, operator, array)`` called for what the nodes of graphs compute.
 
-        Raises
-        ------
-        UnsupportedError
-            Always.
+        It takes effect in the hybridized blocks inside, which then run their graphs plainly.
+
+        Parameters
+        ----------
+        callback : callable
+            Gets the name of the output, that of the operator, and the NDArray.
+        monitor_all : bool
+            Whether it is called for the inputs of all nodes too, as ``dense0_fwd_weight``.
         """
-        raise UnsupportedError(
-            "register_op_hook: not supported\n  expected register_forward_hook on the blocks"
-        )
+        for block in self._children.values():
+            block.register_op_hook(callback, monitor_all)
 
     def __call__(self, *args):
         try:
@@ -321,6 +324,7 @@ class HybridBlock(Block):
     """
 
     changes = 0  # of any block, for which its graphs have to be made anew
+    _op_hook: tuple[Callable, bool] | None = None
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
         super().__init__(prefix, params, **unknown)
@@ -426,9 +430,12 @@ class HybridBlock(Block):
 
     def forward(self, x, *args):
         """Call `hybrid_forward` with the parameters, on the context of the first array."""
-        if isinstance(x, Symbol):
+        if isinstance(x, NDArray):
+            context = x._context
+        elif any(isinstance(value, Symbol) for value in leaves((x, args))):
             return traced(self, x, *args)
-        context = x._context if isinstance(x, NDArray) else first_context(x, *args)
+        else:
+            context = first_context(x, *args)
         if self._active:
             return self._call_graph(context, x, *args)
         parameters = self._parameters(context, x, *args)
@@ -443,7 +450,14 @@ class HybridBlock(Block):
         if graph is None:
             graph = self._graphs[str(format)] = trace(self, args)
             self._compile(graph)
-        return graph(context, [a for a in flat if a is not None])
+        inputs = [a for a in flat if a is not None]
+        if self._op_hook:
+            return graph.call_monitored(context, inputs, *self._op_hook)
+        return graph(context, inputs)
+
+    def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
+        self._op_hook = callback, monitor_all
+        super().register_op_hook(callback, monitor_all)
 
     def _compile(self, graph: Graph) -> None:
         graph.compile(self._backend, dict(self._flags).get("static_shape"), **self._backend_opts)
@@ -483,14 +497,12 @@ class HybridBlock(Block):
             self(*args)
 
     def infer_type(self, *args) -> None:
-        """Not supported: dtypes are those that parameters were made with, or `cast` to.
+        """Set the dtypes of parameters to those that the graph's operators give them.
 
-        Raises
-        ------
-        UnsupportedError
-            Always.
+        A parameter keeps a dtype that it was declared with; `cast` changes it.
         """
-        raise UnsupportedError("infer_type: not supported\n  expected cast(dtype)")
+        flat, _ = _flatten(args, "input")
+        trace(self, args).tell_types([a for a in flat if a is not None])
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Write the graph to ``path-symbol.json`` and the parameters to ``path-0000.params``.

@@ -107,7 +107,7 @@ class DataParallelExecutorGroup:
         program = shared._program if same_symbol else None
         executor = Executor(self.symbol, ctx, args, grads, self.grad_req, aux, program)
         if same_symbol:
-            executor._monitor, executor._watching = shared._monitor, shared._watching
+            executor._monitor, executor._monitored = shared._monitor, shared._monitored
         return executor
 
     # Arrays

@@ -557,15 +557,39 @@ def test_what_a_hook_returns_is_left():
     assert net(x_of(2, 5)).shape == (2, 3)
 
 
-@pytest.mark.engine("torch")
-def test_what_is_not_supported():
-    net = used(Net())
-    for call in (
-        lambda: net.infer_type(x_of(2, 5)),
-        lambda: net.register_op_hook(print),
-    ):
-        with pytest.raises(NotImplementedError):
-            call()
+def test_infer_type():
+    net = nn.Dense(3)
+    net.initialize()
+    net.infer_type(x_of(2, 5))
+    assert net.weight.dtype in (np.float32, "float32")
+
+
+def test_an_input_that_is_none_before_a_symbol():
+    class Either(gluon.HybridBlock):
+        def hybrid_forward(self, F, a, b):
+            return b if a is None else a + b
+
+    class Outer(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.inner = Either()
+
+        def hybrid_forward(self, F, a, b):
+            return self.inner(a, self.inner(a, b))
+
+    one = mx.nd.ones(2)
+    for first, expected in [(None, [1, 1]), (one, [3, 3])]:
+        net = Outer()
+        net.hybridize()
+        for _ in range(2):
+            assert net(first, one).asnumpy().tolist() == expected
+
+
+def test_a_sequential_of_hybrid_blocks_warns():
+    net = nn.Sequential()
+    net.add(nn.Dense(2))
+    with pytest.warns(UserWarning, match="HybridSequential"):
+        net.hybridize()
 
 
 def test_flatten_and_regroup():
@@ -618,7 +642,7 @@ def test_hybridize_refuses_at_once():  # MXNet at the first call, or never
         with pytest.raises(TypeError, match="static_alloc"):
             net.hybridize(static_shape=True)
         assert not net._active
-    with pytest.warns(UserWarning, match="no backend 'nothing'"):
+    with pytest.raises(ValueError, match="no backend 'nothing'"):
         nn.Dense(1).hybridize(backend="nothing", mode="max-autotune")
 
 

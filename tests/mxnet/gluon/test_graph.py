@@ -343,5 +343,5 @@ def test_what_hybridize_does_not_take(net):
         net.hybridize(mode="max-autotune")
     with pytest.raises(ValueError, match="unknown flag 'static_aloc'"):
         net.hybridize(static_aloc=True)
-    with pytest.warns(UserWarning, match="no backend 'inducter'; .*\n  expected inductor"):
+    with pytest.raises(ValueError, match="no backend 'inducter'\n  expected 'inductor'"):
         net.hybridize(backend="inducter")

@@ -146,3 +146,23 @@ def test_text_and_positions_do_what_values_do():
         mx.nd.sum(data=x, axis=(-1,), keepdims=1),
     ):
         np.testing.assert_array_equal(found.asnumpy(), expected)
+
+
+def test_attributes_of_a_users_on_an_operator(mx):
+    y = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, lr_mult=0, __mood__="low", name="fc")
+    expected = {"num_hidden": "3", "__lr_mult__": "0", "lr_mult": "0", "__mood__": "low"}
+    assert y.attr_dict() == dict.fromkeys(["fc", "fc_weight", "fc_bias"], expected)
+    assert y.attr("lr_mult") == "0"
+
+
+@pytest.mark.filterwarnings("ignore:.*has no effect")
+def test_what_an_operator_without_attributes_gets_has_no_effect(mx):
+    x = mx.nd.array([1, 3])
+    assert mx.nd.broadcast_maximum(x, mx.nd.array([2]), axis=1).asnumpy().tolist() == [2, 3]
+    assert mx.sym.square(mx.sym.var("x"), mood=1).eval(x=x)[0].asnumpy().tolist() == [1, 9]
+
+
+@pytest.mark.engine("torch")
+def test_what_has_no_effect_is_a_warning(mx):
+    with pytest.warns(UserWarning, match="square: 'mood' has no effect"):
+        mx.nd.square(mx.nd.ones(2), mood=1)

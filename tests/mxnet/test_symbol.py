@@ -447,3 +447,25 @@ def test_a_deep_graph(sym):
         x = x + 1
     assert len(json.loads(x.tojson())["nodes"]) == 5001
     assert x.infer_shape(x=(2,))[1] == [(2,)]
+
+
+def test_children_of_several_outputs_of_one_node(mx):
+    parts = mx.sym.split(mx.sym.var("x"), num_outputs=3, name="parts")
+    assert parts.get_children().list_outputs() == ["x"]
+    both = mx.sym.Concat(parts[0], parts[0])
+    assert both.get_children().list_outputs() == ["parts_output0", "parts_output0"]
+
+
+def test_an_output_that_is_inferred_from_two_sides_has_one_shape(mx):
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    with pytest.raises(RuntimeError):
+        (mx.sym.transpose(y) + (x + y)).simple_bind(mx.cpu(), x=(2, 3))
+    bound = (mx.sym.transpose(y) + (x + y)).simple_bind(mx.cpu(), x=(3, 3))
+    assert bound.arg_dict["y"].shape == (3, 3)
+
+
+def test_the_data_of_a_convolution_from_its_output(mx):
+    x = mx.sym.var("x", shape=(0, 10, 0, 0))
+    y = mx.sym.Convolution(x, num_filter=2, kernel=(3, 3), dilate=(2, 2), pad=(1, 1), name="y")
+    shapes, _, _ = (y + mx.sym.var("z", shape=(5, 2, 8, 9))).infer_shape()
+    assert shapes[0] == (5, 10, 10, 11)

@@ -585,8 +585,19 @@ def _convolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
 
 
 @Convolution.back
-def _(inputs, output):
-    return [(output[0], *inputs[0][1:])] if output and inputs[0] else inputs
+def _(inputs, output, kernel, stride, dilate, pad, layout):
+    """The batch size, and as in MXNet the sizes of axes along which the stride is 1."""
+    data = inputs[0]
+    if not output or not data:
+        return inputs
+    first = 1 if _channels_last(layout) else 2
+    axes = zip(kernel, *(each or (None,) * len(kernel) for each in (stride, dilate, pad)))
+    sizes = [
+        size + (d or 1) * (k - 1) - 2 * (p or 0) if size and (s or 1) == 1 else 0
+        for size, (k, s, d, p) in zip(output[first:], axes)
+    ]
+    known = [size or inferred for size, inferred in zip(data[first:], sizes)]
+    return [(output[0], *data[1:first], *known, *data[first + len(kernel) :])]
 
 
 Convolution.takes(_weighted)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from types import SimpleNamespace
@@ -215,6 +216,15 @@ class Op:
     def owns(self, attribute: str) -> bool:
         """Whether an attribute of a node is the operator's, and not attached by a user."""
         return attribute in self.parsers
+
+    def drops(self, name: str) -> bool:
+        """Whether an argument has no effect, as all have on an operator without attributes."""
+        if name in self.ignores:
+            return True
+        if self.parsers or self.own:
+            return False
+        warnings.warn(f"{self.name}: {name!r} has no effect", stacklevel=4)
+        return True
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
         """The operator's attributes among those given, read."""

@@ -164,7 +164,7 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
             attributes[name] = operator.parse(name, value)
         elif name.startswith("__"):  # attached to a Symbol, without effect on an array
             continue
-        elif name not in (*_SYMBOL_ARGUMENTS, *operator.ignores):
+        elif name not in _SYMBOL_ARGUMENTS and not operator.drops(name):
             operator.parse(name, value)
     _check_arguments(operator, inputs, attributes)
     if not operator.variadic:

@@ -160,6 +160,9 @@ def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
 WRONG_ATTRIBUTES = (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError)
 
 
+INPUTS = -1  # the place among a node's shapes of those of the inputs that its outputs come from
+
+
 def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
     """Infer the shapes of a node's inputs, then of its outputs."""
     if node.op.same:
@@ -174,7 +177,10 @@ def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
                 if shape is not None:
                     found[entry] = _merge(node, name, found.get(entry), shape)
         known = [found.get(entry) for entry in node.inputs]
-    if not is_known(found.get((node, 0))) and None not in known:
+    # Another node may have determined the output before the inputs were known: they have to agree.
+    is_checked = node.op.same or found.get((node, INPUTS)) == known
+    if None not in known and not (is_known(found.get((node, 0))) and is_checked):
+        found[node, INPUTS] = known
         for i, shape in enumerate(_output_shapes(node, known)):
             if shape is not None:
                 found[node, i] = _merge(node, "output", found.get((node, i)), tuple(shape))

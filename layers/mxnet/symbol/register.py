@@ -12,7 +12,7 @@ from .._table import registry
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray.register import signature
-from ._node import Node, with_hidden_names
+from ._node import HIDDEN, Node, with_hidden_names
 from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
@@ -46,10 +46,11 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     symbols = {k: v for k, v in kwargs.items() if isinstance(v, Symbol)}
     given = {k: v for k, v in kwargs.items() if k not in symbols and k not in _CALL_ARGUMENTS}
     given |= _positional_attributes(operator, args)
-    attached = {k: str(given.pop(k)) for k in list(given) if k.startswith("__")}
+    attached = {k: str(given.pop(k)) for k in list(given) if _is_attached(operator, k)}
     given = {k: v for k, v in given.items() if v is not None or operator.owns(k)}
-    ignored = operator.ignores if operator.own else ("num_args", *operator.ignores)
-    attributes = operator.read({k: v for k, v in given.items() if k not in ignored})
+    counted = () if operator.own else ("num_args",)
+    used = {k: v for k, v in given.items() if k not in counted and not operator.drops(k)}
+    attributes = operator.read(used)
     missing = [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
@@ -61,7 +62,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
             f"{operator.name} {name!r}: {len(args)} arguments by position\n"
             f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
-    attrs = with_hidden_names(attribute.current().get(kwargs.get("attr"))) | attached
+    attrs = with_hidden_names(attribute.current().get(kwargs.get("attr")) | attached)
     attrs |= {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
     if operator.variadic:
         attrs["num_args"] = str(len(symbols))
@@ -78,6 +79,14 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
             source.attrs.setdefault("__init__", operator.inits[key])
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def _is_attached(operator: registry.Op, name: str) -> bool:
+    """Whether a keyword is attached to the node, such as lr_mult, and no operator's attribute.
+
+    A custom operator may have attributes of any name.
+    """
+    return name.startswith("__") or (name in HIDDEN and not operator.own)
 
 
 def _as_text(value: Any, parsed: Any) -> str:

@@ -150,7 +150,8 @@ class Symbol(Methods):
 
     def get_children(self) -> Symbol | None:
         """A group of the inputs of its nodes; None when there are none."""
-        children = [entry for node, _ in self._entries for entry in node.inputs]
+        nodes = dict.fromkeys(node for node, _ in self._entries)
+        children = [entry for node in nodes for entry in node.inputs]
         return Symbol(children) if children else None
 
     # Attributes

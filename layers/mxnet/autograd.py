@@ -286,6 +286,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     before, state.training = state.training, train_mode
     try:
         with _alone(tensors):
+            _expect_unused(tensors, retain_graph)
             _go_back(tensors, gradients, retain_graph)
     except RuntimeError as error:
         _explain(error)
@@ -318,6 +319,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     """
     listed = _listed(variables)
     tensors, gradients = _heads("grad", heads, head_grads)
+    _expect_unused(tensors, create_graph if retain_graph is None else retain_graph)
     with _Scope(None, train_mode):
         found = _run(
             torch.autograd.grad,
@@ -378,6 +380,26 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
         )
     tensors, gradients = zip(*found.values())
     return tensors, gradients
+
+
+def _expect_unused(heads: Sequence[torch.Tensor], retain_graph: bool) -> None:
+    """Refuse to go back from a head a second time; PyTorch does where no values were saved."""
+    notes = [head.grad_fn.metadata for head in heads if head.grad_fn is not None]
+    if any(_USED in note for note in notes):
+        raise _used_up()
+    if not retain_graph:
+        for note in notes:
+            note[_USED] = True
+
+
+_USED = "layers: used by a backward"
+
+
+def _used_up() -> RecordingError:
+    return RecordingError(
+        "backward: what was recorded is used up\n"
+        "  expected retain_graph=True at the first backward, to go back a second time"
+    )
 
 
 def _depend(heads: Sequence[torch.Tensor], variable: torch.Tensor) -> bool:
@@ -453,10 +475,7 @@ def _translated(error: RuntimeError) -> MXNetError:
     """Our error for one of PyTorch's autograd."""
     text = str(error)
     if "second time" in text:
-        return RecordingError(
-            "backward: what was recorded is used up\n"
-            "  expected retain_graph=True at the first backward, to go back a second time"
-        )
+        return _used_up()
     if "double backward" in text:
         return RecordingError(
             "a second derivative through a compiled graph, which has none\n"

@@ -1065,3 +1065,25 @@ def test_an_error_of_the_users_own_is_that_error(mx):
     with pytest.raises(RuntimeError, match="my own inplace operation failed") as caught:
         y.backward()
     assert type(caught.value) is RuntimeError
+
+
+@pytest.mark.parametrize("way", ["backward", "grad"])
+def test_a_second_time_is_refused_where_nothing_was_saved_too(mx, way):
+    x = mx.nd.ones(2)
+    x.attach_grad()
+    go_back = {"backward": lambda y: y.backward(), "grad": lambda y: mx.autograd.grad(y, x)}[way]
+    with mx.autograd.record():
+        y = x + 1
+    y.backward(retain_graph=True)
+    go_back(y)
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        go_back(y)
+
+
+def test_two_heads_of_one_node(mx):
+    x = mx.nd.ones((2, 2))
+    x.attach_grad()
+    with mx.autograd.record():
+        a, b = mx.nd.split(x, 2)
+    mx.autograd.backward([a, b])
+    assert x.grad.asnumpy().tolist() == [[1, 1], [1, 1]]

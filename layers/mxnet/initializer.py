@@ -224,22 +224,13 @@ class Constant(Initializer):
     """One value everywhere, or the values of an array of the same shape."""
 
     def __init__(self, value):
-        super().__init__(value=value)
+        values = value.asnumpy() if isinstance(value, NDArray) else value
+        is_array = isinstance(values, (np.ndarray, np.generic))
+        super().__init__(value=values.tolist() if is_array else values)
         self.value = value
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         arr[:] = self.value
-
-    def dumps(self) -> str:
-        value = self.value
-        if isinstance(value, (NDArray, np.ndarray, np.generic)):
-            value = (value.asnumpy() if isinstance(value, NDArray) else value).tolist()
-        return json.dumps(["constant", {"value": value}])
-
-    def __eq__(self, other) -> bool:
-        return type(other) is type(self) and self.dumps() == other.dumps()
-
-    __hash__ = object.__hash__
 
 
 @register

@@ -1,5 +1,6 @@
 """Initializers: what they fill, which of them a name chooses, JSON, and how numbers are spread."""
 
+import json
 import warnings
 
 import numpy as np
@@ -282,3 +283,11 @@ def test_fused_rnn_of_another_size():
     fused = init.FusedRNN("xavier", 2, 1, "gru")
     with pytest.raises(ValueError, match=r"'p' is \(17,\)\n  expected it for .*\"gru\""):
         filled(init.One(), (17,), "p", __init__=fused.dumps())
+
+
+@pytest.mark.parametrize("value", [[1.0, 2.0], 3])
+def test_the_arguments_of_a_constant_are_json(mx, value):
+    for given in [mx.nd.array(value), np.array(value)] if isinstance(value, list) else [value]:
+        constant = mx.init.Constant(given)
+        assert constant._kwargs == {"value": value}
+        assert constant.dumps() == json.dumps(["constant", {"value": value}])

@@ -907,3 +907,16 @@ def test_torch_compile_traces_it_whole(mx, nd, compute):
     x = torch.tensor([1.0, 2.0, 3.0])
     traced = torch.compile(run, backend="eager", fullgraph=True)
     assert torch.equal(traced(x), run(x))
+
+
+@pytest.mark.parametrize(
+    "name, args, shape",
+    [("squeeze", (), (2,)), ("expand_dims", (0,), (1, 2, 1)), ("flatten", (), (2, 1))],
+)
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_new_shape_in_place(nd, name, args, shape, inplace):
+    x = nd.ones((2, 1))
+    y = getattr(x, name)(*args, inplace=inplace)
+    y[:] = 5
+    assert y.shape == shape
+    assert x.asnumpy().tolist() == ([[5], [5]] if inplace else [[1], [1]])

@@ -362,6 +362,10 @@ class Parameter:
         """The gradients on all contexts."""
         return list(self._listed(self._gradients()))
 
+    @property
+    def _grad(self) -> list[NDArray] | None:  # MXNet's name, which programs read
+        return None if self._data is None or self.grad_req == "null" else self.list_grad()
+
     def list_ctx(self) -> list[Context]:
         """The contexts that the parameter is initialized on, or will be."""
         if self._data is not None:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 # The methods that only call their operator on the array; in MXNet's order.
 _WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
-broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp expand_dims
-expm1 fix flatten flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
+broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp
+expm1 fix flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
 one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt
 shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort
-space_to_depth split sqrt square squeeze sum swapaxes take tan tanh tile topk transpose trunc
+space_to_depth split sqrt square sum swapaxes take tan tanh tile topk transpose trunc
 zeros_like
 """
 NAMES = _WORDS.split()
@@ -67,5 +67,31 @@ def slice_assign_scalar(self: NDArray, value: float, begin, end, step) -> NDArra
     return _internal._slice_assign_scalar(self, scalar=value, begin=begin, end=end, step=step)
 
 
+def squeeze(self: NDArray, axis=None, inplace: bool = False) -> NDArray:
+    """The array without axes of size 1; `inplace` in the same memory."""
+    y = op.squeeze(self, axis=axis)
+    return self.reshape(y.shape) if inplace else y
+
+
+def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:
+    """The array with a new axis of size 1; `inplace` in the same memory."""
+    y = op.expand_dims(self, axis=axis)
+    return self.reshape(y.shape) if inplace else y
+
+
+def flatten(self: NDArray, inplace: bool = False) -> NDArray:
+    """The array with all axes but the first as one; `inplace` in the same memory."""
+    y = op.Flatten(self)
+    return self.reshape(y.shape) if inplace else y
+
+
 # The methods that do more than call their operator.
-HANDWRITTEN = (broadcast_to, split_v2, slice_assign, slice_assign_scalar)
+HANDWRITTEN = (
+    broadcast_to,
+    split_v2,
+    slice_assign,
+    slice_assign_scalar,
+    squeeze,
+    expand_dims,
+    flatten,
+)

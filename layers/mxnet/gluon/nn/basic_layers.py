@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 from ... import ndarray
@@ -63,6 +64,17 @@ class Sequential(_Row, Block):
     def forward(self, x):
         """The output of the last block."""
         return self._run(x)
+
+    def hybridize(self, active: bool = True, **kwargs) -> None:
+        """Hybridize the blocks, each for itself; warns where a HybridSequential would do more."""
+        blocks = self._children.values()
+        if blocks and all(isinstance(block, HybridBlock) for block in blocks):
+            warnings.warn(
+                f"{self.name}: all blocks are HybridBlocks; a HybridSequential makes one graph of "
+                "them",
+                stacklevel=2,
+            )
+        super().hybridize(active, **kwargs)
 
 
 class HybridSequential(_Row, HybridBlock):

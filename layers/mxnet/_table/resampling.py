@@ -59,44 +59,56 @@ def resample(what: str, images: Tensor, height: int, width: int, interp: int) ->
         return images.index_select(-3, _indices(rows[0], images)).index_select(
             -2, _indices(columns[0], images)
         )
-    if not is_bytes:
-        return _weighted(_weighted(images, -2, columns), -3, rows)
-    return _of_bytes(images.to(torch.int32), rows, columns, interp)
+    if is_bytes:
+        y = _of_bytes(images, rows, columns, interp)
+    else:
+        y = _weighted(*_row_parts(_weighted(*_column_parts(images, columns)), rows))
+    return y.unflatten(-1, (width, images.shape[-1]))
 
 
 def _of_bytes(images: Tensor, rows, columns, interp: int) -> Tensor:
-    across = _weighted(images, -2, columns)
+    across = _weighted(*_column_parts(images.to(torch.int32), columns))
     if interp in (LINEAR, AREA):
         # The sums of both rows are cut to 16 bits before they are added.
-        (first, second), (alpha, beta) = _parts(across >> 4, -3, rows)
-        y = ((first * alpha >> 16) + (second * beta >> 16) + 2) >> 2
+        (y, second), (alpha, beta) = _row_parts(across >> 4, rows)
+        y.mul_(alpha).bitwise_right_shift_(16)
+        y.add_(second.mul_(beta).bitwise_right_shift_(16)).add_(2).bitwise_right_shift_(2)
     elif interp == CUBIC:  # in float32
-        parts, weights = _parts(across, -3, rows)
-        scaled = [part.float() * (w.float() / _ONE**2) for part, w in zip(parts, weights)]
-        y = sum(scaled[1:], start=scaled[0]).round_()
+        parts, weights = _row_parts(across, rows)
+        y = _weighted([p.float() for p in parts], [w.float() / _ONE**2 for w in weights]).round_()
     else:
-        down = _weighted(across.to(torch.int64), -3, rows)
-        y = (down + (1 << 2 * _BITS - 1)) >> 2 * _BITS
+        y = _weighted(*_row_parts(across.to(torch.int64), rows))
+        y.add_(1 << 2 * _BITS - 1).bitwise_right_shift_(2 * _BITS)
     return y.clamp_(0, 255).to(torch.uint8)
 
 
-def _weighted(images: Tensor, axis: int, taps) -> Tensor:
-    """The weighted sums of the taps along an axis; of integers, by the weights of 11 bits."""
-    parts, weights = _parts(images, axis, taps)
-    y = parts[0] * weights[0]
+def _weighted(parts: list[Tensor], weights: list[Tensor]) -> Tensor:
+    """The sum of the parts times their weights; it overwrites the parts."""
+    y = parts[0].mul_(weights[0])
     for part, weight in zip(parts[1:], weights[1:]):
-        y += part * weight
+        y += part.mul_(weight)
     return y
 
 
-def _parts(images: Tensor, axis: int, taps) -> tuple[list[Tensor], list[Tensor]]:
-    """The image at each tap along an axis, and the tap's weights, to be multiplied with it."""
-    indices, weights = taps
-    weights = weights.to(images.device)
+def _column_parts(images: Tensor, taps) -> tuple[list[Tensor], list[Tensor]]:
+    """Images (..., h, w, c) at each tap as (..., h, width * c), and the weight of each element."""
+    channels = images.shape[-1]
+    parts = [images.index_select(-2, _indices(i, images)).flatten(-2) for i in taps[0]]
+    return parts, [w.repeat_interleave(channels) for w in _weights(taps, images)]
+
+
+def _row_parts(images: Tensor, taps) -> tuple[list[Tensor], list[Tensor]]:
+    """Images (..., h, w * c) at each tap as (..., height, w * c), and the weight of each row."""
+    parts = [images.index_select(-2, _indices(i, images)) for i in taps[0]]
+    return parts, [w[:, None] for w in _weights(taps, images)]
+
+
+def _weights(taps, images: Tensor) -> Tensor:
+    """The weights of the taps; for images of integers those of 11 bits."""
+    weights = taps[1].to(images.device)
     if not images.is_floating_point():
         weights = torch.round(weights * _ONE)
-    weights = weights.to(images.dtype).reshape(*weights.shape, *[1] * (-1 - axis))
-    return [images.index_select(axis, _indices(i, images)) for i in indices], list(weights)
+    return weights.to(images.dtype)
 
 
 def _indices(indices: Tensor, images: Tensor) -> Tensor:
@@ -165,7 +177,9 @@ def _area(images: Tensor, height: int, width: int) -> Tensor:
         if size == (2, 2) and not images.is_floating_point():
             return y.add_(0.5).to(torch.uint8)  # the one case in which a half is rounded up
     else:
-        y = _weighted(_weighted(values, -2, _covered(w, width)), -3, _covered(h, height))
+        across = _weighted(*_column_parts(values, _covered(w, width)))
+        y = _weighted(*_row_parts(across, _covered(h, height)))
+        y = y.unflatten(-1, (width, images.shape[-1]))
     return y if images.is_floating_point() else y.round_().clamp_(0, 255).to(torch.uint8)
 
 

@@ -100,7 +100,7 @@ def _tensor(src: NDArray) -> torch.Tensor:
 
 
 def imresize(src: NDArray, w: int, h: int, interp: int = 1, out=None) -> NDArray:
-    """An image in another size, with OpenCV's values: of uint8 within 1.
+    """An image in another size, with the values that OpenCV gives MXNet.
 
     Parameters
     ----------

@@ -1,7 +1,6 @@
 """Images in another size, with another border or rotated, with OpenCV's values.
 
-An image is a tensor (height, width, channels). Of uint8, values differ from OpenCV's by 1 at most,
-which rounds fractions of weights; of floats by 1e-5 of the largest.
+An image is a tensor (height, width, channels).
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ import math
 import torch
 import torch.nn.functional as F
 
+from .._table.resampling import LINEAR, resample
 from ..base import ArgumentError, ShapeError
 
 __all__ = ["bordered", "check_image", "resized", "rotated"]
 
-NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
+LINEAR_EXACT = 5
 CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 = range(5)
 
 
@@ -28,7 +28,7 @@ def check_image(function: str, image: torch.Tensor) -> None:
 
 
 def resized(image: torch.Tensor, width: int, height: int, method: int) -> torch.Tensor:
-    """An image in another size.
+    """An image in another size, as the operator ``nd.image.resize`` makes it.
 
     Parameters
     ----------
@@ -42,73 +42,18 @@ def resized(image: torch.Tensor, width: int, height: int, method: int) -> torch.
         raise ArgumentError(f"imresize: w is {width}, h is {height}\n  expected at least 1")
     if method not in range(6):
         raise ArgumentError(f"imresize: interp is {method}\n  expected 0 to 5")
-    if (height, width) == image.shape[:2]:
-        return image.clone()
-    if method == NEAREST:
-        rows, columns = (_nearest(n, m) for n, m in zip(image.shape, (height, width)))
-        return image.index_select(0, rows).index_select(1, columns)
-    if method == LINEAR and image.dtype == torch.uint8:
-        return _interpolated(image, (height, width), "bilinear")
-    x = image if image.dtype == torch.float64 else image.float()
-    if method in (LINEAR, LINEAR_EXACT, CUBIC):
-        mode = "bicubic" if method == CUBIC else "bilinear"
-        return _as(_interpolated(x, (height, width), mode), image.dtype)
-    shrinks = height <= image.shape[0] and width <= image.shape[1]
-    for axis, size in ((0, height), (1, width)):
-        x = _mixed(x, axis, *_weights(x.shape[axis], size, method, shrinks))
-    return _as(x, image.dtype)
-
-
-def _interpolated(image: torch.Tensor, size: tuple[int, int], mode: str) -> torch.Tensor:
-    x = image.permute(2, 0, 1)[None]
-    return F.interpolate(x, size, mode=mode, align_corners=False)[0].permute(1, 2, 0).contiguous()
+    is_known = image.dtype in (torch.uint8, torch.float32, torch.float64)
+    method = LINEAR if method == LINEAR_EXACT else method
+    y = resample("imresize", image if is_known else image.float(), height, width, method)
+    return _as(y, image.dtype)
 
 
 def _as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Rounded and limited to what the dtype has."""
-    if dtype.is_floating_point:
+    if dtype.is_floating_point or x.dtype == dtype:
         return x.to(dtype)
     limits = torch.iinfo(dtype)
     return x.round_().clamp_(limits.min, limits.max).to(dtype)
-
-
-def _nearest(size: int, wanted: int) -> torch.Tensor:
-    # As OpenCV computes the scale: a quotient of its own, whose rounding decides at whole numbers.
-    scale = 1 / (wanted / size)
-    return (torch.arange(wanted, dtype=torch.float64) * scale).long().clamp_(max=size - 1)
-
-
-def _weights(size: int, wanted: int, method: int, shrinks: bool) -> tuple[torch.Tensor, ...]:
-    """Which pixels of an axis each new one is mixed of, and how much of each: (wanted, taps)."""
-    scale = 1 / (wanted / size)
-    at = torch.arange(wanted, dtype=torch.float64)
-    if method == AREA and shrinks:
-        begin, end = (at * scale)[:, None], ((at + 1) * scale)[:, None]
-        index = begin.long() + torch.arange(math.ceil(scale) + 1)
-        weights = (torch.minimum(end, index + 1) - torch.maximum(begin, index)).clamp_(min=0)
-        weights /= weights.sum(1, keepdim=True)
-    elif method == AREA:
-        first = (at * scale).floor()
-        part = (at + 1 - (first + 1) * (wanted / size)).float().double()  # as in OpenCV
-        part = torch.where(part <= 0, 0, part - part.floor())[:, None]
-        part[first >= size - 1] = 0
-        index = first.long()[:, None] + torch.arange(2)
-        weights = torch.cat([1 - part, part], 1)
-    else:
-        centre = ((at + 0.5) * scale - 0.5)[:, None]
-        index = centre.floor().long() + torch.arange(-3, 5)
-        distance = centre - index
-        weights = torch.sinc(distance) * torch.sinc(distance / 4)
-        weights /= weights.sum(1, keepdim=True)
-    return index.clamp_(0, size - 1), weights
-
-
-def _mixed(x: torch.Tensor, axis: int, index: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    weights = weights.to(x.dtype).reshape(len(index), -1, *[1] * (x.dim() - axis - 1))
-    y = x.index_select(axis, index[:, 0]) * weights[:, 0]
-    for tap in range(1, index.shape[1]):
-        y.addcmul_(x.index_select(axis, index[:, tap]), weights[:, tap])
-    return y
 
 
 def bordered(image: torch.Tensor, margins: tuple[int, ...], kind: int, values) -> torch.Tensor:

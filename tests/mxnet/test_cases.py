@@ -18,8 +18,9 @@ class Golden:
 
     def __init__(self):
         self.values, self.changed = {}, set()
-        for path in sorted(GOLDEN.glob("*.npz")):
-            for key, value in np.load(path).items():
+        for section in sorted({case.section for case in CASES.values()}):
+            path = GOLDEN / f"{section}.npz"
+            for key, value in np.load(path).items() if path.exists() else ():
                 case, _, name = key.rpartition(":")
                 self.values.setdefault(case, {})[name] = value
 

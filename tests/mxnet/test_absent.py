@@ -16,8 +16,9 @@ NAMES = OLD / "names.txt"
 STARS = OLD / "star_imports.txt"
 MODULES = """
     attribute autograd base callback context engine error executor executor_manager gluon
-    gluon.block gluon.data gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.loss
-    gluon.nn gluon.parameter gluon.rnn gluon.trainer gluon.utils image initializer io kvstore
+    gluon.block gluon.data gluon.data.dataloader gluon.data.dataset gluon.data.sampler
+    gluon.data.vision gluon.data.vision.datasets gluon.data.vision.transforms gluon.loss gluon.nn
+    gluon.parameter gluon.rnn gluon.trainer gluon.utils image initializer io kvstore
     libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
     ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer random recordio
     registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random symbol.sparse

@@ -238,10 +238,11 @@ class MNISTIter(_InMemory):
         super().__init__(pixels, labels, batch_size, dtype, data_name, label_name, "discard")
 
 
-def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
+def read_idx(path: str | PathLike, axes: int, what: str = "MNISTIter") -> np.ndarray:
     """The bytes of an idx file with this number of axes.
 
-    Memory is allocated only for bytes that the file has, whatever sizes its header names.
+    Memory is allocated only for bytes that the file has, whatever sizes its header names. `what`
+    reads it, for the error.
     """
     try:
         with Path(path).open("rb") as file:
@@ -249,11 +250,11 @@ def read_idx(path: str | PathLike, axes: int) -> np.ndarray:
             file.seek(0)
             size = Path(path).stat().st_size
             if not packed:
-                return _read_idx(file, str(path), axes, size)
+                return _read_idx(file, f"{what}: {str(path)!r}", axes, size)
             with gzip.open(file) as unpacked:
-                return _read_idx(unpacked, str(path), axes, size * _MOST_COMPRESSION)
+                return _read_idx(unpacked, f"{what}: {str(path)!r}", axes, size * _MOST_COMPRESSION)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise MXNetError(f"MNISTIter: {str(path)!r}: {error}\n  expected a complete file") from None
+        raise MXNetError(f"{what}: {str(path)!r}: {error}\n  expected a complete file") from None
 
 
 def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
@@ -261,7 +262,7 @@ def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
     head = file.read(4 + 4 * axes)
     if len(head) < 4 + 4 * axes or head[:4] != bytes((0, 0, 8, axes)):
         raise MXNetError(
-            f"MNISTIter: {name!r} begins with {head[:4].hex(' ') or 'nothing'}\n"
+            f"{name} begins with {head[:4].hex(' ') or 'nothing'}\n"
             f"  expected 00 00 08 {axes:02x} and {axes} sizes: bytes, {axes} axes"
         )
     shape = struct.unpack(f">{axes}I", head[4:])
@@ -275,7 +276,7 @@ def _read_idx(file: BinaryIO, name: str, axes: int, most: int) -> np.ndarray:
         if len(body) > limit:
             found = f"more than {needed}" if needed <= most else f"{most} at most"
         raise MXNetError(
-            f"MNISTIter: {name!r} has {found} bytes after its header\n"
+            f"{name} has {found} bytes after its header\n"
             f"  expected {needed}, for {' x '.join(map(str, shape))}"
         )
     return np.frombuffer(body, np.uint8).reshape(shape)

@@ -1,6 +1,6 @@
 """Data sets, the order in which they are read, and the batches that are made of them."""
 
-from . import dataloader, dataset, sampler
+from . import dataloader, dataset, sampler, vision
 from .dataloader import DataLoader
 from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
 from .sampler import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
@@ -19,4 +19,5 @@ __all__ = [
     "dataloader",
     "dataset",
     "sampler",
+    "vision",
 ]

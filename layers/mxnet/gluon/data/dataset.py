@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -193,20 +195,53 @@ class ArrayDataset(Dataset):
 class RecordFileDataset(Dataset):
     """The records of a RecordIO file as bytes; beside a.rec its index a.idx is needed.
 
+    Threads and processes may read it at the same time.
+
     Parameters
     ----------
     filename : path
     """
 
-    def __init__(self, filename):
+    def __init__(self, filename: str | os.PathLike):
         from ...recordio import MXIndexedRecordIO
 
         self.filename = str(filename)
         self.idx_file = str(Path(filename).with_suffix(".idx"))
         self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+        self._pid, self._lock = os.getpid(), threading.Lock()
 
     def __len__(self) -> int:
         return len(self._record.keys)
 
     def __getitem__(self, idx: int) -> bytes:
-        return self._record.read_idx(self._record.keys[idx])
+        if self._pid != os.getpid():  # forked from a process in which a thread may hold the lock
+            self._pid, self._lock = os.getpid(), threading.Lock()
+        with self._lock:  # one thread goes to the record's place and reads there
+            return self._record.read_idx(self._record.keys[idx])
+
+    def __getstate__(self) -> dict:
+        return vars(self) | {"_pid": None, "_lock": None}
+
+
+class _DownloadedDataset(Dataset):
+    """The base of data sets whose files are in a folder, and which are read whole.
+
+    A data set of one's own defines `_get_data`, which sets `_data` and `_label`.
+    """
+
+    def __init__(self, root, transform: Callable | None):
+        self._transform = transform
+        self._data: Any = None
+        self._label: Any = None
+        self._root = os.path.expanduser(root)
+        self._get_data()
+
+    def __getitem__(self, idx: int) -> Any:
+        sample = self._data[idx], self._label[idx]
+        return sample if self._transform is None else self._transform(*sample)
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def _get_data(self) -> None:
+        raise NotImplementedError

@@ -1,6 +1,6 @@
 """Gluon: networks as objects that own their parameters."""
 
-from . import block, data, loss, nn, parameter, rnn, trainer, utils
+from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
     Constant,
@@ -21,7 +21,6 @@ __all__ = [
     "SymbolBlock",
     "Trainer",
     "block",
-    "data",
     "loss",
     "nn",
     "parameter",

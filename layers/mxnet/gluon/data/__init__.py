@@ -1,5 +1,6 @@
 """Data sets, the order in which they are read, and the batches that are made of them."""
 
+from ..._old import missing
 from . import dataloader, dataset, sampler, vision
 from .dataloader import DataLoader
 from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
@@ -21,3 +22,7 @@ __all__ = [
     "sampler",
     "vision",
 ]
+
+for _module in (dataloader, dataset, sampler):
+    missing.watch(vars(_module))
+missing.watch(globals())

@@ -1,5 +1,6 @@
 """Images: data sets in their published formats, and what is done with images before a network."""
 
+from ...._old import missing
 from . import datasets, transforms
 from .datasets import (
     CIFAR10,
@@ -20,3 +21,7 @@ __all__ = [
     "datasets",
     "transforms",
 ]
+
+for _module in (datasets, transforms):
+    missing.watch(vars(_module))
+missing.watch(globals())

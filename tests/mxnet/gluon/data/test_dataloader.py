@@ -190,6 +190,16 @@ def test_pinned_memory(mx, data):
 
 
 @torch_only
+def test_pinned_memory_of_a_gpu(mx, data):
+    if not mx.num_gpus():
+        pytest.skip("no GPU")
+    for way in WORKERS.values():
+        for x, (y, _) in data.DataLoader([(mx.nd.ones(2), (1, 2))], 1, pin_memory=True, **way):
+            assert x.to_torch().is_pinned() and y.to_torch().is_pinned()
+            assert x.as_in_context(mx.gpu()).asnumpy().tolist() == [[1, 1]]
+
+
+@torch_only
 def test_a_block_takes_what_workers_give(mx, data):
     net = mx.gluon.nn.Dense(2)
     net.initialize()
@@ -354,12 +364,11 @@ def test_an_epoch_that_is_broken_off_ends_the_processes(data):
         assert len(active_children()) == 2
         break
     assert not children()
-    assert time.monotonic() - start < 4  # although the workers were busy
-    assert sum(1 for _ in loader) == 9
+    assert time.monotonic() - start < 4  # although the workers were busy for longer
 
 
 def slow(x):
-    time.sleep(0 if x == 0 else 0.3)
+    time.sleep(30 if x else 0)
     return x
 
 

@@ -27,7 +27,7 @@ __all__ = [
 _HOME = os.path.join(data_dir(), "datasets")
 
 
-class _FileNotThere(MXNetError, FileNotFoundError):
+class MissingFileError(MXNetError, FileNotFoundError):
     """A file of a data set is not where it should be."""
 
 
@@ -187,7 +187,7 @@ def _find(dataset: _DownloadedDataset, *names: str) -> Path:
     for path in paths:
         if path.is_file():
             return path
-    raise _FileNotThere(
+    raise MissingFileError(
         f"{type(dataset).__name__}: {str(paths[0])!r} is not there, and nothing is downloaded\n"
         f"  expected the published file at that path, or as {str(paths[1])!r}"
     )

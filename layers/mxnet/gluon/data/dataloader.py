@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import time
 import traceback
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 # Bytes of an array from which it comes out of a process in shared memory. A smaller one is copied
 # through the pipe: that is faster, and takes no file descriptor for as long as the array lives.
 LARGE = 1 << 18
+LOOK = 5  # seconds after which PyTorch looks whether the workers are alive, while it waits for them
 
 
 def default_batchify_fn(data: Sequence) -> NDArray | list:
@@ -221,23 +223,28 @@ class DataLoader:
         )
 
     def _in_processes(self) -> Iterator:
-        if self._idle_workers:
-            workers = self._idle_workers.pop()
-        else:
-            workers = _Workers(
-                _Task(self._dataset, self._batchify_fn),
-                batch_size=None,  # the indices of a batch are one index for PyTorch
-                sampler=self._batch_sampler,
-                collate_fn=_as_it_is,
-                num_workers=self._num_workers,
-                prefetch_factor=max(1, -(-self._prefetch // self._num_workers)),
-                timeout=self._timeout,
-                worker_init_fn=_enter_worker,
-                persistent_workers=True,
-            )
+        workers = self._idle_workers.pop() if self._idle_workers else self._workers()
+        try:
+            batches = iter(workers)
+        except RuntimeError:  # one of them was killed while it had nothing to do
+            workers = self._workers()
+            batches = iter(workers)
         # No method: it must not keep the loader, which may have it as its next epoch.
         pin = (self._pin_memory, self._pin_device_id)
-        return _receive(workers, iter(workers), self._idle_workers, self._timeout, *pin)
+        return _receive(workers, batches, self._idle_workers, self._timeout, *pin)
+
+    def _workers(self) -> _Workers:
+        return _Workers(
+            _Task(self._dataset, self._batchify_fn),
+            batch_size=None,  # the indices of a batch are one index for PyTorch
+            sampler=self._batch_sampler,
+            collate_fn=_as_it_is,
+            num_workers=self._num_workers,
+            prefetch_factor=max(1, -(-self._prefetch // self._num_workers)),
+            timeout=min(self._timeout, LOOK),
+            worker_init_fn=_enter_worker,
+            persistent_workers=True,
+        )
 
     def _pinned(self, batch: Any) -> Any:
         return _pin(batch, self._pin_device_id) if self._pin_memory else batch
@@ -434,6 +441,7 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
     wrong: Exception | None = None
     complete = False
     try:
+        asked = time.monotonic()
         while wrong is None:
             try:
                 made = next(batches)
@@ -443,8 +451,8 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
             except RuntimeError as error:
                 if not str(error).startswith("DataLoader "):  # the sampler's
                     raise
-                wrong = _explained(error, timeout)
-                break
+                wrong = _explained(error, timeout, time.monotonic() - asked)
+                continue
             batch = pickle.loads(made)
             if isinstance(batch, _Failed):
                 wrong = batch.error
@@ -452,6 +460,7 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
             else:
                 yield _pin(batch, pin_device_id) if pin_memory else batch
             del made, batch
+            asked = time.monotonic()
     finally:
         if complete:
             idle_workers.append(workers)
@@ -462,10 +471,10 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
         raise wrong
 
 
-def _explained(error: RuntimeError, timeout: float) -> MXNetError:
-    """PyTorch's error of a worker that takes too long, or was killed."""
+def _explained(error: RuntimeError, timeout: float, waited: float) -> MXNetError | None:
+    """PyTorch's error of a worker that was killed or takes too long; None if it may take longer."""
     if "timed out" in str(error):
-        return _timed_out(timeout)
+        return _timed_out(timeout) if waited >= timeout else None
     return MXNetError(
         f"DataLoader: a worker ended before its work ({error})\n"
         "  expected memory enough for all workers; with num_workers=0 the error itself is seen"

@@ -1,5 +1,6 @@
 """DataLoader: batches made in this process, by threads and by processes."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -322,6 +323,33 @@ def test_a_killed_worker(data):
 
 
 @torch_only
+def test_an_idle_worker_is_replaced(data, monkeypatch):
+    monkeypatch.setattr(data.dataloader, "LOOK", 0.5)
+    loader = data.DataLoader(list(range(4)), 1, num_workers=2)
+    assert len(list(loader)) == 4
+    with contextlib.suppress(RuntimeError):  # PyTorch's handler of the signal may raise one
+        os.kill(active_children()[0].pid, signal.SIGKILL)
+        time.sleep(0.3)
+    assert len(list(loader)) == 4
+    del loader
+    assert not children()
+
+
+@torch_only
+def test_a_worker_may_take_longer_than_until_it_is_looked_after(data, monkeypatch):
+    monkeypatch.setattr(data.dataloader, "LOOK", 0.2)
+    numbers = data.SimpleDataset(range(2)).transform(lambda x: time.sleep(0.5 * x) or x)
+    loader = data.DataLoader(numbers, 2, num_workers=1, timeout=20)
+    assert [batch.asnumpy().tolist() for batch in loader] == [[0, 1]]
+
+
+@each_way
+def test_no_samples(data, way):
+    loader = data.DataLoader([], 2, **way)
+    assert len(loader) == 0 and list(loader) == [] and list(loader) == []
+
+
+@torch_only
 def test_a_worker_that_exits(data):
     def leave(x):
         sys.exit(3)
@@ -332,19 +360,18 @@ def test_a_worker_that_exits(data):
 
 
 @torch_only
-def test_a_killed_worker_is_seen_in_a_thread(data):
+def test_a_killed_worker_is_seen_in_a_thread(data, monkeypatch):
     """There no signal tells: the end of the wait does."""
 
     def die(x):
         os.kill(os.getpid(), signal.SIGKILL)
 
+    monkeypatch.setattr(data.dataloader, "LOOK", 0.5)
     told = []
 
     def read():
         with pytest.raises(RuntimeError, match="a worker ended") as e:
-            list(
-                data.DataLoader(data.SimpleDataset([1]).transform(die), 1, num_workers=1, timeout=2)
-            )
+            list(data.DataLoader(data.SimpleDataset([1]).transform(die), 1, num_workers=1))
         told.append(e.value)
 
     thread = threading.Thread(target=read)

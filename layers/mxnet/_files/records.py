@@ -83,12 +83,16 @@ class Reader:
             raise RecordFileError(
                 f"RecordIO: {self.path!r} is a pipe or a device\n  expected a file of a known size"
             )
-        self._size = status.st_size
+        self.size = status.st_size
         self._at = 0
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def __del__(self):
+        if hasattr(self, "_file"):
+            self._file.close()
 
     def tell(self) -> int:
         """The offset of the next record."""
@@ -96,17 +100,32 @@ class Reader:
 
     def seek(self, offset: int) -> None:
         """Go to a record."""
-        if not 0 <= offset <= self._size:
+        if not 0 <= offset <= self.size:
             raise RecordFileError(
-                f"RecordIO: {self.path!r} has {self._size} bytes\n"
+                f"RecordIO: {self.path!r} has {self.size} bytes\n"
                 f"  expected a record at offset {offset}"
             )
         self._file.seek(offset)
         self._at = offset
 
+    def offsets(self) -> list[int]:
+        """Those of all records, from the heads of their parts alone; then the first is the next.
+
+        Raises RecordFileError where the bytes are no records.
+        """
+        found, at = [], 0
+        while at < self.size:
+            self.seek(at)
+            kind, length = self._head()
+            if kind in (WHOLE, FIRST):
+                found.append(at)
+            at += _HEAD.size + length + -length % 4
+        self.seek(0)
+        return found
+
     def read(self) -> bytes | None:
         """The next record; None at the end of the file."""
-        if self._at == self._size:
+        if self._at == self.size:
             return None
         begin = self._at
         kind, piece = self._part()
@@ -126,7 +145,8 @@ class Reader:
             pieces.append(piece)
         return MAGIC.join(pieces)
 
-    def _part(self) -> tuple[int, bytes]:
+    def _head(self) -> tuple[int, int]:
+        """The kind and the length of the next part, whose bytes are there."""
         at = self._at
         head = self._file.read(_HEAD.size)
         if len(head) < _HEAD.size:
@@ -135,14 +155,20 @@ class Reader:
         if magic != MAGIC:
             raise self._wrong(at, f"there is {magic.hex(' ')}", f"{MAGIC.hex(' ')}")
         length = word & MAX_LENGTH
-        left, padded = self._size - at - _HEAD.size, length + -length % 4
-        if padded > left:
+        left = self.size - at - _HEAD.size
+        if length + -length % 4 > left:
             raise self._wrong(at, f"a part declares {length} bytes", f"at most the {left} left")
+        return word >> 29, length
+
+    def _part(self) -> tuple[int, bytes]:
+        at = self._at
+        kind, length = self._head()
+        padded = length + -length % 4
         piece = self._file.read(padded)
         if len(piece) < padded:
             raise self._wrong(at, f"the file has been cut off to {at + len(piece)} bytes", "all")
         self._at = at + _HEAD.size + padded
-        return word >> 29, piece if padded == length else piece[:length]
+        return kind, piece if padded == length else piece[:length]
 
     def _wrong(self, at: int, found: str, expected: str) -> RecordFileError:
         return RecordFileError(

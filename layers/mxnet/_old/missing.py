@@ -23,6 +23,16 @@ _PACKAGE = "layers.mxnet"
 # Names imported when they are asked for: the module that defines each, and its name there.
 LATER = {
     "img": ("image", ""),
+    **{
+        f"io.{name}": ("io._image_records", name)
+        for name in (
+            "ImageRecordInt8Iter",
+            "ImageRecordIter",
+            "ImageRecordIter_v1",
+            "ImageRecordUInt8Iter",
+            "ImageRecordUInt8Iter_v1",
+        )
+    },
 }
 
 _NUMPY = "use mx.nd, whose arrays have no shape ()"

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
-from ..base import ArgumentError, MXNetError, numeric_types, quoted
+from ..base import ArgumentError, MXNetError, numeric_types
 from ..io import DataBatch, DataDesc, DataIter
+from ..io._record_source import read_list
 from ..ndarray import NDArray
 from ._augmenters import CreateAugmenter
 from ._functions import imdecode
@@ -129,7 +130,10 @@ class ImageIter(DataIter):
         """The RecordIO file, labels and paths by key, and the keys; None for what is not there."""
         images = None
         if path_imglist:
-            images = _read_list(path_imglist, dtype)
+            images = {
+                key: (nd.array(label, dtype=dtype), path)
+                for key, (label, path) in read_list(path_imglist).items()
+            }
         elif isinstance(imglist, list):
             images = {str(i): _labelled(item, dtype) for i, item in enumerate(imglist, 1)}
         if not path_imgrec:
@@ -332,20 +336,3 @@ def _labelled(item, dtype: str) -> tuple[NDArray, str]:
     if len(label) == 1 and not isinstance(label[0], numeric_types):
         label = label[0]
     return nd.array(label, dtype=dtype), path
-
-
-def _read_list(path: str | PathLike, dtype: str) -> dict[int, tuple[NDArray, str]]:
-    """The labels and paths of the lines of a list by their keys."""
-    found = {}
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            key, *label, image = line.strip().split("\t") if "\t" in line else (line, "")
-            try:
-                values = np.array([float(text) for text in label])
-                found[int(key)] = nd.array(values, dtype=dtype), image
-            except ValueError:
-                raise MXNetError(
-                    f"ImageIter: {os.fsdecode(path)!r}: line {number} is {quoted(line)}\n"
-                    "  expected a key, a label and a path, with tabs between"
-                ) from None
-    return found

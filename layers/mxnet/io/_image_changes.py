@@ -1,0 +1,236 @@
+"""What `ImageRecordIter` does to an image, by its options; draws are a `random.Random`'s."""
+
+from __future__ import annotations
+
+import math
+import random
+from types import SimpleNamespace
+
+import torch
+import torch.nn.functional as F
+
+from ..base import ShapeError
+from ..image._augmenters import EIGVAL, EIGVEC, GRAY
+from ..image._functions import scale_down
+from ..image._resize import bordered, resized
+
+__all__ = ["CHANGES", "changed", "normalized", "resized_by"]
+
+# The options, and their defaults.
+CHANGES = {
+    "resize": -1,
+    "rand_crop": False,
+    "random_resized_crop": False,
+    "max_rotate_angle": 0,
+    "max_aspect_ratio": 0.0,
+    "min_aspect_ratio": None,
+    "max_shear_ratio": 0.0,
+    "max_crop_size": -1,
+    "min_crop_size": -1,
+    "max_random_scale": 1.0,
+    "min_random_scale": 1.0,
+    "max_random_area": 1.0,
+    "min_random_area": 1.0,
+    "max_img_size": 1e10,
+    "min_img_size": 0.0,
+    "brightness": 0.0,
+    "contrast": 0.0,
+    "saturation": 0.0,
+    "pca_noise": 0.0,
+    "random_h": 0,
+    "random_s": 0,
+    "random_l": 0,
+    "rotate": -1,
+    "fill_value": 255,
+    "inter_method": 1,
+    "pad": 0,
+}
+
+
+def resized_by(image: torch.Tensor, w: int, h: int, method: int, draw: random.Random):
+    """An image in another size, by a method that 9 chooses by the sizes, and 10 draws."""
+    old_h, old_w = image.shape[:2]
+    if method == 9:
+        larger, smaller = h > old_h and w > old_w, h < old_h and w < old_w
+        method = 2 if larger else 3 if smaller else 1
+    return resized(image, w, h, draw.randint(0, 4) if method == 10 else method)
+
+
+def changed(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """An image (h, w, c) of uint8 in the size of `o.data_shape`, changed by the options `o`."""
+    if o.resize > 0:
+        h, w = image.shape[:2]
+        size = (o.resize, o.resize * h // w) if w < h else (o.resize * w // h, o.resize)
+        image = resized_by(image, *size, o.inter_method, draw)
+    image = _warped(image, o, draw)
+    if o.pad > 0:
+        image = bordered(image, (o.pad,) * 4, 0, (o.fill_value,) * image.shape[2])
+    image = _cropped(image, o, draw)
+    if image.shape[2] == 3 and any((o.brightness, o.contrast, o.saturation, o.pca_noise)):
+        image = _recoloured(image, o, draw)
+    if image.shape[2] == 3 and any((o.random_h, o.random_s, o.random_l)):
+        image = _hls_shifted(image, o, draw)
+    return image
+
+
+def _warped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """Rotated, sheared, scaled and stretched, about its middle."""
+    least, most = o.min_aspect_ratio, o.max_aspect_ratio
+    if least is None:
+        least, most = 1 - most, 1 + most
+    stretches = (least, most) != (1, 1) and not o.random_resized_crop
+    scales = (o.min_random_scale, o.max_random_scale) != (1, 1) and not o.random_resized_crop
+    limits = (o.min_img_size, o.max_img_size) != (0, 1e10)
+    turns = o.max_rotate_angle or o.rotate > 0 or o.max_shear_ratio
+    if not (turns or limits or stretches or scales):
+        return image
+    angle = o.rotate if o.rotate > 0 else draw.uniform(-o.max_rotate_angle, o.max_rotate_angle)
+    cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    shear = draw.uniform(-o.max_shear_ratio, o.max_shear_ratio)
+    scale = draw.uniform(o.min_random_scale, o.max_random_scale) if scales else 1.0
+    ratio = draw.uniform(least, most) if stretches else 1.0
+    across = 2 * scale / (1 + ratio)
+    down = ratio * across
+    h, w = image.shape[:2]
+    size = [max(o.min_img_size, min(o.max_img_size, scale * n)) for n in (w, h)]
+    matrix = torch.tensor(
+        [
+            [across * cos - shear * sin * down, across * sin + shear * cos * down],
+            [-sin * down, cos * down],
+        ],
+        dtype=torch.float64,
+    )
+    middle = torch.tensor([w, h], dtype=torch.float64)
+    moved = (torch.tensor(size, dtype=torch.float64) - matrix @ middle) / 2
+    inverse = torch.linalg.inv(matrix)
+    width, height = int(size[0]), int(size[1])
+    y, x = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    at = (torch.stack([x, y], -1) - moved) @ inverse.T
+    grid = at * 2 / (middle - 1).clamp_(min=1) - 1
+    # What is outside is 0 in grid_sample, and fill_value here.
+    pixels = image.permute(2, 0, 1)[None].float() - o.fill_value
+    mode = "nearest" if o.inter_method == 0 else "bilinear"
+    y = F.grid_sample(pixels, grid[None].float(), mode, "zeros", align_corners=True)
+    return _bytes((y + o.fill_value)[0].permute(1, 2, 0))
+
+
+def _bytes(x: torch.Tensor) -> torch.Tensor:
+    return x.round().clamp_(0, 255).to(torch.uint8)
+
+
+def _cropped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """A part of the size that is wanted, or of a drawn one and then resized."""
+    _, want_h, want_w = o.data_shape
+    h, w = image.shape[:2]
+    if o.random_resized_crop:
+        size = _drawn_size(h, w, o, draw)
+        if size is None:  # ten draws do not fit: the middle part with the wanted proportions
+            part_w, part_h = scale_down((w, h), (want_w * (w + h), want_h * (w + h)))
+            y, x = (h - part_h) // 2, (w - part_w) // 2
+        else:
+            part_w, part_h = size
+            y, x = draw.randint(0, h - part_h), draw.randint(0, w - part_w)
+        part = image[y : y + part_h, x : x + part_w]
+        return resized_by(part, want_w, want_h, o.inter_method, draw)
+    if o.max_crop_size != -1 or o.min_crop_size != -1:
+        limits = [n if n != -1 else min(h, w) for n in (o.min_crop_size, o.max_crop_size)]
+        side = draw.randint(*limits) if limits[0] <= limits[1] else 0
+        if not 1 <= side <= min(h, w):
+            raise ShapeError(
+                f"min_crop_size is {o.min_crop_size}, max_crop_size {o.max_crop_size}, and the "
+                f"image has {w} x {h} pixels\n  expected sizes in an order, that fit into it"
+            )
+        part_h = part_w = side
+    else:
+        if h < want_h:
+            image = resized_by(image, int(w * want_h / h), want_h, o.inter_method, draw)
+            h, w = image.shape[:2]
+        if w < want_w:
+            image = resized_by(image, want_w, int(h * want_w / w), o.inter_method, draw)
+            h, w = image.shape[:2]
+        part_h, part_w = want_h, want_w
+    if o.rand_crop:
+        y, x = draw.randint(0, h - part_h), draw.randint(0, w - part_w)
+    else:
+        y, x = (h - part_h) // 2, (w - part_w) // 2
+    part = image[y : y + part_h, x : x + part_w]
+    if (part_h, part_w) == (want_h, want_w):
+        return part
+    return resized_by(part, want_w, want_h, o.inter_method, draw)
+
+
+def _drawn_size(h: int, w: int, o: SimpleNamespace, draw: random.Random) -> tuple | None:
+    """A width and height with a drawn area and proportions that fit; None after ten draws."""
+    least, most = o.min_aspect_ratio, o.max_aspect_ratio
+    if least is None:
+        least, most = 1 - most, 1 + most
+    for _ in range(10):
+        area = draw.uniform(o.min_random_area, o.max_random_area) * h * w
+        ratio = draw.uniform(least, most)
+        part_w, part_h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
+        if draw.random() < 0.5:
+            part_w, part_h = part_h, part_w
+        if 1 <= part_w <= w and 1 <= part_h <= h:
+            return part_w, part_h
+    return None
+
+
+def _recoloured(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """Brightness, contrast and saturation by a drawn factor, in a drawn order; a drawn colour."""
+    x, gray = image.float(), torch.tensor(GRAY)
+    kinds = ["brightness", "contrast", "saturation"]
+    draw.shuffle(kinds)
+    for kind in kinds:
+        span = getattr(o, kind)
+        if span:
+            a = 1 + draw.uniform(-span, span)
+            grays = x @ gray
+            other = {"brightness": 0.0, "contrast": grays.mean(), "saturation": grays[..., None]}
+            x = (x * a + other[kind] * (1 - a)).clamp_(0, 255)
+    if o.pca_noise:
+        drawn = torch.tensor([draw.gauss(0, o.pca_noise) for _ in range(3)])
+        x = x + torch.tensor(EIGVEC) @ (drawn * torch.tensor(EIGVAL))
+    return _bytes(x)
+
+
+def _hls_shifted(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """Hue (of 180), lightness and saturation (of 255) moved by drawn whole numbers."""
+    r, g, b = (image.float() / 255).unbind(-1)
+    high, low = torch.maximum(torch.maximum(r, g), b), torch.minimum(torch.minimum(r, g), b)
+    spread, light = high - low, (high + low) / 2
+    safe = torch.where(spread > 0, spread, 1)
+    hue = torch.where(high == r, (g - b) / safe % 6, (b - r) / safe + 2)
+    hue = torch.where((high == b) & (high != r) & (high != g), (r - g) / safe + 4, hue)
+    room = 1 - (2 * light - 1).abs()
+    saturation = torch.where(room > 0, spread / torch.where(room > 0, room, 1), 0).clamp_(0, 1)
+    hue = (hue + draw.randint(-o.random_h, o.random_h) / 30) % 6
+    light = (light + draw.randint(-o.random_l, o.random_l) / 255).clamp_(0, 1)
+    saturation = (saturation + draw.randint(-o.random_s, o.random_s) / 255).clamp_(0, 1)
+    spread = (1 - (2 * light - 1).abs()) * saturation
+    # How far each channel is from the largest: 0 near its own hue, 1 from two sixths away.
+    parts = [
+        light + spread * ((((hue + shift) % 6 - 3).abs() - 1).clamp_(0, 1) - 0.5)
+        for shift in (0, 4, 2)
+    ]
+    return _bytes(torch.stack(parts, -1) * 255)
+
+
+def normalized(image: torch.Tensor, o: SimpleNamespace, draw: random.Random, out: torch.Tensor):
+    """Write ((x - mean) contrast + illumination) scale / std, mirrored or not, into (c, h, w)."""
+    x = image.permute(2, 0, 1)
+    if o.mirror or (o.rand_mirror and draw.random() < 0.5):
+        x = x.flip(2)
+    if out.dtype == torch.uint8:
+        out.copy_(x)
+        return
+    y = torch.sub(x, o.mean) if o.mean is not None else x.to(torch.float32)
+    if o.max_random_contrast or o.max_random_illumination:
+        contrast = draw.uniform(-o.max_random_contrast, o.max_random_contrast)
+        bright = draw.uniform(-o.max_random_illumination, o.max_random_illumination)
+        y = y * (1 + contrast) + bright
+    if o.factor is not None:
+        y = y * o.factor
+    if not out.dtype.is_floating_point:
+        limits = torch.iinfo(out.dtype)
+        y = y.round().clamp_(limits.min, limits.max)
+    out.copy_(y)

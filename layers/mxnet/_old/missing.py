@@ -33,6 +33,7 @@ LATER = {
             "ImageRecordUInt8Iter_v1",
         )
     },
+    "io.ImageDetRecordIter": ("io._detection_records", "ImageDetRecordIter"),
 }
 
 _NUMPY = "use mx.nd, whose arrays have no shape ()"

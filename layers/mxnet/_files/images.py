@@ -141,7 +141,7 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
     format : str
         How the name of such a file ends: ``.jpg``, ``.png``, ...
     quality : int
-        Of a JPEG, 1 to 100; how hard a PNG is compressed, 0 to 9.
+        Of a JPEG, 1 to 100; how hard a PNG is compressed, 0 to 9. Others are taken as the nearest.
 
     Raises
     ------
@@ -157,9 +157,9 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         )
     options = {}
     if kind in ("JPEG", "WEBP"):
-        options = {"quality": quality}
+        options = {"quality": min(max(quality, 1), 100)}
     elif kind == "PNG":
-        options = {"compress_level": quality}
+        options = {"compress_level": min(max(quality, 0), 9)}
     channels = pixels.shape[2] if pixels.ndim == 3 else 1
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or channels not in (1, 3, 4):
         raise ArgumentError(

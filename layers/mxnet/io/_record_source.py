@@ -28,8 +28,8 @@ def read_list(path: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             try:
-                key, *label, image = line.strip().split("\t")
-                found[int(key)] = np.array([float(text) for text in label]), image
+                key, first, *label, image = line.strip().split("\t")
+                found[int(key)] = np.array([float(text) for text in (first, *label)]), image
             except ValueError:
                 raise MXNetError(
                     f"the list {os.fsdecode(path)!r}: line {number} is {quoted(line)}\n"

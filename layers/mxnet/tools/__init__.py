@@ -1,0 +1,1 @@
+"""Programs: ``python -m layers.mxnet.tools.im2rec``."""

@@ -1,0 +1,174 @@
+"""The program im2rec. The lists here are those that MXNet's makes of the same folder."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PIL", reason="images are read by Pillow")
+pytest.importorskip("torch", reason="the program is layers.mxnet's")
+
+from layers.mxnet import recordio
+from layers.mxnet.tools.im2rec import main
+
+IMAGES = Path(__file__).resolve().parents[1] / "golden" / "image"
+pytestmark = pytest.mark.engine("torch")
+FILES = {
+    "cat/a.jpg": "colours.jpg",
+    "cat/b.png": "colours.png",
+    "dog/c.JPG": "colours.jpg",
+    "dog/sub/d.jpeg": "gray.jpg",
+    "z.png": "alpha.png",
+    "y.jpg": "colours.jpg",
+    "bird/e.bmp": "colours.bmp",
+    "bird/t.jpg": "turned.jpg",
+}
+ORDER = ["0 y.jpg", "0 z.png", "1 bird/t.jpg", "2 cat/a.jpg", "2 cat/b.png", "3 dog/c.JPG",
+         "4 dog/sub/d.jpeg"]  # fmt: skip
+SHUFFLED = [0, 4, 2, 6, 5, 3, 1]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for path, name in FILES.items():
+        (tmp_path / "images" / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(IMAGES / name, tmp_path / "images" / path)
+    (tmp_path / "images" / "x.txt").write_text("no image")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def line(key):
+    label, path = ORDER[key].split()
+    return f"{key}\t{label}.000000\t{path}\n"
+
+
+def lists(folder, prefix="a"):
+    return {path.name: path.read_text() for path in sorted(folder.glob(f"{prefix}*.lst"))}
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ([], {"a.lst": [0, 1]}),
+        (["--recursive", "--no-shuffle"], {"a.lst": range(7)}),
+        (["--recursive"], {"a.lst": SHUFFLED}),
+        (
+            ["--recursive", "--chunks", "2"],
+            {"a_0.lst": SHUFFLED[:4], "a_1.lst": SHUFFLED[4:]},
+        ),
+        (
+            ["--recursive", "--train-ratio", "0.5", "--test-ratio", "0.25"],
+            {"a_test.lst": SHUFFLED[:1], "a_train.lst": SHUFFLED[1:4], "a_val.lst": SHUFFLED[4:]},
+        ),
+    ],
+)
+def test_lists(folder, options, expected):
+    assert main(["--list", *options, "a", "images"]) == 0
+    if not options:  # an order of two
+        expected = {"a.lst": [0, 1] if "0" in (folder / "a.lst").read_text()[:1] else [1, 0]}
+    assert lists(folder) == {
+        name: "".join(line(key) for key in keys) for name, keys in expected.items()
+    }
+
+
+def test_labels_of_folders(folder, capsys):
+    assert (
+        main(
+            ["--list", "--recursive", "--no-shuffle", "--exts", ".png", ".bmp", "--", "a", "images"]
+        )
+        == 0
+    )
+    assert capsys.readouterr().out == ". 0\nbird 1\ncat 2\n"
+    assert (folder / "a.lst").read_text() == (
+        "0\t0.000000\tz.png\n1\t1.000000\tbird/e.bmp\n2\t2.000000\tcat/b.png\n"
+    )
+
+
+def packed(folder, *options):
+    """Headers and images that the program packs of the folder, with such options."""
+    assert main(["--list", "--recursive", "--no-shuffle", "a", "images"]) == 0
+    assert main([*options, "a", "images"]) == 0
+    reader = recordio.MXIndexedRecordIO(folder / "a.idx", folder / "a.rec", "r")
+    assert reader.keys == list(range(7))
+    return [recordio.unpack(reader.read_idx(key)) for key in reader.keys]
+
+
+def shapes(records):
+    return [recordio.unpack_img(recordio.pack(*record))[1].shape for record in records]
+
+
+PLAIN = [(37, 53, 3), (37, 53, 3), (53, 37, 3), *[(37, 53, 3)] * 4]
+
+
+def test_packed_as_they_are(folder):
+    records = packed(folder, "--pass-through")
+    for (header, data), row in zip(records, ORDER):
+        label, path = row.split()
+        assert header[:2] == (0, float(label))
+        assert data == (folder / "images" / path).read_bytes()
+    assert [header.id for header, _ in records] == list(range(7))
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize(
+    "options, expected, begin",
+    [
+        ([], PLAIN, b"\xff\xd8"),
+        (["--resize", "20"], [(20, 28, 3)] * 2 + [(28, 20, 3)] + [(20, 28, 3)] * 4, b"\xff\xd8"),
+        (["--center-crop", "--quality", "50"], [(37, 37, 3)] * 7, b"\xff\xd8"),
+        (["--center-crop", "--resize", "9"], [(9, 9, 3)] * 7, b"\xff\xd8"),
+        (["--color", "0", "--encoding", ".png"], [shape[:2] for shape in PLAIN], b"\x89PNG"),
+        (
+            ["--color", "-1", "--encoding", ".png", "--quality", "3"],
+            [(37, 53, 3), (37, 53, 4), *[(37, 53, 3)] * 4, (37, 53)],
+            b"\x89PNG",
+        ),
+    ],
+)
+def test_packed(folder, threads, options, expected, begin):
+    records = packed(folder, "--num-thread", threads, *options)
+    assert shapes(records) == expected
+    assert all(data.startswith(begin) for _, data in records)
+
+
+def test_pixels_stay(folder):
+    [_, data] = packed(folder, "--encoding", ".png")[4]
+    pixels = recordio.unpack_img(recordio.pack((0, 0, 0, 0), data))[1]
+    original = (IMAGES / "colours.png").read_bytes()
+    assert (pixels == recordio.unpack_img(recordio.pack((0, 0, 0, 0), original))[1]).all()
+
+
+@pytest.mark.parametrize("all_numbers", [False, True])
+def test_labels(folder, all_numbers):
+    (folder / "w.lst").write_text("0\t1\t2\t3\tcat/a.jpg\n5\t4\t5\t6\tcat/b.png\n")
+    assert main([*(["--pack-label"] if all_numbers else []), "w", "images"]) == 0
+    reader = recordio.MXIndexedRecordIO("w.idx", "w.rec", "r")
+    found = [recordio.unpack(reader.read_idx(key))[0].label for key in (0, 5)]
+    expected = [[1, 2, 3], [4, 5, 6]] if all_numbers else [1, 4]
+    assert [np.asarray(label).tolist() for label in found] == expected
+
+
+def test_what_cannot_be_read(folder, capsys):
+    (folder / "images" / "junk.jpg").write_bytes(b"junk")
+    (folder / "e.lst").write_text("0\t1\tnone.jpg\n1\t1\tjunk.jpg\n2\t1\tcat/a.jpg\n")
+    assert main(["e", "images"]) == 1
+    told = capsys.readouterr().err
+    assert "none.jpg" in told and "junk.jpg' cannot be decoded" in told
+    assert recordio.MXIndexedRecordIO("e.idx", "e.rec", "r").keys == [2]
+    (folder / "e.lst").write_text("0\t1\tcat/a.jpg\n1\tcat/a.jpg\n")
+    assert main(["e", "images"]) == 1
+    assert "e.lst': line 2 is" in capsys.readouterr().err
+    assert main(["none", "images"]) == 1
+    assert "There is no list none" in capsys.readouterr().err
+
+
+def test_as_a_program(folder):
+    command = [sys.executable, "-m", "layers.mxnet.tools.im2rec", "--list", "a", "images"]
+    root = str(Path(__file__).resolve().parents[2])
+    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": root})
+    assert done.returncode == 0, done.stderr
+    assert "a.lst" in lists(folder)

@@ -308,6 +308,26 @@ BFLOAT16 = Suite(
     compiles=True,
 )
 
+PIPELINE = Suite(
+    "pipeline",
+    "pipeline",
+    "An epoch of images from RecordIO: decode, resize, crop, flip, normalize",
+    [
+        Contestant("PyTorch, DataLoader, Pillow", OURS, "pytorch", "0"),
+        Contestant("PyTorch, 1 worker", OURS, "pytorch", "1"),
+        Contestant("PyTorch, 2 workers", OURS, "pytorch", "2"),
+        Contestant("layers.mxnet, ImageIter", OURS, "gluon", "ImageIter"),
+        Contestant("layers.mxnet, ImageRecordIter, 1", OURS, "gluon", "ImageRecordIter 1"),
+        Contestant("layers.mxnet, ImageRecordIter, 2", OURS, "gluon", "ImageRecordIter 2"),
+        Contestant("MXNet, ImageIter", MXNET, "gluon", "ImageIter"),
+        Contestant("MXNet, ImageRecordIter, 1", MXNET, "gluon", "ImageRecordIter 1"),
+        Contestant("MXNet, ImageRecordIter, 2", MXNET, "gluon", "ImageRecordIter 2"),
+    ],
+    [Case("128 images of 500 x 375, batch 16", {"count": 128, "batch": 16})],
+    2e-2,  # where an image gets smaller, Pillow takes more pixels into account
+    device="cpu",
+)
+
 SUITES = (
     CALLS,
     OPERATORS,
@@ -320,6 +340,7 @@ SUITES = (
     INFERENCE,
     TRAINING,
     BFLOAT16,
+    PIPELINE,
 )
 
 FORTH_AND_BACK = [case.name for case in OPERATORS.cases if case.arguments["backward"]]

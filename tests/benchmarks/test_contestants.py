@@ -16,6 +16,7 @@ from benchmarks.suites import (
     LIBRARIES,
     OPERATORS,
     OURS,
+    PIPELINE,
     TRAINING,
 )
 
@@ -31,6 +32,7 @@ SMALL = {
     INFERENCE.name: {"size": 32, "batch": 2, "training": False},
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
     BFLOAT16.name: {"size": 16, "backward": True},
+    PIPELINE.name: {"count": 4, "batch": 2},
 }
 
 
@@ -72,6 +74,15 @@ def test_bfloat16_forward_computes_the_product():
     for contestant in others:
         found = built(BFLOAT16, contestant, backward=False).check()
         assert agree(found, expected, BFLOAT16.tolerance), (contestant.name, found, expected)
+
+
+@pytest.mark.parametrize("variant", ["ImageIter", "ImageRecordIter 1", "ImageRecordIter 2"])
+def test_pipelines_give_the_same_images(monkeypatch, tmp_path, variant):
+    pytest.importorskip("PIL", reason="images are read by Pillow")
+    monkeypatch.setattr("benchmarks.records.FOLDER", tmp_path)
+    [contestant] = [c for c in PIPELINE.contestants if (c.process, c.variant) == (OURS, variant)]
+    found, expected = (built(PIPELINE, c).check() for c in (contestant, PIPELINE.reference))
+    assert agree(found, expected, PIPELINE.tolerance), (found, expected)
 
 
 @pytest.mark.parametrize("activation", ["relu", "sigmoid"])

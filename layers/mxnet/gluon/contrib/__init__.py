@@ -1,4 +1,5 @@
 """Layers, cells and programs that MXNet keeps under `gluon.contrib`."""
 
+from . import data as data
 from . import nn as nn
 from . import rnn as rnn

@@ -1,0 +1,3 @@
+"""Constants of the data sets."""
+
+EOS_TOKEN = "<eos>"

@@ -787,6 +787,37 @@ for normalization in "null", "batch", "valid":
 case("make_loss", (2, 3))
 case("make_loss", (7,))
 
+section("ctc")
+first, last = values([1, 2], [2, 0], grad=False), values([0, 1], [1, -1], grad=False)
+case("CTCLoss", (4, 2, 3), first)
+case("CTCLoss", (4, 2, 3), last, blank_label="last")
+case("CTCLoss", (6, 2, 3), values([1, 0, 2], [2, 2, 1], grad=False))
+case("CTCLoss", (4, 2, 3), values([0, 0], [2, 0], grad=False))
+two_three, one_two = values(2, 3, grad=False), values(1, 2, grad=False)
+case("CTCLoss", (4, 2, 3), first, two_three, use_data_lengths=True)
+case("CTCLoss", (4, 2, 3), values([1, 2], [2, 1], grad=False), one_two, use_label_lengths=True)
+both = {"use_data_lengths": True, "use_label_lengths": True}
+labels = values([0, 1], [1, 0], grad=False)
+case("CTCLoss", (4, 2, 3), labels, two_three, one_two, blank_label="last", **both)
+case("CTCLoss", (4, 2, 3), first, values(0, 3, grad=False), use_data_lengths=True)
+case(
+    "CTCLoss",
+    (2, 1, 3),
+    values([1, 1], grad=False),
+    ours="MXNet's gradient of labels that do not fit is what is in memory",
+    expected=lambda x, l: {"y0": np.zeros(1, "float32"), "d0": np.zeros_like(x)},
+)
+case(
+    "CTCLoss",
+    values([[0, 0, 0]], [[0, 0, 0]]),
+    values([0, 0], grad=False),
+    ours="MXNet takes the loss for 0 where no sample has a label",
+    expected=lambda x, l: {
+        "y0": np.full(1, 2 * np.log(3), "float32"),
+        "d0": np.float32([[[-2, 1, 1]], [[-2, 1, 1]]]) / 3,
+    },
+)
+
 section("vision")
 resize = "_contrib_BilinearResize2D"
 case(resize, (2, 3, 4, 5), height=7, width=3)

@@ -17,6 +17,7 @@ __all__ = [
     "MAE",
     "MCC",
     "MSE",
+    "PCC",
     "RMSE",
     "Accuracy",
     "Caffe",
@@ -520,6 +521,69 @@ class MCC(_Binary):
 
     def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
         super().__init__(name, output_names, label_names, average)
+
+
+@register
+class PCC(Built):
+    """The correlation of labels and predictions of several classes, from -1 to 1.
+
+    That of Pearson between two tables of 0 and 1, a row a sample, a column a class; of two classes
+    it is Matthews' (Gorodkin 2004, Comparing two K-category assignments by a K-category
+    correlation coefficient).
+    """
+
+    def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
+        super().__init__(name, output_names, label_names)
+        self._has_global_stats = has_global_stats
+
+    def _batch(self, label, pred) -> None:
+        found = pred.to(torch.int64) if pred.shape == label.shape else pred
+        if found is pred:
+            found = pred.argmax(1) if pred.dim() > 1 else pred.new_empty(0)
+        found, label = found.flatten(), label.to(torch.int64).flatten()
+        if not len(found) or len(found) != len(label):
+            raise ShapeError(
+                f"{self.name}: labels are {tuple(label.shape)}, predictions {tuple(pred.shape)}\n"
+                "  expected (n,) and (n, classes), or classes in both"
+            )
+        if (label < 0).any() or (found < 0).any():
+            raise ArgumentError(f"{self.name}: labels are {label.tolist()}\n  expected classes")
+        classes = int(torch.max(found.max(), label.max())) + 1
+        cells = torch.zeros((classes, classes), dtype=torch.float64, device=found.device)
+        cells.index_put_((label, found), cells.new_ones(()), accumulate=True)
+        self._table, self._global_table = (
+            _enlarged(table, classes) + _enlarged(cells.cpu(), len(table))
+            for table in (self._table, self._global_table)
+        )
+
+    def update(self, labels, preds) -> None:
+        super().update(labels, preds)
+        self.num_inst += 1
+        self.global_num_inst += 1
+        self.sum_metric = _correlation(self._table) * self.num_inst
+        self.global_sum_metric = _correlation(self._global_table) * self.global_num_inst
+
+    def reset(self) -> None:
+        super().reset()
+        self._table = self._global_table = torch.zeros((0, 0), dtype=torch.float64)
+
+    def reset_local(self) -> None:
+        super().reset_local()
+        self._table = torch.zeros((0, 0), dtype=torch.float64)
+
+
+def _enlarged(table: torch.Tensor, classes: int) -> torch.Tensor:
+    """A table of more classes, if there are more, with zeros for the new ones."""
+    more = max(0, classes - len(table))
+    return torch.nn.functional.pad(table, (0, more, 0, more))
+
+
+def _correlation(table: torch.Tensor) -> float:
+    """The correlation, from the numbers of samples by label and prediction; NaN of one class."""
+    n, hits = table.sum(), table.trace()
+    of_label, of_pred = table.sum(1), table.sum(0)
+    spread = (n * n - of_label @ of_label) * (n * n - of_pred @ of_pred)
+    return float((n * hits - of_label @ of_pred) / spread.sqrt())
 
 
 class _Error(Built):

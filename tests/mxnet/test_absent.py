@@ -166,7 +166,7 @@ def test_a_name_of_nothing(mx, package):
 
 
 @torch_only
-@pytest.mark.parametrize("place", ["nd.contrib.box_nms", "gluon.loss.SDMLLoss", "optimizer.LAMB"])
+@pytest.mark.parametrize("place", ["nd.contrib.box_nms", "optimizer.LAMB"])
 def test_a_name_that_is_not_here(mx, place):
     module, _, name = place.rpartition(".")
     with pytest.raises(AttributeError, match=rf"{place[2:]} is not in layers.mxnet yet$"):

@@ -48,6 +48,10 @@ CASES = {
     "mcc,one class": ("mcc", {}, YES * 0, TWO),
     "pearson": ("pearsonr", {}, NUMBERS, OTHERS),
     "pearson,micro": ("pearsonr", {"average": "micro"}, NUMBERS[..., 0], OTHERS[..., 0]),
+    "pcc": ("pcc", {}, CLASSES, SCORES),
+    "pcc,more classes": ("pcc", {}, CLASSES + [[0], [2]], np.pad(SCORES, ((0, 0), (0, 0), (0, 2)))),
+    "pcc,classes": ("pcc", {}, CLASSES, CLASSES[::-1]),
+    "pcc,column": ("pcc", {}, CLASSES[..., None], SCORES),
     "loss": ("loss", {}, NUMBERS, OTHERS),
 }
 

@@ -13,6 +13,7 @@ MODULES = (
     "nn",
     "rnn",
     "output",
+    "ctc",
     "random",
     "create",
     "vision",

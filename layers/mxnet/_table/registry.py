@@ -140,7 +140,8 @@ class Op:
 
     def places(self, attributes: dict, count: int) -> list[str]:
         """Names of the inputs in the order of their positions in a call."""
-        return self.input_names(attributes, count) if self.variadic else list(self.inputs)
+        names = self.input_names(attributes, count)
+        return names if self.variadic or len(names) == count else list(self.inputs)
 
     def input_names(self, attributes: dict, count: int = 0) -> list[str]:
         """Names of the inputs that these attributes leave; of `count` where any number may come."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ..base import ArgumentError, numeric_types
+from ..base import ArgumentError, ParameterError, numeric_types
 from .block import HybridBlock
 
 __all__ = [
+    "CTCLoss",
     "CosineEmbeddingLoss",
     "HingeLoss",
     "HuberLoss",
@@ -17,6 +18,7 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "PoissonNLLLoss",
+    "SDMLLoss",
     "SigmoidBCELoss",
     "SigmoidBinaryCrossEntropyLoss",
     "SoftmaxCELoss",
@@ -404,3 +406,100 @@ class CosineEmbeddingLoss(Loss):
         apart = F.clip(cosine - self._margin, 0, 1 - self._margin)
         loss = (label == 1) * (1 - cosine) + (label == -1) * apart
         return _apply_weighting(F, loss, self._weight, sample_weight)
+
+
+class CTCLoss(Loss):
+    """-log p(label | softmax(pred)) of sequences whose labels have no places in time.
+
+    The last class is blank: labels are numbers from 0 to classes - 2, and -1 behind their end.
+
+    Parameters
+    ----------
+    layout : {'NTC', 'TNC'}
+        The axes of `pred`: samples, time, classes.
+    label_layout : {'NT', 'TN'}
+        The axes of `label`.
+    weight : float, optional
+
+    Inputs:
+        - **pred**: (batch_size, time, classes), before softmax, or as `layout` says.
+        - **label**: (batch_size, length), or as `label_layout` says.
+        - **pred_lengths**: (batch_size,), how much of the time is valid; optional.
+        - **label_lengths**: (batch_size,), how many labels are; optional.
+        - **sample_weight**: broadcast to the loss; optional.
+
+    Outputs:
+        - **loss**: (batch_size,)
+
+    Raises
+    ------
+    ParameterError
+        A layout is another.
+
+    (Graves et al. 2006, Connectionist temporal classification)
+    """
+
+    def __init__(self, layout="NTC", label_layout="NT", weight=None, **kwargs):
+        if layout not in ("NTC", "TNC"):
+            raise ParameterError(
+                f"Only 'NTC' and 'TNC' layouts for pred are supported. Got: {layout}"
+            )
+        if label_layout not in ("NT", "TN"):
+            raise ParameterError(
+                f"Only 'NT' and 'TN' layouts for label are supported. Got: {label_layout}"
+            )
+        self._layout, self._label_layout = layout, label_layout
+        super().__init__(weight, label_layout.index("N"), **kwargs)
+
+    def hybrid_forward(
+        self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None
+    ):
+        """The loss of each sample."""
+        if self._layout == "NTC":
+            pred = F.swapaxes(pred, dim1=0, dim2=1)
+        if self._label_layout == "TN":
+            label = F.swapaxes(label, dim1=0, dim2=1)
+        lengths = {"data_lengths": pred_lengths, "label_lengths": label_lengths}
+        given = {name: length for name, length in lengths.items() if length is not None}
+        used = {f"use_{name}": True for name in given}
+        loss = F.CTCLoss(pred, label, **given, **used, blank_label="last")
+        return _apply_weighting(F, loss, self._weight, sample_weight)
+
+
+class SDMLLoss(Loss):
+    """A loss of pairs that belong together: each is nearer to its own than to all others.
+
+    Of the squared distances d of all x1 to all x2, the Kullback-Leibler divergence of softmax(-d)
+    along each row from 1 - smoothing for its own and smoothing / (n - 1) for each other.
+
+    Parameters
+    ----------
+    smoothing_parameter : float
+        The probability that is given to the others.
+    weight, batch_axis
+        Not used, as in MXNet.
+
+    Inputs:
+        - **x1**, **x2**: (batch_size, features); rows of the same number belong together.
+
+    Outputs:
+        - **loss**: (batch_size,)
+
+    (Bonadiman et al. 2019, Large scale question paraphrase retrieval)
+    """
+
+    def __init__(self, smoothing_parameter=0.3, weight=1.0, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F, x1, x2):
+        """The loss of each pair."""
+        rows, columns = F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0)
+        distances = F.sum(F.square(F.broadcast_sub(rows, columns)), axis=2)
+        own = F.diag(F.ones_like(F.sum(distances, axis=1)))
+        others = 1 - own
+        shares = F.broadcast_div(others, F.sum(others, axis=1, keepdims=True))
+        smoothing = self.smoothing_parameter
+        labels = own * (1 - smoothing) + shares * smoothing
+        return self.kl_loss(F.log_softmax(-distances, axis=1), labels)

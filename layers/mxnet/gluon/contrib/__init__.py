@@ -1,5 +1,6 @@
 """Layers, cells and programs that MXNet keeps under `gluon.contrib`."""
 
+from . import cnn as cnn
 from . import data as data
 from . import estimator as estimator
 from . import nn as nn

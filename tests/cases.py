@@ -800,6 +800,8 @@ both = {"use_data_lengths": True, "use_label_lengths": True}
 labels = values([0, 1], [1, 0], grad=False)
 case("CTCLoss", (4, 2, 3), labels, two_three, one_two, blank_label="last", **both)
 case("CTCLoss", (4, 2, 3), first, values(0, 3, grad=False), use_data_lengths=True)
+behind = values([[1, 2]], [[3, 1]], [[np.nan, np.nan]])
+case("CTCLoss", behind, values([1], grad=False), values(2, grad=False), use_data_lengths=True)
 case(
     "CTCLoss",
     (2, 1, 3),

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..base import ArgumentError, ShapeError
+from .index import positions
 from .registry import Tensor, op
 
 _NEVER = -1e30  # log 0, but finite: its gradient is 0, and not NaN
@@ -63,11 +64,14 @@ def CTCLoss(
     }
     _checked(data, label, lengths)
     time, batch, classes = data.shape
-    x = torch.log_softmax(data.float() if data.itemsize == 2 else data, 2)
+    x = data.float() if data.itemsize == 2 else data
     if data.is_meta:  # PyTorch's loss has no form for shapes alone
         return x.sum((0, 2)).to(data.dtype)
     if data_lengths is None:
         data_lengths = torch.full((batch,), time, device=data.device)
+    else:  # what is behind the end may be NaN, and then softmax's gradient would be
+        x = x.masked_fill(positions(x, 0) >= data_lengths[:, None], 0)
+    x = torch.log_softmax(x, 2)
     if label_lengths is None:
         padding = 0 if blank_label == "first" else -1
         label_lengths = label.shape[1] - (label == padding).cummax(1).values.sum(1)

@@ -515,6 +515,20 @@ def test_a_python_loss_that_is_not_one(mx):
         module.backward([mx.nd.ones((2, 3))])
 
 
+def test_names_made_up_in_buckets(mx):
+    def generate(key):
+        data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+        return mx.sym.SoftmaxOutput(data, name="softmax"), ("data",), ("softmax_label",)
+
+    mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+    module = mx.mod.BucketingModule(generate, default_bucket_key=6)
+    module.bind([("data", (2, 6))], [("softmax_label", (2,))])
+    module.init_params()
+    module.switch_bucket(6, [("data", (2, 6))])
+    module.switch_bucket(3, [("data", (4, 6))], [("softmax_label", (4,))])
+    assert sorted(module.get_params()[0]) == ["fullyconnected0_bias", "fullyconnected0_weight"]
+
+
 def test_buckets_in_files(mx, tmp_path, monkeypatch):
     def generated(size):
         x = mx.sym.slice_axis(mx.sym.Variable("data"), axis=1, begin=0, end=1)

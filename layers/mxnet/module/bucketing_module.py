@@ -12,6 +12,7 @@ from .._files.params import ParamsFileError
 from ..base import ArgumentError
 from ..io import DataBatch
 from ..io._desc import as_batch
+from ..name import NameManager
 from ..symbol import Symbol
 from .base_module import BaseModule
 from .module import Module
@@ -69,8 +70,13 @@ class BucketingModule(BaseModule):
         self._make_module(default_bucket_key)  # so that wrong names are an error now
         self._reset_bind()
 
+    def _call_sym_gen(self, key) -> tuple:
+        """What `sym_gen` returns: names made up in it begin with 0 again, equal for all keys."""
+        with NameManager():
+            return self._sym_gen(key)
+
     def _make_module(self, key) -> Module:
-        symbol, data_names, label_names = self._sym_gen(key)
+        symbol, data_names, label_names = self._call_sym_gen(key)
         return Module(self._symbols.get(key, symbol), data_names, label_names, **self._options)
 
     # Checkpoints
@@ -143,13 +149,13 @@ class BucketingModule(BaseModule):
     def data_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.data_names
-        return list(self._sym_gen(self._default_bucket_key)[1])
+        return list(self._call_sym_gen(self._default_bucket_key)[1])
 
     @property
     def output_names(self) -> list[str]:
         if self.binded:
             return self._curr_module.output_names
-        return self._sym_gen(self._default_bucket_key)[0].list_outputs()
+        return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
 
     @property
     def data_shapes(self):

@@ -21,8 +21,8 @@ MODULES = """
     gluon.parameter gluon.rnn gluon.trainer gluon.utils image initializer io kvstore
     libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
     ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer random recordio
-    registry runtime symbol symbol.contrib symbol.image symbol.linalg symbol.random symbol.sparse
-    test_utils util visualization
+    registry rnn rnn.io rnn.rnn rnn.rnn_cell runtime symbol symbol.contrib symbol.image
+    symbol.linalg symbol.random symbol.sparse test_utils util visualization
 """
 torch_only = pytest.mark.engine("torch")
 

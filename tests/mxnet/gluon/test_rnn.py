@@ -310,6 +310,33 @@ def test_cells_compute_what_the_layer_does():
     np.testing.assert_allclose(y.asnumpy(), expected, **TOLERANCE)
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: gluon.rnn.LSTM(3, 2, bidirectional=True, dropout=0.5, prefix="a_"),
+        lambda: gluon.rnn.GRU(3, input_size=4, prefix="a_"),
+        lambda: gluon.rnn.RNN(3, 2, activation="tanh", prefix="a_"),
+    ],
+)
+def test_unfused(layer):
+    layer = layer()
+    layer.initialize()
+    x = nd.array(numbers(1, (5, 2, 4)))
+    expected = layer(x)
+    cells = layer._unfuse()
+    assert isinstance(cells, gluon.rnn.HybridSequentialRNNCell)
+    shared = layer.collect_params()
+    assert all(p is shared[name] for name, p in cells.collect_params().items())
+    assert [*cells.collect_params()] == [*shared]
+    y, _ = cells.unroll(5, x, layout="TNC", merge_outputs=True)
+    np.testing.assert_allclose(y.asnumpy(), expected.asnumpy(), 1e-5, 1e-6)
+
+
+def test_a_projection_has_no_cell():
+    with pytest.raises((AssertionError, NotImplementedError), match="projection"):
+        gluon.rnn.LSTM(3, projection_size=2)._unfuse()
+
+
 def test_begin_state():
     layer = rnn.LSTM(3, 2, bidirectional=True, projection_size=2)
     h, s = layer.begin_state(5)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import ndarray
 from ..._table import rnn
-from ...base import ArgumentError, ShapeError
+from ...base import ArgumentError, ShapeError, UnsupportedError
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..parameter import ParameterError
+from .rnn_cell import (
+    BidirectionalCell,
+    DropoutCell,
+    GRUCell,
+    HybridSequentialRNNCell,
+    LSTMCell,
+    RNNCell,
+)
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
@@ -181,6 +190,30 @@ class _RNNLayer(HybridBlock):
         y, *end = F.RNN(x, packed, **given, **self._kwargs)
         y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
         return y if states is None else (y, end)
+
+    def _unfuse(self) -> HybridSequentialRNNCell:
+        """Cells with the same parameters, which do the same step by step."""
+        mode, size, projection_size = (
+            self._kwargs[n] for n in ("mode", "state_size", "projection_size")
+        )
+        if projection_size is not None:
+            raise UnsupportedError(
+                f"{type(self).__name__}: there is no cell for projection_size={projection_size}\n"
+                "  expected None"
+            )
+        make = {"lstm": LSTMCell, "gru": GRUCell}.get(mode) or partial(RNNCell, activation=mode[4:])
+        stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
+        with stack.name_scope():
+            for i in range(self._kwargs["num_layers"]):
+                sides = [
+                    make(size, input_size=weight.shape[1], prefix=f"{side}{i}_")
+                    for side in "lr"[: self._dir]
+                    for weight in [self._reg_params[f"{side}{i}_i2h_weight"]]
+                ]
+                stack.add(BidirectionalCell(*sides) if self._dir == 2 else sides[0])
+                if self._kwargs["p"] and i < self._kwargs["num_layers"] - 1:
+                    stack.add(DropoutCell(self._kwargs["p"], prefix=f"dropout{i}_"))
+        return stack
 
     def __repr__(self) -> str:
         kept = self._kwargs

@@ -20,8 +20,8 @@ MODULES = """
     gluon.data.vision gluon.data.vision.datasets gluon.data.vision.transforms gluon.loss gluon.nn
     gluon.parameter gluon.rnn gluon.trainer gluon.utils image initializer io kvstore
     libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
-    ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer random recordio
-    registry rnn rnn.io rnn.rnn rnn.rnn_cell runtime symbol symbol.contrib symbol.image
+    ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer profiler random
+    recordio registry rnn rnn.io rnn.rnn rnn.rnn_cell runtime symbol symbol.contrib symbol.image
     symbol.linalg symbol.random symbol.sparse test_utils util visualization
 """
 torch_only = pytest.mark.engine("torch")

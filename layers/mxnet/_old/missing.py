@@ -70,6 +70,7 @@ REASONS = {
     "npx": _NUMPY,
     "numpy": _NUMPY,
     "numpy_extension": _NUMPY,
+    "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
     "symbol.numpy": "use mx.sym",
     "symbol_doc": "it writes MXNet's own docstrings",

@@ -1,0 +1,511 @@
+"""What takes time: PyTorch's profiler under MXNet's names, and spans and counters of one's own.
+
+``set_config`` says what to write down and where, ``set_state("run")`` begins, ``dumps`` returns a
+table, and ``dump`` writes a trace for chrome://tracing. Operators called on arrays are in both by
+MXNet's names, and what PyTorch does in them by its own, such as ``aten::mm``; in a graph there are
+PyTorch's names only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ._files import atomic
+from ._old import missing
+from .base import ArgumentError, MXNetError, UnsupportedError
+from .ndarray import _arithmetic, register
+
+__all__ = [
+    "Counter",
+    "Domain",
+    "Event",
+    "Frame",
+    "Marker",
+    "Task",
+    "dump",
+    "dump_profile",
+    "dumps",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "set_config",
+    "set_state",
+]
+
+_SETTINGS: dict[str, Any] = {
+    "filename": "profile.json",
+    "profile_all": False,
+    "profile_symbolic": True,
+    "profile_imperative": True,
+    "profile_memory": True,
+    "profile_api": True,
+    "continuous_dump": True,
+    "dump_period": 1.0,
+    "aggregate_stats": False,
+    "profile_process": "worker",
+}
+# PyTorch's kinds of events, and what a table calls them.
+_OPERATORS = {"cpu_op": "operator", "user_annotation": "operator", "kernel": "kernel"}
+_SORT = {"total": sum, "avg": lambda d: sum(d) / len(d), "min": min, "max": max, "count": len}
+_SCOPES = {"global": "g", "process": "p", "thread": "t", "task": "t", "marker": "t"}
+
+
+class _Session:
+    """What is written down, over all times at which the profiler ran."""
+
+    def __init__(self):
+        self.settings = dict(_SETTINGS)
+        self.running: torch.profiler.profile | None = None
+        self.paused = False
+        self.trace: list[dict] = []  # for dump
+        self.times: dict[str, dict[str, list[float]]] = {}  # for dumps: kind, name, milliseconds
+        self.memory: dict[str, list[float]] = {}  # by device, kB
+
+    def begin(self) -> None:
+        """Run PyTorch's profiler."""
+        if self.running is not None:
+            return
+        os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it tells stderr when it begins and ends
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about CUDA, where there is none
+            self.running = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
+            self.running.start()
+        register.compute = _arithmetic.compute = _named
+
+    def end(self) -> None:
+        """Stop it, and take what it has written down."""
+        if self.running is None:
+            return
+        register.compute = _arithmetic.compute = _compute
+        running, self.running = self.running, None
+        running.stop()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.json"
+            running.export_chrome_trace(str(path))
+            found = json.loads(path.read_text("utf-8", "replace"))
+        base = found.get("baseTimeNanoseconds", 0) / 1000
+        for event in found["traceEvents"]:
+            if "ts" in event:
+                event["ts"] += base
+            self.take(event)
+
+    def take(self, event: dict) -> None:
+        """Add an event of a trace, and what it says to the tables."""
+        self.trace.append(event)
+        kind = _OPERATORS.get(event.get("cat", ""))
+        if event.get("ph") == "X" and kind:
+            self.add(kind, event["name"], event["dur"] / 1000)
+        elif event.get("name") == "[memory]":
+            given = event["args"]
+            device = f"gpu/{given['Device Id']}" if given["Device Id"] >= 0 else "cpu/0"
+            used = self.memory.setdefault(f"Memory: {device}", [])
+            used.append(given["Total Allocated"] / 1000)
+
+    def add(self, kind: str, name: str, milliseconds: float) -> None:
+        """Add a time to the tables."""
+        self.times.setdefault(kind, {}).setdefault(name, []).append(milliseconds)
+
+    @contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """A scope for which the profiler stops, so that all it knows is here."""
+        was_running = self.running is not None
+        self.end()
+        try:
+            yield
+        finally:
+            if was_running:
+                self.begin()
+
+
+_session = _Session()
+_compute = register.compute
+_ids = itertools.count(1)
+
+
+def _named(operator, tensors: list, attributes: dict, context) -> Any:
+    """Run an operator under its name."""
+    with torch.profiler.record_function(operator.name):
+        return _compute(operator, tensors, attributes, context)
+
+
+def _expect_worker(profile_process: str) -> None:
+    if profile_process == "server":
+        raise UnsupportedError("profiler: profile_process is 'server'\n  expected 'worker'")
+    if profile_process != "worker":
+        raise ArgumentError(
+            f"profiler: profile_process is {profile_process!r}\n  expected 'worker'"
+        )
+
+
+def set_config(**kwargs) -> None:
+    """Say what is written down.
+
+    Parameters
+    ----------
+    filename : str
+        Where `dump` writes, ``profile.json`` by default.
+    profile_memory : bool
+        Whether memory is written down too.
+    profile_all, profile_symbolic, profile_imperative, profile_api : bool
+        Ignored: times of all operators are written down.
+    aggregate_stats, continuous_dump : bool
+        Ignored: there is always a table, and `dump` writes a file only when it is called.
+    dump_period : float
+        Ignored.
+    profile_process : str
+        'worker'.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such setting, or the profiler runs.
+    """
+    unknown = [name for name in kwargs if name not in _SETTINGS]
+    if unknown:
+        raise ArgumentError(
+            f"profiler.set_config: {unknown[0]!r} is no setting\n  expected {', '.join(_SETTINGS)}"
+        )
+    _expect_worker(kwargs.get("profile_process", "worker"))
+    if _session.running is not None:
+        raise ArgumentError('profiler.set_config: the profiler runs\n  expected set_state("stop")')
+    _session.settings |= kwargs
+
+
+def set_state(state: str = "stop", profile_process: str = "worker") -> None:
+    """Begin, 'run', or stop, 'stop'.
+
+    Raises
+    ------
+    ArgumentError
+        The state is another.
+    """
+    _expect_worker(profile_process)
+    if state not in ("run", "stop"):
+        raise ArgumentError(f"profiler.set_state: {state!r}\n  expected 'run' or 'stop'")
+    _session.paused = False
+    if state == "run":
+        _session.begin()
+    else:
+        _session.end()
+
+
+def pause(profile_process: str = "worker") -> None:
+    """Write nothing down until `resume`."""
+    _expect_worker(profile_process)
+    if _session.running is not None:
+        _session.end()
+        _session.paused = True
+
+
+def resume(profile_process: str = "worker") -> None:
+    """Go on after `pause`."""
+    _expect_worker(profile_process)
+    if _session.paused:
+        _session.paused = False
+        _session.begin()
+
+
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
+    """Write a Chrome trace to the file that `set_config` names.
+
+    Parameters
+    ----------
+    finished : bool
+        Whether the profiler stops, and the next trace begins with nothing.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    _expect_worker(profile_process)
+    if finished:
+        set_state("stop")
+    with _session.interrupted():
+        trace = {"traceEvents": _session.trace, "displayTimeUnit": "ms"}
+        atomic.write({_session.settings["filename"]: [json.dumps(trace).encode()]})
+        if finished:
+            _session.trace = []
+
+
+def dumps(
+    reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
+) -> str:
+    """How often each operator ran, and its times in ms, as text.
+
+    Parameters
+    ----------
+    reset : bool
+        Whether counting begins anew.
+    format : str
+        'table' or 'json'.
+    sort_by : str
+        'total', 'avg', 'min', 'max' or 'count'.
+    ascending : bool
+
+    Raises
+    ------
+    ArgumentError
+        `format` or `sort_by` is another.
+    """
+    for name, given, known in (("format", format, ("table", "json")), ("sort_by", sort_by, _SORT)):
+        if given not in known:
+            raise ArgumentError(
+                f"profiler.dumps: {name} is {given!r}\n  expected one of {', '.join(known)}"
+            )
+    with _session.interrupted():
+        groups = {**_session.times}
+        if _session.memory:
+            groups["Device Storage"] = _session.memory
+        if reset:
+            _session.times, _session.memory = {}, {}
+    ordered = {
+        kind: sorted(rows.items(), key=lambda row: _SORT[sort_by](row[1]), reverse=not ascending)
+        for kind, rows in sorted(groups.items())
+    }
+    return (_table if format == "table" else _json)(ordered)
+
+
+def _table(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
+    lines = ["", "Profile Statistics:", "\tNote the difference in units for different entries."]
+    for kind, rows in groups.items():
+        titles = ["Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
+        if kind == "Device Storage":
+            titles = ["Min Use (kB)", "Max Use (kB)", "Avg Use (kB)"]
+        columns = "".join(f"{title:>17}" for title in titles)
+        dashes = "".join(f"{'-' * len(title):>17}" for title in titles)
+        lines += [kind, "=" * 17, f"{'Name':<25}{'Total Count':>16}{columns}"]
+        lines += [f"{'----':<25}{'-----------':>16}{dashes}"]
+        for name, values in rows:
+            numbers = [sum(values), min(values), max(values), sum(values) / len(values)]
+            shown = "".join(f"{number:>17.4f}" for number in numbers[-len(titles) :])
+            lines.append(f"{name:<25}{len(values):>16}{shown}")
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+def _json(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
+    found: dict[str, dict] = {"Time": {}, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kB"}}
+    for kind, rows in groups.items():
+        found["Memory" if kind == "Device Storage" else "Time"][kind] = {
+            name: {
+                "Count": len(values),
+                "Total": sum(values),
+                "Min": min(values),
+                "Max": max(values),
+                "Avg": sum(values) / len(values),
+            }
+            for name, values in rows
+        }
+    return json.dumps(found, indent=4)
+
+
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
+    """Deprecated: `set_config`; `mode` is ignored."""
+    warnings.warn("profiler_set_config is deprecated; use profiler.set_config", stacklevel=2)
+    set_config(filename=filename)
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """Deprecated: `set_state`."""
+    warnings.warn("profiler_set_state is deprecated; use profiler.set_state", stacklevel=2)
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """Deprecated: `dump`."""
+    warnings.warn("dump_profile is deprecated; use profiler.dump", stacklevel=2)
+    dump(True)
+
+
+def _write_down(name: str, kind: str, phase: str, nanoseconds: int, **more) -> None:
+    """Add an event of one's own, if the profiler runs."""
+    if _session.running is None:
+        return
+    place = {"pid": kind, "tid": threading.get_ident()}
+    event = {"name": name, "cat": kind, "ph": phase, "ts": nanoseconds / 1000, **place, **more}
+    _session.trace.append(event)
+
+
+class Domain:
+    """A name under which spans, counters and markers stand together.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def new_task(self, name: str) -> Task:
+        """A span of this domain."""
+        return Task(self, name)
+
+    def new_frame(self, name: str) -> Frame:
+        """A span of this domain that repeats, such as one batch."""
+        return Frame(self, name)
+
+    def new_counter(self, name: str, value: int | None = None) -> Counter:
+        """A number of this domain."""
+        return Counter(self, name, value)
+
+    def new_marker(self, name: str) -> Marker:
+        """A moment of this domain."""
+        return Marker(self, name)
+
+
+class _Span:
+    """From `start` to `stop`, if the profiler runs at the end."""
+
+    def __init__(self, name: str, kind: str, begin: str, end: str):
+        self.name, self._kind, self._phases = name, kind, (begin, end)
+        self._begin: int | None = None
+
+    def start(self) -> None:
+        """The span begins now."""
+        self._begin = time.time_ns()
+
+    def stop(self) -> None:
+        """The span ends now; without a start it is none."""
+        begin, self._begin, now = self._begin, None, time.time_ns()
+        if begin is None or _session.running is None:
+            return
+        # Spans of one name may overlap where an id tells them apart.
+        more = {"id": next(_ids)} if self._phases[0] == "b" else {}
+        for phase, when in zip(self._phases, (begin, now)):
+            _write_down(self.name, self._kind, phase, when, **more)
+        _session.add(self._kind, self.name, (now - begin) / 1e6)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Task(_Span):
+    """A span of a domain; spans may overlap.
+
+    Parameters
+    ----------
+    domain : Domain
+    name : str
+    """
+
+    def __init__(self, domain: Domain, name: str):
+        super().__init__(name, str(domain), "b", "e")
+
+
+class Frame(_Span):
+    """A span of a domain that repeats, such as one batch.
+
+    Parameters
+    ----------
+    domain : Domain
+    name : str
+    """
+
+    def __init__(self, domain: Domain, name: str):
+        super().__init__(name, f"{domain},frame", "b", "e")
+
+
+class Event(_Span):
+    """A span without a domain, of one thread; spans do not overlap, but may be in each other.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name: str):
+        super().__init__(name, "event", "B", "E")
+
+
+class Counter:
+    """A number that changes; the trace shows when.
+
+    Parameters
+    ----------
+    domain : Domain
+    name : str
+    value : int, optional
+        What it begins with.
+    """
+
+    def __init__(self, domain: Domain, name: str, value: int | None = None):
+        self.name, self._kind, self._value = name, str(domain), 0
+        if value is not None:
+            self.set_value(value)
+
+    def set_value(self, value: int) -> None:
+        """Set the number."""
+        self._value = value
+        _write_down(self.name, self._kind, "C", time.time_ns(), args={self.name: value})
+
+    def increment(self, delta: int = 1) -> None:
+        """Add to the number."""
+        self.set_value(self._value + delta)
+
+    def decrement(self, delta: int = 1) -> None:
+        """Subtract from the number."""
+        self.set_value(self._value - delta)
+
+    def __iadd__(self, delta: int) -> Counter:
+        self.increment(delta)
+        return self
+
+    def __isub__(self, delta: int) -> Counter:
+        self.decrement(delta)
+        return self
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Marker:
+    """A moment.
+
+    Parameters
+    ----------
+    domain : Domain
+    name : str
+    """
+
+    def __init__(self, domain: Domain, name: str):
+        self.name, self._kind = name, f"{domain},instant_marker"
+
+    def mark(self, scope: str = "process") -> None:
+        """It is now.
+
+        Parameters
+        ----------
+        scope : str
+            Over what the trace draws it: 'global', 'process', 'thread', 'task' or 'marker'.
+
+        Raises
+        ------
+        MXNetError
+            The scope is another.
+        """
+        if scope not in _SCOPES:
+            raise MXNetError(
+                f"Marker.mark: scope is {scope!r}\n  expected one of {', '.join(_SCOPES)}"
+            )
+        _write_down(self.name, self._kind, "i", time.time_ns(), s=_SCOPES[scope])
+
+
+missing.watch(globals())

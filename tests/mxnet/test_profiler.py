@@ -1,0 +1,165 @@
+"""mx.profiler: what is in the trace and in the tables, and what is not while it is paused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from layers.engine import mx, nd
+
+pytestmark = pytest.mark.engine("torch")  # MXNet's tells its own threads and C functions besides
+
+
+@pytest.fixture
+def profiler(tmp_path):
+    module = mx.profiler
+    module.set_config(profile_all=True, aggregate_stats=True, filename=f"{tmp_path}/trace.json")
+    module.dumps(reset=True)
+    yield module
+    module.dump()
+    module.dumps(reset=True)
+    module.set_config(filename="profile.json")
+
+
+def trace(tmp_path):
+    return json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def counts(profiler, kind="operator"):
+    rows = json.loads(profiler.dumps(format="json"))["Time"].get(kind, {})
+    return {name: row["Count"] for name, row in rows.items()}
+
+
+def test_operators(profiler, tmp_path):
+    x = nd.ones((20, 20))
+    profiler.set_state("run")
+    for _ in range(3):
+        nd.exp(nd.dot(x, x) + 1)
+    profiler.pause()
+    nd.log(x)
+    profiler.resume()
+    nd.sqrt(x)
+    profiler.set_state("stop")
+    nd.cos(x)
+    found = counts(profiler)
+    assert found["dot"] == found["exp"] == found["aten::exp"] == 3 and found["sqrt"] == 1
+    assert "log" not in found and "cos" not in found
+    profiler.dump()
+    events = [event for event in trace(tmp_path) if event["name"] == "dot"]
+    assert len(events) == 3 and all(event["dur"] > 0 for event in events)
+    profiler.dump()
+    assert not trace(tmp_path)
+
+
+def test_gradients_are_recorded_as_ever(profiler):
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    profiler.set_state("run")
+    with mx.autograd.record():
+        y = (x * x).sum()
+    y.backward()
+    profiler.set_state("stop")
+    np.testing.assert_array_equal(x.grad.asnumpy(), 2 * np.ones((2, 3)))
+
+
+def test_table(profiler):
+    profiler.set_state("run")
+    for size in (10, 20):
+        nd.exp(nd.ones(size))
+    text = profiler.dumps(sort_by="count", ascending=True)
+    assert profiler.dumps() and "Profile Statistics" in text and "Total Count" in text
+    row = next(line for line in text.splitlines() if line.startswith("exp")).split()
+    count, total, least, most, mean = map(float, row[1:])
+    assert count == 2 and least <= mean <= most <= total
+    assert mean == pytest.approx(total / 2, abs=1e-3)
+    assert "Memory: cpu/0" in text
+    assert profiler.dumps(reset=True) and not counts(profiler)
+
+
+def test_spans_counters_and_markers(profiler, tmp_path):
+    domain = profiler.Domain("my domain")
+    task, frame, event = domain.new_task("task"), domain.new_frame("frame"), profiler.Event("event")
+    counter, marker = domain.new_counter("counter", 5), domain.new_marker("marker")
+    task.stop()
+    counter.increment()
+    marker.mark()  # none of them: the profiler does not run yet
+    profiler.set_state("run")
+    for each in (task, frame, event):
+        each.start()
+    for each in (event, frame, task):
+        each.stop()
+    counter.increment(3)
+    counter -= 2
+    counter += 1
+    counter.decrement()
+    for scope in ("global", "process", "thread", "task", "marker"):
+        marker.mark(scope)
+    with pytest.raises(mx.MXNetError, match="scope is 'all'\n  expected one of global"):
+        marker.mark("all")
+    assert [str(each) for each in (domain, task, frame, event, counter)] == [
+        "my domain",
+        "task",
+        "frame",
+        "event",
+        "counter",
+    ]
+    profiler.dump()
+    found = {}
+    for each in trace(tmp_path):
+        found.setdefault(each["name"], []).append(each)
+    assert [e["ph"] for e in found["task"]] == ["b", "e"]
+    assert [e["ph"] for e in found["event"]] == ["B", "E"]
+    assert found["frame"][0]["cat"] == "my domain,frame"
+    assert [e["args"]["counter"] for e in found["counter"]] == [9, 7, 8, 7]
+    assert [e["s"] for e in found["marker"]] == list("gpttt")
+    times = {e["ts"] for e in found["task"]}
+    assert min(times) <= found["event"][0]["ts"] <= max(times)
+    assert counts(profiler, "my domain") == {"task": 1}
+
+
+def test_spans_and_operators_have_one_clock(profiler, tmp_path):
+    profiler.set_state("run")
+    task = profiler.Task(profiler.Domain("d"), "around")
+    task.start()
+    nd.exp(nd.ones(3))
+    task.stop()
+    profiler.dump()
+    found = trace(tmp_path)
+    begin, end = (event["ts"] for event in found if event["name"] == "around")
+    inner = next(event for event in found if event["name"] == "exp")
+    assert begin <= inner["ts"] and inner["ts"] + inner["dur"] <= end
+
+
+@pytest.mark.parametrize(
+    "wrong, told",
+    [
+        (lambda p: p.set_config(nope=1), "'nope' is no setting"),
+        (lambda p: p.set_state("go"), "'go'\n  expected 'run' or 'stop'"),
+        (lambda p: p.dumps(format="xml"), "format is 'xml'\n  expected one of table, json"),
+        (lambda p: p.dumps(sort_by="name"), "sort_by is 'name'\n  expected one of total"),
+        (lambda p: p.pause("other"), "profile_process is 'other'"),
+        (lambda p: p.pause("server"), "profile_process is 'server'"),
+    ],
+)
+def test_what_cannot_be(profiler, wrong, told):
+    with pytest.raises(mx.MXNetError, match=told):
+        wrong(profiler)
+
+
+def test_settings_while_it_runs(profiler):
+    profiler.set_state("run")
+    with pytest.raises(mx.MXNetError, match="the profiler runs"):
+        profiler.set_config(filename="other.json")
+
+
+def test_former_names(profiler, tmp_path):
+    with pytest.warns(UserWarning, match="deprecated"):
+        profiler.profiler_set_config("all", f"{tmp_path}/trace.json")
+    with pytest.warns(UserWarning, match="deprecated"):
+        profiler.profiler_set_state("run")
+    nd.exp(nd.ones(3))
+    with pytest.warns(UserWarning, match="deprecated"):
+        profiler.profiler_set_state()
+    with pytest.warns(UserWarning, match="deprecated"):
+        profiler.dump_profile()
+    assert any(event["name"] == "exp" for event in trace(tmp_path))

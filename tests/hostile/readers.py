@@ -94,6 +94,21 @@ def _use_records(found: list[bytes]) -> None:
                 pass
 
 
+def _read_image_batches(folder: Path) -> list:
+    """Some batches of the images of a file, by one of the iterators."""
+    path, index = str(folder / "a.rec"), str(folder / "a.idx")
+    kind = Path(path).stat().st_size % 8 // 2
+    if kind == 0:
+        found = image.ImageIter(1, (3, 8, 8), path_imgrec=path)
+    elif kind == 1:
+        found = image.ImageDetIter(1, (3, 8, 8), path_imgrec=path, path_imgidx=index)
+    else:
+        iterator = (io.ImageRecordIter, io.ImageDetRecordIter)[kind - 2]
+        options = {"preprocess_threads": 1, "prefetch_buffer": 1, "verbose": False}
+        found = iterator(path_imgrec=path, data_shape=(3, 8, 8), batch_size=1, **options)
+    return [batch for _, batch in zip(range(9), found)]
+
+
 def _batches(found: Any) -> None:
     for _ in zip(range(3), found):
         pass
@@ -120,6 +135,7 @@ READERS = {
     "records": Reader(
         records.make, _read_records, _use_records, size=lambda found: sum(map(len, found))
     ),
+    "image batches": Reader(records.labelled, _read_image_batches),
     "image": Reader(
         records.images, lambda f: image.imread(f / "a.jpg"), size=lambda x: x._tensor.nbytes
     ),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import random
 import struct
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 from PIL import Image
 
 from layers.mxnet._files.records import packed
+from layers.mxnet.recordio import pack
 
 from .values import INTS, changed_bytes, text
 
@@ -19,9 +21,28 @@ MAGIC = struct.pack("<I", 0xCED7230A)
 
 def make(rng: random.Random) -> dict[str, bytes]:
     """A file of some records and its index, a few parts, fields or bytes of them changed."""
+    return _file(rng, _record)
+
+
+def labelled(rng: random.Random) -> dict[str, bytes]:
+    """The same, whose records mostly have an image and the label of an object, or of a class."""
+    objects = rng.random() < 0.6
+
+    def record(rng: random.Random) -> bytes:
+        if rng.random() < 0.1:
+            return _record(rng)
+        label = [2, 5, 1, 0.1, 0.2, 0.7, 0.9] if objects else [1]
+        for _ in range(rng.choice([0, 0, 0, 1])):
+            label[rng.randrange(len(label))] = rng.choice([0, -1, 0.5, 7, 1e30, np.nan, np.inf])
+        return pack((0, label, 1, 0), image(rng) if rng.random() < 0.3 else _whole("PNG"))
+
+    return _file(rng, record)
+
+
+def _file(rng: random.Random, make_record: Callable) -> dict[str, bytes]:
     parts, index, at = [], [], 0
     for key in range(rng.choice([0, 1, 2, 2, 3, 5])):
-        record = packed(_record(rng))
+        record = packed(make_record(rng))
         index.append([str(key), str(at)])
         parts.append(bytearray(record))
         at += len(record)

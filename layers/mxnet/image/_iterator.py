@@ -180,7 +180,7 @@ class ImageIter(DataIter):
                     self.imgrec.reset()
                 raise StopIteration
             self.cur += 1
-            header, image = recordio.unpack(record)
+            header, image = self._unpacked(record)
             return header.label, image
         if self.cur >= self.num_image:
             if self.last_batch_handle != "discard":
@@ -191,8 +191,14 @@ class ImageIter(DataIter):
         if self.imgrec is None:
             label, path = self.imglist[key]
             return label, self.read_image(path)
-        header, image = recordio.unpack(self.imgrec.read_idx(key))
+        header, image = self._unpacked(self.imgrec.read_idx(key) or b"")
         return header.label if self.imglist is None else self.imglist[key][0], image
+
+    def _unpacked(self, record: bytes) -> tuple[recordio.IRHeader, bytes]:
+        try:
+            return recordio.unpack(record)
+        except MXNetError as error:
+            raise type(error)(f"Broken record {self._located()}, {error}") from None
 
     def next(self) -> DataBatch:
         """The next batch.

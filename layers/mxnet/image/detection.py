@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
 import warnings
 from collections.abc import Iterator
@@ -527,7 +528,8 @@ class ImageDetIter(ImageIter):
             shapes.append(self._parse_label(label).shape)
         self.reset()
         if not shapes:
-            raise self._wrong("there are no images", "at least one")
+            where = "the list" if self.imgrec is None else repr(os.fsdecode(self.imgrec.uri))
+            raise self._wrong(f"there are no images in {where}", "at least one")
         return max(count for count, _ in shapes), shapes[-1][1]
 
     def _parse_label(self, label) -> np.ndarray:

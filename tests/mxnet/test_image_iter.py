@@ -202,9 +202,7 @@ def test_batches(mx, folder, name):
         assert np.shape(ours[0]) == np.shape(theirs[0])
         np.testing.assert_allclose(ours[0], theirs[0], atol=1e-5)
         assert ours[1] == theirs[1]
-        # Pixels that a resize made are within 1; the mean of them is closer, but with a
-        # tenth of the scale where they are normalized.
-        assert abs(ours[2] - theirs[2]) < 0.5
+        assert abs(ours[2] - theirs[2]) < 1e-2
         assert ours[3:] == theirs[3:]
 
 

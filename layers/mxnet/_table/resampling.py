@@ -118,14 +118,15 @@ def _indices(indices: Tensor, images: Tensor) -> Tensor:
 @lru_cache(maxsize=256)
 def _taps(size: int, target: int, interp: int) -> tuple[Tensor, Tensor]:
     """Which pixels of an axis each new pixel is made of, and their weights: (taps, target) each."""
-    scale = size / target
+    # OpenCV's scale is a quotient of a quotient: that decides where places are whole numbers.
+    scale = 1 / (target / size)
     places = torch.arange(target, dtype=torch.float64)
     if interp == NEAREST:
         first = (places * scale).floor().long().clamp_(max=size - 1)
         return first[None], torch.ones(1, target)
     if interp == AREA:  # of an image that grows
         first = (places * scale).floor()
-        part = ((places + 1) - (first + 1) / scale).float()
+        part = ((places + 1) - (first + 1) * (target / size)).float()
         part = torch.where(part <= 0, 0, part - part.floor())
     else:
         middle = ((places + 0.5) * scale - 0.5).float()

@@ -684,13 +684,13 @@ def compare_ndarray_tuple(t1, t2, rtol=None, atol=None) -> None:
     AssertionError
         Two arrays differ.
     """
-    if t1 is None or t2 is None:
-        return
-    if isinstance(t1, tuple):
-        for s1, s2 in zip(t1, t2):
-            compare_ndarray_tuple(s1, s2, rtol, atol)
-    else:
-        assert_almost_equal(t1, t2, rtol=rtol, atol=atol)
+    pairs = [(t1, t2)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, tuple) and other is not None:
+            pairs += reversed(list(zip(one, other)))
+        elif one is not None and other is not None:
+            assert_almost_equal(one, other, rtol=rtol, atol=atol)
 
 
 def compare_optimizer(

@@ -15,13 +15,15 @@ OLD = Path(__file__).parents[2] / "layers/mxnet/_old"
 NAMES = OLD / "names.txt"
 STARS = OLD / "star_imports.txt"
 MODULES = """
-    attribute autograd base callback context engine error executor executor_manager gluon
-    gluon.block gluon.data gluon.data.dataloader gluon.data.dataset gluon.data.sampler
-    gluon.data.vision gluon.data.vision.datasets gluon.data.vision.transforms gluon.loss gluon.nn
-    gluon.parameter gluon.rnn gluon.trainer gluon.utils image initializer io kvstore
-    libinfo log lr_scheduler metric model module monitor name ndarray ndarray.contrib ndarray.image
-    ndarray.linalg ndarray.random ndarray.sparse ndarray.utils operator optimizer profiler random
-    recordio registry rnn rnn.io rnn.rnn rnn.rnn_cell runtime symbol symbol.contrib symbol.image
+    attribute autograd base callback context contrib contrib.autograd contrib.io contrib.ndarray
+    contrib.symbol contrib.tensorboard contrib.text contrib.text.embedding contrib.text.utils
+    contrib.text.vocab engine error executor executor_manager gluon gluon.block gluon.data
+    gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.data.vision
+    gluon.data.vision.datasets gluon.data.vision.transforms gluon.loss gluon.nn gluon.parameter
+    gluon.rnn gluon.trainer gluon.utils image initializer io kvstore libinfo log lr_scheduler
+    metric model module monitor name ndarray ndarray.contrib ndarray.image ndarray.linalg
+    ndarray.random ndarray.sparse ndarray.utils operator optimizer profiler random recordio
+    registry rnn rnn.io rnn.rnn rnn.rnn_cell runtime symbol symbol.contrib symbol.image
     symbol.linalg symbol.random symbol.sparse test_utils util visualization
 """
 torch_only = pytest.mark.engine("torch")
@@ -65,7 +67,7 @@ def imported(module):
     for name, value in sorted(vars(module).items()):
         origin = origin_of(name, value)
         own = origin.startswith((f"{module.__name__}:", f"{module.__name__}."))
-        public = name.isidentifier() and not name.startswith("_")
+        public = name.isidentifier() and not name.startswith("_") and "._" not in origin
         if public and not own and not ABSENT.fullmatch(name) and is_at(value, origin):
             found[name] = origin
     return found

@@ -62,6 +62,8 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
+    "contrib.quant": "use PyTorch's quantization",
+    "contrib.quantization": "use PyTorch's quantization",
     "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",
     "executor_manager.DataParallelExecutorManager": "use mx.mod.Module",
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",

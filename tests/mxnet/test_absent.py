@@ -150,6 +150,7 @@ def test_a_part_that_is_not_here(mx, part):
         ("base.check_call", "it belongs to MXNet's C library"),
         ("base._LIB", "it belongs to MXNet's C library"),
         ("rtc", "register a .cu kernel"),
+        ("contrib.amp", "use net.cast"),
     ],
 )
 def test_what_to_use_instead(mx, name, instead):

@@ -62,6 +62,7 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
+    "contrib.amp": "use net.cast('float16'), and an optimizer with multi_precision=True",
     "contrib.quant": "use PyTorch's quantization",
     "contrib.quantization": "use PyTorch's quantization",
     "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",

@@ -144,7 +144,8 @@ class Executor:
         Parameters
         ----------
         out_grads : NDArray or list of NDArray, optional
-            Gradients of the outputs; a loss needs none.
+            Gradients of the outputs; a loss needs none. Of an output that is there several times
+            the last one counts.
 
         Raises
         ------
@@ -161,8 +162,11 @@ class Executor:
             self._compute(recording=True, training=False)
         heads = [NDArray(y, self._ctx) for y in self._recorded]
         given = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
-        if len(given) == len(heads):  # integers, and variables, take part in no gradient
-            known = [i for i, y in enumerate(self._recorded) if y.requires_grad]
+        if len(given) == len(heads):
+            # Of an output that is there several times, the last gradient counts. Integers, and
+            # variables, take part in no gradient.
+            last = {entry: i for i, entry in enumerate(self._symbol._entries)}
+            known = [i for i in last.values() if self._recorded[i].requires_grad]
             heads, given = [heads[i] for i in known], [given[i] for i in known]
         tensors, head_grads = autograd._heads("Executor.backward", heads, given)
         variables = [*self._leaves.values(), *self._node_inputs.values()]

@@ -34,6 +34,18 @@ def test_forward_and_backward(mx, bound):
     assert name.endswith("_output") and executor.output_dict[name].asnumpy().tolist() == [3, 8]
 
 
+@pytest.mark.parametrize("heads, expected", [("yy", 60), ("yzy", 610), ("xyx", 160), ("ycy", 600)])
+def test_an_output_that_is_there_several_times(mx, heads, expected):
+    x = mx.sym.Variable("x")
+    y = x * x
+    known = {"x": x, "y": y, "z": x + 1, "c": mx.sym.BlockGrad(y)}
+    graph = mx.sym.Group([known[name] for name in heads])
+    executor = graph.bind(mx.cpu(), {"x": mx.nd.array([3])}, {"x": mx.nd.zeros(1)})
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.array([10**i]) for i in range(len(heads))])
+    assert executor.grad_dict["x"].asscalar() == expected  # with the last gradient alone
+
+
 def test_requests(mx, bound):
     executor = bound({"x": "add", "w": "null"})
     for _ in range(2):

@@ -119,13 +119,8 @@ def nodes(graph):
 
 
 def heads(outputs, states):
-    """One graph of outputs and of states that are no outputs.
-
-    Of the gradients of a head that is there twice, MXNet takes the last one.
-    """
-    known = {name for y in flat(outputs) for name in y.list_outputs()}
-    rest = [state for state in flat(states) if state.list_outputs()[0] not in known]
-    return sym.Group(flat(outputs) + rest)
+    """One graph of outputs and states, which may be the same."""
+    return sym.Group(flat(outputs) + flat(states))
 
 
 def values(graph, shapes):

@@ -10,7 +10,8 @@ __all__ = ["note"]
 def note(error: BaseException, text: str) -> BaseException:
     """Add a line to an exception, whose type and identity stay the same; return it.
 
-    On Python 3.10, which has no notes, the line follows the message; a KeyError keeps its key alone.
+    On Python 3.10, which has no notes, the line follows the message; a KeyError keeps its key
+    alone.
     """
     if sys.version_info >= (3, 11):
         error.add_note(text)

@@ -10,6 +10,7 @@
 #   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
 #   make record   record MXNet's values, to which the tests hold PyTorch's
 #   make stub     write the stub of the operators for editors
+#   make coverage write the page that says of each name of MXNet whether it is here
 #   make clean    remove the environments and everything built
 #
 # Each makes the environment that it needs, once. Variables:
@@ -164,9 +165,12 @@ record: $(MXNET)
 stub: $(TORCH)
 	.venv/bin/python -m layers.mxnet._table.stub
 
+coverage: $(TORCH)
+	PYTHONPATH=tests .venv/bin/python -m api
+
 clean:
 	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
 
 .PHONY: help train test test-all test-torch test-mxnet fuzz hostile check bench gpu gpu-test gpu-bench \
-    record stub clean
+    record stub coverage clean
 .NOTPARALLEL:

@@ -1,0 +1,114 @@
+"""Why names of MXNet differ or are absent, where the code of `layers.mxnet` does not say it."""
+
+NOT_YET = "not yet"
+NO_SPARSE = "not yet: there are no sparse arrays"
+NO_C = "it belongs to MXNet's C library, which is not used"
+ITS_OWN = "MXNet's own part, not meant for programs"
+NUMPY = "it is for the NumPy interface, which is not here"
+NO_VALUES = "a Symbol has no values: MXNet's methods only raise NotImplementedForSymbol"
+NOT_WATCHED = "operators of a graph are not watched one by one: use register_forward_hook"
+
+# By the place of a name, a pattern: why it is absent. What is not here asks
+# layers/mxnet/_old/missing.py, and is NOT_YET if that says nothing.
+ABSENT = {
+    r"ndarray\.sparse(\..*)?|symbol\.sparse(\..*)?": NO_SPARSE,
+    r"(ndarray|symbol)\.cast_storage": NO_SPARSE,
+    r".*(row_sparse|SparseEmbedding|LibSVMIter|getnnz).*": NO_SPARSE,
+    r"test_utils\.(rand_sparse_ndarray|create_sparse_array(_zd)?)": NO_SPARSE,
+    r"operator\.CustomOpProp\.infer_storage_type(_backward)?": NO_SPARSE,
+    r"(.*\.)?(backward_\w+|fill_element_0index|get_oshape_of_gather_nd_op)": ITS_OWN,
+    r"ndarray\.(get_indexing_dispatch_code|indexing_key_expand_implicit_axes)": ITS_OWN,
+    r"ndarray\.ndarray\.check_boolean_array_dimension": ITS_OWN,
+    r"gluon\.model_zoo\.vision\.inception\.make_aux|optimizer\.Test(\..*)?": ITS_OWN,
+    r"kvstore\.base\.TestStore(\..*)?": ITS_OWN,
+    r"gluon\.data\.dataloader\.(?!DataLoaderV1)\w+(\..*)?": ITS_OWN,
+    r".*\.(DL\w+|NDArrayBase|SymbolBase|CachedOp|MXDataIter)(\..*)?": NO_C,
+    r"operator\.(OperatorArguments(\..*)?|get_operator_arguments)": NO_C,
+    r"ndarray\.NDArray\.as_np_ndarray|symbol\.Symbol\.as_np_ndarray": NUMPY,
+    r"util\.(np_ufunc_legal_option|wrap_np_\w+)": NUMPY,
+    r"test_utils\.check_gluon_hybridize_consistency": NUMPY,
+    r"space(\..*)?": "it needs MXNet built with TVM",
+    r"module\.executor_group\.DataParallelExecutorGroup(\..*)?": "use mx.mod.Module",
+    r"libinfo\.\w+": "there is no C library of MXNet to be found",
+    r"(ndarray|symbol)\.imdecode": "use mx.image.imdecode",
+    r"gluon\.(Hybrid)?Block\.register_op_hook": NOT_WATCHED,
+    r"gluon\.HybridBlock\.infer_type": "dtypes are those that parameters are made with: use cast",
+    r"kvstore\.KVStore\.set_gradient_compression": "gradients are not compressed",
+    r"autograd\.get_symbol": "use a hybridized block, and export it",
+    r"symbol\.Symbol\.(as(numpy|scalar|_in_context)|backward|copy|detach|wait_to_read)": NO_VALUES,
+    r"symbol\.Symbol\.gradient": "not yet: MXNet's raises an error, too",
+}
+
+# By the place of a name: what it does not do.
+NOT_SWITCHED_ON = "can be switched off only: the NumPy interface is not here"
+MADE_BY = "the constructor takes other arguments: MXNet's takes a handle of its C library"
+ONE_PROCESS = "stores within a process only: no 'dist_sync' and the like"
+NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
+DIFFERS = {
+    "executor.Executor": MADE_BY,
+    "gluon.Parameter": "`stype` and `grad_stype` must be 'default': there are no sparse arrays",
+    "gluon.Trainer": "`compression_params` must be None: gradients are not compressed",
+    "gluon.contrib.nn.SyncBatchNorm": "`num_devices` must be 1",
+    "gluon.model_zoo.model_store.get_model_file": NO_DOWNLOAD,
+    "gluon.rnn.LSTM": "`state_clip_min`, `state_clip_max` must be None, as in MXNet on a CPU",
+    "gluon.utils.download": NO_DOWNLOAD,
+    "kvstore.KVStore": MADE_BY,
+    "kvstore.create": ONE_PROCESS,
+    "module.Module": "`group2ctxs` and `compression_params` must be None",
+    "module.executor_group.DataParallelExecutorGroup": "Module's own, with other arguments",
+    "ndarray.NDArray": MADE_BY,
+    "symbol.Symbol": MADE_BY,
+    "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",
+    "test_utils.rand_ndarray": "`stype` must be 'default': there are no sparse arrays",
+} | dict.fromkeys(
+    [
+        *("np_array", "np_shape", "set_np_shape", "use_np", "use_np_array", "use_np_shape"),
+        "util.set_np",
+    ],
+    NOT_SWITCHED_ON,
+)
+
+# By the title on docs/differences.md: the names that it is about; none if it is about arrays,
+# gradients or graphs as a whole.
+DIFFERENCES = {
+    "Errors are raised by the call that causes them": "",
+    "Unknown arguments are refused": "",
+    "None cannot be written into an array": "",
+    "A NumPy mask chooses elements": "",
+    "A list beside None": "",
+    "Writing out of bounds": "",
+    "No array has the shape ()": "",
+    "Numbers that an integer array cannot hold": "",
+    "Division by 0": "",
+    "Large integers": "",
+    "The norm of integers": "ndarray.norm symbol.norm ndarray.NDArray.norm symbol.Symbol.norm",
+    "amp_cast to integers truncates": "ndarray.amp_cast symbol.amp_cast",
+    "A variable is overwritten before backward": "",
+    "Only floating-point arrays have gradients": "",
+    "grad_req='add' adds": "",
+    "The gradient of an array with grad_req='null'": "",
+    "Second derivatives of custom operators": "",
+    "Where MXNet's gradient is not the derivative": """
+        ndarray.LeakyReLU symbol.LeakyReLU gluon.nn.PReLU gluon.nn.SELU ndarray.RNN symbol.RNN
+        ndarray.SoftmaxActivation symbol.SoftmaxActivation ndarray.SoftmaxOutput
+        symbol.SoftmaxOutput ndarray.Pooling symbol.Pooling gluon.nn.AvgPool1D gluon.nn.AvgPool2D
+        gluon.nn.AvgPool3D""",
+    "Derivatives at 0": "ndarray.prod symbol.prod ndarray.gamma symbol.gamma",
+    "A backend that does not exist is refused": "gluon.HybridBlock.hybridize",
+    "BatchNorm leaves gamma as it is": "ndarray.BatchNorm symbol.BatchNorm gluon.nn.BatchNorm",
+    "BatchNorm updates its running averages in forward": "",
+    "Dropout with p=1": "ndarray.Dropout symbol.Dropout gluon.nn.Dropout",
+    "PoissonNLLLoss with targets of 0": "gluon.loss.PoissonNLLLoss",
+    "SoftmaxOutput of three axes or more": "ndarray.Softmax symbol.Softmax",
+    "BidirectionalCell with valid_length": "gluon.rnn.BidirectionalCell",
+    "Deconvolution in float64 with dilation": "ndarray.Deconvolution symbol.Deconvolution",
+    "Pooling with a pad as large as the kernel": "",
+    "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
+    "Inputs can be given by name": "ndarray.Custom symbol.Custom",
+    "The states of an optimizer": """
+        gluon.Trainer.save_states gluon.Trainer.load_states optimizer.Updater.get_states
+        optimizer.Updater.set_states module.Module.save_optimizer_states
+        module.Module.load_optimizer_states kvstore.KVStore.save_optimizer_states
+        kvstore.KVStore.load_optimizer_states""",
+    "A recorded computation has no Symbol": "",
+}

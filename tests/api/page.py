@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .compared import Name, names
+from .compared import Name, names, private_operators
 from .recording import NUMPY
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,20 @@ def page() -> str:
     )
     sections = [section(part, found) for part, found in sorted(parts.items())]
     tests = (HERE / "tests.md").read_text("utf-8")
-    return head + table + "\n" + tests + "\n".join(sections).rstrip() + "\n"
+    return head + table + "\n" + tests + operators() + "\n".join(sections).rstrip() + "\n"
+
+
+def operators() -> str:
+    """The section of the operators that are not public, which graphs in files have."""
+    here, absent = private_operators()
+    text = (HERE / "operators.md").read_text("utf-8")
+    return text.format(
+        here=len(here), count=len(here) + len(absent), absent=wrapped(quoted(absent))
+    )
+
+
+def quoted(words: list[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
 
 
 def area(module: str) -> str:

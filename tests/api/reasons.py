@@ -112,3 +112,11 @@ DIFFERENCES = {
         kvstore.KVStore.load_optimizer_states""",
     "A recorded computation has no Symbol": "",
 }
+
+# Operators that are no rows of the table: nodes with graphs inside, and those that MXNet's engine
+# makes for itself.
+CONTROL = {"_cond", "_foreach", "_while_loop"}
+OF_THE_ENGINE = {
+    *("_CachedOp", "_CachedOpThreadSafe", "_CrossDeviceCopy", "_CustomFunction", "_NDArray"),
+    *("_Native", "_NoGradient"),
+}

@@ -146,6 +146,13 @@ def test_a_name_that_is_missing_in_a_second_place():
     assert (found.state, found.why) == ("differs", "not at `mx.visualization`")
 
 
+@torch_only
+def test_operators_that_are_not_public():
+    here, absent = compared.private_operators()
+    assert {"_plus_scalar", "_contrib_box_iou", "_foreach"} <= {*here}
+    assert "_Native" not in here + absent and not {*here} & {*absent}
+
+
 def test_a_module_s_own_names():
     text = "import os\nA = 1\nB, (C, _d) = x\nif y:\n    E = 2\ndef f():\n    G = 1\n"
     assert recording.assigned_names(text) == {"A", "B", "C", "_d"}

@@ -44,8 +44,10 @@ NOT_SWITCHED_ON = "can be switched off only: the NumPy interface is not here"
 MADE_BY = "the constructor takes other arguments: MXNet's takes a handle of its C library"
 ONE_PROCESS = "stores within a process only: no 'dist_sync' and the like"
 NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
+NO_PLACES = "ignores `group2ctx`, `shared_exec` and other arguments that share or place memory"
 DIFFERS = {
     "executor.Executor": MADE_BY,
+    "gluon.nn.Embedding": "`sparse_grad` must be False: there are no sparse arrays",
     "gluon.Parameter": "`stype` and `grad_stype` must be 'default': there are no sparse arrays",
     "gluon.Trainer": "`compression_params` must be None: gradients are not compressed",
     "gluon.contrib.nn.SyncBatchNorm": "`num_devices` must be 1",
@@ -57,7 +59,14 @@ DIFFERS = {
     "module.Module": "`group2ctxs` and `compression_params` must be None",
     "module.executor_group.DataParallelExecutorGroup": "Module's own, with other arguments",
     "ndarray.NDArray": MADE_BY,
+    "ndarray.Embedding": "the gradient is dense, also with `sparse_grad=True`",
+    "ndarray.empty": "`stype` is ignored: there are no sparse arrays",
+    "ndarray.zeros": "`stype` must be 'default': there are no sparse arrays",
+    "symbol.Embedding": "the gradient is dense, also with `sparse_grad=True`",
     "symbol.Symbol": MADE_BY,
+    "symbol.Symbol.bind": NO_PLACES,
+    "symbol.Symbol.optimize_for": "returns the graph as it is: MXNet's backends are not here",
+    "symbol.Symbol.simple_bind": NO_PLACES,
     "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",
     "test_utils.rand_ndarray": "`stype` must be 'default': there are no sparse arrays",
 } | dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Small modules that programs import: util, runtime, libinfo, engine, log, error, base."""
+"""Small modules that programs import: util, runtime, libinfo, engine, log, error, base, ndarray."""
 
 import logging
 import os
@@ -293,3 +293,13 @@ def test_arguments_of_one_name_are_refused(mx, part):
     part("executor_manager")._check_arguments(x + mx.sym.var("y"))
     with pytest.raises(ValueError, match="x"):
         part("executor_manager")._check_arguments(mx.sym.Group([x + mx.sym.var("x")]))
+
+
+# nd.ndarray, sym.symbol
+
+
+@pytest.mark.parametrize("package, module", [("nd", "ndarray"), ("sym", "symbol")])
+@pytest.mark.parametrize("name", ["arange", "full", "maximum", "ones", "power", "split_v2"])
+def test_functions_that_are_beside_the_class_too(mx, package, module, name):
+    package = getattr(mx, package)
+    assert getattr(getattr(package, module), name) is getattr(package, name)

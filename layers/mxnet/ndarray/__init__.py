@@ -1,6 +1,19 @@
 """`nd`: arrays, and operators computed at once."""
 
-from . import _internal, _methods, contrib, image, linalg, ndarray, op, random, sparse, utils
+from . import (
+    _arithmetic,
+    _create,
+    _internal,
+    _methods,
+    contrib,
+    image,
+    linalg,
+    ndarray,
+    op,
+    random,
+    sparse,
+    utils,
+)
 
 # The table first: the modules after it replace what has a Python form of its own.
 from .op import *
@@ -11,4 +24,7 @@ from .ndarray import NDArray
 from .utils import *
 
 _methods.fill(NDArray)
+# MXNet has these in ndarray.ndarray, on which their code here is built.
+for _name in (*_arithmetic.__all__, *_create.__all__):
+    setattr(ndarray, _name, globals()[_name])
 # The package adds `Custom`: custom operators are built on arrays.

@@ -437,9 +437,9 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     return result
 
 
-def from_dlpack(capsule) -> NDArray:
+def from_dlpack(dlpack) -> NDArray:
     """An NDArray in another library's memory, without a copy, from a capsule or an array."""
-    return from_torch(torch.from_dlpack(capsule))
+    return from_torch(torch.from_dlpack(dlpack))
 
 
 def to_dlpack_for_read(data: NDArray):

@@ -1,6 +1,18 @@
 """`sym`: graphs of operators that are computed later."""
 
-from . import _internal, _methods, contrib, image, linalg, op, random, sparse, symbol
+from . import (
+    _arithmetic,
+    _create,
+    _internal,
+    _methods,
+    contrib,
+    image,
+    linalg,
+    op,
+    random,
+    sparse,
+    symbol,
+)
 
 # The table first: the modules after it replace what has a Python form of its own.
 from .op import *
@@ -14,3 +26,6 @@ from .register import symbolic
 
 Custom = symbolic(CUSTOM, "Custom")
 _methods.fill(Symbol)
+# MXNet has these in symbol.symbol, on which their code here is built.
+for _name in (*_arithmetic.__all__, *_create.__all__):
+    setattr(symbol, _name, globals()[_name])

@@ -113,6 +113,25 @@ DIFFERENCES = {
     "Deconvolution in float64 with dilation": "ndarray.Deconvolution symbol.Deconvolution",
     "Pooling with a pad as large as the kernel": "",
     "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
+    "The saturation of colours": """
+        ndarray.image.random_saturation symbol.image.random_saturation
+        gluon.data.vision.transforms.RandomSaturation""",
+    "Images that MXNet does not write whole": """
+        ndarray.image.flip_left_right symbol.image.flip_left_right ndarray.image.flip_top_bottom
+        symbol.image.flip_top_bottom""",
+    "Image operators have the gradients of what they compute": """
+        ndarray.image.to_tensor symbol.image.to_tensor ndarray.image.resize symbol.image.resize""",
+    "A data set is not downloaded": """
+        gluon.data.vision.MNIST gluon.data.vision.FashionMNIST gluon.data.vision.CIFAR10
+        gluon.data.vision.CIFAR100 gluon.contrib.data.text.WikiText2
+        gluon.contrib.data.text.WikiText103""",
+    "A worker that was killed ends the epoch": "gluon.data.DataLoader",
+    "Images and records": """
+        image.imdecode image.imread image.imresize io.ImageRecordIter io.ImageDetRecordIter
+        recordio.MXRecordIO""",
+    "The length of an IntervalSampler": "gluon.contrib.data.IntervalSampler",
+    "Early stopping watches for the lesser loss": """
+        gluon.contrib.estimator.EarlyStoppingHandler gluon.contrib.estimator.CheckpointHandler""",
     "Inputs can be given by name": "ndarray.Custom symbol.Custom",
     "The states of an optimizer": """
         gluon.Trainer.save_states gluon.Trainer.load_states optimizer.Updater.get_states

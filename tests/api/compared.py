@@ -82,7 +82,7 @@ def differs_because(place: str, ours: Any, entry: dict[str, Any], refused: list[
     told = {
         "reason": reasons.DIFFERS.get(place),
         "kind": entry["kind"] == "class" and not isinstance(ours, type) and "it is no class here",
-        "arguments": refused and f"without the argument {listed(f'`{word}`' for word in refused)}",
+        "arguments": refused and f"does not take {listed(f'`{word}`' for word in refused)} by name",
         "page": linked(place),
         "places": missing and f"not at {listed(f'`mx.{where}`' for where in missing)}",
     }

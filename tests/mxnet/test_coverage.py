@@ -117,7 +117,7 @@ class Layer(Base):
 def test_arguments_that_are_not_taken(keywords, refused):
     found = compared.compared("gluon", "Layer", Layer, {"kind": "class", "keywords": keywords})
     assert found.state == ("differs" if refused else "works")
-    assert found.why == (f"without the argument {refused}" if refused else "")
+    assert found.why == (f"does not take {refused} by name" if refused else "")
     assert found.taken == found.arguments - len(refused.split())
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
@@ -103,11 +104,24 @@ def private_operators() -> tuple[list[str], list[str]]:
 
 
 def inside(module: str, name: str) -> Any:
-    """The object of that name here, or NOT_HERE."""
+    """The object of that name here, or NOT_HERE; modules may have to be imported first."""
+    package = f"{PACKAGE}.{module}".rstrip(".")
     try:
-        return getattr(import_module(f"{PACKAGE}.{module}".rstrip(".")), name)
-    except (AttributeError, ModuleNotFoundError):
+        return getattr(import_module(package), name)
+    except ModuleNotFoundError:
         return NOT_HERE
+    except AttributeError:
+        inner = f"{package}.{name}"
+        is_package = hasattr(import_module(package), "__path__")
+        return import_module(inner) if is_package and is_found(inner) else NOT_HERE
+
+
+def is_found(module: str) -> bool:
+    """Whether there is such a module."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # what layers.mxnet says of absent ones
+        return False
 
 
 def member_of(ours: Any, name: str) -> Any:

@@ -29,6 +29,7 @@ ABSENT = {
     r"test_utils\.check_gluon_hybridize_consistency": NUMPY,
     r"space(\..*)?": "it needs MXNet built with TVM",
     r"module\.executor_group\.DataParallelExecutorGroup(\..*)?": "use mx.mod.Module",
+    r"tools\.im2rec\.\w+": "a part of the program, not meant for others",
     r"libinfo\.\w+": "there is no C library of MXNet to be found",
     r"(ndarray|symbol)\.imdecode": "use mx.image.imdecode",
     r"gluon\.(Hybrid)?Block\.register_op_hook": NOT_WATCHED,

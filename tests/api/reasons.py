@@ -82,7 +82,6 @@ DIFFERS = {
 # gradients or graphs as a whole.
 DIFFERENCES = {
     "Errors are raised by the call that causes them": "",
-    "Unknown arguments are refused": "",
     "None cannot be written into an array": "",
     "A NumPy mask chooses elements": "",
     "A list beside None": "",

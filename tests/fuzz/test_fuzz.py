@@ -47,7 +47,6 @@ def test_engines_agree(units):
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}", "PYTHONHASHSEED": "0"}
     ran = subprocess.run(command, env=environment, cwd=ROOT, text=True, capture_output=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stderr == ""
 
 
 # What is broken on purpose is found, as soon as its row is called some times

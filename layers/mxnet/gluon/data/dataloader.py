@@ -483,5 +483,9 @@ def _explained(error: RuntimeError, timeout: float, waited: float) -> MXNetError
 
 def _end(batches: Iterator) -> None:
     """End the workers of an epoch at once; PyTorch by itself waits for what they are doing."""
+    if getattr(batches, "_worker_pids_set", False):
+        # That they end is no failure, which PyTorch would raise wherever this process is then.
+        torch.utils.data._utils.signal_handling._remove_worker_pids(id(batches))
+        batches._worker_pids_set = False
     for process in getattr(batches, "_workers", ()):
         process.terminate()

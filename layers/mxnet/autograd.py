@@ -286,8 +286,10 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     before, state.training = state.training, train_mode
     try:
         with _alone(tensors):
-            _expect_unused(tensors, retain_graph)
+            _expect_unused(tensors)
             _go_back(tensors, gradients, retain_graph)
+            if not retain_graph:
+                _mark_used(tensors)
     except RuntimeError as error:
         _explain(error)
     finally:
@@ -319,7 +321,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     """
     listed = _listed(variables)
     tensors, gradients = _heads("grad", heads, head_grads)
-    _expect_unused(tensors, create_graph if retain_graph is None else retain_graph)
+    _expect_unused(tensors)
     with _Scope(None, train_mode):
         found = _run(
             torch.autograd.grad,
@@ -330,6 +332,8 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             create_graph=create_graph,
             allow_unused=True,
         )
+    if not (create_graph if retain_graph is None else retain_graph):
+        _mark_used(tensors)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
         if value is None:
@@ -382,14 +386,16 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
     return tensors, gradients
 
 
-def _expect_unused(heads: Sequence[torch.Tensor], retain_graph: bool) -> None:
+def _expect_unused(heads: Sequence[torch.Tensor]) -> None:
     """Refuse to go back from a head a second time; PyTorch does where no values were saved."""
-    notes = [head.grad_fn.metadata for head in heads if head.grad_fn is not None]
-    if any(_USED in note for note in notes):
+    if any(_USED in head.grad_fn.metadata for head in heads if head.grad_fn is not None):
         raise _used_up()
-    if not retain_graph:
-        for note in notes:
-            note[_USED] = True
+
+
+def _mark_used(heads: Sequence[torch.Tensor]) -> None:
+    for head in heads:
+        if head.grad_fn is not None:
+            head.grad_fn.metadata[_USED] = True
 
 
 _USED = "layers: used by a backward"

@@ -106,7 +106,7 @@ class Executor:
 
     def _compute(self, recording: bool, training: bool) -> list[torch.Tensor]:
         """Compute the outputs; `recording` remembers for `backward` what is computed."""
-        self._leaves = {}
+        self._leaves, self._node_inputs = {}, {}
         tensors = self._tensors(recording)
         with autograd._Scope(recording, training):
             if self._monitor:
@@ -262,12 +262,14 @@ class Executor:
             self._program,
         )
 
-    def set_monitor_callback(self, callback: Callable, monitor_all: bool = False) -> None:
+    def set_monitor_callback(self, callback: Callable | None, monitor_all: bool = False) -> None:
         """Have ``callback(name, array)`` called for the outputs of all nodes after a forward.
 
-        With `monitor_all` also for variables and, as ``fc_weight``, for the inputs of all nodes.
+        After a backward it is called for the gradients of the nodes' inputs, as
+        ``fc_backward_output0``. With `monitor_all` also for variables and, as ``fc_weight``, for the
+        inputs of all nodes. None ends it.
         """
-        self._monitor = callback, monitor_all
+        self._monitor = (callback, monitor_all) if callback else None
 
     def _bound(self, program: Program) -> Callable:
         return program.bound(self._own) if self._own else program.function
@@ -278,15 +280,13 @@ class Executor:
         if self._monitored is None:
             self._monitored = Monitored(self._program, self._symbol.get_internals()._entries)
         monitored = self._monitored
-        function = self._bound(monitored.program)
-        inputs = monitored.arranged(tensors)
-        values = monitored.program.run(function, inputs, self._ctx, autograd.is_recording())
-        found = dict(zip(monitored.entries, values))
+        program, function = monitored.program, self._bound(monitored.program)
+        recording = autograd.is_recording()
+        found = monitored.compute(lambda x: program.run(function, x, self._ctx, recording), tensors)
         for _, name, entry in monitored.shown(everything):
             callback(name, NDArray(found[entry].detach(), self._ctx))
-        computed = found | {(n, 0): x for n, x in zip(monitored.program.variables, inputs)}
         sources = {entry for node, _ in monitored.entries for entry in node.inputs}
-        self._node_inputs = {e: computed[e] for e in sources if computed[e].requires_grad}
+        self._node_inputs = {e: found[e] for e in sources if found[e].requires_grad}
         return [found[entry] for entry in self._symbol._entries]
 
     def _show_gradients(self, gradients: Sequence[torch.Tensor | None]) -> None:

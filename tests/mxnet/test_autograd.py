@@ -1087,3 +1087,27 @@ def test_two_heads_of_one_node(mx):
         a, b = mx.nd.split(x, 2)
     mx.autograd.backward([a, b])
     assert x.grad.asnumpy().tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.engine("torch")
+def test_a_backward_that_failed_can_be_done_again(mx):
+    class Once(mx.autograd.Function):
+        failed = False
+
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            if not Once.failed:
+                Once.failed = True
+                raise KeyError("once")
+            return dy * 2
+
+    x = mx.nd.ones(2)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = Once()(x)
+    with pytest.raises(KeyError):
+        y.backward()
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 2]

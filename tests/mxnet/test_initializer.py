@@ -289,5 +289,5 @@ def test_fused_rnn_of_another_size():
 def test_the_arguments_of_a_constant_are_json(mx, value):
     for given in [mx.nd.array(value), np.array(value)] if isinstance(value, list) else [value]:
         constant = mx.init.Constant(given)
-        assert constant._kwargs == {"value": value}
         assert constant.dumps() == json.dumps(["constant", {"value": value}])
+        assert constant._kwargs == {"value": value}

@@ -336,3 +336,9 @@ def test_processes_that_a_program_starts_have_its_numpy(write, keep):
     )
     done = run(folder, "-m", "layers.mxnet", *(["--keep-numpy"] if keep else []), "script.py")
     assert done.stdout.split() == [str(not keep)] * 3, done.stderr
+
+
+def test_a_module_of_mxnet_is_run(tmp_path):
+    command = [sys.executable, "-m", "layers.mxnet", "-m", "mxnet.tools.im2rec", "--help"]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert ran.returncode == 0 and "--recursive" in ran.stdout

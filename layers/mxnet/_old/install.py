@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from . import numpy_names
 
@@ -23,6 +23,11 @@ class _Alias(MetaPathFinder, Loader):
         module = import_module(f"layers.{spec.name}")
         spec.loader_state = module.__spec__
         return module
+
+    def get_code(self, name: str) -> CodeType | None:
+        """The code of a module, which ``python -m mxnet.x`` runs."""
+        spec = find_spec(f"layers.{name}")
+        return spec.loader.get_code(spec.name) if spec else None
 
     def exec_module(self, module: ModuleType) -> None:
         # The import system has replaced the module's spec by the alias's: put it back.

@@ -323,6 +323,8 @@ class _MultiWorkerIter:
         self._rcvd_idx += 1
         try:
             batch = result.get(self._timeout)
+        except StopIteration as error:  # which would end the epoch
+            raise RuntimeError("DataLoader: a sample raised StopIteration") from error
         except WorkerTimeout:
             raise _timed_out(self._timeout) from None
         if self._dataset is None:

@@ -560,3 +560,20 @@ def test_a_pool_of_ones_own(mx, data):
         )
         assert len(batches) == 2
         assert [b.asnumpy().tolist() for b in batches] == [[0, 10], [20]]
+
+
+class Stops:
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        if i == 5:
+            raise StopIteration
+        return i
+
+
+@torch_only
+@by_workers
+def test_a_sample_that_raises_stop_iteration_does_not_end_the_epoch(data, way):
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        list(data.DataLoader(Stops(), 2, **way))

@@ -172,3 +172,13 @@ def test_as_a_program(folder):
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": root})
     assert done.returncode == 0, done.stderr
     assert "a.lst" in lists(folder)
+
+
+def test_a_shorter_side_has_a_limit(folder, capsys):
+    from PIL import Image
+
+    Image.new("RGB", (1, 1 << 20)).save(folder / "images" / "line.png")
+    assert main(["--list", "--no-shuffle", "a", "images"]) == 0
+    assert main(["--resize", "256", "a", "images"]) == 1
+    assert "line.png'" in (told := capsys.readouterr().err)
+    assert "256 x 268435456" in told

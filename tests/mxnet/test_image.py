@@ -309,3 +309,15 @@ def test_what_is_no_image(mx, tmp_path):
 def test_wrong_arguments(mx, run, message):
     with pytest.raises(mx.MXNetError, match=message):
         run(mx, pixels(mx))
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("shape", [(1 << 20, 1, 3), (1, 1 << 20, 3)])
+def test_a_shorter_side_has_a_limit(mx, shape):
+    """A file of 3128 bytes can have this image; with a shorter side of 256 it has 805 MB."""
+    line = mx.nd.zeros(shape, dtype="uint8")
+    with pytest.raises(mx.base.MXNetError, match="resize_short: (?s:.*)at most 33554432 pixels"):
+        mx.image.resize_short(line, 256)
+    with pytest.raises(mx.base.MXNetError, match="_image_resize: (?s:.*)at most 33554432 pixels"):
+        mx.nd.image.resize(line, size=256, keep_ratio=True)
+    assert mx.image.resize_short(line, 2, 0).size == 12 << 20

@@ -307,3 +307,41 @@ def test_options_as_texts(mx, folder):
         batch.data[0].asnumpy()
         == next(iterator(mx, folder, batch_size=2, mirror=True)).data[0].asnumpy()
     ).all()
+
+
+def write_line(mx, folder, height, width):
+    """A file of one record, an image of few bytes with many pixels on one side."""
+    from PIL import Image
+
+    Image.new("RGB", (width, height)).save(folder / "line.png")
+    writer = mx.recordio.MXRecordIO(str(folder / "line.rec"), "w")
+    writer.write(mx.recordio.pack((0, 1.0, 0, 0), (folder / "line.png").read_bytes()))
+    writer.close()
+
+
+@torch_only
+@pytest.mark.parametrize("size", [(1, 1 << 20), (1 << 20, 1)])
+@pytest.mark.parametrize("draws", [False, True])
+def test_a_line_is_enlarged_where_it_is_needed(mx, folder, size, draws):
+    """The whole line in the height of a batch would have 400 million pixels."""
+    write_line(mx, folder, *size)
+    options = {"path_imgrec": "line.rec", "batch_size": 1, "rand_crop": draws}
+    batch = iterator(mx, folder, **options).next()
+    assert batch.data[0].shape == (1, *SHAPE)
+    assert (batch.data[0].asnumpy() == 0).all()
+
+
+@torch_only
+@pytest.mark.parametrize("name", ["ImageRecordIter", "ImageDetRecordIter"])
+def test_a_line_has_a_limit(mx, folder, name):
+    write_line(mx, folder, 1, 1 << 20)
+    if name == "ImageDetRecordIter":
+        label = np.array([2, 5, 0, 0.1, 0.1, 0.9, 0.9], np.float32)
+        writer = mx.recordio.MXRecordIO(str(folder / "line.rec"), "w")
+        image = (folder / "line.png").read_bytes()
+        writer.write(mx.recordio.pack((0, label, 0, 0), image))
+        writer.close()
+    batches = iterator(mx, folder, name, path_imgrec="line.rec", batch_size=1, resize=256)
+    message = r"(?s)line\.rec.*offset 0: .*1048576 x 1 pixels.*268435456 x 256.*at most 33554432"
+    with pytest.raises(mx.base.MXNetError, match=message):
+        batches.next()

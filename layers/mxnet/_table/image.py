@@ -11,7 +11,7 @@ import torch
 from ..base import ArgumentError, ShapeError
 from .attributes import Floats, Shape
 from .registry import REQUIRED, Tensor, op
-from .resampling import resample
+from .resampling import resample, short_size
 
 _GRAY = (0.299, 0.587, 0.114)
 # The principal components of the colours of ImageNet's pixels, each times its deviation: AlexNet's.
@@ -121,8 +121,7 @@ def _image_resize(
         )
     width, height = size * (3 - len(size)) if len(size) == 1 else size
     if len(size) == 1 and keep_ratio:
-        h, w = data.shape[-3:-1]
-        width, height = (size[0], size[0] * h // w) if h > w else (size[0] * w // h, size[0])
+        height, width = short_size("_image_resize", *data.shape[-3:-1], size[0])
     return resample("_image_resize", data, height, width, interp)
 
 

@@ -11,13 +11,33 @@ from functools import lru_cache
 
 import torch
 
-from ..base import ArgumentError, DTypeError
+from ..base import ArgumentError, DTypeError, ShapeError
 
 Tensor = torch.Tensor
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
+# So many pixels an image may have whose size follows from its proportions, or as many as before: a
+# file of few bytes can declare an image of one row. An image of 7680 x 4320 has fewer.
+MOST_PIXELS = 1 << 25
 _BITS = 11
 _ONE = 1 << _BITS
+
+
+def short_size(what: str, h: int, w: int, size: int) -> tuple[int, int]:
+    """The height and width of an (h, w) image whose shorter side gets `size` pixels.
+
+    Raises
+    ------
+    ShapeError
+        That is more pixels than `MOST_PIXELS` and than the image has.
+    """
+    height, width = (size * h // w, size) if h > w else (size, size * w // h)
+    if height * width > max(MOST_PIXELS, h * w):
+        raise ShapeError(
+            f"{what}: an image of {w} x {h} pixels with a shorter side of {size} "
+            f"has {width} x {height}\n  expected at most {MOST_PIXELS} pixels"
+        )
+    return height, width
 
 
 def resample(what: str, images: Tensor, height: int, width: int, interp: int) -> Tensor:

@@ -247,9 +247,14 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
     `interp` is that of `imresize`; 9 for cubic in a larger image, areas in a smaller one, else
     linear; 10 for a method that `random` draws.
+
+    Raises
+    ------
+    ShapeError
+        It would have more than 2^25 pixels, and more than `src`.
     """
     h, w = src.shape[:2]
-    new = (size * h // w, size) if h > w else (size, size * w // h)
+    new = _resize.short_size("resize_short", h, w, size)
     return imresize(src, new[1], new[0], _method(interp, (h, w), new))
 
 

@@ -10,10 +10,10 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .._table.resampling import LINEAR, resample
+from .._table.resampling import LINEAR, MOST_PIXELS, resample, short_size
 from ..base import ArgumentError, ShapeError
 
-__all__ = ["bordered", "check_image", "resized", "rotated"]
+__all__ = ["MOST_PIXELS", "bordered", "check_image", "resized", "rotated", "short_size"]
 
 LINEAR_EXACT = 5
 CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 = range(5)

@@ -12,8 +12,8 @@ import torch
 from .. import recordio
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..image._resize import bordered
-from ._image_changes import _hls_shifted, normalized, resized_by
-from ._image_records import COMMON, RecordIter, set_normalization
+from ._image_changes import _hls_shifted, normalized, resized_by, resized_short
+from ._image_records import COMMON, RecordIter, named, set_normalization
 
 __all__ = ["ImageDetRecordIter"]
 
@@ -160,11 +160,8 @@ class ImageDetRecordIter(RecordIter):
 
     def _stored(self, number: int) -> np.ndarray:
         """The label of a record."""
-        name = self._source.name(number)
-        try:
+        with named(self._source.name(number)):
             header, _ = recordio.unpack(self._source.read(number))
-        except MXNetError as error:
-            raise type(error)(f"{name}: {error}") from None
         label = self._labels.get(header.id, header.label) if self._labels else header.label
         return np.atleast_1d(label)
 
@@ -176,9 +173,8 @@ class ImageDetRecordIter(RecordIter):
         number, stored, image = self.unpacked(record, name)
         head, objects = _split(stored, name)
         if o.resize > 0:
-            h, w = image.shape[:2]
-            size = (o.resize, o.resize * h // w) if w < h else (o.resize * w // h, o.resize)
-            image = resized_by(image, *size, o.inter_method, draw)
+            with named(name):
+                image = resized_short(image, o, draw)
         image = self._recoloured(image, draw)
         if draw.random() < o.rand_mirror_prob:
             image = image.flip(1)

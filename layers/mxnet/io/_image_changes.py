@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from ..base import ShapeError
 from ..image._augmenters import EIGVAL, EIGVEC, GRAY
 from ..image._functions import scale_down
-from ..image._resize import bordered, resized
+from ..image._resize import MOST_PIXELS, bordered, resized, short_size
 
-__all__ = ["CHANGES", "changed", "normalized", "resized_by"]
+__all__ = ["CHANGES", "changed", "normalized", "resized_by", "resized_short"]
 
 # The options, and their defaults.
 CHANGES = {
@@ -56,12 +56,16 @@ def resized_by(image: torch.Tensor, w: int, h: int, method: int, draw: random.Ra
     return resized(image, w, h, draw.randint(0, 4) if method == 10 else method)
 
 
+def resized_short(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """An image whose shorter side has `o.resize` pixels."""
+    h, w = short_size("resize", *image.shape[:2], o.resize)
+    return resized_by(image, w, h, o.inter_method, draw)
+
+
 def changed(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
     """An image (h, w, c) of uint8 in the size of `o.data_shape`, changed by the options `o`."""
     if o.resize > 0:
-        h, w = image.shape[:2]
-        size = (o.resize, o.resize * h // w) if w < h else (o.resize * w // h, o.resize)
-        image = resized_by(image, *size, o.inter_method, draw)
+        image = resized_short(image, o, draw)
     image = _warped(image, o, draw)
     if o.pad > 0:
         image = bordered(image, (o.pad,) * 4, 0, (o.fill_value,) * image.shape[2])
@@ -143,9 +147,13 @@ def _cropped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> to
         part_h = part_w = side
     else:
         if h < want_h:
+            image = _needed(image, 1, want_w, want_h / h, o, draw)
+            w = image.shape[1]
             image = resized_by(image, int(w * want_h / h), want_h, o.inter_method, draw)
             h, w = image.shape[:2]
         if w < want_w:
+            image = _needed(image, 0, want_h, want_w / w, o, draw)
+            h = image.shape[0]
             image = resized_by(image, want_w, int(h * want_w / w), o.inter_method, draw)
             h, w = image.shape[:2]
         part_h, part_w = want_h, want_w
@@ -157,6 +165,20 @@ def _cropped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> to
     if (part_h, part_w) == (want_h, want_w):
         return part
     return resized_by(part, want_w, want_h, o.inter_method, draw)
+
+
+def _needed(image, axis: int, want: int, scale: float, o: SimpleNamespace, draw) -> torch.Tensor:
+    """What to enlarge of an image: all of it, or the part of an axis that is needed in the end.
+
+    MXNet enlarges all of it. Another part moves the pixels by less than one, so it is taken only
+    where the whole would have more than `MOST_PIXELS`.
+    """
+    h, w = image.shape[:2]
+    if h * w * scale**2 <= MOST_PIXELS:
+        return image
+    size = min(image.shape[axis], math.ceil(want / scale) + 1)
+    left = image.shape[axis] - size
+    return image.narrow(axis, draw.randint(0, left) if o.rand_crop else left // 2, size)
 
 
 def _drawn_size(h: int, w: int, o: SimpleNamespace, draw: random.Random) -> tuple | None:

@@ -9,6 +9,7 @@ import random
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -105,6 +106,15 @@ def _read(value: Any, default: Any) -> Any:
     if default is None or default is REQUIRED:
         return value
     return type(default)(value)
+
+
+@contextmanager
+def named(record: str) -> Iterator[None]:
+    """Begin the message of an error with the name of the record that it is about."""
+    try:
+        yield
+    except MXNetError as error:
+        raise type(error)(f"{record}: {error}") from None
 
 
 class RecordIter(_BatchIter):
@@ -249,10 +259,8 @@ class RecordIter(_BatchIter):
 
     def unpacked(self, record: bytes, name: str) -> tuple[int, np.ndarray, torch.Tensor]:
         """The id, the label as it is stored, and the decoded image of a record."""
-        try:
+        with named(name):
             header, data = recordio.unpack(record)
-        except MXNetError as error:
-            raise type(error)(f"{name}: {error}") from None
         label = np.atleast_1d(header.label)
         if self._labels:
             if header.id not in self._labels:
@@ -373,7 +381,9 @@ class ImageRecordIter(RecordIter):
                 f"  expected {label.size}, as label_width says"
             )
         label[...] = stored.reshape(label.shape)
-        normalized(changed(image, self._options, draw), self._options, draw, data)
+        with named(name):
+            image = changed(image, self._options, draw)
+        normalized(image, self._options, draw, data)
         return number
 
     def _mean_image(self, path: str) -> torch.Tensor:
@@ -384,7 +394,8 @@ class ImageRecordIter(RecordIter):
             for number in range(len(self._source)):
                 draw, name = random.Random(number), self._source.name(number)
                 image = self.unpacked(self._source.read(number), name)[2]
-                total += changed(image, self._options, draw).permute(2, 0, 1)
+                with named(name):
+                    total += changed(image, self._options, draw).permute(2, 0, 1)
             mean = (total / len(self._source)).float()
             nd.save(path, {"mean_img": NDArray(mean, cpu())})
         found = nd.load(path)

@@ -22,7 +22,7 @@ import torch
 from .. import recordio
 from .._files import images
 from ..base import MXNetError
-from ..image._resize import resized
+from ..image._resize import resized, short_size
 from ..io._record_source import read_list
 
 __all__ = ["main"]
@@ -161,7 +161,7 @@ def _record(row: tuple, options: argparse.Namespace) -> tuple[int, bytes | Excep
     try:
         data = Path(path).read_bytes()
         if not options.pass_through:
-            pixels = _changed(_decoded(data, repr(path), options.color), options)
+            pixels = _changed(_decoded(data, repr(path), options.color), repr(path), options)
             data = images.encode(pixels, options.encoding, options.quality)
         return key, recordio.pack(header, data)
     except (MXNetError, OSError) as error:
@@ -175,7 +175,7 @@ def _decoded(data: bytes, name: str, color: int) -> np.ndarray:
     return images.decode_upright(data, name, gray=not color)
 
 
-def _changed(pixels: np.ndarray, options: argparse.Namespace) -> np.ndarray:
+def _changed(pixels: np.ndarray, name: str, options: argparse.Namespace) -> np.ndarray:
     """Cropped to a square, and resized."""
     pixels = pixels.reshape(*pixels.shape[:2], -1)
     h, w = pixels.shape[:2]
@@ -185,8 +185,7 @@ def _changed(pixels: np.ndarray, options: argparse.Namespace) -> np.ndarray:
         pixels = pixels[y : y + side, x : x + side]
         h = w = side
     if options.resize:
-        size = options.resize
-        w, h = (size, h * size // w) if h > w else (w * size // h, size)
+        h, w = short_size(name, h, w, options.resize)
         pixels = resized(torch.from_numpy(np.ascontiguousarray(pixels)), w, h, 1).numpy()
     return pixels
 

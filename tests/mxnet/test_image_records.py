@@ -345,3 +345,23 @@ def test_a_line_has_a_limit(mx, folder, name):
     message = r"(?s)line\.rec.*offset 0: .*1048576 x 1 pixels.*268435456 x 256.*at most 33554432"
     with pytest.raises(mx.base.MXNetError, match=message):
         batches.next()
+
+
+@torch_only
+@pytest.mark.parametrize("ahead", [1, 2])
+def test_an_epoch_goes_on_after_a_damaged_record(mx, folder, ahead):
+    image = (GOLDEN / "image" / "colours.jpg").read_bytes()
+    writer = mx.recordio.MXRecordIO(str(folder / "bad.rec"), "w")
+    for i in range(6):
+        writer.write(mx.recordio.pack((0, i, i, 0), b"no image" if i in (1, 2) else image))
+    writer.close()
+    options = {"path_imgrec": "bad.rec", "batch_size": 1, "prefetch_buffer": ahead}
+    batches, found, failed = iterator(mx, folder, **options), [], 0
+    for _ in range(6):
+        try:
+            found += batches.next().label[0].asnumpy().tolist()
+        except mx.base.MXNetError:
+            failed += 1
+    assert (found, failed) == ([0, 3, 4, 5], 2)
+    with pytest.raises(StopIteration):
+        batches.next()

@@ -249,8 +249,8 @@ class RecordIter(_BatchIter):
         if not self._pending:
             return False
         data, label, jobs, pad = self._pending.popleft()
+        self._submit()  # before a damaged record can raise: the epoch goes on after it
         index = np.array([job.result() for job in jobs], np.uint64)
-        self._submit()
         arrays = [NDArray(data, cpu())], [nd.array(label)]
         self.current_batch = DataBatch(*arrays, pad=pad, index=index)
         return True

@@ -269,7 +269,18 @@ class MXIndexedRecordIO(MXRecordIO):
             At its offset is no record.
         """
         self.seek(idx)
-        return self.read()
+        record = self.read()
+        if record is None:
+            raise RecordFileError(
+                f"{self._name}: record {idx!r} is at offset {self.idx[idx]}, the file's end\n"
+                "  expected an index of this file"
+            )
+        return record
+
+    def _record_of(self, idx: Any) -> bytes:
+        """`read_idx` for threads and forked processes at the same time."""
+        self._check_writable(False)
+        return self._reader.read_at(self.idx[idx])
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record under a key.

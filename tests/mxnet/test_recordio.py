@@ -250,13 +250,15 @@ def test_a_damaged_index(mx, indexed, text):
 @torch_only
 def test_an_index_of_another_file(mx, indexed):
     with open(indexed[0], "w") as file:
-        file.write("0\t4\n1\t999\n")
+        file.write("0\t4\n1\t999\n2\t48\n")
     reader = mx.recordio.MXIndexedRecordIO(*indexed, "r")
     with pytest.raises(mx.MXNetError, match=r"b\.rec': at offset 4 there is"):
         reader.read_idx(0)
-    with pytest.raises(mx.MXNetError, match=r"b\.rec' has 48 bytes\n  expected .* offset 999"):
+    with pytest.raises(mx.MXNetError, match=r"offset 999 is asked for\n  expected .* 48 bytes"):
         reader.read_idx(1)
-    with pytest.raises(KeyError, match=r"no record 5\n  expected one of the 2 keys of .*b\.idx"):
+    with pytest.raises(mx.MXNetError, match=r"record 2 is at offset 48, the file's end"):
+        reader.read_idx(2)
+    with pytest.raises(KeyError, match=r"no record 5\n  expected one of the 3 keys of .*b\.idx"):
         reader.read_idx(5)
 
 
@@ -327,3 +329,33 @@ def test_wrong_use(mx, path):
         mx.recordio.pack_img(mx.recordio.IRHeader(0, 1, 1, 0), IMAGE, img_fmt=".xyz")
     with pytest.raises(mx.MXNetError, match="of float64"):
         mx.recordio.pack_img(mx.recordio.IRHeader(0, 1, 1, 0), IMAGE / 2)
+
+
+@torch_only
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_forked_processes_read_the_same_file(mx, tmp_path):
+    from layers.mxnet.io._record_source import Source
+
+    path = str(tmp_path / "many.rec")
+    writer = mx.recordio.MXRecordIO(path, "w")
+    expected = [str(i).encode() * 5000 for i in range(100)]
+    for record in expected:
+        writer.write(record)
+    writer.close()
+    source = Source(path, None, 1, 0, "test")
+    context = multiprocessing.get_context("fork")
+    found = context.Queue()
+
+    def read(order):
+        try:
+            found.put(sum(source.read(i % 100) != expected[i % 100] for i in order))
+        except mx.MXNetError as error:
+            found.put(str(error))
+
+    orders = range(2000), range(2000, 0, -1)
+    processes = [context.Process(target=read, args=(order,)) for order in orders]
+    for process in processes:
+        process.start()
+    assert [found.get(timeout=60) for _ in processes] == [0, 0]
+    for process in processes:
+        process.join()

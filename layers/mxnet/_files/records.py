@@ -62,6 +62,9 @@ def _part(kind: int, piece: bytes) -> bytes:
 class Reader:
     """The records of a file one after another, from its beginning or from an offset.
 
+    Bytes are read at their offsets, not at the file's position, which forked processes share: so
+    threads and processes may call `read_at` at the same time.
+
     Parameters
     ----------
     path : path
@@ -99,13 +102,9 @@ class Reader:
         return self._at
 
     def seek(self, offset: int) -> None:
-        """Go to a record."""
+        """Go to a record, or to the end."""
         if not 0 <= offset <= self.size:
-            raise RecordFileError(
-                f"RecordIO: {self.path!r} has {self.size} bytes\n"
-                f"  expected a record at offset {offset}"
-            )
-        self._file.seek(offset)
+            raise self._outside(offset)
         self._at = offset
 
     def offsets(self) -> list[int]:
@@ -115,8 +114,7 @@ class Reader:
         """
         found, at = [], 0
         while at < self.size:
-            self.seek(at)
-            kind, length = self._head()
+            kind, length = self._head(at)
             if kind in (WHOLE, FIRST):
                 found.append(at)
             at += _HEAD.size + length + -length % 4
@@ -127,28 +125,37 @@ class Reader:
         """The next record; None at the end of the file."""
         if self._at == self.size:
             return None
-        begin = self._at
-        kind, piece = self._part()
+        record, self._at = self._record(self._at)
+        return record
+
+    def read_at(self, offset: int) -> bytes:
+        """The record at an offset; which one is next stays as it is."""
+        if not 0 <= offset < self.size:
+            raise self._outside(offset)
+        return self._record(offset)[0]
+
+    def _record(self, begin: int) -> tuple[bytes, int]:
+        """The record at an offset, and the offset of the one after it."""
+        kind, piece, after = self._part(begin)
         if kind == WHOLE:
-            return piece
+            return piece, after
         if kind != FIRST:
             raise self._wrong(begin, f"there is part {kind} of a record", "its first part")
         pieces, total = [piece], len(piece)
         while kind != LAST:
-            at = self._at
-            kind, piece = self._part()
+            at = after
+            kind, piece, after = self._part(at)
             total += len(MAGIC) + len(piece)
             if kind not in (MIDDLE, LAST):
                 raise self._wrong(at, "another record begins", "the next part of the record before")
             if total > MAX_LENGTH:
                 raise self._wrong(at, f"a record of {total} bytes", f"at most {MAX_LENGTH}")
             pieces.append(piece)
-        return MAGIC.join(pieces)
+        return MAGIC.join(pieces), after
 
-    def _head(self) -> tuple[int, int]:
-        """The kind and the length of the next part, whose bytes are there."""
-        at = self._at
-        head = self._file.read(_HEAD.size)
+    def _head(self, at: int) -> tuple[int, int]:
+        """The kind and the length of a part, whose bytes are there."""
+        head = os.pread(self._file.fileno(), _HEAD.size, at)
         if len(head) < _HEAD.size:
             raise self._wrong(at, f"the file ends after {len(head)} bytes", f"{_HEAD.size} bytes")
         magic, word = _HEAD.unpack(head)
@@ -160,15 +167,22 @@ class Reader:
             raise self._wrong(at, f"a part declares {length} bytes", f"at most the {left} left")
         return word >> 29, length
 
-    def _part(self) -> tuple[int, bytes]:
-        at = self._at
-        kind, length = self._head()
-        padded = length + -length % 4
-        piece = self._file.read(padded)
-        if len(piece) < padded:
-            raise self._wrong(at, f"the file has been cut off to {at + len(piece)} bytes", "all")
-        self._at = at + _HEAD.size + padded
-        return kind, piece if padded == length else piece[:length]
+    def _part(self, at: int) -> tuple[int, bytes, int]:
+        """The kind and the bytes of a part, and the offset after it."""
+        kind, length = self._head(at)
+        begin = at + _HEAD.size
+        after = begin + length + -length % 4
+        piece = os.pread(self._file.fileno(), length, begin)
+        if len(piece) < length:
+            cut = begin + len(piece)
+            raise self._wrong(at, f"the file has been cut off to {cut} bytes", f"{after} bytes")
+        return kind, piece, after
+
+    def _outside(self, offset: int) -> RecordFileError:
+        return RecordFileError(
+            f"RecordIO: {self.path!r}: offset {offset} is asked for\n"
+            f"  expected one of the file's {self.size} bytes"
+        )
 
     def _wrong(self, at: int, found: str, expected: str) -> RecordFileError:
         return RecordFileError(

@@ -191,7 +191,7 @@ class ImageIter(DataIter):
         if self.imgrec is None:
             label, path = self.imglist[key]
             return label, self.read_image(path)
-        header, image = self._unpacked(self.imgrec.read_idx(key) or b"")
+        header, image = self._unpacked(self.imgrec.read_idx(key))
         return header.label if self.imglist is None else self.imglist[key][0], image
 
     def _unpacked(self, record: bytes) -> tuple[recordio.IRHeader, bytes]:

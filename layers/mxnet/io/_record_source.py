@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from os import PathLike
 
 import numpy as np
@@ -57,7 +56,6 @@ class Source:
                 f"{name}: part_index is {part_index}\n  expected 0 to {num_parts - 1}"
             )
         self._reader = records.Reader(path)
-        self._lock = threading.Lock()
         self.path = self._reader.path
         if index:
             found = list(records.read_index(index).values())
@@ -80,9 +78,7 @@ class Source:
 
     def read(self, number: int) -> bytes:
         """The record of a number."""
-        with self._lock:
-            self._reader.seek(self.offsets[number])
-            return self._reader.read() or b""
+        return self._reader.read_at(self.offsets[number])
 
     def name(self, number: int) -> str:
         """What an error calls a record."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -208,19 +207,12 @@ class RecordFileDataset(Dataset):
         self.filename = str(filename)
         self.idx_file = str(Path(filename).with_suffix(".idx"))
         self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
-        self._pid, self._lock = os.getpid(), threading.Lock()
 
     def __len__(self) -> int:
         return len(self._record.keys)
 
     def __getitem__(self, idx: int) -> bytes:
-        if self._pid != os.getpid():  # forked from a process in which a thread may hold the lock
-            self._pid, self._lock = os.getpid(), threading.Lock()
-        with self._lock:  # one thread goes to the record's place and reads there
-            return self._record.read_idx(self._record.keys[idx])
-
-    def __getstate__(self) -> dict:
-        return vars(self) | {"_pid": None, "_lock": None}
+        return self._record._record_of(self._record.keys[idx])
 
 
 class _DownloadedDataset(Dataset):

@@ -154,10 +154,13 @@ class MXRecordIO:
     def _name(self) -> str:
         return f"{type(self).__name__}({os.fsdecode(self.uri)!r}, {self.flag!r})"
 
-    def _check_writable(self, expected: bool) -> None:
-        """Raise an error where the file is closed, or open for the other purpose."""
+    def _check_open(self) -> None:
         if not self.is_open:
             raise ArgumentError(f"{self._name}: the file is closed\n  expected open() before")
+
+    def _check_writable(self, expected: bool) -> None:
+        """Raise an error where the file is closed, or open for the other purpose."""
+        self._check_open()
         if self.writable is not expected:
             raise ArgumentError(
                 f"{self._name}: the file is open for {'writing' if self.writable else 'reading'}\n"
@@ -203,6 +206,8 @@ class MXIndexedRecordIO(MXRecordIO):
         A line of the index is not a key, a tab and an offset.
     """
 
+    fidx: BinaryIO | None = None  # also of an object whose arguments were wrong, for close
+
     def __init__(
         self,
         idx_path: str | os.PathLike,
@@ -213,7 +218,6 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx_path, self.key_type = idx_path, key_type
         self.idx: dict = {}
         self.keys: list = []
-        self.fidx: BinaryIO | None = None
         super().__init__(uri, flag)
 
     def open(self) -> None:
@@ -233,6 +237,17 @@ class MXIndexedRecordIO(MXRecordIO):
         super().close()
         if self.fidx is not None:
             self.fidx.close()
+
+    def reset(self) -> None:
+        """Begin anew: at the first record, or, where the files are written, with empty ones.
+
+        The index that was read stays.
+        """
+        if self.writable:
+            super().reset()
+        else:
+            self.close()
+            super().open()
 
     def __getstate__(self) -> dict:
         return super().__getstate__() | {"fidx": None}
@@ -255,7 +270,14 @@ class MXIndexedRecordIO(MXRecordIO):
         self._reader.seek(self.idx[idx])
 
     def tell(self) -> int:
-        """The offset at which the next record will be written, or read."""
+        """The offset at which the next record will be written, or read.
+
+        Raises
+        ------
+        ArgumentError
+            The file is closed.
+        """
+        self._check_open()
         return self._file.tell() if self.writable else self._reader.tell()
 
     def read_idx(self, idx: Any) -> bytes:

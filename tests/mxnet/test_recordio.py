@@ -359,3 +359,39 @@ def test_forked_processes_read_the_same_file(mx, tmp_path):
     assert [found.get(timeout=60) for _ in processes] == [0, 0]
     for process in processes:
         process.join()
+
+
+@torch_only
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_missing_arguments(mx):
+    """What was not opened has nothing to close: no second error comes from the destructor."""
+    for kind in (mx.recordio.MXRecordIO, mx.recordio.MXIndexedRecordIO):
+        kind.__new__(kind).__del__()
+        with pytest.raises(TypeError, match="missing"):
+            kind()
+
+
+@torch_only
+@pytest.mark.parametrize("flag", ["r", "w"])
+def test_a_closed_indexed_file(mx, indexed, flag):
+    file = mx.recordio.MXIndexedRecordIO(*indexed, flag)
+    file.close()
+    for use in (file.tell, lambda: file.write_idx(1, b"x"), lambda: file.read_idx(7)):
+        with pytest.raises(mx.MXNetError, match="the file is closed"):
+            use()
+
+
+@torch_only
+def test_a_reset_keeps_the_index(mx, indexed):
+    reader = mx.recordio.MXIndexedRecordIO(*indexed, "r")
+    reader.read_idx(3)
+    index = reader.idx
+    reader.reset()
+    assert reader.idx is index and reader.read() == b"record 0"
+    reader.close()
+    reader.reset()
+    assert reader.read_idx(7) == b"record 7"
+    writer = mx.recordio.MXIndexedRecordIO(*indexed, "w")
+    writer.write_idx(1, b"x")
+    writer.reset()
+    assert writer.keys == [] and writer.tell() == 0

@@ -321,3 +321,11 @@ def test_a_shorter_side_has_a_limit(mx, shape):
     with pytest.raises(mx.base.MXNetError, match="_image_resize: (?s:.*)at most 33554432 pixels"):
         mx.nd.image.resize(line, size=256, keep_ratio=True)
     assert mx.image.resize_short(line, 2, 0).size == 12 << 20
+
+
+@pytest.mark.engine("torch")
+def test_a_drawn_crop_has_pixels(mx):
+    """A ten-thousandth of 6 x 6 pixels is rounded to none: the middle is taken."""
+    image = pixels(mx, size=(6, 6))
+    y, place = mx.image.random_size_crop(image, (3, 3), (1e-4, 1e-4), (1, 1))
+    assert y.shape == (3, 3, 3) and place == (1, 1, 3, 3)

@@ -321,7 +321,7 @@ def random_size_crop(
         pixels = random.uniform(least, most) * (h * w)
         shape = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
         new_w, new_h = round(math.sqrt(pixels * shape)), round(math.sqrt(pixels / shape))
-        if new_w <= w and new_h <= h:
+        if 1 <= new_w <= w and 1 <= new_h <= h:
             x0, y0 = random.randint(0, w - new_w), random.randint(0, h - new_h)
             return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
     return center_crop(src, size, interp)

@@ -441,12 +441,10 @@ class CTCLoss(Loss):
 
     def __init__(self, layout="NTC", label_layout="NT", weight=None, **kwargs):
         if layout not in ("NTC", "TNC"):
-            raise ParameterError(
-                f"Only 'NTC' and 'TNC' layouts for pred are supported. Got: {layout}"
-            )
+            raise ParameterError(f"CTCLoss: layout is {layout!r}\n  expected 'NTC' or 'TNC'")
         if label_layout not in ("NT", "TN"):
             raise ParameterError(
-                f"Only 'NT' and 'TN' layouts for label are supported. Got: {label_layout}"
+                f"CTCLoss: label_layout is {label_layout!r}\n  expected 'NT' or 'TN'"
             )
         self._layout, self._label_layout = layout, label_layout
         super().__init__(weight, label_layout.index("N"), **kwargs)

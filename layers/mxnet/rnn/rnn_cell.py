@@ -999,7 +999,9 @@ class BaseConvRNNCell(_GatedCell):
     ):
         super().__init__(prefix, params)
         if not all(size % 2 for size in h2h_kernel):
-            raise ParameterError(f"Only support odd number, get h2h_kernel= {h2h_kernel}")
+            raise ParameterError(
+                f"{type(self).__name__}: h2h_kernel is {h2h_kernel}\n  expected odd sizes"
+            )
         self._num_hidden, self._input_shape = num_hidden, input_shape
         self._conv_layout, self._activation = conv_layout, activation
         self._h2h_kernel, self._h2h_dilate = h2h_kernel, h2h_dilate

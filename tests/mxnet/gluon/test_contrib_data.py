@@ -20,9 +20,7 @@ def test_interval_sampler():
     assert list(contrib.IntervalSampler(8, 3, rollover=False)) == [0, 3, 6]
     assert list(contrib.IntervalSampler(3, 3)) == [0, 1, 2]
     assert list(contrib.IntervalSampler(0, 0)) == []
-    with pytest.raises(
-        AssertionError, match="Interval 5 must be smaller than or equal to length 3"
-    ):
+    with pytest.raises(AssertionError, match="(?s)5.*3"):
         contrib.IntervalSampler(3, 5)
 
 

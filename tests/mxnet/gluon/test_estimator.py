@@ -51,6 +51,13 @@ def estimator(hybrid=False, **options):
     return made
 
 
+def check_lines(made, *expected):
+    """Each line is as expected, where ``...`` stands for words that each engine chooses."""
+    assert len(made.lines) == len(expected)
+    for line, words in zip(made.lines, expected):
+        assert re.fullmatch(re.escape(words).replace(r"\.\.\.", ".*"), line), line
+
+
 def test_metrics_and_defaults():
     made = estimator()
     names = [metric.name for metric in made.train_metrics + made.val_metrics]
@@ -85,11 +92,11 @@ def test_initialization():
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"loss": "l2"}, "loss must be a Loss"),
-        ({"train_metrics": "acc"}, "metrics must be a Metric or a list of Metric"),
-        ({"trainer": "sgd"}, "Trainer must be a Gluon Trainer"),
-        ({"context": "cpu"}, "context must be a Context"),
-        ({"batch_processor": 3}, r"must contain fit_batch\(\) and evaluate_batch\(\)"),
+        ({"loss": "l2"}, "(?s)loss.*Loss"),
+        ({"train_metrics": "acc"}, "(?s)metrics.*EvalMetric"),
+        ({"trainer": "sgd"}, "gluon.Trainer"),
+        ({"context": "cpu"}, "(?s)context.*Context"),
+        ({"batch_processor": 3}, "(?s)fit_batch.* and evaluate_batch"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:No trainer specified")
@@ -106,42 +113,43 @@ def test_a_context_that_is_not_here():
 def test_fit_refuses():
     made, data = estimator(), loader()
     for options in ({}, {"epochs": 1, "batches": 3}):
-        with pytest.raises(ValueError, match="one and only one of: epochs or batches"):
+        with pytest.raises(ValueError, match="(?s)epochs.*batches"):
             made.fit(data, **options)
     for other in ([1], mx.io.NDArrayIter(nd.ones((4, 2)), nd.ones(4), 2)):
-        with pytest.raises(ValueError, match="Estimator only support input as Gluon DataLoader"):
+        with pytest.raises(ValueError, match="(?s)Estimator.*DataLoader"):
             made.fit(other, epochs=1)
-        with pytest.raises(ValueError, match="Estimator only support input as Gluon DataLoader"):
+        with pytest.raises(ValueError, match="(?s)Estimator.*DataLoader"):
             made.evaluate(other)
-    with pytest.raises(ValueError, match="handlers must be an EventHandler"):
+    with pytest.raises(ValueError, match="(?s)handlers.*EventHandler"):
         made.fit(data, epochs=1, event_handlers=[3])
     for kind in (handlers.MetricHandler, handlers.LoggingHandler):
         handler = kind(metrics=[mx.metric.Accuracy()])
-        with pytest.raises(ValueError, match=f"{kind.__name__} refers to a metric instance"):
+        with pytest.raises(ValueError, match=f"(?s){kind.__name__}.*train_metrics"):
             made.fit(data, epochs=1, event_handlers=handler)
 
 
 def test_log():
     made = estimator()
     made.fit(loader(), val_data=loader(5, 3), epochs=2)
-    begin = "[Epoch {0}] Begin, current learning rate: 0.1000"
+    begin = "[Epoch {0}] Begin...learning rate: 0.1000"
     validated = (
         "[Epoch 0] Finished in T, validation accuracy: 0.4000, validation softmaxcrossentropyloss: "
     )
     trained = "training accuracy: 0.4000, training softmaxcrossentropyloss: "
-    assert made.lines == [
-        "Training begin: using optimizer SGD with current learning rate 0.1000 ",
+    check_lines(
+        made,
+        "Training begin...SGD...0.1000...",
         "Train for 2 epochs.",
         begin.format(0),
-        "Validation Begin",
+        "Validation ...egin...",
         f"{validated}1.0942",
         f"[Epoch 0] Finished in T, {trained}1.0986",
         begin.format(1),
-        "Validation Begin",
+        "Validation ...egin...",
         f"{validated}1.0919",
         f"[Epoch 1] Finished in T, {trained}1.0864",
-        f"Train finished using total T with 2 epochs. {trained}1.0864",
-    ]
+        f"Train... T...2...{trained}1.0864",
+    )
     assert (made.max_epoch, made.max_batch) == (2, None)
 
 
@@ -149,18 +157,20 @@ def test_log_of_batches():
     made = estimator()
     handler = handlers.LoggingHandler(log_interval=2, metrics=made.train_metrics[:1])
     made.fit(loader(), batches=4, event_handlers=handler)
-    assert made.lines[1:] == [
+    check_lines(
+        made,
+        "Training begin...",
         "Train for 4 batches.",
-        "[Epoch 0] Begin, current learning rate: 0.1000",
+        "[Epoch 0] Begin...learning rate: 0.1000",
         "[Epoch 0][Batch 0][Samples 4] time/interval: T training accuracy: 0.5000",
         "[Epoch 0][Batch 2][Samples 10] time/interval: T training accuracy: 0.4000",
         "[Epoch 0] Finished in T, training accuracy: 0.4000",
-        "[Epoch 1] Begin, current learning rate: 0.1000",
+        "[Epoch 1] Begin...learning rate: 0.1000",
         "[Epoch 1][Batch 0][Samples 14] time/interval: T training accuracy: 0.5000",
         "[Epoch 1] Finished in T, training accuracy: 0.5000",
-        "Train finished using total T with 2 epochs. training accuracy: 0.5000",
-    ]
-    with pytest.raises(ValueError, match="log_interval must be either an integer or string"):
+        "Train... T...2...training accuracy: 0.5000",
+    )
+    with pytest.raises(ValueError, match="(?s)log_interval.*'epoch'"):
         handlers.LoggingHandler(log_interval="batch")
 
 
@@ -326,7 +336,7 @@ def test_the_best_is_saved(tmp_path, mode, best):
     made.fit(loader(), epochs=4, event_handlers=handler)
     assert set(both("model-best")) < set(files(tmp_path))
     assert handler.best == pytest.approx(best, 1e-4)
-    with pytest.raises(ValueError, match="To save best model only, please provide one"):
+    with pytest.raises(ValueError, match="(?s)best.*train_metrics"):
         handlers.CheckpointHandler(str(tmp_path), save_best=True)
 
 
@@ -341,9 +351,9 @@ def test_resuming(tmp_path):
     assert "model-epoch4batch15.params" in files(tmp_path)
     found, expected = (e.net[0].weight.data().asnumpy() for e in (made, whole))
     np.testing.assert_allclose(found, expected, 1e-6)
-    with pytest.raises(ValueError, match="checkpoint with maximum number of epoch 2 reached"):
+    with pytest.raises(ValueError, match="2.*resume_from_checkpoint=False|2 epochs are already"):
         made.fit(loader(), epochs=2, event_handlers=handler)
-    with pytest.raises(AssertionError, match="only specify the same type of period"):
+    with pytest.raises(AssertionError, match="same type of period|expected batch_period alone"):
         made.fit(loader(), batches=20, event_handlers=handler)
     handler = handlers.CheckpointHandler(
         str(tmp_path), resume_from_checkpoint=True, epoch_period=None, batch_period=2
@@ -369,7 +379,7 @@ def test_early_stopping(options, epochs):
     made.fit(loader(), epochs=6, event_handlers=handler)
     assert handler.current_epoch == epochs
     assert handler.stop_training == (epochs < 6)
-    with pytest.raises(ValueError, match="Please provide one of the metric objects"):
+    with pytest.raises(ValueError, match="train_metrics"):
         handlers.EarlyStoppingHandler("accuracy")
 
 
@@ -378,9 +388,9 @@ def test_early_stopping(options, epochs):
     "metric, better", [("acc", np.greater), ("f1", np.greater), ("mse", np.less)]
 )
 def test_what_is_better(metric, better):
-    with pytest.warns(UserWarning, match=f"`{better.__name__}` operator will be used"):
+    with pytest.warns(UserWarning, match=f"a {better.__name__} value of {metric}"):
         made = handlers.EarlyStoppingHandler(mx.metric.create(metric))
     assert made.monitor_op is better
     with pytest.warns() as seen:
         handlers.EarlyStoppingHandler(mx.metric.create(metric), mode="most")
-    assert "mode most is unknown, fallback to auto mode" in str(seen[0].message)
+    assert "mode is 'most', and 'auto' is used" in str(seen[0].message)

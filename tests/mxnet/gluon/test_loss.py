@@ -148,9 +148,9 @@ def test_a_loss_of_ones_own():
 
 
 def test_refused():
-    with pytest.raises(AssertionError, match="Only 'NTC' and 'TNC' layouts for pred"):
+    with pytest.raises(AssertionError, match="(?s)'NTC'.*'TNC'"):
         gluon.loss.CTCLoss(layout="CNT")
-    with pytest.raises(AssertionError, match="Only 'NT' and 'TN' layouts for label"):
+    with pytest.raises(AssertionError, match="(?s)'NT'.*'TN'"):
         gluon.loss.CTCLoss(label_layout="NTC")
     with pytest.raises(ValueError, match="label_format"):
         gluon.loss.LogisticLoss(label_format="x")

@@ -30,7 +30,7 @@ class IntervalSampler(Sampler):
     def __init__(self, length: int, interval: int, rollover: bool = True):
         if interval > length:
             raise ParameterError(
-                f"Interval {interval} must be smaller than or equal to length {length}"
+                f"IntervalSampler: interval is {interval}\n  expected {length}, the length, or less"
             )
         self._length, self._interval, self._rollover = length, interval, rollover
 

@@ -101,7 +101,7 @@ class Estimator:
 
     def _check_loss(self, loss) -> Loss:
         if not isinstance(loss, Loss):
-            raise ArgumentError(f"loss must be a Loss, refer to gluon.loss.Loss:{loss}")
+            raise ArgumentError(f"Estimator: loss is {loss!r}\n  expected a gluon.loss.Loss")
         return loss
 
     def _check_context(self, context) -> list[Context]:
@@ -116,8 +116,8 @@ class Estimator:
         found = context if isinstance(context, (list, tuple)) else [context]
         if not all(isinstance(ctx, Context) for ctx in found):
             raise ArgumentError(
-                "context must be a Context or a list of Context, for example mx.cpu() or "
-                f"[mx.gpu(0), mx.gpu(1)], refer to mxnet.Context:{context}"
+                f"Estimator: context is {context!r}\n  expected a Context such as mx.cpu(), or a "
+                "list of them"
             )
         for ctx in found:
             try:
@@ -132,8 +132,8 @@ class Estimator:
         for method in ("fit_batch", "evaluate_batch"):
             if not callable(getattr(batch_processor, method, None)):
                 raise ArgumentError(
-                    "Customized Batch Processor must contain fit_batch() and evaluate_batch() "
-                    f"methods: {batch_processor!r} has no {method}"
+                    f"Estimator: batch_processor {batch_processor!r} has no method {method}\n"
+                    "  expected fit_batch and evaluate_batch, as BatchProcessor has them"
                 )
         return batch_processor
 
@@ -146,8 +146,8 @@ class Estimator:
                     parameter.initialize(None, self.context, initializer or "uniform")
         elif initializer:
             warnings.warn(
-                "Network already fully initialized, skipping initialization. "
-                "net.initialize(init=your_initializer, force_reinit=True) initializes it anew.",
+                "Network already fully initialized: the Estimator's initializer is not used. To "
+                "set all parameters anew call net.initialize with force_reinit=True.",
                 UserWarning,
                 stacklevel=3,
             )
@@ -158,15 +158,13 @@ class Estimator:
     def _check_trainer(self, trainer) -> Trainer:
         if trainer is None:
             warnings.warn(
-                "No trainer specified, default SGD optimizer with learning rate 0.001 is used.",
+                "No trainer specified: the Estimator trains by 'sgd', learning_rate=0.001.",
                 UserWarning,
                 stacklevel=3,
             )
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
         if not isinstance(trainer, Trainer):
-            raise ArgumentError(
-                f"Trainer must be a Gluon Trainer instance, refer to gluon.Trainer:{trainer}"
-            )
+            raise ArgumentError(f"Estimator: trainer is {trainer!r}\n  expected a gluon.Trainer")
         return trainer
 
     def _get_data_and_label(self, batch, ctx, batch_axis: int = 0):
@@ -263,8 +261,8 @@ class Estimator:
         _check_loader(train_data)
         if bool(epochs) == bool(batches):
             raise ArgumentError(
-                "Fit only support exactly one type of iteration, train by number of epochs or "
-                "number of batches. Please specify one and only one of: epochs or batches."
+                f"Estimator.fit: epochs is {epochs}, batches is {batches}\n"
+                "  expected one of the two, above 0"
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         handlers = self._prepare_default_handlers(val_data, event_handlers)
@@ -344,6 +342,6 @@ def _initialized(parameter) -> bool:
 def _check_loader(data) -> None:
     if not isinstance(data, DataLoader):
         raise ArgumentError(
-            "Estimator only support input as Gluon DataLoader. Alternatively, you can transform "
-            "your DataIter or any NDArray into Gluon DataLoader. Refer to gluon.data.DataLoader"
+            f"Estimator: data is of type {type(data).__name__}\n"
+            "  expected a gluon.data.DataLoader; arrays make one by ArrayDataset"
         )

@@ -49,7 +49,8 @@ def _check_event_handlers(handlers) -> list[EventHandler]:
     found = list(handlers or [])
     if not all(isinstance(handler, EventHandler) for handler in found):
         raise ArgumentError(
-            f"handlers must be an EventHandler or a list of EventHandler, got: {handlers}"
+            f"Estimator: event_handlers is {handlers!r}\n"
+            "  expected an EventHandler, or a list of them"
         )
     return found
 
@@ -240,7 +241,8 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def __init__(self, log_interval="epoch", metrics=None, priority: float = np.inf):
         if not isinstance(log_interval, int) and log_interval != "epoch":
             raise ArgumentError(
-                f"log_interval must be either an integer or string 'epoch': {log_interval!r}"
+                f"LoggingHandler: log_interval is {log_interval!r}\n"
+                "  expected a number of batches, or 'epoch'"
             )
         self.metrics = _check_metrics(metrics)
         self.batch_index = self.current_epoch = self.processed_samples = 0
@@ -256,7 +258,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.train_start = time.time()
         trainer = estimator.trainer
         estimator.logger.info(
-            "Training begin: using optimizer %s with current learning rate %.4f ",
+            "Training begins: optimizer %s, learning rate %.4f",
             type(trainer.optimizer).__name__,
             trainer.learning_rate,
         )
@@ -270,7 +272,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def train_end(self, estimator, *args, **kwargs):
         """Log the whole time, and the metrics."""
         passed = time.time() - self.train_start
-        start = f"Train finished using total {passed:.0f}s with {self.current_epoch} epochs. "
+        start = f"Training ended after {passed:.0f}s, epochs: {self.current_epoch}, "
         estimator.logger.info(self._told(start))
 
     def batch_begin(self, estimator, *args, **kwargs):
@@ -297,12 +299,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.epoch_start = time.time()
         if any("training" in metric.name for metric in self.metrics):
             estimator.logger.info(
-                "[Epoch %d] Begin, current learning rate: %.4f",
+                "[Epoch %d] Begins, learning rate: %.4f",
                 self.current_epoch,
                 estimator.trainer.learning_rate,
             )
         else:
-            estimator.logger.info("Validation Begin")
+            estimator.logger.info("Validation begins")
 
     def epoch_end(self, estimator, *args, **kwargs):
         """Log the time of the epoch, and the metrics."""
@@ -317,15 +319,17 @@ def _comparison(name: str, monitor: EvalMetric, mode: str):
     """Whether the greater or the lesser value of a metric is the better one."""
     if mode not in ("auto", "min", "max"):
         warnings.warn(
-            f"{name} mode {mode} is unknown, fallback to auto mode.", RuntimeWarning, stacklevel=3
+            f"{name}: mode is {mode!r}, and 'auto' is used; expected 'auto', 'min' or 'max'",
+            RuntimeWarning,
+            stacklevel=3,
         )
         mode = "auto"
     if mode == "auto":
         metric = monitor.name.lower()
         better = np.greater if "acc" in metric or "f1" in metric else np.less
         warnings.warn(
-            f"`{better.__name__}` operator will be used to determine if {monitor.name} has "
-            "improved. mode='min' or mode='max' says so without this warning.",
+            f"{name}: a {better.__name__} value of {monitor.name} is taken as better; mode='min' "
+            "or mode='max' says which is, without this warning",
             UserWarning,
             stacklevel=3,
         )
@@ -386,15 +390,15 @@ class CheckpointHandler(_Counting):
         self.save_best = save_best
         if save_best and not isinstance(monitor, EvalMetric):
             raise ArgumentError(
-                "To save best model only, please provide one of the metric objects from "
-                f"estimator.train_metrics and estimator.val_metrics as monitor: {monitor!r}"
+                f"CheckpointHandler: save_best is set, and monitor is {monitor!r}\n"
+                "  expected one of train_metrics or val_metrics of the Estimator"
             )
         self.epoch_period, self.batch_period = epoch_period, batch_period
         self.max_checkpoints = max_checkpoints
         self.resume_from_checkpoint = resume_from_checkpoint
         self.saved_checkpoints: list[str] = []
         if save_best:
-            self.monitor_op = _comparison("ModelCheckpoint", monitor, mode)
+            self.monitor_op = _comparison("CheckpointHandler", monitor, mode)
 
     def train_begin(self, estimator, *args, **kwargs):
         """Count from 0, or from the last checkpoint."""
@@ -431,8 +435,8 @@ class CheckpointHandler(_Counting):
         prefix = f"{self.model_prefix}-epoch{epoch}batch{batch}"
         self._save_params_and_trainer(estimator, prefix)
         count = self.current_batch + 1
-        place = f"at {self.model_dir} with prefix: "
-        self._log(estimator, f"trained total {count} batches, saving model {place}{prefix}")
+        place = f"{self.model_dir}, file names begin with "
+        self._log(estimator, f"saves after {count} batches in {place}{prefix}")
         if self.save_best:
             self._save_if_best(estimator, place)
 
@@ -447,11 +451,11 @@ class CheckpointHandler(_Counting):
         elif self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"
             self._save_params_and_trainer(estimator, prefix)
-            told = f"{name} improved from {self.best:.5f} to {value:.5f}, updating best model "
+            told = f"{name} went from {self.best:.5f} to {value:.5f}, saves the best model in "
             self._log(estimator, f"{told}{place}{prefix}")
             self.best = value
         else:
-            told = f"{name} did not improve from {self.best:.5f}, skipping updating best model"
+            told = f"the best model stays, {name} is {value:.5f}, its best {self.best:.5f}"
             self._log(estimator, told)
 
     def _save_symbol(self, estimator) -> None:
@@ -461,9 +465,8 @@ class CheckpointHandler(_Counting):
             next(reversed(net._graphs.values())).symbol.save(str(path))
         else:
             estimator.logger.info(
-                "Model architecture(symbol file) is not saved, please use HybridBlock to construct "
-                "your model, and call net.hybridize() before passing to Estimator in order to save "
-                "model architecture as %s.",
+                "CheckpointHandler: no graph is saved as %s, for the network is not hybridized; "
+                "a HybridBlock is by its method hybridize",
                 path,
             )
 
@@ -492,23 +495,24 @@ class CheckpointHandler(_Counting):
             period, other = other, period
         if not period or other:
             raise ParameterError(
-                "To use resume from checkpoint, you must only specify the same type of period you "
-                f"used for training: {what}_period, and None for the other"
+                f"CheckpointHandler: epoch_period is {self.epoch_period}, batch_period is "
+                f"{self.batch_period}, and fit counts {_plural(what)}\n"
+                f"  expected {what}_period alone, and None for the other, to resume"
             )
         if not found:
             self.trained_epoch = self.trained_batch = -1
-            told = f"No checkpoint found, training from scratch for {most} {_plural(what)}"
+            told = f"{self.model_dir} has no checkpoint, all {most} {_plural(what)} are trained"
             estimator.logger.info(f"CheckpointHandler: {told}")
             return
         self.trained_epoch, self.trained_batch = max(found)
         done = self.trained_epoch if of_epochs else self.trained_batch
-        if done >= most - 1:
-            raise ArgumentError(
-                f"Found checkpoint with maximum number of {what} {most} reached, please specify "
-                "resume_from_checkpoint=False (default value) if you want to train from scratch."
-            )
         place = f"epoch{self.trained_epoch}batch{self.trained_batch}"
         path = Path(self.model_dir, f"{self.model_prefix}-{place}")
+        if done >= most - 1:
+            raise ArgumentError(
+                f"CheckpointHandler: {most} {_plural(what)} are already trained, as {path} says\n"
+                "  expected more to do; resume_from_checkpoint=False begins anew"
+            )
         estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
         estimator.trainer.load_states(f"{path}.states")
         rest = most - done - 1
@@ -517,8 +521,7 @@ class CheckpointHandler(_Counting):
         else:
             estimator.max_batch = rest
         estimator.logger.info(
-            "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for "
-            "%d %s ",
+            "CheckpointHandler: goes on after epoch %d, batch %d, for %d more %s",
             self.trained_epoch,
             self.trained_batch,
             rest,
@@ -562,13 +565,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     ):
         if not isinstance(monitor, EvalMetric):
             raise ArgumentError(
-                "Please provide one of the metric objects from estimator.train_metrics and "
-                f"estimator.val_metrics as monitor: {monitor!r}"
+                f"EarlyStoppingHandler: monitor is {monitor!r}\n"
+                "  expected one of train_metrics or val_metrics of the Estimator"
             )
         self.monitor, self.baseline, self.patience = monitor, baseline, patience
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
-        self.monitor_op = _comparison("EarlyStopping", monitor, mode)
+        self.monitor_op = _comparison("EarlyStoppingHandler", monitor, mode)
         self.min_delta = min_delta if self.monitor_op == np.greater else -min_delta
 
     def train_begin(self, estimator, *args, **kwargs):
@@ -601,7 +604,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         """Log why the training has stopped."""
         if self.stopped_epoch > 0:
             estimator.logger.info(
-                "[Epoch %d] EarlyStoppingHandler: early stopping due to %s not improving",
+                "[Epoch %d] EarlyStoppingHandler: stopped, for %s got no better",
                 self.stopped_epoch,
                 self.monitor.get()[0],
             )

@@ -19,8 +19,7 @@ def _check_metrics(metrics) -> list[EvalMetric]:
     found = metrics or []
     if isinstance(found, str) or not all(isinstance(metric, EvalMetric) for metric in found):
         raise ArgumentError(
-            "metrics must be a Metric or a list of Metric, refer to mxnet.metric.EvalMetric: "
-            f"{metrics}"
+            f"Estimator: metrics is {metrics!r}\n  expected a metric.EvalMetric, or a list of them"
         )
     return list(found)
 
@@ -31,9 +30,8 @@ def _check_handler_metric_ref(handler, known_metrics: list[EvalMetric]) -> None:
     for metric in metrics if isinstance(metrics, (list, tuple)) else [metrics]:
         if not any(metric is known for known in known_metrics):
             raise ArgumentError(
-                f"Event handler {type(handler).__name__} refers to a metric instance {metric} "
-                "outside of the known training and validation metrics. Please use the metrics from "
-                "estimator.train_metrics and estimator.val_metrics instead."
+                f"{type(handler).__name__}: the Estimator does not update its metric {metric}\n"
+                "  expected metrics that are in train_metrics or val_metrics of the Estimator"
             )
 
 

@@ -79,7 +79,9 @@ class _ConvCell(HybridRecurrentCell):
         self._i2h_kernel, self._i2h_pad, self._i2h_dilate = kernel, pad, dilate
         self._h2h_dilate = self._sizes(h2h_dilate)
         if not all(size % 2 for size in self._h2h_kernel):
-            raise ParameterError(f"Only support odd number, get h2h_kernel= {h2h_kernel}")
+            raise ParameterError(
+                f"{type(self).__name__}: h2h_kernel is {h2h_kernel}\n  expected odd sizes"
+            )
         around = zip(self._h2h_kernel, self._h2h_dilate)
         self._h2h_pad = tuple(step * (size - 1) // 2 for size, step in around)
         self._channel_axis = self._conv_layout.index("C")

@@ -129,6 +129,7 @@ DIFFERENCES = {
     "Images and records": """
         image.imdecode image.imread image.imresize io.ImageRecordIter io.ImageDetRecordIter
         recordio.MXRecordIO""",
+    "The number of unknown words": "rnn.encode_sentences",
     "The length of an IntervalSampler": "gluon.contrib.data.IntervalSampler",
     "Early stopping watches for the lesser loss": """
         gluon.contrib.estimator.EarlyStoppingHandler gluon.contrib.estimator.CheckpointHandler""",

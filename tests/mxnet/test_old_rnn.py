@@ -309,14 +309,24 @@ WORDS = [["a", "b", "c"], ["b", "d"], ["a"]]
             {"#": 2, "a": 1, "b": 3, "c": 4, "d": 5},
         ),
         (
-            {"vocab": {"a": 0, "b": 1, "?": 7}, "unknown_token": "?"},
-            [[0, 1, 0], [1, 1], [0]],
-            {"a": 0, "b": 1, "?": 1},
+            {"vocab": {"a": 0, "b": 1, "c": 2}, "unknown_token": "?", "start_label": 5},
+            [[0, 1, 2], [1, 5], [0]],
+            {"a": 0, "b": 1, "c": 2, "?": 5},
         ),
     ],
 )
 def test_encode_sentences(options, sentences, vocab):
     assert rnn().encode_sentences(WORDS, **options) == (sentences, vocab)
+
+
+@pytest.mark.engine("torch")  # MXNet numbers the unknown token anew for each unknown word
+@pytest.mark.parametrize(
+    "vocab, number, invalid", [({"?": 7}, 7, -1), ({"?": 2}, 2, -1), ({}, 2, -1), ({}, 3, 2)]
+)
+def test_the_number_of_unknown_words(vocab, number, invalid):
+    vocab = {"a": 0, "b": 1} | vocab
+    found = rnn().encode_sentences(WORDS, vocab, unknown_token="?", invalid_label=invalid)
+    assert found == ([[0, 1, number], [1, number], [0]], {"a": 0, "b": 1, "?": number})
 
 
 def test_an_unknown_word():

@@ -35,19 +35,23 @@ def encode_sentences(
     start_label : int
         The first number that is given out.
     unknown_token : str, optional
-        Stands for words that `vocab` has not.
+        Stands for words that `vocab` has not. If it is not in a given `vocab`, it gets a number
+        greater than those there.
 
     Raises
     ------
     ArgumentError
         A word is not in `vocab`, and there is no `unknown_token`.
     """
-    is_new, next_label = vocab is None, start_label
-    vocab = {invalid_key: invalid_label} if vocab is None else vocab
+    is_new = vocab is None
+    vocab = {invalid_key: invalid_label} if is_new else vocab
+    next_label = start_label if is_new else max([start_label - 1, *vocab.values()]) + 1
     encoded = []
     for sentence in sentences:
         labels = []
         for word in sentence:
+            if word not in vocab and unknown_token is not None:
+                word = unknown_token
             if word not in vocab:
                 if not is_new and unknown_token is None:
                     raise ArgumentError(
@@ -56,7 +60,6 @@ def encode_sentences(
                     )
                 if next_label == invalid_label:
                     next_label += 1
-                word = unknown_token or word
                 vocab[word] = next_label
                 next_label += 1
             labels.append(vocab[word])

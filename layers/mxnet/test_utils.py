@@ -9,21 +9,22 @@ import math
 import numbers
 import os
 import platform
-import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import torch
 
 from . import context, io, symbol
 from . import ndarray as nd
+from ._files import atomic
 from ._old import missing
-from .base import ArgumentError, UnsupportedError
+from .base import ArgumentError, MXNetError, UnsupportedError
 from .context import Context, current_context
 from .gluon import utils
 from .io._files import read_idx
@@ -1521,17 +1522,29 @@ def get_mnist_iterator(batch_size: int, input_shape, num_parts=1, part_index=0) 
 
 
 def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
-    """See that a file is in a folder, or unpack there the archive that `url` names.
+    """See that a file is in a folder, or unpack it there from the archive that `url` names.
 
     Raises
     ------
     UnsupportedError
         Neither is there.
+    MXNetError
+        The archive is damaged, has no such file, or one of more than 4 GiB.
     """
-    if Path(data_dir, data_origin_name).exists():
+    whole = Path(data_dir, data_origin_name)
+    if whole.exists():
         return
-    with zipfile.ZipFile(download(url, dirname=data_dir)) as archive:
-        archive.extractall(data_dir)
+    packed = download(url, dirname=data_dir)
+    with _unpacking(packed):
+        archive = zipfile.ZipFile(packed)
+    with archive:
+        with _unpacking(packed):
+            if data_origin_name not in archive.namelist():
+                raise zipfile.BadZipFile(f"it has no {data_origin_name}")
+            source = archive.open(data_origin_name)
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        with source:
+            atomic.write({whole: _unpacked(source, packed)})
 
 
 def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> None:
@@ -1541,14 +1554,42 @@ def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> N
     ------
     UnsupportedError
         Neither is there.
+    MXNetError
+        The bz2 file is damaged, or unpacks to more than 4 GiB.
     """
     whole = Path(data_dir, data_name)
     if whole.exists():
         return
     packed = download(url, Path(data_dir, data_origin_name))
-    with bz2.BZ2File(packed) as source, whole.open("wb") as target:
-        shutil.copyfileobj(source, target)
+    with bz2.BZ2File(packed) as source:
+        atomic.write({whole: _unpacked(source, packed)})
     os.remove(packed)
+
+
+_MOST_UNPACKED = 1 << 32  # bytes; a few packed ones can stand for any number
+
+
+@contextmanager
+def _unpacking(packed: str) -> Iterator[None]:
+    """Raise MXNetError, with the name of the file, for what is wrong with a packed file."""
+    try:
+        yield
+    except (EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise MXNetError(f"{packed}: it cannot be unpacked\n  {error}") from error
+
+
+def _unpacked(source: BinaryIO, packed: str) -> Iterator[bytes]:
+    """The pieces of a file in a packed file."""
+    size = 0
+    while True:
+        with _unpacking(packed):
+            piece = source.read(1 << 20)
+            size += len(piece)
+            if size > _MOST_UNPACKED:
+                raise EOFError(f"expected {_MOST_UNPACKED} bytes or less")
+        if not piece:
+            return
+        yield piece
 
 
 def get_im2rec_path(home_env="MXNET_HOME") -> str:

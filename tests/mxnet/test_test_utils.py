@@ -411,6 +411,42 @@ def test_files(tmp_path, monkeypatch):
     assert t.download_model("net", ".") == ("net", 0)
 
 
+@torch_only
+@pytest.mark.parametrize("damage", ["cut", "changed", "large"])
+@pytest.mark.parametrize("kind", ["bz2", "zip"])
+def test_a_damaged_archive_leaves_no_file(tmp_path, monkeypatch, kind, damage):
+    whole = np.random.RandomState(0).bytes(1 << 21)
+    packed = tmp_path / f"m.{kind}"
+    if kind == "bz2":
+        packed.write_bytes(bz2.compress(whole))
+    else:
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("m", whole)
+    content = bytearray(packed.read_bytes())
+    content[-len(content) // 3] ^= damage == "changed"
+    packed.write_bytes(content[: len(content) // 3 * 2] if damage == "cut" else content)
+    if damage == "large":
+        monkeypatch.setattr(t, "_MOST_UNPACKED", (1 << 21) - 1)
+    with pytest.raises(mx.MXNetError, match=f"m.{kind}: it cannot be unpacked"):
+        if kind == "bz2":
+            t.get_bz2_data(str(tmp_path), "m", f"http://x/m.{kind}", f"m.{kind}")
+        else:
+            t.get_zip_data(str(tmp_path), f"http://x/m.{kind}", "m")
+    assert os.listdir(tmp_path) == [packed.name]
+
+
+@torch_only
+def test_one_file_of_an_archive_is_unpacked(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as archive:
+        archive.writestr("a/m", b"whole")
+        archive.writestr("other", b"")
+    t.get_zip_data(str(tmp_path), "http://x/m.zip", "a/m")
+    assert (tmp_path / "a/m").read_bytes() == b"whole"
+    assert sorted(os.listdir(tmp_path)) == ["a", "m.zip"]
+    with pytest.raises(mx.MXNetError, match="it has no b"):
+        t.get_zip_data(str(tmp_path), "http://x/m.zip", "b")
+
+
 def test_dummy_iter():
     real = mx.io.NDArrayIter(np.arange(6).reshape(6, 1), np.arange(6), 2)
     dummy = t.DummyIter(real)

@@ -1,5 +1,6 @@
 """The program im2rec. The lists here are those that MXNet's makes of the same folder."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,41 @@ def test_a_shorter_side_has_a_limit(folder, capsys):
     assert main(["--resize", "256", "a", "images"]) == 1
     assert "line.png'" in (told := capsys.readouterr().err)
     assert "256 x 268435456" in told
+
+
+def test_names_that_are_not_utf8(folder, capsys):
+    os.mkdir(b"images/\xff")
+    shutil.copy("images/y.jpg", b"images/\xff/\xfe.jpg")
+    assert main(["--list", "--recursive", "--no-shuffle", "a", "images"]) == 0
+    assert b"\t\xff/\xfe.jpg\n" in (folder / "a.lst").read_bytes()
+    assert "\\udcff" in capsys.readouterr().out
+    assert main(["a", "images"]) == 0
+    assert len(recordio.MXIndexedRecordIO("a.idx", "a.rec", "r").keys) == 8
+
+
+@pytest.mark.parametrize("name", ["a\tb.jpg", "a\nb.jpg", "a\rb.jpg"])
+def test_names_that_lists_cannot_have(folder, capsys, name):
+    shutil.copy("images/y.jpg", f"images/{name}")
+    assert main(["--list", "a", "images"]) == 1
+    assert f"the image {name!r} cannot be in a list" in capsys.readouterr().err
+
+
+def test_links_in_a_circle(folder):
+    """Links to folders are followed, once around."""
+    (folder / "images/cat/up").symlink_to(folder / "images")
+    (folder / "images/dog/birds").symlink_to(folder / "images/bird")
+    (folder / "images/bird/dogs").symlink_to(folder / "images/dog")
+    assert main(["--list", "--recursive", "--no-shuffle", "a", "images"]) == 0
+    paths = [row.split("\t")[2] for row in (folder / "a.lst").read_text().splitlines()]
+    assert paths == [
+        "y.jpg", "z.png", "bird/t.jpg", "bird/dogs/c.JPG", "bird/dogs/sub/d.jpeg", "cat/a.jpg",
+        "cat/b.png", "dog/c.JPG", "dog/birds/t.jpg", "dog/sub/d.jpeg",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ["--num-thread", "--chunks"])
+@pytest.mark.parametrize("value", ["0", "-1", "two"])
+def test_counts(folder, capsys, option, value):
+    with pytest.raises(SystemExit):
+        main([f"{option}={value}", "--list", "a", "images"])
+    assert f"argument {option}: " in capsys.readouterr().err

@@ -21,7 +21,7 @@ import torch
 
 from .. import recordio
 from .._files import images
-from ..base import MXNetError
+from ..base import ArgumentError, MXNetError
 from ..image._resize import resized, short_size
 from ..io._record_source import read_list
 
@@ -54,6 +54,13 @@ def _quoted(name: str) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
 
 
+def _count(text: str) -> int:
+    """A number of lists or threads, of an argument's text."""
+    if (count := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{count} is not 1 or more")
+    return count
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="im2rec",
@@ -65,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     lists = parser.add_argument_group("lists")
     lists.add_argument("--list", action="store_true", help="make lists, not RecordIO files")
     lists.add_argument("--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="of images")
-    lists.add_argument("--chunks", type=int, default=1, help="how many lists to make")
+    lists.add_argument("--chunks", type=_count, default=1, help="how many lists to make")
     lists.add_argument("--train-ratio", type=float, default=1.0, help="of images for training")
     lists.add_argument("--test-ratio", type=float, default=0.0, help="of images for testing")
     lists.add_argument(
@@ -80,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--resize", type=int, default=0, help="resize the shorter side to it; 0 for not")
     add("--center-crop", action="store_true", help="cut the longer side, to a square")
     add("--quality", type=int, default=95, help="of JPEG, 1 to 100; compression of PNG, 1 to 9")
-    add("--num-thread", type=int, default=1, help="threads that decode and encode")
+    add("--num-thread", type=_count, default=1, help="threads that decode and encode")
     add("--color", type=int, default=1, choices=[-1, 0, 1], help="1: RGB, 0: gray, -1: as it is")
     add("--encoding", default=".jpg", choices=[".jpg", ".png"], help="of packed images")
     add("--pack-label", action="store_true", help="pack all numbers of a label, not the first")
@@ -88,19 +95,38 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def found_images(options: argparse.Namespace) -> list[tuple[str, int]]:
-    """The paths of the images below the folder, and a label for each."""
+    """The paths of the images below the folder, and a label for each.
+
+    Links to folders are followed, but not to one that the link itself is in.
+
+    Raises
+    ------
+    ArgumentError
+        A name has a tab or the end of a line in it, which separate what is in a list.
+    """
     endings = {ending.lower() for ending in options.exts}
     found, labels = [], {}
+    above = {options.root: {os.path.realpath(options.root)}}  # each folder and those it is in
     for folder, folders, names in os.walk(options.root, followlinks=True):
-        folders.sort()
+        places = {name: os.path.realpath(os.path.join(folder, name)) for name in folders}
+        folders[:] = sorted(name for name in folders if places[name] not in above[folder])
+        for name in folders:
+            above[os.path.join(folder, name)] = above[folder] | {places[name]}
         for name in sorted(names):
             if os.path.splitext(name)[1].lower() in endings:
                 label = labels.setdefault(folder, len(labels)) if options.recursive else 0
-                found.append((os.path.relpath(os.path.join(folder, name), options.root), label))
+                path = os.path.relpath(os.path.join(folder, name), options.root)
+                if any(c in path for c in "\t\n\r"):
+                    raise ArgumentError(
+                        f"the image {path!r} cannot be in a list\n"
+                        "  expected a name without tabs and ends of lines"
+                    )
+                found.append((path, label))
         if not options.recursive:
             break
     for folder, label in labels.items():
-        print(os.path.relpath(folder, options.root), label)
+        path = os.path.relpath(folder, options.root)
+        print(path.encode("utf-8", "backslashreplace").decode(), label)
     return found
 
 
@@ -114,15 +140,20 @@ def write_lists(prefix: Path, found: list[tuple[str, int]], options: argparse.Na
         part = rows[chunk * size : (chunk + 1) * size]
         name = f"{prefix}_{chunk}" if options.chunks > 1 else str(prefix)
         if options.train_ratio == 1.0:
-            Path(f"{name}.lst").write_text("".join(part), "utf-8")
+            _write(f"{name}.lst", part)
             continue
         tested = int(size * options.test_ratio)
         trained = tested + int(size * options.train_ratio)
         if options.test_ratio:
-            Path(f"{name}_test.lst").write_text("".join(part[:tested]), "utf-8")
+            _write(f"{name}_test.lst", part[:tested])
         if options.train_ratio + options.test_ratio < 1.0:
-            Path(f"{name}_val.lst").write_text("".join(part[trained:]), "utf-8")
-        Path(f"{name}_train.lst").write_text("".join(part[tested:trained]), "utf-8")
+            _write(f"{name}_val.lst", part[trained:])
+        _write(f"{name}_train.lst", part[tested:trained])
+
+
+def _write(name: str, rows: list[str]) -> None:
+    # A path that is not UTF-8 is written with the bytes that it has, and read_list reads it so.
+    Path(name).write_text("".join(rows), "utf-8", "surrogateescape")
 
 
 def pack(path: Path, options: argparse.Namespace) -> int:

@@ -180,3 +180,11 @@ def test_a_damaged_label(mx, path, label):
     writer.close()
     with pytest.raises(mx.MXNetError, match=r"d\.rec': the record at offset 0 has a label of"):
         next(batches(mx, path))
+
+
+@pytest.mark.engine("torch")
+def test_ranges_as_texts():
+    from layers.mxnet.io._image_records import read_options
+
+    given = {"scales": "(0.1,0.3)"}
+    assert read_options("test", given, {"scales": (0.0,)}).scales == (0.1, 0.3)

@@ -261,9 +261,11 @@ def test_a_mean_image(mx, folder):
     [
         ({"foo": 1}, "no option 'foo'"),
         ({"data_shape": (3, 4)}, "expected .channels"),
-        ({"data_shape": "(3, x)"}, "whole numbers"),
+        ({"data_shape": "(3, x)"}, r"data_shape is '\(3, x\)'\n  expected "),
         ({"batch_size": 0}, "batch_size is 0"),
-        ({"resize": "x"}, "resize is 'x'\n  expected int"),
+        ({"resize": "x"}, "resize is 'x'\n  expected an int"),
+        ({"batch_size": "two"}, "batch_size is 'two'\n  expected an int"),
+        ({"min_aspect_ratio": "a"}, "min_aspect_ratio is 'a'\n  expected a number"),
         ({"num_parts": 2, "part_index": 2}, "part_index is 2"),
         ({"num_parts": 20, "part_index": 19, "path_imgidx": "a.idx"}, "no records"),
         ({"aug_seq": "aug_own"}, "aug_own"),
@@ -365,3 +367,19 @@ def test_an_epoch_goes_on_after_a_damaged_record(mx, folder, ahead):
     assert (found, failed) == ([0, 3, 4, 5], 2)
     with pytest.raises(StopIteration):
         batches.next()
+
+
+@torch_only
+def test_numbers_as_texts(mx, folder):
+    texts = {"random_resized_crop": "1", "min_aspect_ratio": "0.5", "max_aspect_ratio": "2"}
+    numbers = {"random_resized_crop": 1, "min_aspect_ratio": 0.5, "max_aspect_ratio": 2}
+    found = [next(iterator(mx, folder, **o)).data[0].asnumpy() for o in (texts, numbers)]
+    np.testing.assert_array_equal(*found)
+
+
+@torch_only
+def test_a_mean_file_of_two_arrays(mx, folder):
+    path = str(folder / "two.bin")
+    mx.nd.save(path, {name: mx.nd.zeros(SHAPE) for name in "ab"})
+    with pytest.raises(mx.MXNetError, match=r"two\.bin' has 2 arrays\n  expected one"):
+        iterator(mx, folder, mean_img=path)

@@ -7,7 +7,7 @@ import math
 import os
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -19,6 +19,7 @@ import torch
 from .. import _dtype, recordio
 from .. import ndarray as nd
 from .._files import images
+from .._table.attributes import Floats, Shape, parser
 from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
 from ..context import cpu
 from ..ndarray import NDArray
@@ -67,6 +68,14 @@ COMMON = {
     "resize": -1,
 }
 
+# The types of those whose default does not tell it.
+TYPES = {
+    "data_shape": Shape,
+    "batch_size": int,
+    "seed_aug": int | None,
+    "min_aspect_ratio": float | None,
+}
+
 
 def read_options(name: str, given: dict, defaults: dict[str, Any]) -> SimpleNamespace:
     """The options given, each of the type of its default, and the defaults of the others.
@@ -86,26 +95,24 @@ def read_options(name: str, given: dict, defaults: dict[str, Any]) -> SimpleName
         if value is REQUIRED:
             raise ArgumentError(f"{name}: {option} is not given\n  expected it")
         try:
-            values[option] = _read(value, default)
-        except (ValueError, TypeError):
-            kind = type(default).__name__
-            raise ArgumentError(f"{name}: {option} is {quoted(value)}\n  expected {kind}") from None
+            values[option] = _parser(option, default)(value)
+        except (ValueError, TypeError) as error:
+            expected = "a text or a path" if isinstance(error, TypeError) else error
+            raise ArgumentError(
+                f"{name}: {option} is {quoted(value)}\n  expected {expected}"
+            ) from None
     return SimpleNamespace(**values)
 
 
-def _read(value: Any, default: Any) -> Any:
-    """A value as the type of a default; old programs give texts, as of a command line."""
-    if isinstance(default, bool) and isinstance(value, str):
-        if value not in ("True", "true", "1", "False", "false", "0"):
-            raise ValueError(value)
-        return value in ("True", "true", "1")
+def _parser(option: str, default: Any) -> Callable[[Any], Any]:
+    """What reads an option; old programs give texts, as of a command line."""
+    if option == "dtype":  # which `_dtype` reads
+        return lambda value: value
+    if option in TYPES:
+        return parser(TYPES[option])
     if isinstance(default, str):
-        return os.fspath(value)
-    if isinstance(default, tuple):
-        return tuple(float(part) for part in value) if np.iterable(value) else (float(value),)
-    if default is None or default is REQUIRED:
-        return value
-    return type(default)(value)
+        return os.fspath
+    return parser(Floats if isinstance(default, tuple) else type(default))
 
 
 @contextmanager
@@ -128,8 +135,6 @@ class RecordIter(_BatchIter):
     def __init__(self, **given):
         name = type(self).__name__
         self._options = o = read_options(name, given, self.defaults)
-        o.data_shape = tuple(int(n) for n in _numbers(name, "data_shape", o.data_shape))
-        o.batch_size = int(o.batch_size)
         if len(o.data_shape) != 3 or min(o.data_shape) < 1 or o.data_shape[0] not in (1, 3):
             raise ArgumentError(
                 f"{name}: data_shape is {o.data_shape}\n"
@@ -273,18 +278,6 @@ class RecordIter(_BatchIter):
         return header.id, label, torch.from_numpy(pixels)
 
 
-def _numbers(name: str, option: str, given) -> list:
-    """Numbers of a tuple, or of its text."""
-    if isinstance(given, str):
-        given = [part for part in given.strip("()[] ").replace("L", "").split(",") if part.strip()]
-    try:
-        return [int(part) for part in given]
-    except (ValueError, TypeError):
-        raise ArgumentError(
-            f"{name}: {option} is {quoted(given)}\n  expected whole numbers"
-        ) from None
-
-
 class ImageRecordIter(RecordIter):
     """Batches of the images of a RecordIO file, decoded and changed in threads.
 
@@ -399,7 +392,10 @@ class ImageRecordIter(RecordIter):
             mean = (total / len(self._source)).float()
             nd.save(path, {"mean_img": NDArray(mean, cpu())})
         found = nd.load(path)
-        [mean] = found.values() if isinstance(found, dict) else found
+        found = [*found.values()] if isinstance(found, dict) else found
+        if len(found) != 1:
+            raise ArgumentError(f"mean_img {path!r} has {len(found)} arrays\n  expected one")
+        [mean] = found
         if mean.shape != shape:
             raise ArgumentError(f"mean_img {path!r} is {mean.shape}\n  expected {shape}")
         return mean._tensor
@@ -411,7 +407,10 @@ def set_normalization(o: SimpleNamespace) -> None:
     mean = [o.mean_r, o.mean_g, o.mean_b][:count]
     std = [o.std_r, o.std_g, o.std_b][:count]
     if not all(math.isfinite(v) for v in (*mean, *std, o.scale)) or 0 in std:
-        raise ArgumentError(f"mean is {mean}, std {std}, scale {o.scale}\n  expected std but 0")
+        raise ArgumentError(
+            f"mean is {mean}, std {std}, scale {o.scale}\n"
+            "  expected finite numbers, and no std of 0"
+        )
     factor = [o.scale / v for v in std]
     o.mean = torch.tensor(mean).reshape(-1, 1, 1) if any(mean) else None
     o.factor = torch.tensor(factor).reshape(-1, 1, 1) if factor != [1.0] * count else None

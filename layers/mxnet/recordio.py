@@ -28,7 +28,7 @@ __all__ = [
 
 
 class _RecordKeyError(MXNetError, KeyError):
-    """An index has not the key that is asked for."""
+    """An index lacks a key."""
 
     __str__ = Exception.__str__  # KeyError would show the message as a string's repr
 

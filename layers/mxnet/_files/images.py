@@ -18,8 +18,8 @@ from ..base import ArgumentError, MXNetError, UnsupportedError
 __all__ = ["ImageFileError", "decode", "decode_as_stored", "encode"]
 
 FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "GIF", "WEBP", "PPM")
-# So many pixels every image may have; a larger one, so many for each of its bytes. A PNG of one
-# colour has about 8000 at most: 8 in a byte, and deflate makes 1032 bytes out of one.
+# Any image may have SMALL pixels. A larger one may have PIXELS_OF_BYTE for each byte of its file: a
+# PNG of one colour has about 8000, as 8 pixels fit in a byte and deflate makes 1032 bytes of one.
 SMALL = 1 << 20
 PIXELS_OF_BYTE = 10_000
 

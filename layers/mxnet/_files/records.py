@@ -108,7 +108,7 @@ class Reader:
         self._at = offset
 
     def offsets(self) -> list[int]:
-        """Those of all records, from the heads of their parts alone; then the first is the next.
+        """The offsets of all records, read from the heads of their parts; go to the first record.
 
         Raises RecordFileError where the bytes are no records.
         """

@@ -84,7 +84,7 @@ def bordered(image: torch.Tensor, margins: tuple[int, ...], kind: int, values) -
 
 
 def _sources(size: int, before: int, after: int, kind: int) -> torch.Tensor:
-    """Which pixel of an axis each one is, from so many before the first to those after the last."""
+    """For each pixel of an axis with its two margins, the pixel of the image that it repeats."""
     at = torch.arange(-before, size + after)
     if kind == REPLICATE:
         return at.clamp_(0, size - 1)

@@ -1538,9 +1538,9 @@ def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
     with _unpacking(packed):
         archive = zipfile.ZipFile(packed)
     with archive:
+        if data_origin_name not in archive.namelist():
+            raise MXNetError(f"{packed}: it has no file {data_origin_name}")
         with _unpacking(packed):
-            if data_origin_name not in archive.namelist():
-                raise zipfile.BadZipFile(f"it has no {data_origin_name}")
             source = archive.open(data_origin_name)
         whole.parent.mkdir(parents=True, exist_ok=True)
         with source:

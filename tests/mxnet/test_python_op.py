@@ -1,5 +1,7 @@
 """`NumpyOp` and `NDArrayOp`, the first way of writing operators, on which MXNet 1.9.1 crashes."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -30,6 +32,15 @@ def test_a_value_and_a_gradient(mx, python_op):
     bound.backward(mx.nd.array([1, 10, 100]))
     assert out.asnumpy().tolist() == [1, 8, 27]
     assert bound.grad_dict["data"].asnumpy().tolist() == [3, 120, 2700]
+
+
+def test_an_object_is_registered_once(mx, python_op):
+    op = cube(python_op)
+    types = [
+        made(mx.sym.var("x")).list_attr()["op_type"]
+        for made in (op, op, copy.copy(op), cube(python_op))
+    ]
+    assert types[0] == types[1] and len(set(types)) == 3
 
 
 def test_a_loss_needs_no_gradient_of_its_output(mx, python_op):

@@ -44,10 +44,17 @@ class PythonOp:
         ArgumentError
             There are more inputs than `list_arguments` names, or others.
         """
-        op_type = f"{type(self).__module__}.{type(self).__qualname__}.{next(_numbers)}"
-        register(op_type)(type(f"{type(self).__name__}Prop", (_Prop,), {"_python_op": self}))
         name = NameManager._current.value.get(name, self._hint)
-        return symbol.Custom(*args, name=name, op_type=op_type, **kwargs)
+        return symbol.Custom(*args, name=name, op_type=self._op_type(), **kwargs)
+
+    def _op_type(self) -> str:
+        """The name under which this object is registered, from the first call on."""
+        owner, op_type = self.__dict__.get("_registered", (None, ""))
+        if owner != id(self):  # a copy has the attributes of what it was copied from
+            op_type = f"{type(self).__module__}.{type(self).__qualname__}.{next(_numbers)}"
+            register(op_type)(type(f"{type(self).__name__}Prop", (_Prop,), {"_python_op": self}))
+            self._registered = id(self), op_type
+        return op_type
 
     def forward(self, in_data: list, out_data: list) -> None:
         """Write the outputs: by default the first input."""

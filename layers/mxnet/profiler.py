@@ -81,8 +81,9 @@ class _Session:
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # it tells stderr when it begins and ends
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about CUDA, where there is none
-            self.running = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
-            self.running.start()
+            profile = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
+            profile.start()
+        self.running = profile
         register.compute = _arithmetic.compute = _named
 
     def end(self) -> None:
@@ -249,7 +250,7 @@ def dumps(
     Parameters
     ----------
     reset : bool
-        Whether counting begins anew.
+        Whether counting begins anew. The trace stays as it is, in memory, until `dump`.
     format : str
         'table' or 'json'.
     sort_by : str

@@ -76,6 +76,27 @@ def test_table(profiler):
     assert profiler.dumps(reset=True) and not counts(profiler)
 
 
+def test_a_profiler_that_cannot_start(profiler, monkeypatch):
+    def refuse(self):
+        raise RuntimeError("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("torch.profiler.profile.start", refuse)
+        with pytest.raises(RuntimeError, match="no"):
+            profiler.set_state("run")
+    profiler.set_state("run")
+    nd.exp(nd.ones(3))
+    assert counts(profiler)["exp"] == 1
+
+
+def test_resetting_the_tables_leaves_the_trace(profiler, tmp_path):
+    profiler.set_state("run")
+    nd.exp(nd.ones(3))
+    profiler.dumps(reset=True)
+    profiler.dump()
+    assert "exp" in {event["name"] for event in trace(tmp_path)}
+
+
 def test_spans_counters_and_markers(profiler, tmp_path):
     domain = profiler.Domain("my domain")
     task, frame, event = domain.new_task("task"), domain.new_frame("frame"), profiler.Event("event")

@@ -119,6 +119,21 @@ def test_a_loader_without_labels(mx):
         mx.contrib.io.DataLoaderIter(gluon.data.DataLoader(data, 2))
 
 
+@torch_only  # MXNet's begins an epoch for the shapes alone
+def test_a_loader_is_read_once_an_epoch(mx):
+    epochs = []
+
+    class Counted:
+        def __iter__(self):
+            epochs.append(0)
+            return iter(loader())
+
+    iterator = mx.contrib.io.DataLoaderIter(Counted())
+    assert [len(list(iterator)), len(epochs)] == [3, 1]
+    iterator.reset()
+    assert [len(list(iterator)), len(epochs)] == [3, 2]
+
+
 @torch_only
 def test_padding_is_zeros(mx):
     *_, last = mx.contrib.io.DataLoaderIter(loader())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from .. import ndarray as nd
 from .._old import missing
 from ..base import ArgumentError
@@ -33,13 +35,14 @@ class DataLoaderIter(DataIter):
     def __init__(self, loader, data_name="data", label_name="softmax_label", dtype="float32"):
         super().__init__()
         self._loader, self.dtype = loader, dtype
-        self._iter = iter(loader)
-        data, label = self._pair(next(self._iter))
+        epoch = iter(loader)
+        first = next(epoch)
+        data, label = self._pair(first)
         self.batch_size = data.shape[0]
         self.provide_data = [DataDesc(data_name, data.shape, dtype)]
         self.provide_label = [DataDesc(label_name, label.shape, dtype)]
         self._current_batch: tuple[NDArray, NDArray] | None = None
-        self.reset()
+        self._iter = itertools.chain([first], epoch)
 
     @staticmethod
     def _pair(batch) -> tuple[NDArray, NDArray]:

@@ -65,6 +65,12 @@ def test_numbers_of_words():
         vocabulary.to_tokens([1, 100])
 
 
+@pytest.mark.engine("torch")  # MXNet takes it for the last word
+def test_no_word_has_a_number_below_0():
+    with pytest.raises(ValueError, match="-1 is the number of no word"):
+        text("vocab").Vocabulary(COUNTER).to_tokens(-1)
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -106,7 +106,7 @@ class Vocabulary:
         """
         numbers = indices if isinstance(indices, list) else [indices]
         for i in numbers:
-            if not isinstance(i, Integral) or i >= len(self):
+            if not isinstance(i, Integral) or not 0 <= i < len(self):
                 raise ArgumentError(
                     f"Vocabulary.to_tokens: {i!r} is the number of no word\n"
                     f"  expected 0 to {len(self) - 1}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 
 import numpy
@@ -537,8 +538,9 @@ class PCC(Built):
         self._has_global_stats = has_global_stats
 
     def _batch(self, label, pred) -> None:
-        found = pred.to(torch.int64) if pred.shape == label.shape else pred
-        if found is pred:
+        if pred.shape == label.shape:
+            found = pred.to(torch.int64)
+        else:
             found = pred.argmax(1) if pred.dim() > 1 else pred.new_empty(0)
         found, label = found.flatten(), label.to(torch.int64).flatten()
         if not len(found) or len(found) != len(label):
@@ -548,13 +550,10 @@ class PCC(Built):
             )
         if (label < 0).any() or (found < 0).any():
             raise ArgumentError(f"{self.name}: labels are {label.tolist()}\n  expected classes")
-        classes = int(torch.max(found.max(), label.max())) + 1
-        cells = torch.zeros((classes, classes), dtype=torch.float64, device=found.device)
-        cells.index_put_((label, found), cells.new_ones(()), accumulate=True)
-        self._table, self._global_table = (
-            _enlarged(table, classes) + _enlarged(cells.cpu(), len(table))
-            for table in (self._table, self._global_table)
-        )
+        pairs, counts = torch.stack((label, found)).unique(dim=1, return_counts=True)
+        seen = dict(zip(zip(*pairs.tolist()), counts.tolist()))
+        self._table.update(seen)
+        self._global_table.update(seen)
 
     def update(self, labels, preds) -> None:
         super().update(labels, preds)
@@ -565,25 +564,26 @@ class PCC(Built):
 
     def reset(self) -> None:
         super().reset()
-        self._table = self._global_table = torch.zeros((0, 0), dtype=torch.float64)
+        # Samples by label and prediction: only classes that occur, however great their numbers are.
+        self._table: Counter[tuple[int, int]] = Counter()
+        self._global_table: Counter[tuple[int, int]] = Counter()
 
     def reset_local(self) -> None:
         super().reset_local()
-        self._table = torch.zeros((0, 0), dtype=torch.float64)
+        self._table = Counter()
 
 
-def _enlarged(table: torch.Tensor, classes: int) -> torch.Tensor:
-    """A table of more classes, if there are more, with zeros for the new ones."""
-    more = max(0, classes - len(table))
-    return torch.nn.functional.pad(table, (0, more, 0, more))
-
-
-def _correlation(table: torch.Tensor) -> float:
+def _correlation(table: Counter[tuple[int, int]]) -> float:
     """The correlation, from the numbers of samples by label and prediction; NaN of one class."""
-    n, hits = table.sum(), table.trace()
-    of_label, of_pred = table.sum(1), table.sum(0)
-    spread = (n * n - of_label @ of_label) * (n * n - of_pred @ of_pred)
-    return float((n * hits - of_label @ of_pred) / spread.sqrt())
+    of_label, of_pred = Counter(), Counter()
+    for (label, pred), count in table.items():
+        of_label[label] += count
+        of_pred[pred] += count
+    n, hits = sum(table.values()), sum(count for (a, b), count in table.items() if a == b)
+    spread = n * n - sum(count * count for count in of_label.values())
+    spread *= n * n - sum(count * count for count in of_pred.values())
+    both = sum(count * of_pred[label] for label, count in of_label.items())
+    return (n * hits - both) / math.sqrt(spread) if spread else math.nan
 
 
 class _Error(Built):

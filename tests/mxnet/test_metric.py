@@ -101,6 +101,16 @@ def test_sums_do_not_lose_small_numbers():
     assert loss.sum_metric == 2**24 + 3
 
 
+@pytest.mark.engine("torch")  # MXNet's table has a row for each class up to the greatest
+def test_classes_of_great_numbers_need_no_memory():
+    few, great = mx.metric.create("pcc"), mx.metric.create("pcc")
+    for labels, preds in (([0, 1, 1, 2], [0, 1, 2, 2]), ([2, 2, 0], [2, 1, 0])):
+        few.update([nd.array(labels)], [nd.array(preds)])
+        labels, preds = (np.array(classes) * (1 << 40) for classes in (labels, preds))
+        great.update([nd.array(labels, dtype="int64")], [nd.array(preds, dtype="int64")])
+    assert great.get() == few.get()
+
+
 def test_a_batch_over_contexts():
     accuracy = metric.Accuracy()
     contexts = [mx.cpu(0), mx.cpu(1)]

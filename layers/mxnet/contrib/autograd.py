@@ -31,7 +31,7 @@ def set_is_training(is_train: bool) -> bool:
     return before
 
 
-class TrainingStateScope:
+class TrainingStateScope(autograd._Scope):
     """A scope in which there is recording for training, or is not.
 
     Parameters
@@ -40,17 +40,7 @@ class TrainingStateScope:
     """
 
     def __init__(self, enter_state: bool):
-        self._enter_state = enter_state
-        self._before: list[tuple[bool, bool]] = []
-
-    def __enter__(self) -> None:
-        training = autograd.set_training(self._enter_state)
-        self._before.append((training, autograd.set_recording(self._enter_state)))
-
-    def __exit__(self, *_) -> None:
-        training, recording = self._before.pop()
-        autograd.set_training(training)
-        autograd.set_recording(recording)
+        super().__init__(enter_state, enter_state)
 
 
 def train_section() -> TrainingStateScope:

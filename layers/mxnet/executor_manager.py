@@ -1,4 +1,4 @@
-"""How a batch is divided over devices. The executors of old are those of `module` today."""
+"""How a batch is divided over devices; `mx.module` has the executors that run the parts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def _check_arguments(symbol) -> None:
     ]:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ArgumentError(f"there is more than one {kind} named {twice[0]!r}: {names}")
+            raise ArgumentError(
+                f"bind: the symbol has several {kind}s of the name {twice[0]!r}\n"
+                f"  expected different names, not {names}"
+            )
 
 
 def _load_general(data: Sequence, targets: Sequence) -> None:

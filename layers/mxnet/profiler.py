@@ -384,7 +384,7 @@ class _Span:
         self._begin = time.time_ns()
 
     def stop(self) -> None:
-        """The span ends now; without a start it is none."""
+        """The span ends now, and is written down if `start` was called before."""
         begin, self._begin, now = self._begin, None, time.time_ns()
         if begin is None or _session.running is None:
             return
@@ -490,7 +490,7 @@ class Marker:
         self.name, self._kind = name, f"{domain},instant_marker"
 
     def mark(self, scope: str = "process") -> None:
-        """It is now.
+        """Write down that the moment is now.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ def CTCLoss(
     if label_lengths is None:
         padding = 0 if blank_label == "first" else -1
         label_lengths = label.shape[1] - (label == padding).cummax(1).values.sum(1)
-    # Outside of the arrays there is other memory.
+    # PyTorch's loss checks neither labels nor lengths: greater ones would read other memory.
     targets = label.long().clamp(0, classes - 1)
     steps, counts = data_lengths.long().clamp(0, time), label_lengths.long()
     counts = counts.clamp(0, label.shape[1])

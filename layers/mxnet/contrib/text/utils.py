@@ -1,4 +1,4 @@
-"""Words are counted."""
+"""How often each word occurs in a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words are numbered."""
+"""The number of each word of a text, and the word of each number."""
 
 from __future__ import annotations
 

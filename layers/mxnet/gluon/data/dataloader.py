@@ -479,7 +479,8 @@ def _explained(error: RuntimeError, timeout: float, waited: float) -> MXNetError
         return _timed_out(timeout) if waited >= timeout else None
     return MXNetError(
         f"DataLoader: a worker ended before its work ({error})\n"
-        "  expected memory enough for all workers; with num_workers=0 the error itself is seen"
+        "  expected that it runs on: it may have had too little memory, or crashed in C; with "
+        "num_workers=0 the same runs in this process"
     )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from .... import ndarray
 from ....base import ArgumentError, MXNetError, data_dir
+from ....contrib.text.vocab import Vocabulary
 from ...data.dataset import Dataset
 from ...utils import check_sha1, download
 from ._constants import EOS_TOKEN
-from ._vocabulary import Vocabulary
 
 __all__ = ["WikiText2", "WikiText103"]
 

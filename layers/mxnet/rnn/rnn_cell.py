@@ -1064,7 +1064,51 @@ class BaseConvRNNCell(_GatedCell):
 _leaky = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
-class ConvRNNCell(_Elman, BaseConvRNNCell):
+class _ConvCell(BaseConvRNNCell):
+    """The arguments that the cells with convolutions share; each has its own prefix by default."""
+
+    _own_prefix: str
+
+    def __init__(
+        self,
+        input_shape,
+        num_hidden,
+        h2h_kernel=(3, 3),
+        h2h_dilate=(1, 1),
+        i2h_kernel=(3, 3),
+        i2h_stride=(1, 1),
+        i2h_pad=(1, 1),
+        i2h_dilate=(1, 1),
+        i2h_weight_initializer=None,
+        h2h_weight_initializer=None,
+        i2h_bias_initializer="zeros",
+        h2h_bias_initializer="zeros",
+        activation=_leaky,
+        prefix=None,
+        params=None,
+        conv_layout="NCHW",
+    ):
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            self._own_prefix if prefix is None else prefix,
+            params,
+            conv_layout,
+        )
+
+
+class ConvRNNCell(_Elman, _ConvCell):
     """Elman's cell with convolutions, h' = f(W * x + b + R * h + c).
 
     Parameters
@@ -1085,46 +1129,10 @@ class ConvRNNCell(_Elman, BaseConvRNNCell):
         'NCHW' or 'NHWC'.
     """
 
-    def __init__(
-        self,
-        input_shape,
-        num_hidden,
-        h2h_kernel=(3, 3),
-        h2h_dilate=(1, 1),
-        i2h_kernel=(3, 3),
-        i2h_stride=(1, 1),
-        i2h_pad=(1, 1),
-        i2h_dilate=(1, 1),
-        i2h_weight_initializer=None,
-        h2h_weight_initializer=None,
-        i2h_bias_initializer="zeros",
-        h2h_bias_initializer="zeros",
-        activation=_leaky,
-        prefix="ConvRNN_",
-        params=None,
-        conv_layout="NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    _own_prefix = "ConvRNN_"
 
 
-class ConvLSTMCell(_LSTM, BaseConvRNNCell):
+class ConvLSTMCell(_LSTM, _ConvCell):
     """`LSTMCell` with convolutions (Shi et al., arXiv:1506.04214).
 
     Parameters
@@ -1145,46 +1153,10 @@ class ConvLSTMCell(_LSTM, BaseConvRNNCell):
         'NCHW' or 'NHWC'.
     """
 
-    def __init__(
-        self,
-        input_shape,
-        num_hidden,
-        h2h_kernel=(3, 3),
-        h2h_dilate=(1, 1),
-        i2h_kernel=(3, 3),
-        i2h_stride=(1, 1),
-        i2h_pad=(1, 1),
-        i2h_dilate=(1, 1),
-        i2h_weight_initializer=None,
-        h2h_weight_initializer=None,
-        i2h_bias_initializer="zeros",
-        h2h_bias_initializer="zeros",
-        activation=_leaky,
-        prefix="ConvLSTM_",
-        params=None,
-        conv_layout="NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    _own_prefix = "ConvLSTM_"
 
 
-class ConvGRUCell(_GRU, BaseConvRNNCell):
+class ConvGRUCell(_GRU, _ConvCell):
     """`GRUCell` with convolutions.
 
     Parameters
@@ -1205,43 +1177,7 @@ class ConvGRUCell(_GRU, BaseConvRNNCell):
         'NCHW' or 'NHWC'.
     """
 
-    def __init__(
-        self,
-        input_shape,
-        num_hidden,
-        h2h_kernel=(3, 3),
-        h2h_dilate=(1, 1),
-        i2h_kernel=(3, 3),
-        i2h_stride=(1, 1),
-        i2h_pad=(1, 1),
-        i2h_dilate=(1, 1),
-        i2h_weight_initializer=None,
-        h2h_weight_initializer=None,
-        i2h_bias_initializer="zeros",
-        h2h_bias_initializer="zeros",
-        activation=_leaky,
-        prefix="ConvGRU_",
-        params=None,
-        conv_layout="NCHW",
-    ):
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    _own_prefix = "ConvGRU_"
 
 
 missing.watch(globals())

@@ -328,7 +328,7 @@ class _MultiWorkerIter:
         except WorkerTimeout:
             raise _timed_out(self._timeout) from None
         if self._dataset is None:
-            batch = pickle.loads(batch)
+            batch = pickle.loads(batch)  # by a process of the program's own pool
         return _pin(batch, self._pin_device_id) if self._pin_memory else batch
 
     next = __next__
@@ -455,7 +455,7 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
                     raise
                 wrong = _explained(error, timeout, time.monotonic() - asked)
                 continue
-            batch = pickle.loads(made)
+            batch = pickle.loads(made)  # by a worker that this process has started
             if isinstance(batch, _Failed):
                 wrong = batch.error
                 wrong.__cause__ = _InWorker(batch.where)

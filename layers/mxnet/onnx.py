@@ -296,9 +296,9 @@ def _name(node: Node) -> str:
 
 
 def _culprit(
-    suspects: Iterable[Node], found: dict, attempt: Callable, kind: type[Exception]
+    suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
 ) -> tuple[Node, Exception] | None:
-    """The first of some nodes of which ``attempt(module, inputs, whether own)`` raises `kind`."""
+    """The first node of which ``attempt(module, inputs, whether own)`` raises `error_class`."""
     for node in suspects:
         if not all(is_known(found.get(entry)) for entry in node.inputs):
             continue
@@ -308,7 +308,7 @@ def _culprit(
         args = tuple([torch.rand(found[entry]) for entry in node.inputs])
         try:
             attempt(block.to_torch().eval(), args, node.op is CUSTOM)
-        except kind as reason:
+        except error_class as reason:
             return node, reason
         except Exception:  # of any kind: alone, on values that are made up, it may fail otherwise
             continue

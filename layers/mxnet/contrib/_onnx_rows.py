@@ -1,0 +1,497 @@
+"""What each operator of ONNX is here: ``ROWS``, by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import symbol as sym
+from ..symbol import Symbol
+from ._onnx_graph import Step
+
+__all__ = ["ROWS"]
+
+ROWS: dict[str, Callable[[Step], Any]] = {}
+LOWEST = float(np.finfo("float32").min)
+
+UNARY = {
+    "Relu": sym.relu, "Sigmoid": sym.sigmoid, "Tanh": sym.tanh, "Softsign": sym.softsign,
+    "Softplus": partial(sym.Activation, act_type="softrelu"), "Identity": sym.identity,
+    "Neg": sym.negative, "Abs": sym.abs, "Exp": sym.exp, "Log": sym.log, "Sqrt": sym.sqrt,
+    "Reciprocal": sym.reciprocal, "Floor": sym.floor, "Ceil": sym.ceil, "Sign": sym.sign,
+    "Erf": sym.erf, "Sin": sym.sin, "Cos": sym.cos, "Tan": sym.tan, "Asin": sym.arcsin,
+    "Acos": sym.arccos, "Atan": sym.arctan, "Sinh": sym.sinh, "Cosh": sym.cosh,
+}  # fmt: skip
+BINARY = {"Add": sym.broadcast_add, "Sub": sym.broadcast_sub, "Mul": sym.broadcast_mul}
+COMPARISONS = {
+    "Equal": sym.broadcast_equal, "Greater": sym.broadcast_greater,
+    "GreaterOrEqual": sym.broadcast_greater_equal, "Less": sym.broadcast_lesser,
+    "LessOrEqual": sym.broadcast_lesser_equal, "And": sym.broadcast_logical_and,
+    "Or": sym.broadcast_logical_or, "Xor": sym.broadcast_logical_xor,
+}  # fmt: skip
+VARIADIC = {"Sum": sym.broadcast_add, "Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}
+REDUCTIONS = {
+    "ReduceSum": sym.sum, "ReduceMean": sym.mean, "ReduceMax": sym.max, "ReduceMin": sym.min,
+    "ReduceProd": sym.prod,
+    "ReduceL1": lambda x, **where: sym.sum(sym.abs(x), **where),
+    "ReduceL2": lambda x, **where: sym.sqrt(sym.sum(sym.square(x), **where)),
+    "ReduceSumSquare": lambda x, **where: sym.sum(sym.square(x), **where),
+    "ReduceLogSum": lambda x, **where: sym.log(sym.sum(x, **where)),
+}  # fmt: skip
+
+
+def row(name: str) -> Callable:
+    """Put a function into `ROWS`."""
+
+    def add(function: Callable[[Step], Any]) -> Callable[[Step], Any]:
+        ROWS[name] = function
+        return function
+
+    return add
+
+
+for _name, _operator in UNARY.items():
+    ROWS[_name] = lambda step, operator=_operator: operator(step.x())
+for _name, _operator in BINARY.items():
+    ROWS[_name] = lambda step, operator=_operator: operator(step.x(0), step.x(1))
+for _name, _operator in COMPARISONS.items():
+    ROWS[_name] = lambda step, operator=_operator: sym.cast(
+        operator(step.x(0), step.x(1)), dtype="bool"
+    )
+for _name, _operator in VARIADIC.items():
+    ROWS[_name] = lambda step, operator=_operator: reduce(operator, step.inputs)
+
+
+@row("Mean")
+def _mean(step: Step) -> Symbol:
+    inputs = step.inputs
+    return reduce(sym.broadcast_add, inputs) / len(inputs)
+
+
+@row("Not")
+def _not(step: Step) -> Symbol:
+    return sym.cast(sym.logical_not(step.x()), dtype="bool")
+
+
+@row("Div")
+def _div(step: Step) -> Symbol:
+    if step.dtype().kind != "f":
+        raise step.unsupported(f"it divides numbers of {step.dtype()}")
+    return sym.broadcast_div(step.x(0), step.x(1))
+
+
+@row("Pow")
+def _pow(step: Step) -> Symbol:
+    exponent = step.x(1)
+    if step.dtype(1) != step.dtype(0):
+        exponent = sym.cast(exponent, dtype=step.dtype(0).name)
+    return sym.broadcast_power(step.x(0), exponent)
+
+
+# Activations
+
+
+def _leaky(step: Step, kind: str, slope: float) -> Symbol:
+    return sym.LeakyReLU(step.x(), act_type=kind, slope=step.attribute("alpha", slope))
+
+
+ROWS["LeakyRelu"] = partial(_leaky, kind="leaky", slope=0.01)
+ROWS["Elu"] = partial(_leaky, kind="elu", slope=1.0)
+
+
+@row("Selu")
+def _selu(step: Step) -> Symbol:
+    return step.attribute("gamma", 1.0507009873554805) * _leaky(step, "elu", 1.6732632423543772)
+
+
+@row("PRelu")
+def _prelu(step: Step) -> Symbol:
+    x = step.x()
+    negative = sym.broadcast_mul(-sym.relu(-x), step.x(1))
+    return sym.broadcast_add(sym.relu(x), negative)
+
+
+@row("HardSigmoid")
+def _hard_sigmoid(step: Step) -> Symbol:
+    alpha, beta = step.attribute("alpha", 0.2), step.attribute("beta", 0.5)
+    return sym.hard_sigmoid(step.x(), alpha=alpha, beta=beta)
+
+
+@row("HardSwish")
+def _hard_swish(step: Step) -> Symbol:
+    return step.x() * sym.hard_sigmoid(step.x(), alpha=1 / 6, beta=0.5)
+
+
+@row("Clip")
+def _clip(step: Step) -> Symbol:
+    low, high = step.known(1, "min", LOWEST), step.known(2, "max", -LOWEST)
+    return sym.clip(step.x(), a_min=np.ravel(low)[0].item(), a_max=np.ravel(high)[0].item())
+
+
+def _softmax(step: Step, operator: Callable) -> Symbol:
+    """Along one axis; until set 12 of operators along all from it on."""
+    if step.opset >= 13:
+        return operator(step.x(), axis=step.attribute("axis", -1))
+    axis = step.axis(step.attribute("axis", 1))
+    flat = sym.reshape(step.x(), shape=(0,) * axis + (-1,))
+    return sym.reshape_like(operator(flat, axis=-1), step.x())
+
+
+ROWS["Softmax"] = partial(_softmax, operator=sym.softmax)
+ROWS["LogSoftmax"] = partial(_softmax, operator=sym.log_softmax)
+
+
+@row("Dropout")
+def _dropout(step: Step) -> Symbol:
+    step.known(2)  # whether it trains, which autograd's state says here
+    step.attribute("seed")
+    return sym.Dropout(step.x(), p=float(step.known(1, "ratio", 0.5)))
+
+
+# Products
+
+
+@row("MatMul")
+def _matmul(step: Step) -> Symbol:
+    a, b = step.shape(0), step.shape(1)
+    if len(b) <= 2:
+        return sym.dot(step.x(0), step.x(1))
+    if a[:-2] != b[:-2]:
+        raise step.unsupported(f"the shapes are {a} and {b}")
+    return sym.linalg_gemm2(step.x(0), step.x(1))
+
+
+@row("Gemm")
+def _gemm(step: Step) -> Symbol:
+    alpha, beta = step.attribute("alpha", 1.0), step.attribute("beta", 1.0)
+    flip_a, flip_b = bool(step.attribute("transA", 0)), bool(step.attribute("transB", 0))
+    bias = step.shape_or_none(2) if step.has(2) else None
+    outputs = step.shape(1)[0]
+    if (alpha, beta, flip_a, flip_b) == (1, 1, False, True) and bias == (outputs,) != (None,):
+        inputs = step.x(0), step.x(1), step.x(2)
+        return sym.FullyConnected(*inputs, num_hidden=outputs, flatten=False)
+    y = sym.dot(step.x(0), step.x(1), transpose_a=flip_a, transpose_b=flip_b)
+    y = y if alpha == 1 else y * alpha
+    if not step.has(2):
+        return y
+    return sym.broadcast_add(y, step.x(2) if beta == 1 else step.x(2) * beta)
+
+
+# Windows
+
+
+def _padding(step: Step, kernel: Sequence[int], strides, dilations) -> tuple[list, list]:
+    """What is added before and after each axis of an image."""
+    mode = step.expect("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+    count = len(kernel)
+    pads = step.attribute("pads", [0] * 2 * count)
+    if mode in ("NOTSET", "VALID"):
+        pads = pads if mode == "NOTSET" else [0] * 2 * count
+        return list(pads[:count]), list(pads[count:])
+    totals = []
+    for size, k, s, d in zip(step.shape()[2:], kernel, strides, dilations):
+        if size is None and s > 1:
+            raise step.unsupported(f"auto_pad is {mode} and the size of the image is open")
+        steps = 0 if s == 1 else (-(-size // s) - 1) * s - size + 1
+        totals.append(max(steps + (k - 1) * d, 0))
+    less, more = [t // 2 for t in totals], [t - t // 2 for t in totals]
+    return (less, more) if mode == "SAME_UPPER" else (more, less)
+
+
+def _padded(step: Step, x: Symbol, before, after, value: float = 0.0, mode="constant") -> Symbol:
+    """The array with more of it, or of `value`, around; `Pad` wants 4 or 5 axes."""
+    widths = [n for pair in zip(before, after) for n in pair]
+    if not any(widths):
+        return x
+    extra = max(4 - len(before), 0)
+    if min(widths) < 0 or any(([0] * 2 * extra + widths)[:4]) or len(before) > 5:
+        raise step.unsupported(f"the array gets {widths} more elements around")
+    for _ in range(extra):
+        x = sym.expand_dims(x, axis=0)
+    pad_width = (0,) * 2 * extra + tuple(widths)
+    x = sym.Pad(x, mode=mode, pad_width=pad_width, constant_value=value)
+    return sym.squeeze(x, axis=tuple(range(extra))) if extra else x
+
+
+def _window(step: Step, kernel: Sequence[int]) -> tuple[tuple, tuple, list, list]:
+    ones = [1] * len(kernel)
+    strides, dilations = step.attribute("strides", ones), step.attribute("dilations", ones)
+    return tuple(strides), tuple(dilations), *_padding(step, kernel, strides, dilations)
+
+
+def _weights(step: Step, axis: int) -> tuple[tuple, int, int]:
+    """The kernel, the number along an axis of the weights, and the number of groups."""
+    shape = step.shape(1)
+    if None in shape:
+        raise step.unsupported(f"the shape of the weights is {shape}")
+    step.attribute("kernel_shape")
+    return shape[2:], shape[axis], step.attribute("group", 1)
+
+
+@row("Conv")
+def _conv(step: Step) -> Symbol:
+    kernel, outputs, groups = _weights(step, 0)
+    stride, dilate, before, after = _window(step, kernel)
+    x = step.x()
+    if before != after:
+        x = _padded(step, x, [0, 0, *before], [0, 0, *after])
+        before = [0] * len(kernel)
+    bias = [step.x(2)] if step.has(2) else []
+    return sym.Convolution(
+        x, step.x(1), *bias, no_bias=not bias, kernel=kernel, stride=stride, dilate=dilate,
+        pad=tuple(before), num_filter=outputs, num_group=groups,
+    )  # fmt: skip
+
+
+@row("ConvTranspose")
+def _conv_transpose(step: Step) -> Symbol:
+    kernel, outputs, groups = _weights(step, 1)
+    step.expect("auto_pad", "NOTSET", "VALID")
+    stride, dilate, before, after = _window(step, kernel)
+    if before != after:
+        raise step.unsupported(f"pads are {before} before and {after} after")
+    bias = [step.x(2)] if step.has(2) else []
+    adj = tuple(step.attribute("output_padding", [0] * len(kernel)))
+    return sym.Deconvolution(
+        step.x(), step.x(1), *bias, no_bias=not bias, kernel=kernel, stride=stride, dilate=dilate,
+        pad=tuple(before), adj=adj, num_filter=outputs * groups, num_group=groups,
+    )  # fmt: skip
+
+
+def _expect_inside(step: Step, kernel, strides, pads) -> None:
+    """Raises UnsupportedError where rounding up gives a window that has nothing of the image."""
+    for size, k, s, pad in zip(step.shape()[2:], kernel, strides, pads):
+        if size is None and (pad or k < s):
+            raise step.unsupported("ceil_mode is 1 and the size of the image is open")
+        if size is not None and -(-(size + 2 * pad - k) // s) * s >= size + pad:
+            raise step.unsupported("ceil_mode is 1 and a window is outside of the image")
+
+
+def _pool(step: Step, kind: str) -> Symbol:
+    kernel = step.attribute("kernel_shape")
+    stride, dilate, before, after = _window(step, kernel)
+    step.expect("storage_order", 0)
+    counted = bool(step.attribute("count_include_pad", 0))
+    full = bool(step.attribute("ceil_mode", 0))
+    if max(dilate) > 1:
+        raise step.unsupported(f"dilations are {dilate}")
+    if full:
+        _expect_inside(step, kernel, stride, before)
+    x = step.x()
+    if before != after:
+        if kind == "avg" and not counted or full:
+            raise step.unsupported(f"pads are {before} before and {after} after")
+        value = LOWEST if kind == "max" else 0.0
+        x, before = _padded(step, x, [0, 0, *before], [0, 0, *after], value), [0] * len(kernel)
+    return sym.Pooling(
+        x, kernel=tuple(kernel), pool_type=kind, stride=stride, pad=tuple(before),
+        pooling_convention="full" if full else "valid", count_include_pad=counted,
+    )  # fmt: skip
+
+
+ROWS["MaxPool"] = partial(_pool, kind="max")
+ROWS["AveragePool"] = partial(_pool, kind="avg")
+ROWS["GlobalMaxPool"] = lambda step: sym.Pooling(step.x(), global_pool=True, pool_type="max")
+ROWS["GlobalAveragePool"] = lambda step: sym.Pooling(step.x(), global_pool=True, pool_type="avg")
+
+
+# Normalization
+
+
+@row("BatchNormalization")
+def _batch_norm(step: Step) -> Symbol:
+    step.expect("spatial", 1)
+    step.expect("training_mode", 0)
+    return sym.BatchNorm(
+        step.x(), step.x(1), step.x(2), step.state(3), step.state(4), fix_gamma=False,
+        eps=step.attribute("epsilon", 1e-5), momentum=step.attribute("momentum", 0.9),
+    )  # fmt: skip
+
+
+@row("InstanceNormalization")
+def _instance_norm(step: Step) -> Symbol:
+    eps = step.attribute("epsilon", 1e-5)
+    return sym.InstanceNorm(step.x(), step.x(1), step.x(2), eps=eps)
+
+
+@row("LayerNormalization")
+def _layer_norm(step: Step) -> Symbol:
+    step.expect("stash_type", 1)
+    if step.axis(step.attribute("axis", -1)) != len(step.shape()) - 1:
+        raise step.unsupported("it is along several axes")
+    eps = step.attribute("epsilon", 1e-5)
+    return sym.LayerNorm(step.x(), step.x(1), step.x(2), axis=-1, eps=eps)
+
+
+# Shapes
+
+
+@row("Flatten")
+def _flatten(step: Step) -> Symbol:
+    axis = step.axis(step.attribute("axis", 1))
+    if axis == 1:
+        return sym.flatten(step.x())
+    before, after = step.shape()[:axis], step.shape()[axis:]
+    if None in before and None in after:
+        raise step.unsupported(f"axis is {axis} and the shape is {step.shape()}")
+    shape = (-1, prod(after)) if None in before else (prod(before), -1)
+    return sym.reshape(step.x(), shape=shape)
+
+
+@row("Reshape")
+def _reshape(step: Step) -> Symbol:
+    shape = step.sizes(1, "shape")
+    copies = not step.attribute("allowzero", 0)
+    if min(shape, default=0) < -1 or (0 in shape and not copies):
+        raise step.unsupported(f"the shape is {shape}")
+    return sym.reshape(step.x(), shape=tuple(shape) or (1,))
+
+
+ROWS["Transpose"] = lambda step: sym.transpose(step.x(), axes=tuple(step.attribute("perm", ())))
+
+
+@row("Squeeze")
+def _squeeze(step: Step) -> Symbol:
+    axes = step.sizes(1, "axes")
+    return sym.squeeze(step.x(), axis=None if axes is None else tuple(axes))
+
+
+@row("Unsqueeze")
+def _unsqueeze(step: Step) -> Symbol:
+    axes = step.sizes(1, "axes")
+    if not step.shape():  # no axis, which is one of size 1 here
+        return sym.reshape(step.x(), shape=(1,) * len(axes))
+    x = step.x()
+    for axis in sorted(step.axis(a, len(axes)) for a in axes):
+        x = sym.expand_dims(x, axis=axis)
+    return x
+
+
+ROWS["Concat"] = lambda step: sym.concat(*step.inputs, dim=step.attribute("axis"))
+
+
+@row("Split")
+def _split(step: Step) -> list[Symbol]:
+    axis, sizes = step.axis(step.attribute("axis", 0)), step.sizes(1, "split")
+    count = step.attribute("num_outputs", step.outputs)
+    if count == 1:
+        return [step.x()]
+    if sizes is None:
+        return list(sym.split(step.x(), num_outputs=count, axis=axis))
+    ends = np.cumsum(sizes).tolist()
+    return [
+        sym.slice_axis(step.x(), axis=axis, begin=end - size, end=end)
+        for size, end in zip(sizes, ends)
+    ]
+
+
+@row("Slice")
+def _slice(step: Step) -> Symbol:
+    starts, ends = step.numbers(1, "starts"), step.numbers(2, "ends")
+    axes, steps = step.sizes(3, "axes"), step.sizes(4, "steps")
+    shape = step.shape()
+    begin, end, strides = [None] * len(shape), [None] * len(shape), [1] * len(shape)
+    for i, axis in enumerate(range(len(starts)) if axes is None else axes):
+        axis, stride = step.axis(axis), steps[i] if steps else 1
+        bounds = slice(starts[i], ends[i], stride)
+        if shape[axis] is not None:
+            first, last, _ = bounds.indices(shape[axis])
+            bounds = slice(first, None if last < 0 else last)
+        elif max(starts[i], -starts[i]) >= 2**31 or stride < 0:
+            raise step.unsupported(f"it begins at {starts[i]} of an axis of an open size")
+        elif abs(ends[i]) >= 2**31:
+            bounds = slice(starts[i], None)
+        begin[axis], end[axis], strides[axis] = bounds.start, bounds.stop, stride
+    return sym.slice(step.x(), begin=tuple(begin), end=tuple(end), step=tuple(strides))
+
+
+@row("Gather")
+def _gather(step: Step) -> Symbol:
+    axis = step.axis(step.attribute("axis", 0))
+    y = sym.take(step.x(), step.x(1), axis=axis, mode="wrap")
+    return y if step.shape(1) else sym.squeeze(y, axis=axis)
+
+
+@row("Pad")
+def _pad(step: Step) -> Symbol:
+    mode, count = step.expect("mode", "constant", "edge", "reflect"), len(step.shape())
+    pads, axes = step.sizes(1, "pads"), step.sizes(3, "axes")
+    value = np.ravel(step.known(2, "value", 0.0))[0].item()
+    before, after = [0] * count, [0] * count
+    axes = range(count) if axes is None else [step.axis(a) for a in axes]
+    for i, axis in enumerate(axes):
+        before[axis], after[axis] = pads[i], pads[len(axes) + i]
+    return _padded(step, step.x(), before, after, value, mode)
+
+
+@row("DepthToSpace")
+def _depth_to_space(step: Step) -> Symbol:
+    step.expect("mode", "DCR")
+    return sym.depth_to_space(step.x(), block_size=step.attribute("blocksize"))
+
+
+@row("SpaceToDepth")
+def _space_to_depth(step: Step) -> Symbol:
+    return sym.space_to_depth(step.x(), block_size=step.attribute("blocksize"))
+
+
+ROWS["Tile"] = lambda step: sym.tile(step.x(), reps=tuple(step.sizes(1, "repeats")))
+
+
+@row("Expand")
+def _expand(step: Step) -> Symbol:
+    shape = tuple(step.sizes(1, "shape")) or (1,)
+    return sym.broadcast_add(step.x(), sym.zeros(shape=shape, dtype=step.dtype().name))
+
+
+@row("Where")
+def _where(step: Step) -> Symbol:
+    chosen, x, y = step.inputs
+    if not step.shape(0) == step.shape(1) == step.shape(2) or None in step.shape(0):
+        dtype = step.dtype(1).name
+        chosen = sym.cast(chosen, dtype=dtype)
+        zeros = [sym.zeros_like(each) for each in (chosen, x, y)]
+        zero = reduce(sym.broadcast_add, zeros)
+        chosen, x, y = [sym.broadcast_add(each, zero) for each in (chosen, x, y)]
+    return sym.where(chosen, x, y)
+
+
+@row("Cast")
+def _cast(step: Step) -> Symbol:
+    step.attribute("saturate")
+    return sym.cast(step.x(), dtype=step.dtype_of(step.attribute("to")).name)
+
+
+# Along axes
+
+
+def _reduced(step: Step, operator: Callable) -> Symbol:
+    axes = step.sizes(1, "axes")
+    keep = bool(step.attribute("keepdims", 1))
+    if step.attribute("noop_with_empty_axes", 0) and not axes:
+        raise step.unsupported("it has no axes")
+    return operator(step.x(), axis=tuple(axes) if axes else None, keepdims=keep)
+
+
+def _log_sum_exp(x: Symbol, axis: tuple | None, keepdims: bool) -> Symbol:
+    most = sym.max(x, axis=axis, keepdims=True)
+    inside = sym.sum(sym.exp(sym.broadcast_sub(x, most)), axis=axis, keepdims=True)
+    return sym.sum(sym.log(inside) + most, axis=axis, keepdims=keepdims)
+
+
+for _name, _operator in {**REDUCTIONS, "ReduceLogSumExp": _log_sum_exp}.items():
+    ROWS[_name] = partial(_reduced, operator=_operator)
+
+
+def _best(step: Step, operator: Callable) -> Symbol:
+    step.expect("select_last_index", 0)
+    axis, keep = step.attribute("axis", 0), bool(step.attribute("keepdims", 1))
+    return sym.cast(operator(step.x(), axis=axis, keepdims=keep), dtype="int64")
+
+
+ROWS["ArgMax"] = partial(_best, operator=sym.argmax)
+ROWS["ArgMin"] = partial(_best, operator=sym.argmin)

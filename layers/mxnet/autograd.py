@@ -11,8 +11,8 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 from weakref import ref
 
@@ -20,11 +20,12 @@ import numpy as np
 import torch
 
 from . import _threads
-from .base import ArgumentError, MXNetError, RecordingError, UnsupportedError
+from .base import ArgumentError, MXNetError, RecordingError
 from .context import _stack
 
 if TYPE_CHECKING:
     from ._own.function import Function as Function  # the package puts it here
+    from .symbol._recorded import get_symbol as get_symbol  # and this
 
 __all__ = [
     "Function",
@@ -143,31 +144,40 @@ def predict_mode() -> _Scope:
     return _Scope(None, False)
 
 
-class inside:
-    """``with inside(...)``: the code of a user's operator runs, on the context of its inputs.
+def enter_operator(context, training: bool, differentiable: bool = False) -> tuple:
+    """The code of a user's operator begins; what is returned is for `leave_operator`.
 
-    It is not recorded, unless it is a gradient that is itself to be differentiated.
+    It runs on the context of its inputs, and is not recorded unless it is a gradient that is itself
+    to be differentiated.
     """
+    s, running = state, _threads.running
+    before = s.recording, s.training, s.differentiating, torch.is_grad_enabled(), running.elements
+    s.recording = s.differentiating = differentiable
+    s.training = training
+    _set_grad_enabled(differentiable)
+    _stack.items.append(context)
+    running.elements = 0
+    return before
 
-    __slots__ = ("_before", "_context", "_differentiable", "_outer", "_training")
 
-    def __init__(self, context, training: bool, differentiable: bool = False):
-        self._context, self._training, self._differentiable = context, training, differentiable
+def leave_operator(before: tuple) -> None:
+    """The code of the operator has ended."""
+    s, running = state, _threads.running
+    if running.elements:
+        _threads.end_of_operator()
+    s.recording, s.training, s.differentiating, enabled, running.elements = before
+    _set_grad_enabled(enabled)
+    _stack.items.pop()
 
-    def __enter__(self) -> None:
-        s = state
-        self._before = s.recording, s.training, s.differentiating, torch.is_grad_enabled()
-        state.recording = state.differentiating = self._differentiable
-        state.training = self._training
-        _set_grad_enabled(self._differentiable)
-        _stack.items.append(self._context)
-        self._outer = _threads.enter_operator()
 
-    def __exit__(self, *_) -> None:
-        state.recording, state.training, state.differentiating, enabled = self._before
-        _set_grad_enabled(enabled)
-        _stack.items.pop()
-        _threads.leave_operator(self._outer)
+@contextmanager
+def inside(context, training: bool) -> Iterator[None]:
+    """``with inside(...)``: the code of a user's operator runs."""
+    before = enter_operator(context, training)
+    try:
+        yield
+    finally:
+        leave_operator(before)
 
 
 def expect_no_second_derivative(way: str = "asnumpy()") -> None:
@@ -230,7 +240,7 @@ def mark(array, grad, req: str) -> None:
             "floats are differentiated here",
             stacklevel=3,
         )
-    array._tensor, array._leaf = tensor, leaf
+    array._tensor, array._leaf, array._origin = tensor, leaf, None
 
 
 def mark_variables(variables, gradients, grad_reqs="write") -> None:
@@ -320,19 +330,19 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
         Nothing was recorded, or it is used up, or a variable was not used.
     """
     listed = _listed(variables)
+    retain_graph = create_graph if retain_graph is None else retain_graph
     tensors, gradients = _heads("grad", heads, head_grads)
     _expect_unused(tensors)
     with _Scope(None, train_mode):
         found = _run(
-            torch.autograd.grad,
+            gradients_of,
             tensors,
             [v._tensor for v in listed],
             gradients,
             retain_graph=retain_graph,
             create_graph=create_graph,
-            allow_unused=True,
         )
-    if not (create_graph if retain_graph is None else retain_graph):
+    if not retain_graph:
         _mark_used(tensors)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
@@ -388,14 +398,17 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
 
 def _expect_unused(heads: Sequence[torch.Tensor]) -> None:
     """Refuse to go back from a head a second time; PyTorch does where no values were saved."""
-    if any(_USED in head.grad_fn.metadata for head in heads if head.grad_fn is not None):
-        raise _used_up()
+    for head in heads:
+        node = head.grad_fn
+        if node is not None and _USED in node.metadata:
+            raise _used_up()
 
 
 def _mark_used(heads: Sequence[torch.Tensor]) -> None:
     for head in heads:
-        if head.grad_fn is not None:
-            head.grad_fn.metadata[_USED] = True
+        node = head.grad_fn
+        if node is not None:
+            node.metadata[_USED] = True
 
 
 _USED = "layers: used by a backward"
@@ -498,14 +511,15 @@ def _translated(error: RuntimeError) -> MXNetError:
 
 def _raised_by_pytorch(error: BaseException) -> bool:
     """Whether PyTorch itself raised an error, and not the code of an operator that it called."""
-    trace = error.__traceback__
-    while trace.tb_next:
-        trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "")  # the code of a graph is in none
+    frames = error.__traceback__
+    while frames.tb_next:
+        frames = frames.tb_next
+    module = frames.tb_frame.f_globals.get("__name__", "")  # the code of a graph is in none
     return module.startswith(("torch.autograd", "torch._functorch"))
 
 
-# torch.autograd.backward without its checks, which are made above: half of its cost. Not public.
+# torch.autograd.backward and grad without their checks, which are made above: half of their cost,
+# and for the first time in a process 0.4 s, for they import SymPy. Not public.
 _engine_run_backward = getattr(torch.autograd.graph, "_engine_run_backward", None)
 
 
@@ -525,9 +539,9 @@ def _go_back(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
 
 
 def gradients_of(
-    heads: list[torch.Tensor],
-    inputs: list[torch.Tensor],
-    dys: list[torch.Tensor],
+    heads: Sequence[torch.Tensor],
+    inputs: Sequence[torch.Tensor],
+    dys: Sequence[torch.Tensor],
     retain_graph: bool = False,
     create_graph: bool = False,
 ) -> tuple[torch.Tensor | None, ...]:
@@ -543,17 +557,4 @@ def gradients_of(
         tuple(inputs),
         allow_unreachable=True,
         accumulate_grad=False,
-    )
-
-
-def get_symbol(x):
-    """The recorded computation as a Symbol is not kept; hybridize the block instead.
-
-    Raises
-    ------
-    UnsupportedError
-        Always.
-    """
-    raise UnsupportedError(
-        "get_symbol: not supported\n  a hybridized block has the graph: export()"
     )

@@ -1,4 +1,4 @@
-"""What a hybridized block does: its computation, traced once, as a function of tensors."""
+"""What a hybridized block does: its computation, once made a graph, as a function of tensors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .. import symbol
+from .. import autograd, symbol
 from .._dtype import to_numpy, to_torch
 from .._files import atomic
 from .._own.call import as_output
@@ -19,6 +19,7 @@ from .._run.program import Program
 from .._run.recorded import Recorded
 from ..context import Context
 from ..ndarray import NDArray
+from ..ndarray._origin import note_origin
 from ..ndarray.utils import pieces
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes, types
@@ -78,7 +79,8 @@ class Graph:
         """The outputs, nested as they were given, for a list of inputs."""
         arrays, states = self.arrays(context, args), self.program.states
         tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
-        return self.regrouped(self.run(tensors, context), context)
+        outputs = self.run(tensors, context)
+        return self.regrouped(outputs, context, arrays)
 
     def call_monitored(
         self, context: Context, args: list[NDArray], callback: Callable, everything: bool
@@ -92,13 +94,21 @@ class Graph:
         found = monitored.compute(lambda x: monitored.program(x, context), tensors)
         for node, name, entry in monitored.shown(everything):
             if node.op is not None:
-                callback(name, node.op.name, NDArray(found[entry].detach(), context))
-        return self.regrouped([found[entry] for entry in self.symbol._entries], context)
+                shown = NDArray(found[entry].detach(), context)
+                callback(name.encode(), node.op.name.encode(), shown)
+        return self.regrouped([found[entry] for entry in self.symbol._entries], context, arrays)
 
-    def regrouped(self, tensors: list[torch.Tensor], context: Context) -> Any:
-        """The outputs from their tensors."""
+    def regrouped(
+        self,
+        tensors: list[torch.Tensor],
+        context: Context,
+        inputs: list[NDArray] | None = None,
+    ) -> Any:
+        """The outputs from their tensors, and as computed from `inputs` where that is recorded."""
         wrap = as_output if self.program.keeps else NDArray
         results = [wrap(y, context) for y in tensors]
+        if inputs is not None and autograd.state.recording:
+            note_origin(results, self, {}, inputs)
         return _regroup(results, self._format) if self._format else results[0]
 
     def arrays(self, context: Context, args: list[NDArray]) -> list[NDArray]:
@@ -147,7 +157,7 @@ class Graph:
             if isinstance(parameter, Parameter):
                 parameter._finish_deferred_init()
 
-    def save(self, symbol_file: str, params_file: str) -> None:
+    def save(self, symbol_file: str, params_file: str, remove_amp_cast: bool = True) -> None:
         """Write the graph and the parameters: both files appear, or none.
 
         Raises
@@ -165,7 +175,7 @@ class Graph:
         values = {n: p._reduce() for n, p in self.named_parameters().items()}
         atomic.write(
             {
-                symbol_file: [self.symbol.tojson().encode()],
+                symbol_file: [self.symbol.tojson(remove_amp_cast).encode()],
                 params_file: pieces(params_file, values),
             }
         )
@@ -179,13 +189,13 @@ class Graph:
         }
 
 
-def trace(block, args: tuple) -> Graph:
+def graph_of(block, args: tuple) -> Graph:
     """The graph of a HybridBlock, for inputs that are nested as these are."""
     flat, format = _flatten(args, "input")
     count = sum(a is not None for a in flat)
     names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
     variables = [None if a is None else symbol.var(next(names)) for a in flat]
-    outputs = traced(block, *_regroup(variables, format))
+    outputs = call_with_symbols(block, *_regroup(variables, format))
     inputs = [v for v in variables if v is not None]
     name = block.name or type(block).__name__
     others = {p.name: p for p in block.collect_params().values()}
@@ -194,7 +204,7 @@ def trace(block, args: tuple) -> Graph:
     return graph
 
 
-def traced(block, *args) -> Any:
+def call_with_symbols(block, *args) -> Any:
     """What a block does to Symbols."""
     with block.name_scope():
         parameters = {key: p.var() for key, p in block._reg_params.items()}

@@ -75,14 +75,14 @@ def fill(
     if missing and not allow_missing:
         raise ParameterError(
             f"Parameter {first(missing)} missing in {source}\n"
-            f"  expected it among its names: {_nearest(missing[0], values)}\n"
+            f"  expected it among its names: {nearest(missing[0], values)}\n"
             "  allow_missing=True leaves such parameters as they are"
         )
     extra = [name for name in values if name not in parameters]
     if extra and not ignore_extra:
         raise ParameterError(
             f"Parameter {first(extra)} in {source}, but not in the network\n"
-            f"  expected one of {_nearest(extra[0], parameters)}\n"
+            f"  expected one of {nearest(extra[0], parameters)}\n"
             "  ignore_extra=True leaves such arrays out"
         )
     fitting = {name: value for name, value in values.items() if name in parameters}
@@ -102,7 +102,8 @@ def first(names: list[str]) -> str:
     return f"{quoted(names[0])} and {len(names) - 1} more are"
 
 
-def _nearest(name: str, names) -> str:
+def nearest(name: str, names) -> str:
+    """The names there are, for a message: those most like the wrong one where they are many."""
     known = [n[:LENGTH] for n in islice(names, NAMES)]
     near = known
     if len(known) > 6:

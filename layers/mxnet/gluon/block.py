@@ -16,11 +16,19 @@ from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ..symbol._node import ordered
+from . import _model_file
 from ._error_path import locate
-from ._graph import Graph, trace, traced
+from ._graph import Graph, call_with_symbols, graph_of
 from ._load import fill, full_names, read
-from ._naming import _BlockScope, named, refuse_unknown
-from ._nesting import BlockError, _flatten, first_context, leaves, warn_of_unregistered
+from ._naming import _BlockScope, refuse_unknown
+from ._nesting import (
+    BlockError,
+    _flatten,
+    first_context,
+    leaves,
+    refuse_mixed,
+    warn_of_unregistered,
+)
 from ._nesting import _regroup as _regroup  # programs import it from here
 from ._summary import indented, summary
 from .parameter import DeferredInitializationError, Parameter, ParameterDict, ParameterError
@@ -49,8 +57,9 @@ class Block:
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
         refuse_unknown(self, unknown)
-        self._prefix, self._params = named(prefix, params, self._alias())
-        self._scope = _BlockScope(self._prefix, self._params, prefix == "")
+        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._empty_prefix = prefix == ""
+        self._scope = _BlockScope(self)
         self._children: dict[str, Block] = {}
         self._reg_params: dict[str, Parameter] = {}
         self._forward_hooks: dict[object, Callable] = {}
@@ -205,6 +214,37 @@ class Block:
         source = f"file {str(filename)!r}"
         fill(parameters, values, source, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
+    def save(self, prefix: str) -> None:
+        """Save parameters and graphs: ``prefix-model.params`` and ``prefix-model.json``.
+
+        A graph is there for each block that was called hybridized. Both files appear, or none.
+        The graphs are without the casts of `contrib.amp`, so that they compute anywhere, as in
+        MXNet: a loaded net computes in 16 bits when it is hybridized again with `amp.init` before.
+
+        Raises
+        ------
+        ParameterError, DeferredInitializationError
+            A parameter is not initialized.
+        """
+        _model_file.write(self, prefix)
+
+    def load(self, prefix: str) -> None:
+        """Load what `save` saved, here or in MXNet, into a block made in the same way.
+
+        The blocks that were saved with a graph compute by it until they are hybridized again.
+        The names of blocks and parameters stay; MXNet takes those of the file.
+
+        Raises
+        ------
+        BlockError
+            The file has other blocks, or a graph that does not fit them; then nothing is changed.
+        ParameterError
+            The parameters do not fit; then nothing is changed.
+        MissingFileError
+            A file is missing.
+        """
+        _model_file.read(self, prefix)
+
     def save_params(self, filename) -> None:
         """Old: save all parameters under full names without the prefix of this block."""
         warnings.warn("save_params is deprecated: use save_parameters", stacklevel=2)
@@ -264,11 +304,11 @@ class Block:
 
     def register_forward_pre_hook(self, hook: Callable) -> HookHandle:
         """Have ``hook(block, inputs)`` called before `forward`; `inputs` is a tuple."""
-        return HookHandle(self._forward_pre_hooks, hook)
+        return _attached(self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: Callable) -> HookHandle:
         """Have ``hook(block, inputs, output)`` called after `forward`."""
-        return HookHandle(self._forward_hooks, hook)
+        return _attached(self._forward_hooks, hook)
 
     def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
         """Have ``callback(name, operator, array)`` called for what the nodes of graphs compute.
@@ -278,9 +318,10 @@ class Block:
         Parameters
         ----------
         callback : callable
-            Gets the name of the output, that of the operator, and the NDArray.
+            Gets the name of the output and that of the operator, both as bytes, as in MXNet, and
+            the NDArray, of which MXNet passes the handle.
         monitor_all : bool
-            Whether it is called for the inputs of all nodes too, as ``dense0_fwd_weight``.
+            Whether it is called for the inputs of all nodes too, as ``b"dense0_fwd_weight"``.
         """
         for block in self._children.values():
             block.register_op_hook(callback, monitor_all)
@@ -310,8 +351,17 @@ class Block:
         raise UnsupportedError(f"{type(self).__name__}: forward is not defined")
 
     def summary(self, *inputs) -> None:
-        """Print each layer's output shape and number of parameters, for these inputs."""
+        """Print each layer's output shape and number of parameters, for these inputs.
+
+        Raises StateError where a block is hybridized: call it before.
+        """
         print(summary(self, inputs))
+
+
+def _attached(hooks: dict, hook: Callable) -> HookHandle:
+    handle = HookHandle()
+    handle.attach(hooks, hook)
+    return handle
 
 
 class HybridBlock(Block):
@@ -324,6 +374,7 @@ class HybridBlock(Block):
     """
 
     changes = 0  # of any block, for which its graphs have to be made anew
+    _own_graph = False  # whether it is made of a graph, and not of `hybrid_forward`
     _op_hook: tuple[Callable, bool] | None = None
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None, **unknown):
@@ -339,7 +390,7 @@ class HybridBlock(Block):
         return type(self).forward is HybridBlock.forward
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_graphs": {}}  # they are traced again
+        return self.__dict__ | {"_graphs": {}}  # they are made again
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a HybridBlock a child; by default its name is its number.
@@ -433,7 +484,8 @@ class HybridBlock(Block):
         if isinstance(x, NDArray):
             context = x._context
         elif any(isinstance(value, Symbol) for value in leaves((x, args))):
-            return traced(self, x, *args)
+            refuse_mixed([*leaves((x, args))])
+            return call_with_symbols(self, x, *args)
         else:
             context = first_context(x, *args)
         if self._active:
@@ -446,14 +498,19 @@ class HybridBlock(Block):
 
     def _call_graph(self, context, *args):
         flat, format = _flatten(args, "input")
+        inputs = [a for a in flat if a is not None]
         graph = self._graphs.get(str(format))
         if graph is None:
-            graph = self._graphs[str(format)] = trace(self, args)
+            refuse_mixed(inputs)
+            graph = self._graphs[str(format)] = graph_of(self, args)
             self._compile(graph)
-        inputs = [a for a in flat if a is not None]
-        if self._op_hook:
-            return graph.call_monitored(context, inputs, *self._op_hook)
-        return graph(context, inputs)
+        try:
+            if self._op_hook:
+                return graph.call_monitored(context, inputs, *self._op_hook)
+            return graph(context, inputs)
+        except AttributeError:  # a Symbol has no tensor
+            refuse_mixed(inputs)
+            raise
 
     def register_op_hook(self, callback: Callable, monitor_all: bool = False) -> None:
         self._op_hook = callback, monitor_all
@@ -491,7 +548,7 @@ class HybridBlock(Block):
         graph; for a block that defines `forward`, one forward pass, which also initializes them.
         """
         if self._is_hybrid:
-            trace(self, args).tell([a for a in _flatten(args, "input")[0] if a is not None])
+            graph_of(self, args).tell([a for a in _flatten(args, "input")[0] if a is not None])
             return
         with autograd.pause():
             self(*args)
@@ -502,7 +559,7 @@ class HybridBlock(Block):
         A parameter keeps a dtype that it was declared with; `cast` changes it.
         """
         flat, _ = _flatten(args, "input")
-        trace(self, args).tell_types([a for a in flat if a is not None])
+        graph_of(self, args).tell_types([a for a in flat if a is not None])
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Write the graph to ``path-symbol.json`` and the parameters to ``path-0000.params``.
@@ -521,7 +578,7 @@ class HybridBlock(Block):
             raise BlockError(f"export: {type(self).__name__} has no graph\n  expected {wanted}")
         graph = next(reversed(self._graphs.values()))
         files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
-        graph.save(*files)
+        graph.save(*files, remove_amp_cast)
         return files
 
     def optimize_for(
@@ -572,6 +629,8 @@ class SymbolBlock(HybridBlock):
     ArgumentError
         An input is no variable, or two have one name.
     """
+
+    _own_graph = True
 
     def __init__(self, outputs, inputs, params: ParameterDict | None = None):
         super().__init__(prefix="")

@@ -837,12 +837,24 @@ def test_summary_of_nested_shapes_and_shared_parameters(capsys):
 
 
 @pytest.mark.engine("torch")
-def test_summary_before_the_first_call_and_hybridized(capsys):  # MXNet counts a Symbol's call too
+def test_summary_before_the_first_call(capsys):  # MXNet counts a Symbol's call too
     net = row()
     net.initialize()
-    net.hybridize()
     net.summary(x_of(2, 5))
     assert capsys.readouterr().out == ONE
+
+
+@pytest.mark.parametrize("part", [0, slice(None)], ids=["a block inside", "all"])
+def test_summary_does_not_know_what_a_graph_has_inside(part, capsys):
+    net = used(row())
+    hybridized = net if part else net[part]
+    hybridized.hybridize()
+    with pytest.raises(AssertionError, match=hybridized.name):
+        net.summary(x_of(2, 5))
+    hybridized.hybridize(False)
+    net.summary(x_of(2, 5))
+    assert capsys.readouterr().out == ONE
+    assert not any(block._forward_hooks for block in net)
 
 
 # Errors
@@ -850,6 +862,26 @@ def test_summary_before_the_first_call_and_hybridized(capsys):  # MXNet counts a
 
 def notes(error):
     return getattr(error.value, "__notes__", None) or str(error.value).split("\n")
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("symbol", [0, 1])
+def test_arrays_and_symbols_do_not_mix(hybridized, symbol):
+    class Add(gluon.HybridBlock):
+        def hybrid_forward(self, F, a, b=None):
+            return a if b is None else a + b
+
+    net, x = Add(), nd.ones(2)
+    net.hybridize(hybridized)
+    inputs = [x, x]
+    inputs[symbol] = mx.sym.var("a")
+    for _ in range(2):
+        with pytest.raises(ValueError):
+            net(*inputs)
+        assert net(x, x).asnumpy().tolist() == [2, 2]
+    for nothing in ([None], [None, None]):
+        with pytest.raises(ValueError):
+            net(*nothing)
 
 
 @pytest.mark.engine("torch")

@@ -1,6 +1,6 @@
 """MinPy's way of writing operators: `customop`, `core.grad`, and NumPy's names over `nd`."""
 
-from ..ops.ways.function import Primitive, customop
-from . import core, numpy
+from . import context, core, numpy, primitive
+from .primitive import Primitive, customop
 
-__all__ = ["Primitive", "core", "customop", "numpy"]
+__all__ = ["Primitive", "context", "core", "customop", "numpy", "primitive"]

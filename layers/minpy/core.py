@@ -11,7 +11,14 @@ import numpy as np
 from ..engine import autograd, mx, nd
 from ..ops.ways.numpy_border import array
 
-__all__ = ["grad", "grad_and_loss"]
+__all__ = [
+    "convert_args",
+    "grad",
+    "grad_and_loss",
+    "minpy_to_numpy",
+    "numpy_to_minpy",
+    "return_numpy",
+]
 
 
 def grad(func: Callable, argnum: int | Sequence[int] = 0) -> Callable:
@@ -123,3 +130,38 @@ def _check_result(func: Callable, result: Any) -> None:
         raise TypeError(
             f"grad of {_name(func)}: its result is {type(result).__name__}\n  expected an NDArray"
         )
+
+
+def numpy_to_minpy(value):
+    """NumPy's arrays in a value, a list or a tuple as NDArrays of their dtypes."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([numpy_to_minpy(part) for part in value])
+    return array(value, mx.current_context()) if isinstance(value, np.ndarray) else value
+
+
+def minpy_to_numpy(value):
+    """NDArrays in a value, a list or a tuple as NumPy's arrays."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([minpy_to_numpy(part) for part in value])
+    return value.asnumpy() if isinstance(value, nd.NDArray) else value
+
+
+def convert_args(func: Callable) -> Callable:
+    """A function that takes NumPy's arrays for one of NDArrays."""
+
+    @wraps(func)
+    def converted(*args, **kwargs):
+        named = {name: numpy_to_minpy(value) for name, value in kwargs.items()}
+        return func(*numpy_to_minpy(args), **named)
+
+    return converted
+
+
+def return_numpy(func: Callable) -> Callable:
+    """A function that returns NumPy's arrays for one that returns NDArrays."""
+
+    @wraps(func)
+    def converted(*args, **kwargs):
+        return minpy_to_numpy(func(*args, **kwargs))
+
+    return converted

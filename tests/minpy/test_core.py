@@ -1,10 +1,13 @@
 """`layers.minpy`: the program of its documentation, `core.grad` and `core.grad_and_loss`."""
 
+import threading
+
 import numpy
 import pytest
 
 from layers.engine import autograd, nd
-from layers.minpy import core, customop
+from layers.minpy import context, core, customop, primitive
+from layers.minpy import numpy as mnp
 
 X = numpy.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]], dtype="float32")
 Y = numpy.array([2, 0])
@@ -142,3 +145,78 @@ def test_a_wrong_call_is_told():
 
 def test_the_function_keeps_its_name():
     assert core.grad(my_softmax).__name__ == "my_softmax"
+
+
+def test_conversions():
+    x = numpy.array([1, 2])
+    both = core.numpy_to_minpy([x, 3])
+    assert isinstance(both[0], nd.NDArray) and both[0].dtype == numpy.int64 and both[1] == 3
+    back = core.minpy_to_numpy((both[0], "a"))
+    assert type(back) is tuple and back[0].tolist() == [1, 2] and back[1] == "a"
+
+    @core.return_numpy
+    @core.convert_args
+    def product(a, b):
+        """A product."""
+        assert isinstance(a, nd.NDArray) and isinstance(b, nd.NDArray)
+        return a * b
+
+    assert product(x, b=x).tolist() == [1, 4] and product.__doc__ == "A product."
+
+
+def test_a_context_for_all_arrays():
+    before = context.current_context()
+    thread = threading.Thread(target=context.set_context, args=(context.cpu(1),))
+    thread.start()
+    thread.join()
+    assert context.current_context() == before  # of another thread
+    made = []
+
+    def work():
+        context.set_context(context.cpu(1))
+        made.append(mnp.zeros(2).context)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert made == [context.cpu(1)]
+
+
+def test_a_context_within_another():
+    before = context.current_context()
+    with context.cpu(1):
+        context.set_context(context.cpu(2))
+        assert mnp.zeros(2).context == context.cpu(2)
+    assert context.current_context() == before
+
+
+def test_a_program_about_an_operator():
+    """A classifier whose loss is an operator in NumPy, trained by its gradient."""
+
+    @primitive.customop("numpy")
+    def loss(x, y):
+        p = numpy.exp(x - x.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        return -numpy.log(p[numpy.arange(len(x)), y]).mean()
+
+    def gradient(ans, x, y):
+        def back(g):
+            p = numpy.exp(x - x.max(axis=1, keepdims=True))
+            p /= p.sum(axis=1, keepdims=True)
+            p[numpy.arange(len(x)), y] -= 1
+            return g * p / len(x)
+
+        return back
+
+    loss.def_grad(gradient)
+    mnp.random.seed(0)
+    x = mnp.random.randn(40, 3)
+    label = (x.asnumpy().sum(axis=1) > 0).astype("int64")
+    w = mnp.random.randn(3, 2) * 0.1
+    step = core.grad_and_loss(lambda w: loss(mnp.dot(x, w), label))
+    losses = []
+    for _ in range(60):
+        dw, value = step(w)
+        w = w - 2 * dw
+        losses.append(float(value.asnumpy().ravel()[0]))
+    assert losses[0] > 0.6 and losses[-1] < 0.2

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import mx, nd
-from ..ops.ways import numpy_border
+from ...engine import mx, nd
+from ...ops.ways import numpy_border
+from . import random as random
 
 e, inf, nan, newaxis, pi = np.e, np.inf, np.nan, None, np.pi
 float16, float32, float64 = np.float16, np.float32, np.float64
@@ -276,6 +277,22 @@ def stack(arrays, axis=0):
 
 
 @_row
+def hstack(tup):
+    arrays = [*map(asarray, tup)]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+@_row
+def vstack(tup):
+    return concatenate([a.reshape((1, -1)) if a.ndim == 1 else a for a in map(asarray, tup)])
+
+
+@_row
+def outer(a, b):
+    return asarray(a).reshape((-1, 1)) * asarray(b).reshape((1, -1))
+
+
+@_row
 def tile(A, reps):
     return nd.tile(asarray(A), reps=(reps,) if isinstance(reps, int) else reps)
 
@@ -323,7 +340,7 @@ _ALIASES = {
 _TABLE |= {name: _TABLE[target] for name, target in _ALIASES.items()}
 globals().update(_TABLE)
 
-__all__ = sorted([*_CONSTANTS, *_TABLE])
+__all__ = sorted([*_CONSTANTS, *_TABLE, "random"])
 
 
 def __getattr__(name: str) -> Any:

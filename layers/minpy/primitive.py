@@ -1,0 +1,5 @@
+"""Operators of plain functions: where MinPy has `customop`."""
+
+from ..ops.ways.function import Primitive, customop
+
+__all__ = ["Primitive", "customop"]

@@ -12,12 +12,15 @@ import torch
 from . import autograd
 from ._own.call import as_output
 from ._own.node import lasting
+from ._run import placed
+from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
 from ._run.program import Program
+from ._run.result_memory import most_bytes
 from .base import ArgumentError, RecordingError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
-from .symbol._node import Entry, by_name
+from .symbol._node import Entry, Node, by_name
 
 __all__ = ["Executor"]
 
@@ -42,11 +45,16 @@ class Executor:
         grad_req: dict[str, str],
         aux_states: dict[str, NDArray],
         program: Program | None = None,
+        contexts: dict[Node, Context] | None = None,
     ):
         self._symbol, self._ctx = symbol, ctx
+        self._contexts = contexts or {}  # of the nodes, where they are on several
         self.arg_dict, self.grad_dict, self.aux_dict = args, args_grad, aux_states
         self._grad_req = grad_req
-        self._program = program or Program(symbol._entries)
+        if program is None:
+            program = Program(symbol._entries if contexts else merged(symbol._entries))
+        self._program = program
+        self._optimized = type(symbol)(program.entries)
         self._own = lasting(self._program.nodes)
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
@@ -70,13 +78,19 @@ class Executor:
 
     @property
     def outputs(self) -> list[NDArray]:
-        """Those of the last forward; before the first one zeros."""
+        """Those of the last forward, which are the same arrays each time; zeros before it."""
         if self._outputs is None:
             arrays = self.arg_dict | self.aux_dict
             shapes = self._symbol._shapes((), {n: a.shape for n, a in arrays.items()})[1]
             types = self._symbol._types(torch.float32, (), {n: a.dtype for n, a in arrays.items()})
-            self._outputs = [zeros(s, self._ctx, t) for s, t in zip(shapes, types[1])]
-        return self._outputs
+            entries = self._symbol._entries
+            self._outputs = [
+                zeros(s, self._context(e), t) for e, s, t in zip(entries, shapes, types[1])
+            ]
+        return list(self._outputs)
+
+    def _context(self, entry: Entry) -> Context:
+        return self._contexts.get(entry[0], self._ctx)
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
@@ -99,10 +113,19 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._assign(self.arg_dict, name, value)
-        results = self._compute(recording=is_train, training=is_train)
-        wrap = as_output if self._program.keeps else NDArray
-        self._outputs = [wrap(y.detach(), self._ctx) for y in results]
-        return self._outputs
+        results = [y.detach() for y in self._compute(recording=is_train, training=is_train)]
+        before = self._outputs or [None] * len(results)
+        self._outputs = [
+            self._as_output(*of_one) for of_one in zip(before, results, self._symbol._entries)
+        ]
+        return self.outputs
+
+    def _as_output(self, array: NDArray | None, value: torch.Tensor, entry: Entry) -> NDArray:
+        """The array of an output with its value: the same at each forward, if the shape is."""
+        if array is not None and array._tensor.shape == value.shape:
+            array._replace(value, lent=self._program.keeps)
+            return array
+        return (as_output if self._program.keeps else NDArray)(value, self._context(entry))
 
     def _compute(self, recording: bool, training: bool) -> list[torch.Tensor]:
         """Compute the outputs; `recording` remembers for `backward` what is computed."""
@@ -143,7 +166,7 @@ class Executor:
 
         Parameters
         ----------
-        out_grads : NDArray or list of NDArray, optional
+        out_grads : NDArray, or list of NDArray or dict of them by output, optional
             Gradients of the outputs; a loss needs none. Of an output that is there several times
             the last one counts.
 
@@ -151,6 +174,8 @@ class Executor:
         ------
         RecordingError
             `forward` was not called before.
+        ArgumentError
+            A dict has no gradient for an output.
         """
         if all(req == "null" for req in self._grad_req.values()):
             return
@@ -160,26 +185,30 @@ class Executor:
             )
         if not self._leaves:
             self._compute(recording=True, training=False)
-        heads = [NDArray(y, self._ctx) for y in self._recorded]
-        given = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
-        if len(given) == len(heads):
+        heads = [
+            NDArray(y, self._context(e)) for y, e in zip(self._recorded, self._symbol._entries)
+        ]
+        if isinstance(out_grads, dict):
+            out_grads = self._in_order(out_grads)
+        head_grads = [None] * len(heads) if out_grads is None else autograd._listed(out_grads)
+        if len(head_grads) == len(heads):
+            head_grads = [
+                dy.as_in_context(y.context) if isinstance(dy, NDArray) else dy
+                for dy, y in zip(head_grads, heads)
+            ]
             # Of an output that is there several times, the last gradient counts. Integers, and
             # variables, take part in no gradient.
             last = {entry: i for i, entry in enumerate(self._symbol._entries)}
             known = [i for i in last.values() if self._recorded[i].requires_grad]
-            heads, given = [heads[i] for i in known], [given[i] for i in known]
-        tensors, head_grads = autograd._heads("Executor.backward", heads, given)
+            heads, head_grads = [heads[i] for i in known], [head_grads[i] for i in known]
+        tensors, head_grads = autograd._heads("Executor.backward", heads, head_grads)
         variables = [*self._leaves.values(), *self._node_inputs.values()]
         with autograd._Scope(None, is_train):
             gradients = autograd._run(
-                torch.autograd.grad,
-                tensors,
-                variables,
-                head_grads,
-                retain_graph=True,
-                allow_unused=True,
+                autograd.gradients_of, tensors, variables, head_grads, retain_graph=True
             )
-        self._show_gradients(gradients[len(self._leaves) :])
+        if self._node_inputs:
+            self._show_gradients(gradients[len(self._leaves) :])
         for (name, leaf), gradient in zip(self._leaves.items(), gradients):
             value = torch.zeros_like(leaf) if gradient is None else gradient
             target = self.grad_dict[name]
@@ -188,12 +217,22 @@ class Executor:
             else:
                 target._replace(value, lent=True)
 
+    def _in_order(self, out_grads: dict[str, NDArray]) -> list[NDArray]:
+        """The gradients of the outputs, given by name."""
+        names = self._symbol.list_outputs()
+        for name in names:
+            if name not in out_grads:
+                raise ArgumentError(
+                    f"backward: {name!r} is missing in out_grads\n  expected {names}"
+                )
+        return [out_grads[name] for name in names]
+
     def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False) -> None:
         """Copy values into the arrays of arguments and states, by name.
 
         Raises
         ------
-        ValueError
+        ArgumentError
             There is no argument or state of a name, and `allow_extra_params` is False.
         """
         for arrays, values in ((self.arg_dict, arg_params), (self.aux_dict, aux_params or {})):
@@ -201,7 +240,9 @@ class Executor:
                 if name in arrays:
                     self._assign(arrays, name, value)
                 elif not allow_extra_params:
-                    raise ValueError(f"copy_params_from: there is no {name!r}\n  of {list(arrays)}")
+                    raise ArgumentError(
+                        f"copy_params_from: there is no {name!r}\n  expected of {list(arrays)}"
+                    )
 
     def _assign(self, arrays: dict[str, NDArray], name: str, value: NDArray) -> None:
         if name not in arrays:
@@ -216,23 +257,23 @@ class Executor:
         arrays[name][:] = value
 
     def reshape(self, partial_shaping=False, allow_up_sizing=False, **kwargs) -> Executor:
-        """An executor for other shapes, in the memory of this one.
+        """An executor for other shapes, in the memory of this one, also that of the outputs.
 
         Parameters
         ----------
         partial_shaping : bool
-            Whether arrays may change whose shapes are not told in `kwargs`.
+            Whether arrays may change whose shapes are not in `kwargs`.
         allow_up_sizing : bool
             Whether arrays may become larger; these are new ones.
 
         Raises
         ------
         ShapeError
-            An array would change that may not; or not all shapes can be told.
+            An array would change that may not; or `kwargs` does not determine all shapes.
         """
-        shapes, _, aux_shapes = self._symbol.infer_shape(**kwargs)
+        shapes, out_shapes, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
-            raise ShapeError(f"reshape: {kwargs} do not suffice to tell all shapes")
+            raise ShapeError(f"reshape: {kwargs} do not determine all shapes")
 
         def resized(name: str, array: NDArray | None, shape: tuple[int, ...]) -> NDArray | None:
             if array is None or array.shape == shape:
@@ -240,54 +281,58 @@ class Executor:
             found = f"reshape: {name} is {array.shape}, and would be {shape}\n  expected "
             if not partial_shaping and name not in kwargs:
                 raise ShapeError(f"{found}the same, or partial_shaping=True")
-            if math.prod(shape) <= array.size:
-                return array.reshape((-1,))[: math.prod(shape)].reshape(shape)
-            if not allow_up_sizing:
+            if not allow_up_sizing and math.prod(shape) > array.size:
                 raise ShapeError(f"{found}no more elements, or allow_up_sizing=True")
-            return zeros(shape, array.context, array.dtype)
+            return _in_memory_of(array, shape)
 
         arg_shapes = by_name("reshape", self._symbol.list_arguments(), shapes, eq)
         states = by_name("reshape", self._symbol.list_auxiliary_states(), aux_shapes, eq)
 
-        def kept(arrays: dict, shapes: dict) -> dict:
+        def all_resized(arrays: dict, shapes: dict) -> dict:
             return {name: resized(name, array, shapes[name]) for name, array in arrays.items()}
 
-        return Executor(
+        executor = Executor(
             self._symbol,
             self._ctx,
-            kept(self.arg_dict, arg_shapes),
-            kept(self.grad_dict, arg_shapes),
+            all_resized(self.arg_dict, arg_shapes),
+            all_resized(self.grad_dict, arg_shapes),
             self._grad_req,
-            kept(self.aux_dict, states),
+            all_resized(self.aux_dict, states),
             self._program,
+            self._contexts,
         )
+        executor._outputs = [_in_memory_of(y, s) for y, s in zip(self.outputs, out_shapes)]
+        return executor
 
     def set_monitor_callback(self, callback: Callable | None, monitor_all: bool = False) -> None:
         """Have ``callback(name, array)`` called for the outputs of all nodes after a forward.
 
-        After a backward it is called for the gradients of the nodes' inputs, as
-        ``fc_backward_output0``. With `monitor_all` it is also called for variables and, as
-        ``fc_weight``, for the inputs of all nodes. None ends it.
+        The name is bytes, as in MXNet. After a backward the callback is called for the gradients of
+        the nodes' inputs, as ``b"fc_backward_output0"``. With `monitor_all` it is also called for
+        variables and, as ``b"fc_weight"``, for the inputs of all nodes. None ends it.
         """
         self._monitor = (callback, monitor_all) if callback else None
 
     def _bound(self, program: Program) -> Callable:
-        return program.bound(self._own) if self._own else program.function
+        own = self._own
+        if self._contexts:
+            own = placed.functions(program, own, self._contexts, self._ctx)
+        return program.bound(own) if own else program.function
 
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""
         callback, everything = self._monitor
         if self._monitored is None:
-            self._monitored = Monitored(self._program, self._symbol.get_internals()._entries)
+            self._monitored = Monitored(self._program, self._optimized.get_internals()._entries)
         monitored = self._monitored
         program, function = monitored.program, self._bound(monitored.program)
         recording = autograd.is_recording()
         found = monitored.compute(lambda x: program.run(function, x, self._ctx, recording), tensors)
         for _, name, entry in monitored.shown(everything):
-            callback(name, NDArray(found[entry].detach(), self._ctx))
+            callback(name.encode(), NDArray(found[entry].detach(), self._context(entry)))
         sources = {entry for node, _ in monitored.entries for entry in node.inputs}
         self._node_inputs = {e: found[e] for e in sources if found[e].requires_grad}
-        return [found[entry] for entry in self._symbol._entries]
+        return [found[entry] for entry in self._optimized._entries]
 
     def _show_gradients(self, gradients: Sequence[torch.Tensor | None]) -> None:
         """Show the monitor the gradients of the nodes' inputs, from the last node to the first.
@@ -295,7 +340,7 @@ class Executor:
         An input that several nodes have is shown with the sum of its gradients.
         """
         found = dict(zip(self._node_inputs, gradients))
-        nodes = dict.fromkeys(node for node, _ in self._symbol.get_internals()._entries)
+        nodes = dict.fromkeys(node for node, _ in self._optimized.get_internals()._entries)
         for node in reversed(nodes):
             known = [found.get(entry) for entry in node.inputs]
             for i, (entry, gradient) in enumerate(zip(node.inputs, known)):
@@ -304,33 +349,68 @@ class Executor:
                         gradient = torch.zeros_like(self._node_inputs[entry])
                     number = i if len(node.inputs) > 1 else ""
                     name = f"{node.name}_backward_output{number}"
-                    self._monitor[0](name, NDArray(gradient.detach(), self._ctx))
+                    self._monitor[0](
+                        name.encode(), NDArray(gradient.detach(), self._context(entry))
+                    )
 
     def get_optimized_symbol(self):
-        """The graph as it is run: the Symbol itself."""
-        return self._symbol
+        """The graph as it is run: nodes that compute the same are one."""
+        return self._optimized
 
     def debug_str(self) -> str:
-        """The graph, a line a node."""
-        return self._symbol.debug_str()
+        """The graph as it is run, a line a node, and how much memory its results take at most."""
+        arrays = self.arg_dict | self.aux_dict
+        most = most_bytes(
+            self._optimized._entries,
+            {name: array.shape for name, array in arrays.items()},
+            {name: array._tensor.dtype for name, array in arrays.items()},
+            {name for name, req in self._grad_req.items() if req != "null"},
+        )
+        return f"{self._optimized.debug_str()}\nTotal {most >> 20} MB allocated"
 
 
-def bind(symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None) -> Executor:
-    """An executor of a Symbol on given arrays, by name or in order; see `Symbol.bind`."""
+def _in_memory_of(array: NDArray, shape: tuple[int, ...]) -> NDArray:
+    """An array of another shape in the memory of one; a new one where that is too small."""
+    if array.shape == shape:
+        return array
+    if math.prod(shape) > array.size:
+        return zeros(shape, array.context, array.dtype)
+    return array.reshape((-1,))[: math.prod(shape)].reshape(shape)
+
+
+def bind(
+    symbol, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None
+) -> Executor:
+    """An executor of a Symbol on given arrays, by name or in order; see `Symbol.bind`.
+
+    Raises
+    ------
+    ArgumentError
+        `ctx` is no Context, an array is missing, there are too many, or `grad_req` is unknown.
+    """
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     if not isinstance(ctx, Context):
         raise ArgumentError(f"bind: ctx is {ctx!r}\n  expected a Context, such as mx.cpu()")
     args = _by_name("args", args, names)
     gradients = _by_name("args_grad", args_grad or {}, names, partial=True)
-    requests = _requests(grad_req, names)
+    requests = gradient_requests(grad_req, names)
     auxiliary = _by_name("aux_states", aux_states or {}, states)
     requests = {
         n: requests.get(n, "null") if gradients.get(n) is not None else "null" for n in names
     }
-    return Executor(symbol, ctx, args, {n: gradients.get(n) for n in names}, requests, auxiliary)
+    given = {name: array.context for name, array in (args | auxiliary).items()}
+    return Executor(
+        symbol,
+        ctx,
+        args,
+        {n: gradients.get(n) for n in names},
+        requests,
+        auxiliary,
+        contexts=placed.contexts(symbol._entries, group2ctx, ctx, given),
+    )
 
 
-def _requests(grad_req, names: list[str]) -> dict[str, str]:
+def gradient_requests(grad_req, names: list[str]) -> dict[str, str]:
     """What is asked of the gradient of each argument."""
     requests = _by_name("grad_req", grad_req, names, partial=True)
     wrong = next((r for r in requests.values() if r not in ("write", "add", "null")), None)
@@ -339,21 +419,31 @@ def _requests(grad_req, names: list[str]) -> dict[str, str]:
     return requests
 
 
-def _by_name(what: str, given, names: list[str], partial: bool = False) -> dict:
-    if isinstance(given, str):
-        return dict.fromkeys(names, given)
-    if not isinstance(given, dict):
-        if len(given) != len(names):
-            raise ValueError(f"bind: {len(given)} {what}\n  expected {len(names)}: {names}")
-        given = by_name(f"bind: {what}", names, given)
-    missing = [n for n in names if n not in given]
+def _by_name(what: str, values, names: list[str], partial: bool = False) -> dict:
+    if isinstance(values, str):
+        return dict.fromkeys(names, values)
+    if not isinstance(values, dict):
+        if len(values) != len(names):
+            raise ArgumentError(f"bind: {len(values)} {what}\n  expected {len(names)}: {names}")
+        values = by_name(f"bind: {what}", names, values)
+    missing = [n for n in names if n not in values]
     if missing and not partial:
-        raise ValueError(f"bind: {missing[0]!r} is missing in {what}\n  expected {names}")
-    return {n: given[n] for n in names if n in given}
+        raise ArgumentError(f"bind: {missing[0]!r} is missing in {what}\n  expected {names}")
+    return {n: values[n] for n in names if n in values}
 
 
-def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Executor:
-    """An executor of a Symbol on arrays of zeros, of the shapes that are told."""
+def simple_bind(
+    symbol, ctx, grad_req="write", type_dict=None, group2ctx=None, **shapes
+) -> Executor:
+    """An executor of a Symbol on arrays of zeros, of these shapes.
+
+    Raises
+    ------
+    ShapeError
+        The shapes that are given do not tell those of all arguments.
+    ArgumentError
+        `grad_req` is unknown.
+    """
     found = symbol.infer_shape(**shapes)
     if found[0] is None:
         raise ShapeError(
@@ -361,11 +451,16 @@ def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Exec
         )
     dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()
-    requests = _requests(grad_req, names)
+    requests = gradient_requests(grad_req, names)
+    contexts = placed.contexts(symbol._entries, group2ctx, ctx)
+    places = placed.of_variables(contexts)
 
     def made(names: list[str], shapes: list, dtypes: list) -> dict[str, NDArray]:
-        kinds = by_name("simple_bind", names, zip(shapes, dtypes), eq)
-        return {name: zeros(shape, ctx, dtype) for name, (shape, dtype) in kinds.items()}
+        specs = by_name("simple_bind", names, zip(shapes, dtypes), eq)
+        return {
+            name: zeros(shape, places.get(name, ctx), dtype)
+            for name, (shape, dtype) in specs.items()
+        }
 
     gradients = made(names, found[0], dtypes[0])
     return Executor(
@@ -375,4 +470,5 @@ def simple_bind(symbol, ctx, grad_req="write", type_dict=None, **shapes) -> Exec
         {n: g if requests.get(n, "null") != "null" else None for n, g in gradients.items()},
         {n: requests.get(n, "null") for n in names},
         made(symbol.list_auxiliary_states(), found[2], dtypes[2]),
+        contexts=contexts,
     )

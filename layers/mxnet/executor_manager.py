@@ -41,14 +41,14 @@ def _check_arguments(symbol) -> None:
     ArgumentError
         A name occurs twice.
     """
-    for kind, names in [
+    for role, names in [
         ("argument", symbol.list_arguments()),
         ("auxiliary state", symbol.list_auxiliary_states()),
     ]:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ArgumentError(
-                f"bind: the symbol has several {kind}s of the name {twice[0]!r}\n"
+                f"bind: the symbol has several {role}s of the name {twice[0]!r}\n"
                 f"  expected different names, not {names}"
             )
 

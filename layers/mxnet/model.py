@@ -160,7 +160,8 @@ class FeedForward:
     def save(self, prefix, epoch=None, remove_amp_cast=True) -> None:
         """Write a checkpoint; of epoch `num_epoch` by default."""
         epoch = self.num_epoch if epoch is None else epoch
-        save_checkpoint(prefix, epoch, self.symbol, self.arg_params, self.aux_params)
+        graph_and_params = self.symbol, self.arg_params, self.aux_params
+        save_checkpoint(prefix, epoch, *graph_and_params, remove_amp_cast)
 
     @staticmethod
     def load(prefix, epoch, ctx=None, **kwargs) -> FeedForward:

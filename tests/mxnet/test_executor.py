@@ -1,5 +1,8 @@
 """A Symbol bound to arrays: forward, backward, the requests for gradients."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -53,6 +56,17 @@ def test_requests(mx, bound):
         executor.backward([mx.nd.ones(2)])
     assert executor.grad_dict["x"].asnumpy().tolist() == [6, 8]
     assert executor.grad_dict["w"].asnumpy().tolist() == [0, 0]
+
+
+def test_head_gradients_by_name(mx):
+    x = mx.sym.var("x")
+    graph = mx.sym.Group([mx.sym.square(x, name="a"), mx.sym.square(x, name="b")])
+    executor = graph.bind(mx.cpu(), {"x": mx.nd.array([3])}, {"x": mx.nd.zeros(1)})
+    executor.forward(is_train=True)
+    executor.backward({"b_output": mx.nd.array([10]), "a_output": mx.nd.array([1])})
+    assert executor.grad_dict["x"].asscalar() == 66
+    with pytest.raises(LookupError if mx.__name__ == "mxnet" else ValueError, match="b_output"):
+        executor.backward({"a_output": mx.nd.array([1])})
 
 
 def test_new_values(mx, bound):
@@ -131,9 +145,141 @@ def test_reshape_that_is_not_meant(mx):
     assert (executor.arg_dict["fc_weight"].asnumpy() == 3).all()
 
 
+def test_outputs_are_the_same_arrays_at_each_forward(mx, bound):
+    executor = bound()
+    (before,) = executor.outputs
+    (first,) = executor.forward()
+    part = first[1:]
+    executor.forward(is_train=True, x=mx.nd.array([10, 10]))
+    for y in (before, first, *executor.outputs, *executor.output_dict.values()):
+        assert y.asnumpy().tolist() == [30, 40]
+    assert part.asnumpy().tolist() == [40]
+    executor.backward(first)
+    assert values(executor.grad_dict)["x"] == [90, 160]
+
+
+@pytest.mark.engine("torch")  # MXNet leaves the first size
+def test_outputs_of_another_size(mx):
+    y = mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"))
+    executor = y.bind(mx.cpu(), {"x": mx.nd.array([1, 2, 3]), "mask": mx.nd.array([1, 0, 1])})
+    (first,) = executor.forward()
+    assert executor.forward(mask=mx.nd.array([0, 1, 0]))[0].asnumpy().tolist() == [2]
+    assert first.asnumpy().tolist() == [1, 3]
+
+
+def test_reshape_shares_the_outputs(mx):
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=2, name="fc", no_bias=True)
+    large = net.simple_bind(mx.cpu(), x=(3, 1), grad_req="write")
+    (held,) = large.forward(x=mx.nd.ones((3, 1)), fc_weight=mx.nd.array([[1], [2]]))
+    small = large.reshape(x=(2, 1))
+    assert small.outputs[0].asnumpy().tolist() == [[1, 2]] * 2
+    small.forward(is_train=True, x=mx.nd.array([[3], [4]]))
+    for y in (held, large.outputs[0]):
+        assert y.asnumpy().tolist() == [[3, 6], [4, 8], [1, 2]]
+    small.backward(mx.nd.ones((2, 2)))
+    assert small.grad_dict["fc_weight"].asnumpy().tolist() == [[7], [7]]
+    larger = large.reshape(allow_up_sizing=True, x=(4, 1))
+    larger.arg_dict["x"][:] = 5
+    larger.forward()
+    assert held.asnumpy().tolist() == [[3, 6], [4, 8], [1, 2]]
+    large.forward()
+    assert held.asnumpy().tolist() == [[3, 6], [4, 8], [1, 2]]
+    assert small.outputs[0].asnumpy().tolist() == [[3, 6], [4, 8]]
+
+
+@pytest.fixture
+def groups(mx):
+    """A graph with two groups, y = x² and z = y v w, and operators without one."""
+    with mx.AttrScope(ctx_group="a"):
+        x, v = mx.sym.var("x"), mx.sym.var("v")
+        y = mx.sym.square(x, name="y")
+    product = mx.sym.elemwise_mul(y, v, name="product")
+    with mx.AttrScope(ctx_group="b"):
+        z = mx.sym.elemwise_mul(product, mx.sym.var("w"), name="z")
+    return mx.sym.Group([y, z, mx.sym.sin(z, name="sin")])
+
+
+def contexts(arrays):
+    return [str(array.context) for array in arrays]
+
+
+def test_groups_on_contexts_of_their_own(mx, groups):
+    options = {"group2ctx": {"a": mx.cpu(1), "b": mx.cpu(2), "c": mx.cpu(3)}}
+    shapes = {"x": (2,), "v": (2,), "w": (2,)}
+    executor = groups.simple_bind(mx.cpu(0), **options, **shapes)
+    for part in (executor, executor.reshape(x=(1,), v=(1,), w=(1,))):
+        assert contexts(part.arg_arrays) == contexts(part.grad_arrays)
+        assert contexts(part.arg_arrays) == ["cpu(1)", "cpu(1)", "cpu(2)"]
+        assert contexts(part.outputs) == ["cpu(1)", "cpu(2)", "cpu(2)"]
+    found = []
+    for each in (executor, groups.simple_bind(mx.cpu(0), **shapes)):
+        for name, value in {"x": [1, 2], "v": [3, 4], "w": [5, 6]}.items():
+            each.arg_dict[name][:] = mx.nd.array(value)
+        each.forward(is_train=True)
+        assert contexts(each.forward(is_train=True)) == contexts(each.outputs)
+        each.backward([mx.nd.array([1, 10]) for _ in each.outputs])  # from another context
+        found.append([array.asnumpy().tolist() for array in each.outputs + each.grad_arrays])
+    assert found[0] == found[1]
+    assert contexts(executor.grad_arrays) == ["cpu(1)", "cpu(1)", "cpu(2)"]
+
+
+def test_groups_of_arrays_that_are_given(mx, groups):
+    args = {"x": mx.nd.ones(1, mx.cpu(1)), "v": mx.nd.ones(1), "w": mx.nd.ones(1, mx.cpu(2))}
+    options = {"group2ctx": {"a": mx.cpu(1), "b": mx.cpu(2)}}
+    executor = groups.bind(mx.cpu(), args, **options)
+    assert contexts(executor.forward()) == ["cpu(1)", "cpu(2)", "cpu(2)"]
+    elsewhere = {name: mx.nd.ones(1, mx.cpu(7)) for name in "xvw"}
+    executor = groups.bind(mx.cpu(), elsewhere, **options)
+    y, z, _ = executor.forward()
+    assert contexts((y, z)) == ["cpu(1)", "cpu(2)"] and z.asscalar() == 1
+
+
+def test_a_group_without_a_context(mx, groups):
+    with pytest.raises(RuntimeError, match="group"):
+        groups.simple_bind(mx.cpu(), group2ctx={"b": mx.cpu(1)}, x=(2,), v=(2,), w=(2,))
+
+
+@pytest.mark.engine("torch")  # MXNet computes gradients where v's array is not, and refuses
+def test_where_an_operator_without_a_group_computes(mx):
+    seen = []
+
+    class Where(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            seen.append((in_data[0].context, mx.current_context(), mx.nd.zeros(1).context))
+            out_data[0][:] = in_data[0]
+
+    @mx.operator.register("layers_where")
+    class WhereProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            seen.append(ctx)
+            return Where()
+
+    with mx.AttrScope(ctx_group="a"):
+        x = mx.sym.square(mx.sym.var("x"))
+    y = mx.sym.Custom(x + mx.sym.exp(mx.sym.var("v")), op_type="layers_where")
+    executor = y.simple_bind(mx.cpu(), group2ctx={"a": mx.cpu(1)}, x=(2,), v=(2,))
+    shown = []
+    executor.set_monitor_callback(lambda _, array: shown.append(str(array.context)), True)
+    executor.forward(is_train=True)
+    assert seen == [mx.cpu(1), (mx.cpu(1),) * 3]
+    assert contexts(executor.arg_arrays) == ["cpu(1)", "cpu(0)"]
+    assert {*shown} == {"cpu(0)", "cpu(1)"} and shown[-1] == "cpu(1)"
+
+
 def test_eval(mx, product):
     (y,) = product.eval(x=mx.nd.array([1, 2]), w=mx.nd.array([3, 4]))
     assert y.asnumpy().tolist() == [3, 8]
+
+
+@pytest.mark.engine("torch")
+def test_what_is_missing_is_an_error_of_this_package(mx, product, bound):
+    for call in (
+        lambda: product.bind(mx.cpu(), [mx.nd.ones(2)]),
+        lambda: product.bind(mx.cpu(), {"x": mx.nd.ones(2)}),
+        lambda: bound().copy_params_from({"q": mx.nd.ones(2)}),
+    ):
+        with pytest.raises(mx.base.ArgumentError, match="expected"):
+            call()
 
 
 def test_what_is_missing(mx, product):
@@ -171,17 +317,16 @@ def test_requests_of_each_kind(bound):
     assert values(executor.grad_dict)["x"] == [9, 32]
 
 
-@pytest.mark.engine("torch")  # MXNet gives the callback bytes
 def test_monitor_of_everything(mx, product):
     seen = []
-    executor = mx.sym.FullyConnected(product, num_hidden=2, name="fc", no_bias=True).simple_bind(
-        mx.cpu(), x=(1, 3), w=(1, 3)
-    )
+    graph = mx.sym.dot(product, product.get_internals()["w"], transpose_b=True, name="dot")
+    executor = graph.simple_bind(mx.cpu(), x=(1, 3), w=(1, 3))
     executor.set_monitor_callback(lambda name, _: seen.append(name), monitor_all=True)
     executor.forward()
     output = product.list_outputs()[0]
-    before = [output.replace("output", side) for side in ("lhs", "rhs")]
-    assert seen == ["x", "w", *before, output, "fc_weight", "fc_data", "fc_weight", "fc_output"]
+    lhs, rhs = [output.replace("output", side) for side in ("lhs", "rhs")]
+    expected = ["x", lhs, "w", rhs, output, "dot_lhs", "w", "dot_rhs", "dot_output"]
+    assert seen == [name.encode() for name in expected]
 
 
 @pytest.mark.engine("torch")
@@ -228,3 +373,61 @@ def test_gradients_are_not_the_heads_memory(mx):
     assert executor.grad_dict["x"].asnumpy().tolist() == [1, 2]
     with pytest.raises(TypeError, match=r"the head gradient is \(3,\)"):
         executor.backward(mx.nd.ones(3))
+
+
+BACKWARD = """
+import sys
+from layers import mxnet as mx
+
+x, unused = mx.sym.var("x"), mx.sym.var("unused")
+y = mx.sym.Group([x * x, mx.sym.BlockGrad(unused)])
+executor = y.simple_bind(mx.cpu(), x=(2,), unused=(2,))
+executor.forward(is_train=True, x=mx.nd.array([1, 2]))
+for _ in range(2):
+    executor.backward([mx.nd.ones(2), mx.nd.ones(2)])
+    print(*[g.asnumpy() for g in executor.grad_arrays])
+print("sympy" in sys.modules)
+"""
+
+
+@pytest.mark.engine("torch")
+def test_backward_imports_no_sympy():
+    """PyTorch's own check of the head gradients' shapes would, and take 0.4 s for it."""
+    found = subprocess.run([sys.executable, "-c", BACKWARD], capture_output=True, text=True)
+    lines = found.stdout.splitlines()
+    assert lines == ["[2. 4.] [0. 0.]"] * 2 + ["False"], found.stderr
+
+
+class Counted:
+    """A CustomOpProp whose second input and state are of other dtypes than its first input."""
+
+    def list_arguments(self):
+        return ["data", "number"]
+
+    def list_auxiliary_states(self):
+        return ["count"]
+
+    def infer_shape(self, in_shape):
+        return [in_shape[0], [1]], [in_shape[0]], [[1]]
+
+    def infer_type(self, in_type):
+        return [in_type[0], np.int32], [in_type[0]], [np.int64]
+
+
+def test_arrays_of_the_dtypes_that_an_operator_tells(mx):
+    class Count(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] + 1)
+            aux[0][:] += 1
+
+    @mx.operator.register("test_executor_counted")
+    class Prop(Counted, mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Count()
+
+    y = mx.sym.Custom(mx.sym.var("x"), mx.sym.var("n"), op_type="test_executor_counted")
+    executor = y.simple_bind(mx.cpu(), "null", {"x": "float64"}, x=(2,))
+    assert [a.dtype for a in executor.arg_arrays] == [np.float64, np.int32]
+    assert executor.forward(is_train=True)[0].asnumpy().tolist() == [1, 1]
+    [count] = executor.aux_arrays
+    assert (count.dtype, count.asnumpy().tolist()) == (np.int64, [1])

@@ -252,6 +252,17 @@ def test_contexts_share_a_batch(mx, small):
         module.bind([("data", (1, 2))], [("softmax_label", (1,))])
 
 
+@pytest.mark.parametrize("by_name", [True, False], ids=["name", "store"])
+def test_a_module_refuses_a_store_that_it_would_not_use(mx, small, by_name):
+    symbol = small[0].symbol
+    module = mx.mod.Module(symbol, context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("data", (4, 2))], [("softmax_label", (4,))])
+    module.init_params()
+    store = "teststore" if by_name else mx.kv.create("teststore")
+    with pytest.raises((AttributeError, mx.base.MXNetError), match="(?i)teststore"):
+        module.init_optimizer(store)
+
+
 @pytest.mark.filterwarnings("ignore:Parameters already initialized:UserWarning")  # MXNet's
 def test_fixed_parameters(mx, data):
     module = mx.mod.Module(mlp(mx), fixed_param_names=["fc1_weight"])
@@ -569,3 +580,273 @@ def test_keys_of_buckets_that_are_none(mx, tmp_path, keys):
     mx.nd.save(tmp_path / "m.buckets", arrays)
     with pytest.raises(mx.MXNetError, match=r"m\.buckets: these are no keys"):
         mx.mod.BucketingModule.load(tmp_path / "m", 0, lambda key: None, 3)
+
+
+# Where it computes, and for what
+
+
+@pytest.fixture
+def grouped(mx):
+    """A graph whose first layer is in one group, and the second in another."""
+    with mx.AttrScope(ctx_group="a"):
+        x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc_a")
+    with mx.AttrScope(ctx_group="b"):
+        return mx.sym.FullyConnected(x, num_hidden=2, name="fc_b")
+
+
+GROUPS = {
+    "a context for all": (lambda cpu: {"a": cpu(2), "b": cpu(3)}, [(2, 3), (2, 3)]),
+    "in lists": (lambda cpu: {"a": [cpu(2)], "b": [cpu(3), cpu(4)]}, [(2, 3), (2, 4)]),
+    "a dict for each": (
+        lambda cpu: [{"a": cpu(2), "b": cpu(3)}, {"a": cpu(4), "b": cpu(5)}],
+        [(2, 3), (4, 5)],
+    ),
+    "no groups in one": (lambda cpu: [None, {"a": cpu(4), "b": cpu(5)}], [(0, 0), (4, 5)]),
+}
+
+
+@pytest.mark.parametrize("groups", GROUPS)
+def test_groups(mx, grouped, groups):
+    make, expected = GROUPS[groups]
+    found = []
+    for options in ({"group2ctxs": make(mx.cpu)}, {}):
+        contexts = [mx.cpu(0), mx.cpu(1)]
+        module = mx.mod.Module(grouped, label_names=None, context=contexts, **options)
+        module.bind([("data", (4, 3))], inputs_need_grad=True)
+        values = {n: mx.nd.ones(s) for n, s in zip(*shapes_of(grouped, (4, 3)))}
+        module.init_params(arg_params=values, aux_params={})
+        module.init_optimizer(optimizer_params={"learning_rate": 1.0})
+        module.forward(mx.io.DataBatch([mx.nd.array(np.arange(12).reshape((4, 3)))]))
+        module.backward([mx.nd.ones((4, 2))])
+        module.update()
+        arrays = [
+            *module.get_outputs(),
+            *module.get_input_grads(),
+            *module.get_params()[0].values(),
+        ]
+        found.append([array.asnumpy().tolist() for array in arrays])
+        if options:
+            for executor, (a, b) in zip(module._exec_group.execs, expected):
+                for arrays in (executor.arg_dict, executor.grad_dict):
+                    assert arrays["fc_a_weight"].context == mx.cpu(a)
+                    assert arrays["fc_b_bias"].context == mx.cpu(b)
+                assert executor.outputs[0].context == mx.cpu(b)
+    assert found[0] == found[1]
+
+
+def shapes_of(symbol, shape):
+    shapes, _, _ = symbol.infer_shape(data=shape)
+    return symbol.list_arguments()[1:], shapes[1:]
+
+
+def test_groups_of_a_wrong_number_of_contexts(mx, grouped):
+    groups = {"a": mx.cpu(2), "b": mx.cpu(3)}
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    for wrong in ([groups], [groups] * 3, groups | {"b": [mx.cpu(3)] * 3}, groups | {"a": []}):
+        with pytest.raises(WRONG, match="group2ctxs"):
+            module = mx.mod.Module(grouped, label_names=None, context=contexts, group2ctxs=wrong)
+            module.bind([("data", (4, 3))])
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("groups, match", [([{}] * 3, "length 3"), ({"a": []}, "'a'.*length 0")])
+def test_the_length_of_groups_is_said(mx, grouped, groups, match):
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    with pytest.raises(mx.base.ArgumentError, match=f"{match}\n  expected 2"):
+        mx.mod.Module(grouped, label_names=None, context=contexts, group2ctxs=groups)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("given, match", [({}, "neither"), ({"states": [], "value": 1}, "both")])
+def test_which_states_are_given_is_said(mx, small, given, match):
+    with pytest.raises(mx.base.ArgumentError, match=match):
+        small[0].set_states(**given)
+
+
+def test_groups_in_buckets(mx, grouped):
+    module = mx.mod.BucketingModule(
+        lambda _: (grouped, ["data"], None),
+        default_bucket_key=0,
+        context=[mx.cpu(0)],
+        group2ctxs=[{"a": mx.cpu(1), "b": mx.cpu(2)}],
+    )
+    module.bind([("data", (2, 3))])
+    executor = module._buckets[0]._exec_group.execs[0]
+    assert executor.arg_dict["fc_a_weight"].context == mx.cpu(1)
+
+
+REQUESTS = [
+    ({}, "add", "null add add null"),
+    ({"inputs_need_grad": True}, "add", "add add add null"),
+    ({"fixed": ["fc_bias"]}, "add", "null add null null"),
+    ({}, ["add", "null", "write", "add"], "add null write add"),
+    ({}, {"fc_bias": "add", "data": "write"}, "write write add null"),
+    ({"inputs_need_grad": True}, {"fc_bias": "null"}, "write write null null"),
+    ({"fixed": ["fc_bias"]}, {"fc_weight": "add"}, "null add null null"),
+    ({"for_training": False}, {"fc_weight": "add"}, "null null null null"),
+]
+
+
+@pytest.mark.parametrize("options, given, expected", REQUESTS, ids=str)
+def test_requests_of_gradients(mx, small, options, given, expected):
+    options = dict(options)
+    module = mx.mod.Module(small[0].symbol, fixed_param_names=options.pop("fixed", None))
+    module.bind([("data", (4, 2))], [("softmax_label", (4,))], grad_req=given, **options)
+    names = ["data", "fc_weight", "fc_bias", "softmax_label"]
+    assert module._exec_group.grad_req == dict(zip(names, expected.split()))
+    gradients = module._exec_group.execs[0].grad_dict
+    assert [gradients[n] is None for n in names] == [r == "null" for r in expected.split()]
+
+
+def kinds(arrays):
+    """The shapes and contexts of arrays inside lists."""
+    if isinstance(arrays, (list, tuple)):
+        return [kinds(array) for array in arrays]
+    return (arrays.shape, str(arrays.context)) if hasattr(arrays, "context") else arrays
+
+
+def test_the_arrays_of_a_group_of_executors(mx):
+    x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    x = mx.sym.BatchNorm(x, name="bn") + mx.sym.var("state")
+    names = ["fc_weight", "fc_bias", "bn_gamma", "bn_beta"]
+
+    def group(count=2, **options):
+        options = {"for_training": True, "inputs_need_grad": False} | options
+        return mx.mod.executor_group.DataParallelExecutorGroup(
+            mx.sym.SoftmaxOutput(x, name="softmax"),
+            [mx.cpu(k) for k in range(count)],
+            [1] * count,
+            [mx.io.DataDesc("data", (4, 2))],
+            [mx.io.DataDesc("softmax_label", (4,))],
+            names,
+            state_names=["state"],
+            **options,
+        )
+
+    found = group(fixed_param_names=["fc_bias"], grad_req={"fc_weight": "add"})
+    both = ["cpu(0)", "cpu(1)"]
+    parts = [slice(0, 2), slice(2, 4)]
+    assert found.slices == parts and found.batch_size == 4
+    assert kinds(found.data_arrays) == [[[p, ((2, 2), c)] for p, c in zip(parts, both)]]
+    assert kinds(found.label_arrays) == [[[p, ((2,), c)] for p, c in zip(parts, both)]]
+    assert kinds(found.param_arrays) == [[(s, c) for c in both] for s in [(3, 2), *[(3,)] * 3]]
+    assert kinds(found.grad_arrays[:2]) == [[((3, 2), c) for c in both], [None, None]]
+    assert kinds(found.aux_arrays) == [[((3,), c) for c in both]] * 2
+    assert kinds(found.state_arrays) == [[((2, 3), c) for c in both]]
+    assert found.input_grad_arrays is None
+    assert (found.data_names, found.label_names) == (["data"], ["softmax_label"])
+    assert (found.arg_names[1:5], found.aux_names) == (names, ["bn_moving_mean", "bn_moving_var"])
+    assert (found.output_names, found.num_outputs) == (["softmax_output"], 1)
+    assert found.data_layouts == found.label_layouts == found.output_layouts == [0]
+    assert found.get_output_shapes() == [("softmax_output", (4, 3))]
+    assert [sorted(part) for part in found.shared_data_arrays] == [
+        ["data", "softmax_label", "state"]
+    ] * 2
+    assert group(for_training=False).grad_arrays is None
+    assert kinds(group(1, inputs_need_grad=True).input_grad_arrays) == [[((4, 2), "cpu(0)")]]
+
+
+def test_a_group_of_executors_computes(mx):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+    group = mx.mod.executor_group.DataParallelExecutorGroup(
+        mx.sym.Group([net + mx.sym.var("state"), net * 2]),
+        [mx.cpu(0), mx.cpu(1)],
+        [1, 1],
+        [mx.io.DataDesc("data", (2, 1))],
+        None,
+        ["fc_weight"],
+        True,
+        True,
+        state_names=["state"],
+    )
+    group.set_params({"fc_weight": mx.nd.array([[3]])}, {})
+    with pytest.raises(ValueError, match="nowhere"):
+        group.set_params({"nowhere": mx.nd.ones(1)}, {})
+    group.set_params({"nowhere": mx.nd.ones(1)}, {}, allow_extra=True)
+    group.set_states(value=1)
+    group.forward(mx.io.DataBatch([mx.nd.array([[1], [2]])]))
+    first, second = group.get_outputs()
+    assert first.asnumpy().tolist() == [[4], [7]] and second.asnumpy().tolist() == [[6], [12]]
+    assert [y.asnumpy().tolist() for y in group.get_outputs(False)[0]] == [[[4]], [[7]]]
+    assert [y.asnumpy().tolist() for y in group.get_outputs(True, 1, 2)] == [[[6], [12]]]
+    group.backward([mx.nd.array([[1], [10]]), mx.nd.zeros((2, 1))])
+    assert group.get_input_grads()[0].asnumpy().tolist() == [[3], [30]]
+    assert [g.asscalar() for g in group.grad_arrays[0]] == [1, 20]
+    group.param_arrays[0][1][:] = 5
+    values = {"fc_weight": mx.nd.zeros((1, 1))}
+    group.get_params(values, {})
+    assert values["fc_weight"].asscalar() == 4  # the mean over the contexts
+    assert [array.asscalar() for array in group.get_states(False)[0]] == [1, 1]
+
+
+def test_groups_of_executors_that_share(mx):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, no_bias=True, name="fc")
+
+    def group(*shared):
+        shapes = [mx.io.DataDesc("data", (2, 1))]
+        return mx.mod.executor_group.DataParallelExecutorGroup(
+            net, [mx.cpu(0)], [1], shapes, None, ["fc_weight"], True, False, *shared
+        )
+
+    first = group()
+    second = group(first)
+    for name in ("fc_weight", "data"):
+        second.execs[0].arg_dict[name][:] = 7
+        assert (first.execs[0].arg_dict[name].asnumpy() == 7).all()
+    assert first.shared_data_arrays[0]["data"] is second.shared_data_arrays[0]["data"]
+    first.reshape([mx.io.DataDesc("data", (4, 1))], None)
+    assert first.batch_size == 4 and first.execs[0].outputs[0].shape == (4, 1)
+    first.execs[0].arg_dict["fc_weight"][:] = 9
+    assert second.param_arrays[0][0].asscalar() == 9
+
+
+def sharing(mx, small, first, contexts):
+    """A Module on `contexts` bound with the parameters of another one, on the contexts `first`."""
+    shapes = [("data", (4, 2))], [("softmax_label", (4,))]
+    shared = mx.mod.Module(small[0].symbol, context=[mx.cpu(i) for i in first])
+    shared.bind(*shapes)
+    shared.init_params()
+    module = mx.mod.Module(small[0].symbol, context=[mx.cpu(i) for i in contexts])
+    module.bind(*shapes, shared_module=shared)
+    return module, shared
+
+
+def test_fewer_contexts_share_parameters(mx, small):
+    module, shared = sharing(mx, small, [2, 3], [2])
+    [weight], [bias] = module._exec_group.param_arrays
+    assert weight.context == bias.context == mx.cpu(2)
+    weight[:] = 7
+    assert (shared._exec_group.param_arrays[0][0].asnumpy() == 7).all()
+
+
+@pytest.mark.engine("torch")  # MXNet leaves the arrays where they are
+@pytest.mark.parametrize("contexts", [[2, 3], [0, 1, 2], [1]], ids=str)
+def test_other_contexts_share_no_parameters(mx, small, contexts):
+    with pytest.raises(mx.base.ArgumentError, match=r"cpu\(0\), cpu\(1\)"):
+        sharing(mx, small, [0, 1], contexts)
+
+
+def test_a_module_keeps_its_group_of_executors(mx, small):
+    module, _ = small
+    group = module._exec_group
+    assert module._param_names == group.param_names == ["fc_weight", "fc_bias"]
+    weight = group.param_arrays[0][0]
+    module.forward(mx.io.DataBatch([mx.nd.ones((7, 2))], [mx.nd.ones(7)]), is_train=True)
+    module.backward()
+    assert module._exec_group is group and group.batch_size == 7
+    group.grad_arrays[0][0][:] = 1
+    before = weight.asnumpy()
+    module.init_optimizer(optimizer_params={"learning_rate": 7.0})
+    module.update()
+    np.testing.assert_allclose(weight.asnumpy(), before - 1, rtol=1e-5)
+
+
+def test_outputs_that_are_held(mx, small):
+    module, iterator = small
+    iterator.reset()
+    module.forward(next(iterator), is_train=False)
+    (held,) = module.get_outputs()
+    before = held.asnumpy()
+    module.forward(next(iterator), is_train=False)
+    assert not (held.asnumpy() == before).all()  # they are the executor's
+    assert (held.asnumpy() == module.get_outputs()[0].asnumpy()).all()

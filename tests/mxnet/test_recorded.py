@@ -803,7 +803,7 @@ def test_what_is_noted_is_of_one_context():
 def test_kinds_are_counted(monkeypatch, phases):
     from layers.mxnet._run.recorded import Recorded
 
-    monkeypatch.setattr(Recorded, "kinds", 2)
+    monkeypatch.setattr(Recorded, "most_kinds", 2)
     net = mlp()
     for n in (1, 1, 2, 2, 3, 3, 3):
         assert net(nd.ones((n, 5))).shape == (n, 3)

@@ -104,3 +104,31 @@ def test_a_net_and_a_step_are_called_directly(monkeypatch):
         for each in compiled:
             untraced(each)
     assert len(compiled) == 2
+
+
+@pytest.mark.parametrize(
+    "kernels, given, channels_last",
+    [
+        ([1], {}, True),
+        ([3], {}, False),
+        ([3, 1, 1, 1], {}, True),
+        ([3], {"options": {"layout_optimization": True}}, True),
+        ([1], {"options": {"layout-optimization": False}}, False),
+    ],
+)
+def test_channels_are_last_where_that_pays(monkeypatch, kernels, given, channels_last):
+    seen = []
+
+    def compile(graph, inputs, options):
+        seen.append(options["layout_optimization"])
+        return graph
+
+    monkeypatch.setattr(torch._inductor, "compile", compile)
+    net = mx.gluon.nn.HybridSequential()
+    net.add(*[mx.gluon.nn.Conv2D(8, n, padding=n // 2, in_channels=8) for n in kernels])
+    net.initialize()
+    x = mx.nd.random.uniform(shape=(1, 8, 4, 4))
+    expected = net(x).asnumpy()
+    net.hybridize(backend="inductor", **given)
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    assert seen == [channels_last]

@@ -18,7 +18,7 @@ from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program
 from .reasons import reason_of
 from .torch_compile import by_the_tracer, compiled, parts
-from .tracing import as_it_is, in_graph, on, trace, tracing
+from .tracing import as_it_is, on, traced_function, tracing, try_tracing
 
 Tensor = torch.Tensor
 # Compiling sets what holds for the whole process: one graph after the other.
@@ -43,7 +43,7 @@ class Compiled(Specialized):
         `mode` and `options` of `torch.compile`.
     """
 
-    done, kinds = "compiled", 16  # each may take many seconds
+    done, most_kinds = "compiled", 16  # each may take many seconds
 
     def __init__(self, program: Program, backend: str, what: str = "a graph", **options):
         super().__init__(program, what)
@@ -109,13 +109,13 @@ class Compiled(Specialized):
         outside: list[Tensor] = []
         for node, tensors in inputs.items():
             it, given = prepared(tensors, node.attributes, context)
-            refusal, read = trace(it, given)
+            refusal, read = try_tracing(it, given)
             outside += read
             if refusal:
                 warn(f"{it.what} is not compiled, and runs as it is: {refusal}")
             else:
                 log.info("%s is compiled", it.what)
-                functions[node] = in_graph(it, given)
+                functions[node] = traced_function(it, given)
         return functions, outside
 
     def _is_whole(self, functions: dict[Node, Callable]) -> bool:

@@ -19,7 +19,7 @@ from ..base import RecordingError, UnsupportedError
 from ..context import Context
 from .draws import draws_restored
 from .kinds import agree, warn
-from .node import Call, autograd_call, states_restored
+from .node import GraphCall, autograd_call, states_restored
 from .reasons import reason_of
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Launch:
             return [g if g is None else g.clone() for g in self._backward.results]
 
 
-class Turn(Call):
+class Turn(GraphCall):
     """One recorded call of a launch, until its gradients are computed or it is forgotten."""
 
     def __init__(self, launch: Launch):

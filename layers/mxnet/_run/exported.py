@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .._own.call import Call
+from .._own.call import CustomCall, forward_of
 from .._own.node import CUSTOM, prepared
 from ..autograd import state
 from ..base import MXNetError, UnsupportedError
@@ -17,7 +17,7 @@ from .program import Program
 from .tracing import forbidden
 
 
-def traceable(program: Program, training: bool) -> Callable:
+def for_tracers(program: Program, training: bool) -> Callable:
     """The function of a program, whose custom operators can be exported.
 
     They are exported by their forward, which has to be traced whole. Under `torch.compile` they
@@ -52,8 +52,8 @@ class _Custom:
         self.plain = torch.compiler.disable(self._plain)
 
         @torch.compiler.assume_constant_result
-        def make(*kind):  # runs as it is, while what is around it is traced
-            return self._make(*kind)
+        def make(*args):  # runs as it is, while what is around it is traced
+            return self._make(*args)
 
         self.make = make
 
@@ -62,11 +62,11 @@ class _Custom:
             return self.plain(tensors, context)
         if not torch.compiler.is_dynamo_compiling():
             return self._walked(tensors, context)
-        kinds = tuple([(self._shape(t), t.dtype) for t in tensors])
+        specs = tuple([(self._shape(t), t.dtype) for t in tensors])
         # By name: what is made while tracing goes on is seen only where it is looked for.
-        it, given = getattr(self, self.make(kinds, context.device_type, context.device_id))
+        it, given = getattr(self, self.make(specs, context.device_type, context.device_id))
         rest = iter(tensors)
-        results = it.forward(tuple([next(rest) if there else None for there in given]))
+        results = forward_of(it, [next(rest) if there else None for there in given])
         return results if len(results) > 1 else results[0]
 
     def _shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
@@ -92,14 +92,14 @@ class _Custom:
             "  expected torch.export.export(..., strict=True)"
         )
 
-    def _make(self, kinds: tuple, device_type: str, device_id: int) -> str:
+    def _make(self, specs: tuple, device_type: str, device_id: int) -> str:
         """Make the call for inputs of these shapes and dtypes; returns the attribute it is in."""
         context = Context(device_type, device_id)
-        key = kinds, context
+        key = specs, context
         if key not in self.made:
             before, state.training = state.training, self.training
             try:
-                tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in kinds]
+                tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in specs]
                 it, places = prepared(tensors, self.node.attributes, context)
             finally:
                 state.training = before
@@ -108,6 +108,6 @@ class _Custom:
             setattr(self, self.made[key], (it.as_traced(), tuple([t is not None for t in places])))
         return self.made[key]
 
-    def _refuse(self, it: Call) -> None:
+    def _refuse(self, it: CustomCall) -> None:
         if reason := forbidden(it):
             raise UnsupportedError(f"{it.what} cannot be exported: {reason}")

@@ -41,11 +41,22 @@ class Monitored:
     def shown(self, everything: bool) -> Iterator[tuple[Node, str, Entry]]:
         """The node, the name and the place of each value that a monitor is shown, in order.
 
-        With `everything` also variables and, as ``fc_weight``, the inputs of all nodes.
+        With `everything` also, as ``fc_weight`` or ``relu0_input0``, the inputs of all nodes; and
+        before an input that is a variable, the variable.
         """
         for node, index in self.entries:
             if everything and index == 0:
-                for name, entry in zip(node.input_names, node.inputs):
+                for name, entry in zip(_shown_inputs(node), node.inputs):
+                    source = entry[0]
+                    if source.op is None:
+                        yield source, source.name, entry
                     yield node, f"{node.name}_{name}", entry
-            if everything or node.op is not None:
+            if node.op is not None:
                 yield node, node.output_name(index), (node, index)
+
+
+def _shown_inputs(node: Node) -> list[str]:
+    operator = node.op
+    if operator is None or operator.variadic or len(operator.inputs) != 1:
+        return node.input_names
+    return node.input_names if operator.names_input else ["input0"]

@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 Gradients = Sequence[Tensor | None]
 
 
-class Call:
+class GraphCall:
     """A call of a graph, as one node for autograd.
 
     Attributes
@@ -83,7 +83,7 @@ class _Differentiable(torch.autograd.Function):
     """A call of a graph, with its gradients."""
 
     @staticmethod
-    def forward(ctx, call: Call, *tensors):
+    def forward(ctx, call: GraphCall, *tensors):
         ctx.generators = generator_states(call.context) if call.draws else None
         outputs, saved = call.forward(tensors)
         ctx.call, ctx.tensors = call, tensors
@@ -119,7 +119,7 @@ class _Differentiable(torch.autograd.Function):
 _keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
-def autograd_call(call: Call, tensors: Sequence[Tensor]) -> list[Tensor]:
+def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
     """The outputs of a call, with a past."""
     before = torch.is_grad_enabled()
     autograd._set_grad_enabled(True)

@@ -38,6 +38,7 @@ class Program:
 
     Attributes
     ----------
+    entries : list of (Node, int)
     variables : list of Node
         In the order in which the function takes their tensors; `inputs` has their names.
     outputs : int
@@ -55,6 +56,7 @@ class Program:
 
     def __init__(self, entries: list[Entry], nodes: list[Node] | None = None):
         nodes = ordered(entries) if nodes is None else nodes
+        self.entries = entries
         variables = [n for n in nodes if n.op is None]
         updated = states(nodes)
         self.variables = variables
@@ -76,6 +78,11 @@ class Program:
     def nodes(self) -> list[Node]:
         """The nodes that compute something, in their order."""
         return list(self._lines.values())
+
+    @property
+    def functions(self) -> dict[Node, Callable]:
+        """The function of each of them."""
+        return {node: self._names[f"f{number}"] for number, node in enumerate(self.nodes)}
 
     def bound(
         self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
@@ -115,12 +122,12 @@ class Program:
         if node is not None and node.op.explains:
             return error
         shapes = {name: tuple(t.shape) for name, t in tensors.items()}
-        where = in_graph(node, shapes) if node else "  in the graph"
+        where = node_line(node, shapes) if node else "  in the graph"
         own = node is not None and node.op.own  # its author's errors stay what they are
         if type(error) in (RuntimeError, IndexError) and not own:
-            kind, told = explained(error, shapes, [t.dtype for t in tensors.values()])
+            error_class, problem = explained(error, shapes, [t.dtype for t in tensors.values()])
             name = node.op.name if node else "graph"
-            return kind(f"{name}: {told}\n{where}").with_traceback(error.__traceback__)
+            return error_class(f"{name}: {problem}\n{where}").with_traceback(error.__traceback__)
         return note(error, where)
 
     def _failed(self, error: Exception) -> tuple[Node | None, dict[str, torch.Tensor]]:
@@ -137,7 +144,7 @@ class Program:
         return node, {n: t for n, t in found.items() if isinstance(t, torch.Tensor)}
 
 
-def in_graph(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
+def node_line(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
     """The line that says in which node an error is, with the shapes of its inputs."""
     shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
     return f"  in {node.op.name} {node.name!r} of the graph" + (f" ({shown})" if shown else "")

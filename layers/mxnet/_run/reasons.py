@@ -18,7 +18,7 @@ from types import CodeType
 import numpy as np
 import torch
 
-from .._own.call import Call
+from .._own.call import CustomCall
 
 LIBRARIES = tuple(
     str(Path(p).parent) for p in (Path(__file__).parents[1], np.__file__, torch.__file__)
@@ -40,7 +40,7 @@ ITSELF = re.compile(r"^L\[.*\.args\[0\]\.operator(?=$|\.)")
 OF_ITS_CLASS = re.compile(r"^dict\(type\(L\[.*\.operator\)\.__dict__\)\['(\w+)'\](?=$|\.)")
 
 
-def reason_of(error: BaseException, it: Call | None = None) -> str:
+def reason_of(error: BaseException, it: CustomCall | None = None) -> str:
     """What an error says, with the user's file, line and expression.
 
     `it` is the operator that was traced.
@@ -65,8 +65,8 @@ def reason_of(error: BaseException, it: Call | None = None) -> str:
     first = said.partition("\n")[0].rstrip(" .")
     if len(first) > LONGEST:
         first = first[:LONGEST].rpartition(" ")[0] + " ..."
-    kind = type(error).__name__
-    return f"{first}{where}" if kind == "InternalTorchDynamoError" else f"{kind}: {first}{where}"
+    name = type(error).__name__
+    return f"{first}{where}" if name == "InternalTorchDynamoError" else f"{name}: {first}{where}"
 
 
 def _changes(error: BaseException) -> Iterator[tuple[str, FrameSummary | None]]:
@@ -115,7 +115,7 @@ def _expression(source: str) -> str:
     return name if re.fullmatch(r"[\w.]+", name) else ""
 
 
-def _place(it: Call | None, phase: str) -> str:
+def _place(it: CustomCall | None, phase: str) -> str:
     """Where an operator is written."""
     function = it and getattr(it.operator, phase, None) or it and it.operator.forward
     code = getattr(inspect.unwrap(function), "__code__", None) if function else None

@@ -18,7 +18,7 @@ from ..context import Context
 from . import cuda_graph
 from .draws import draws_restored, generator_states
 from .kinds import Kind, Specialized, agree, log
-from .node import Call, Gradients, autograd_call, gradients_of
+from .node import Gradients, GraphCall, autograd_call, gradients_of
 from .program import Program
 from .recorder import Recorder
 
@@ -46,7 +46,7 @@ class Recorded(Specialized):
         cannot be differentiated by another.
     """
 
-    done, kinds = "recorded", 32  # each holds memory on a GPU
+    done, most_kinds = "recorded", 32  # each holds memory on a GPU
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Recorded(Specialized):
         return super().__getstate__() | {"_attempts": {}}
 
 
-class Recording(Call):
+class Recording(GraphCall):
     """The first call of a kind: what it does is recorded, and kept for the later ones."""
 
     def __init__(self, owner: Recorded, kind: Kind, context: Context):
@@ -179,7 +179,7 @@ class Recording(Call):
         return "" if agreed else "give other values"
 
 
-class Replay(Call):
+class Replay(GraphCall):
     """A later call of a kind: the recorded calls.
 
     Attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from operator import is_
 
@@ -10,14 +11,14 @@ import torch
 from .. import autograd
 from ..base import ArgumentError, ContextError, RecordingError
 from ..context import Context
-from ..gluon._graph import Graph, trace
+from ..gluon._graph import Graph, graph_of
 from ..gluon._nesting import BlockError, _flatten
 from ..gluon.block import HybridBlock
 from ..gluon.parameter import Parameter
 from ..gluon.trainer import Trainer
 from ..ndarray import NDArray
 from .compiled import Compiled
-from .kinds import Run, warn
+from .kinds import Kind, kind_of, warn
 from .torch_compile import chosen
 from .update import GraphUpdate, fits
 from .with_gradients import WithGradients
@@ -89,12 +90,13 @@ class Step:
         self._changes, self._seen = HybridBlock.changes, _parts(self._block)
         self._graphs: dict[str, Graph] = {}
         self._held: dict[str, _Held] = {}
-        self._ways: dict[tuple, Run] = {}
+        self._ways: dict[tuple, Callable[..., list[torch.Tensor]]] = {}
+        self._layouts: dict[Kind, int] = {}
 
     def _hold(self, key: str, args: tuple, flat: list[NDArray]) -> _Held:
         if key not in self._graphs:
-            self._graphs[key] = trace(self._block, args)
-        held = _Held(self._graphs[key], flat)
+            self._graphs[key] = graph_of(self._block, args)
+        held = _Held(self._graphs[key], flat, self._layouts)
         if not held.wanted:
             raise ArgumentError(
                 "step: no parameter is trained, the grad_req of all is 'null'\n"
@@ -116,7 +118,8 @@ class Step:
             held.forget_gradients()
         try:
             with autograd.record():
-                results = run([*held.tensors(flat), *given], held.context)
+                tensors = [*held.tensors(flat), *given]
+                results = run(tensors, held.context, held.kind(tensors))
         except BaseException:
             if update:
                 update.undo()
@@ -129,7 +132,7 @@ class Step:
             self.trainer.step(batch_size)
         return held.graph.regrouped(results[:count], held.context)
 
-    def _way(self, held: _Held) -> Run:
+    def _way(self, held: _Held) -> Callable[..., list[torch.Tensor]]:
         """What runs a graph now, with the update in it where that fits."""
         key = held.update and held.update.key()
         run = self._ways.get((held.graph, held.wanted, key))
@@ -149,6 +152,8 @@ class Step:
 class _Held:
     """A graph with the arrays of its parameters, and the tensors of those.
 
+    `layouts` numbers the shapes, strides and dtypes that its parameters may have.
+
     Attributes
     ----------
     wanted : tuple of int
@@ -158,7 +163,7 @@ class _Held:
         Where the graph updates them too.
     """
 
-    def __init__(self, graph: Graph, flat: list[NDArray]):
+    def __init__(self, graph: Graph, flat: list[NDArray], layouts: dict[Kind, int]):
         self.graph, self.context = graph, flat[0]._context
         self.update: GraphUpdate | None = None
         arrays, states = graph.arrays(self.context, flat), graph.program.states
@@ -178,6 +183,10 @@ class _Held:
         self._states = [(i, arrays[i]) for i in owned if i in states]
         sources = enumerate(graph.sources)
         self._inputs = [(i, number, i in states) for i, number in sources if i not in owned]
+        fixed = [i for i in owned if i not in states]
+        self._others = sorted({*range(len(arrays))} - {*fixed})
+        layout = kind_of([self._fixed[i] for i in fixed], self.context)
+        self._layout = layouts.setdefault(layout, len(layouts))
 
     def _now(self) -> list:
         return [p._data for p in self._parameters] + [a._tensor for a in self._arrays]
@@ -194,6 +203,14 @@ class _Held:
         """
         for leaf, zero in zip(self.leaves, self._zeros):
             leaf.take(zero)
+
+    def kind(self, tensors: list[torch.Tensor]) -> Kind:
+        """The kind of a call; only this object has the parameters' tensors, which stay as they are.
+
+        `tensors` are those of the program, and what the update is given.
+        """
+        others = [tensors[i] for i in self._others] + tensors[len(self._fixed) :]
+        return self._layout, *kind_of(others, self.context)
 
     def tensors(self, flat: list[NDArray]) -> list[torch.Tensor]:
         """What the program takes."""

@@ -26,7 +26,7 @@ MXNETS = {"mkldnn", "mkldnn_quantize", "onednn", "onednn_quantize", "tensorrt"}
 def chosen(
     who: str, backend: str | None, options: dict[str, Any]
 ) -> tuple[str | None, dict[str, Any]]:
-    """The backend, given or from the environment, None for replay, and its options.
+    """The backend, given or from the environment, None without a compiler, and its options.
 
     Raises
     ------
@@ -103,9 +103,8 @@ def compiled(
         # what is cast to 16 bits and back is rounded.
         settings |= {"fallback_random": True, "post_grad_custom_pre_pass": product_pass.rewrite()}
         settings |= {"emulate_precision_casts": True}
-        # Weights would be laid out anew for convolutions in each call, which costs more than it
-        # saves on a CPU: a step of ResNet-18 on 64 x 64 takes 1.3 times as long.
-        settings |= {"layout_optimization": False} if device == "cpu" else {}
+        # Of a whole graph on a CPU `Whole` says it, who sees how large the convolutions are.
+        settings |= {"layout_optimization": False} if device == "cpu" and not whole else {}
         settings |= torch._inductor.list_mode_options(mode) if mode else {}
     settings |= {name.replace("-", "_"): value for name, value in (options or {}).items()}
     if whole and device == "cpu":

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from .._own import call as own_call
-from .._own.call import Call, call
+from .._own.call import CustomCall, call
 from ..autograd import inside, state
 from ..context import Context
 from ..symbol._node import Node
@@ -28,14 +28,14 @@ Tensor = torch.Tensor
 STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
 
 
-def trace(it: Call, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]]:
+def try_tracing(it: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]]:
     """Why an operator cannot be part of a compiled graph, if so; and the arrays from outside.
 
     Those are what its code reads beside the inputs, and may write into.
     """
     if said := forbidden(it):
         return said, []
-    function = in_graph(it, tensors)
+    function = traced_function(it, tensors)
     given = [t.detach().requires_grad_(t.requires_grad) for t in tensors if t is not None]
     alone = torch.compile(
         renewed(lambda *inputs: function(*inputs)),
@@ -55,7 +55,7 @@ def trace(it: Call, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]
     return "", []  # it computes nothing
 
 
-def forbidden(it: Call) -> str:
+def forbidden(it: CustomCall) -> str:
     """What an operator says of itself that forbids tracing it, if anything."""
     if own_call.CHECK_NAN:
         return "its values are looked at, as LAYERS_CHECK_NAN says"
@@ -75,12 +75,12 @@ def _end(*given: Any) -> None:
     raise _Traced([t for t in given if isinstance(t, Tensor)])
 
 
-def in_graph(it: Call, tensors: Sequence[Tensor | None]) -> Callable:
+def traced_function(it: CustomCall, tensors: Sequence[Tensor | None]) -> Callable:
     """The function of a node whose operator is traced with the graph."""
     return partial(_call_traced, it.as_traced(), tuple([t is not None for t in tensors]))
 
 
-def _call_traced(it: Call, given: tuple[bool, ...], *tensors: Tensor, **_) -> Any:
+def _call_traced(it: CustomCall, given: tuple[bool, ...], *tensors: Tensor, **_) -> Any:
     # One tensor in two places is refused by PyTorch's compiler; a view of it is another tensor.
     different = [
         t.view_as(t) if any(t is before for before in tensors[:i]) else t

@@ -1,9 +1,13 @@
 """A function that is compiled whole, and called without PyTorch's tracer from the second call on.
 
 What the tracer does before each call of compiled code takes 35 us on a CPU, a tenth of a small
-training step, and looks at nothing that the kind of call does not tell. So the first call watches
-what the compiler's function is given and gives. Where that is nothing but tensors of the call and
-its results, later calls are of that function itself.
+training step. So the first call watches what the compiler's function is given and gives. Where that
+is nothing but tensors of the call and its results, later calls are of that function itself.
+
+Nothing checks such a call. It is right because a `Whole` is called for one kind of call alone:
+`kind_of` (`kinds.py`) tells calls apart by all that the tracer has read of the tensors and modes,
+and `Specialized` has a `Whole` for each kind. What is added to what a graph may read of a call has
+to be added to `kind_of`, too.
 """
 
 from __future__ import annotations
@@ -12,6 +16,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+
+from .layout import channels_last_pays
 
 Tensor = torch.Tensor
 
@@ -72,6 +78,7 @@ class Whole:
         """The compiler's function for a graph; its first call is watched."""
         settings = self._settings
         if self._backend == "inductor":
+            settings = {"layout_optimization": channels_last_pays(graph)} | settings
             function = torch._inductor.compile(graph, inputs, options=settings)
         else:
             options = {"options": settings} if settings else {}

@@ -73,8 +73,8 @@ class WithGradients:
         given = range(len(self.inputs), count)
         return self._program.states.union(self._wanted if self._update else (), given)
 
-    def __call__(self, tensors: list[Tensor], context: Context) -> list[Tensor]:
-        """The outputs and gradients, in memory of their own."""
+    def __call__(self, tensors: list[Tensor], context: Context, _: object = None) -> list[Tensor]:
+        """The outputs and gradients, in memory of their own, for calls of all kinds."""
         return self.run(self.function, tensors, context, True)
 
     def run(

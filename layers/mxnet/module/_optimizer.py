@@ -34,20 +34,27 @@ def make_optimizer(
 
 
 def make_store(store) -> kvstore.KVStore | None:
-    """Make a KVStore from its name; a KVStore and None are returned as they are."""
-    if isinstance(store, str):
-        return kvstore.create(store)
-    if not isinstance(store, kvstore.KVStore | None):
-        raise MXNetError(f"init_optimizer: kvstore is {store!r}\n  expected a name or a KVStore")
-    return store
+    """Make a KVStore from its name; a KVStore and None are returned as they are.
+
+    Raises MXNetError for other stores, such as registered ones: a Module calls none of their
+    methods.
+    """
+    made = kvstore.create(store) if isinstance(store, str) else store
+    if not isinstance(made, kvstore.KVStore | None):
+        of = f", of the registered {type(made).__name__}" if isinstance(store, str) else ""
+        raise MXNetError(
+            f"init_optimizer: kvstore is {store!r}{of}\n"
+            "  expected None, a local type such as 'device', or a KVStore"
+        )
+    return made
 
 
 def weights_by_index(group, indices: dict[str, int], has_store: bool) -> dict[int, NDArray]:
     """The trained weights by their indices in the optimizer."""
-    weights = group.parameters()[: 1 if has_store else None]
+    count = 1 if has_store else len(group.contexts)
     return {
-        indices[name] * len(weights) + k: array
-        for k, arrays in enumerate(weights)
-        for name, array in zip(group.trained, arrays)
+        indices[name] * count + k: array
+        for name, (weights, _) in group.trained().items()
         if name in indices
+        for k, array in enumerate(weights[:count])
     }

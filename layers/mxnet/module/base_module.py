@@ -106,6 +106,8 @@ class BaseModule:
         begin_epoch, num_epoch : int
             The first epoch, and the one before which to end.
         monitor : Monitor, optional
+        sparse_row_id_fn : callable, optional
+            Ignored: parameters are dense, and all of their rows are there.
 
         Raises
         ------
@@ -186,6 +188,8 @@ class BaseModule:
             Reset `eval_data` before.
         epoch : int
             The number that callbacks see.
+        sparse_row_id_fn : callable, optional
+            Ignored; see `fit`.
         """
         self._require("score", "binded", "params_initialized")
         eval_metric = metric.create(eval_metric)
@@ -214,7 +218,10 @@ class BaseModule:
     def iter_predict(
         self, eval_data, num_batch=None, reset=True, sparse_row_id_fn=None
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
-        """For each batch, its outputs without padding, its number, and the batch."""
+        """For each batch, its outputs without padding, its number, and the batch.
+
+        `sparse_row_id_fn` is ignored; see `fit`.
+        """
         self._require("iter_predict", "binded", "params_initialized")
         for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
             yield self._unpadded(eval_batch), nbatch, eval_batch
@@ -242,6 +249,8 @@ class BaseModule:
             Join the batches; else return a list of the outputs of each.
         always_output_list : bool
             Return a list also where there is one output.
+        sparse_row_id_fn : callable, optional
+            Ignored; see `fit`.
 
         Returns
         -------
@@ -297,7 +306,7 @@ class BaseModule:
     # What a subclass may define
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
-        """Prepare for a batch, before its forward."""
+        """Prepare for a batch, before its forward; `sparse_row_id_fn` is ignored, see `fit`."""
 
     def get_states(self, merge_multi_context: bool = True) -> list:
         """The states whose values stay from batch to batch: none."""

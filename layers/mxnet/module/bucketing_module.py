@@ -136,7 +136,7 @@ class BucketingModule(BaseModule):
         }
         files = {path: ndarray.utils.pieces(path, data) for path, data in arrays.items()}
         for key, module in self._buckets.items():
-            files[f"{prefix}-{key}-symbol.json"] = [module.symbol.tojson().encode()]
+            files[f"{prefix}-{key}-symbol.json"] = [module.symbol.tojson(remove_amp_cast).encode()]
         atomic.write(files)
 
     def _reset_bind(self) -> None:
@@ -295,7 +295,10 @@ class BucketingModule(BaseModule):
         self.optimizer_initialized = True
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
-        """Use the graph of the batch's key; bind it first if it is not bound."""
+        """Use the graph of the batch's key; bind it first if it is not bound.
+
+        `sparse_row_id_fn` is ignored; see `fit`.
+        """
         self._require("prepare", "binded", "params_initialized")
         self._switch_to(as_batch(data_batch))
 

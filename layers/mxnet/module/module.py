@@ -12,7 +12,7 @@ from ..base import ArgumentError, UnsupportedError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataBatch, DataDesc
-from ..io._desc import as_batch
+from ..io._desc import as_batch, as_descs
 from ..kvstore.kvstore import spread, total
 from ..ndarray import NDArray
 from ..optimizer import Updater
@@ -40,14 +40,19 @@ class Module(BaseModule):
         Parameters that are not trained.
     state_names : list of str, optional
         Arguments whose values stay from batch to batch, until `set_states`.
+    group2ctxs : dict of str to Context, or list of them, optional
+        Where nodes with the attribute ``ctx_group`` compute; see `Symbol.bind`. A dict for each
+        context, or one for all, which may have a list of a Context for each.
 
     Raises
     ------
     ArgumentError
-        A name is no argument of the Symbol.
+        A name is no argument of the Symbol, or a list has not one item for each context.
     UnsupportedError
-        `group2ctxs` or `compression_params` are given.
+        `compression_params` are given.
     """
+
+    _total_exec_bytes = 0  # MXNet's name, which is 0 there too
 
     def __init__(
         self,
@@ -63,11 +68,9 @@ class Module(BaseModule):
         compression_params=None,
     ):
         super().__init__(logger)
-        if group2ctxs or compression_params:
+        if compression_params:
             raise UnsupportedError(
-                "Module: group2ctxs and compression_params\n"
-                "  expected neither: each context computes the whole graph, and gradients are not "
-                "compressed"
+                "Module: compression_params\n  expected none: gradients are not compressed"
             )
         context = cpu() if context is None else context
         self._context = [context] if isinstance(context, Context) else list(context)
@@ -77,12 +80,16 @@ class Module(BaseModule):
                 f"Module: work_load_list has {len(self._workload)} numbers\n"
                 f"  expected {len(self._context)}, one for each context"
             )
+        self._group2ctxs = _groups_by_context(group2ctxs, len(self._context))
         self._symbol = symbol
         self._data_names = list(data_names or ())
         self._label_names = list(label_names or ())
         self._state_names = list(state_names or ())
         self._fixed_param_names = list(fixed_param_names or ())
         self._check_names()
+        inputs = {*self._data_names, *self._label_names, *self._state_names}
+        self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
+        self._aux_names = symbol.list_auxiliary_states()
         self._arg_params: dict[str, NDArray] = {}
         self._aux_params: dict[str, NDArray] = {}
         self._params_dirty = False  # the executors have newer parameters than these
@@ -128,7 +135,7 @@ class Module(BaseModule):
         self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True
     ) -> None:
         """Write the graph, the parameters and, on request, the optimizer's states."""
-        save_checkpoint(prefix, epoch, self._symbol, *self.get_params())
+        save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast)
         if save_optimizer_states:
             path = f"{prefix}-{epoch:04d}.states"
             self.save_optimizer_states(path)
@@ -200,14 +207,15 @@ class Module(BaseModule):
         force_rebind : bool
             Bind again where it is bound already.
         shared_module : Module, optional
-            The Module whose parameters to use, in the same memory.
+            The Module whose parameters to use, in the same memory, and so on its contexts, or the
+            first of them.
         grad_req : str, or dict or list of them
             'write', 'add' or 'null', for all arguments or for each.
 
         Raises
         ------
         ArgumentError, ShapeError
-            The names are not the Module's, or the shapes do not fit.
+            The names are not the Module's, or the shapes or contexts do not fit.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -218,8 +226,24 @@ class Module(BaseModule):
             self.get_params()
         self._reset_bind()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
-        self._grad_req = self._gradient_requests(grad_req)
-        self._bind(data_shapes, label_shapes, shared_module and shared_module._exec_group)
+        self._set_shapes(data_shapes, label_shapes)
+        self._exec_group = DataParallelExecutorGroup(
+            self._symbol,
+            self._context,
+            self._workload,
+            self._data_shapes,
+            self._label_shapes,
+            self._param_names,
+            for_training,
+            inputs_need_grad,
+            shared_module and shared_module._exec_group,
+            self.logger,
+            self._fixed_param_names,
+            grad_req,
+            self._state_names,
+            self._group2ctxs,
+        )
+        self.binded = True
         if shared_module is not None:
             self._arg_params, self._aux_params = (
                 shared_module._arg_params,
@@ -231,38 +255,15 @@ class Module(BaseModule):
         elif self.params_initialized:
             self._fill_params(None, self._arg_params, self._aux_params, False, True)
 
-    def _bind(self, data_shapes, label_shapes, shared_group) -> None:
+    def _set_shapes(self, data_shapes, label_shapes) -> None:
         self._data_shapes = _as_descs("data", data_shapes, self._data_names)
         self._label_shapes = _as_descs("label", label_shapes or [], self._label_names)
-        self._exec_group = DataParallelExecutorGroup(
-            self._symbol,
-            self._context,
-            self._workload,
-            self._data_shapes,
-            self._label_shapes,
-            self._data_names + self._label_names + self._state_names,
-            self._grad_req,
-            shared_group,
-        )
-        self.binded = True
-
-    def _gradient_requests(self, grad_req) -> dict[str, str]:
-        """The grad_req of each argument: 'write', 'add' or 'null'."""
-        arguments = self._symbol.list_arguments()
-        if isinstance(grad_req, str):
-            grad_req = dict.fromkeys(arguments, grad_req)
-        elif not isinstance(grad_req, dict):
-            grad_req = dict(zip(arguments, grad_req))
-        untrained = {*self._label_names, *self._state_names, *self._fixed_param_names}
-        if not self.inputs_need_grad:
-            untrained |= set(self._data_names)
-        trained = {n for n in arguments if self.for_training and n not in untrained}
-        return {n: grad_req.get(n, "null") if n in trained else "null" for n in arguments}
 
     def reshape(self, data_shapes, label_shapes=None) -> None:
         """Bind for other shapes; the parameters stay."""
         self._require("reshape", "binded")
-        self._bind(data_shapes, label_shapes, self._exec_group)
+        self._set_shapes(data_shapes, label_shapes)
+        self._exec_group.reshape(self._data_shapes, self._label_shapes)
 
     # Parameters
 
@@ -353,9 +354,7 @@ class Module(BaseModule):
         """Parameters and states by name: copies, means over the contexts."""
         self._require("get_params", "params_initialized")
         if self._params_dirty:
-            arguments, states = self._exec_group.params()
-            self._arg_params.update(arguments)
-            self._aux_params.update(states)
+            self._exec_group.get_params(self._arg_params, self._aux_params)
             self._params_dirty = False
         return self._arg_params, self._aux_params
 
@@ -380,6 +379,11 @@ class Module(BaseModule):
             Arguments of the optimizer, where `optimizer` is a name.
         force_init : bool
             Make it again where there is one already.
+
+        Raises
+        ------
+        MXNetError
+            The kvstore is of a class of one's own, which only a Trainer uses.
         """
         self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
@@ -415,11 +419,12 @@ class Module(BaseModule):
         self._require("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
-        for name in group.trained:
+        trained, count = group.trained(), len(group.contexts)
+        for name in trained:
             self._indices.setdefault(name, len(self._indices))
-        indices = [self._indices[name] for name in group.trained]
-        weights, gradients = group.parameters(), group.gradients()
-        count = len(weights)
+        indices = [self._indices[name] for name in trained]
+        weights = [[row[k] for row, _ in trained.values()] for k in range(count)]
+        gradients = [[row[k] for _, row in trained.values()] for k in range(count)]
         if count == 1:
             self._updater(indices, gradients[0], weights[0])
         elif self._kvstore is not None:
@@ -447,7 +452,7 @@ class Module(BaseModule):
         label = _batch_descs(data_batch.provide_label, data_batch.label, self._label_shapes)
         if data != self._data_shapes or (label and label != self._label_shapes):
             self.reshape(data, label)
-        self._exec_group.forward(data_batch, self.for_training if is_train is None else is_train)
+        self._exec_group.forward(data_batch, is_train)
 
     def backward(self, out_grads=None) -> None:
         """Compute the gradients; `out_grads` are the gradients of outputs that are no losses."""
@@ -457,17 +462,17 @@ class Module(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list:
         """The outputs of the last forward; unmerged, for each output a list over the contexts."""
         self._require("get_outputs", "binded", "params_initialized")
-        return self._exec_group.outputs(merge_multi_context)
+        return self._exec_group.get_outputs(merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list:
         """The gradients of the data; unmerged, for each of them a list over the contexts."""
         self._require("get_input_grads", "binded", "params_initialized", "inputs_need_grad")
-        return self._exec_group.input_grads(merge_multi_context)
+        return self._exec_group.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list:
         """The values of the arguments in `state_names`."""
         self._require("get_states", "binded", "params_initialized")
-        return self._exec_group.states(self._state_names, merge_multi_context)
+        return self._exec_group.get_states(merge_multi_context)
 
     def set_states(self, states=None, value=None) -> None:
         """Set the arguments in `state_names`: to lists of arrays over the contexts, or to a number.
@@ -478,11 +483,7 @@ class Module(BaseModule):
             Both are given, or neither.
         """
         self._require("set_states", "binded", "params_initialized")
-        if (states is None) == (value is None):
-            raise ArgumentError("set_states: expected either states or a value")
-        for i, name in enumerate(self._state_names):
-            for k, executor in enumerate(self._exec_group.execs):
-                executor.arg_dict[name][:] = value if states is None else states[i][k]
+        self._exec_group.set_states(states, value)
 
     def update_metric(self, eval_metric, labels, pre_sliced: bool = False) -> None:
         """Update a metric with labels and outputs; `pre_sliced` labels are one list per context."""
@@ -491,13 +492,12 @@ class Module(BaseModule):
     def install_monitor(self, mon) -> None:
         """Let a Monitor watch the executors."""
         self._require("install_monitor", "binded")
-        for executor in self._exec_group.execs:
-            mon.install(executor)
+        self._exec_group.install_monitor(mon)
 
 
 def _as_descs(what: str, shapes, names: list[str]) -> list[DataDesc]:
     """The DataDesc of each shape, whose names have to be `names`."""
-    found = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in shapes]
+    found = as_descs(shapes)
     if shapes and sorted(d.name for d in found) != sorted(names):
         raise ArgumentError(
             f"bind: the {what} shapes are of {[d.name for d in found]}\n"
@@ -506,8 +506,28 @@ def _as_descs(what: str, shapes, names: list[str]) -> list[DataDesc]:
     return found
 
 
+def _groups_by_context(groups, count: int) -> list[dict[str, Context] | None]:
+    """For each of so many contexts, the contexts of groups of nodes."""
+    if groups is None:
+        return [None] * count
+    if isinstance(groups, dict):
+        rows = {g: [c] if isinstance(c, Context) else list(c) for g, c in groups.items()}
+        rows = {g: row * count if len(row) == 1 else row for g, row in rows.items()}
+        lengths = {f"group2ctxs[{g!r}]": len(row) for g, row in rows.items()}
+    else:
+        lengths = {"group2ctxs": len(groups)}
+    for name, length in lengths.items():
+        if length != count:
+            raise ArgumentError(
+                f"Module: {name} has the length {length}\n  expected {count}, one for each context"
+            )
+    if isinstance(groups, dict):
+        return [{g: row[k] for g, row in rows.items()} for k in range(count)]
+    return list(groups)
+
+
 def _batch_descs(provided, arrays, bound: list[DataDesc]) -> list[DataDesc]:
     """Names and shapes of the arrays of a batch, as it provides them, else with the bound names."""
     if provided:
-        return [d if isinstance(d, DataDesc) else DataDesc(*d) for d in provided]
+        return as_descs(provided)
     return [DataDesc(d.name, a.shape, d.dtype, d.layout) for d, a in zip(bound, arrays or ())]

@@ -91,7 +91,10 @@ class SequentialModule(BaseModule):
         force_init=False,
         allow_extra=False,
     ) -> None:
-        """Fill the parameters of all modules; see `Module.init_params`."""
+        """Fill the parameters of all modules; see `Module.init_params`.
+
+        `allow_extra` is ignored, as in MXNet: each module is given the values of all of them.
+        """
         if self.params_initialized and not force_init:
             return
         self._require("init_params", "binded")
@@ -114,7 +117,10 @@ class SequentialModule(BaseModule):
     def set_params(
         self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
     ) -> None:
-        """Set the parameters of all modules; see `Module.set_params`."""
+        """Set the parameters of all modules; see `Module.set_params`.
+
+        `allow_extra` is ignored, as in MXNet: each module is given the values of all of them.
+        """
         for module in self._modules:
             module.set_params(arg_params, aux_params, allow_missing, force_init, True)
         self.params_initialized = True

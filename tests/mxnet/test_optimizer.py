@@ -23,6 +23,21 @@ RULES = {
     "adadelta": [{"rho": 0.8}],
     "rmsprop": [{}, {"centered": True}, {"clip_weights": 0.5}, {"centered": True, "gamma2": 0.5}],
     "ftrl": [{}, {"lamda1": 0.1, "beta": 2.0}],
+    "ccsgd": [{"momentum": 0.9}],
+    "dcasgd": [{}, {"lamda": 2.0}],
+    "ftml": [{}, {"beta1": 0.5, "beta2": 0.9, "epsilon": 1e-3}],
+    "lamb": [
+        {},
+        {"beta1": 0.8, "bias_correction": False},
+        {"lower_bound": 3.0, "upper_bound": 3.5, "epsilon": 1e-3},
+    ],
+    "lbsgd": [
+        {"batch_scale": 2, "warmup_epochs": 1},
+        {"momentum": 0.9, "batch_scale": 2, "warmup_strategy": "power2", "updates_per_epoch": 2},
+        {"momentum": 0.9, "batch_scale": 3, "warmup_strategy": "sqrt", "begin_epoch": 1},
+        {"momentum": 0.5, "warmup_strategy": "lars", "warmup_epochs": 0},
+        {"batch_scale": 2, "warmup_strategy": "none", "updates_per_epoch": 1, "warmup_epochs": 3},
+    ],
 }
 SETTINGS = [
     {},
@@ -276,3 +291,86 @@ def test_factors_of_a_symbol(mx):
     assert [sgd._get_wd(i) for i in names] == [1, 1.5, 0]
     sgd.set_lr_mult({"b_bias": 3})  # beside those of the graph
     assert [sgd._get_lr(i) for i in names] == [0.5, 3, 1]
+
+
+@pytest.mark.engine("torch")
+def test_gradients_that_come_in_one_array_are_summed():
+    """In MXNet the first of them is the array itself, which the second is written into."""
+    updater = mx.optimizer.get_updater(mx.optimizer.create("lbsgd", batch_scale=2))
+    weight, grad = nd.zeros((2,)), nd.ones((2,))
+    updater(0, grad, weight)
+    assert weight.asnumpy().tolist() == [0, 0]
+    grad[:] = 3
+    updater(0, grad, weight)
+    np.testing.assert_allclose(weight.asnumpy(), -0.01 * 2 * (1 + 2 / 160), 1e-6)
+
+
+@pytest.mark.engine("torch")
+def test_a_batch_scale_that_is_none():
+    with pytest.raises(mx.MXNetError, match="batch_scale is 0"):
+        mx.optimizer.create("lbsgd", batch_scale=0)
+
+
+def test_sgld_is_half_a_step_and_noise():
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgld", learning_rate=0.04, wd=0.5))
+    weight = nd.ones((100, 100))
+    updater(0, nd.full((100, 100), 3), weight)
+    w = weight.asnumpy()
+    assert abs(w.mean() - (1 - 0.02 * 3.5)) < 6 * 0.2 / 100 and abs(w.std() - 0.2) < 0.02
+
+
+@pytest.mark.engine("torch")
+def test_dcasgd_with_momentum():
+    """MXNet asks whether an array is true there, and raises ValueError."""
+    settings = {"learning_rate": 0.1, "momentum": 0.5, "lamda": 2.0}
+    updater = mx.optimizer.get_updater(mx.optimizer.create("dcasgd", **settings))
+    weight, w, before, m = nd.ones((2,)), 1.0, 1.0, 0.0
+    for g in 1.0, 2.0, 3.0:
+        updater(0, nd.full((2,), g), weight)
+        m = 0.5 * m - 0.1 * (g + 2.0 * g * g * (w - before))
+        w, before = w + m, w
+    np.testing.assert_allclose(weight.asnumpy(), [w, w], 1e-6)
+
+
+@pytest.mark.parametrize("name, settings", [("sgd", {"momentum": 0.9}), ("adam", {})])
+@pytest.mark.parametrize("first, second", [("float32", "float64"), ("float64", "float32")])
+def test_a_weight_that_is_cast_after_its_first_update(mx, name, settings, first, second):
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+    weight = mx.nd.ones(3, dtype=first)
+    updater(0, mx.nd.ones(3, dtype=first), weight)
+    with pytest.raises(mx.base.MXNetError):
+        updater(0, mx.nd.ones(3, dtype=second), weight.astype(second))
+        mx.nd.waitall()
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("precise", [False, True])
+def test_the_error_of_a_cast_weight(mx, precise):
+    """With multi_precision its numbers would be others than they should be."""
+    gluon = mx.gluon
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize(mx.init.One())
+    settings = {"learning_rate": 0.5, "momentum": 0.9, "multi_precision": precise}
+    trainer = gluon.Trainer(net.collect_params(), "sgd", settings)
+
+    def step():
+        with mx.autograd.record():
+            loss = net(mx.nd.ones((2, 3), dtype=net.weight.dtype)).sum()
+        loss.backward()
+        trainer.step(2)
+
+    step()
+    net.cast("float16")
+    with pytest.raises(TypeError, match="parameter 0 is float16, and its state is for float32\n"):
+        step()
+    net.cast("float32")
+    step()
+
+
+@pytest.mark.engine("torch")
+def test_a_cast_weight_without_a_state(mx):
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=0.5))
+    for dtype in ("float32", "float64"):
+        weight = mx.nd.ones(3, dtype=dtype)
+        updater(0, mx.nd.ones(3, dtype=dtype), weight)
+        assert weight.asnumpy().tolist() == [0.5] * 3

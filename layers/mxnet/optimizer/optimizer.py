@@ -16,27 +16,35 @@ from typing import Any
 
 import torch
 
+from .. import _dtype
 from .._files import params
 from .._files.optimizer_states import pack, unpack
+from .._old import missing
 from ..autograd import _set_grad_enabled
-from ..base import ArgumentError
+from ..base import ArgumentError, DTypeError
 from ..context import Context
 from ..ndarray import NDArray
 from ..registry import built
 
 __all__ = [
+    "DCASGD",
+    "FTML",
+    "LAMB",
+    "LBSGD",
+    "NAG",
     "SGD",
+    "SGLD",
     "AdaDelta",
     "AdaGrad",
     "Adam",
     "Adamax",
     "Ftrl",
-    "NAG",
     "Nadam",
     "Optimizer",
     "RMSProp",
     "Signum",
     "Updater",
+    "ccSGD",
     "create",
     "get_updater",
     "register",
@@ -170,7 +178,7 @@ class Optimizer:
         """
         if not isinstance(name, str) or name.lower() not in Optimizer.opt_registry:
             raise ArgumentError(
-                f"optimizer {name!r} is not registered\n"
+                f"optimizer {name!r} is not registered{_why(name)}\n"
                 f"  expected one of {', '.join(sorted(Optimizer.opt_registry))}"
             )
         return built(Optimizer.opt_registry[name.lower()], **kwargs)
@@ -311,6 +319,13 @@ register = Optimizer.register
 create = Optimizer.create_optimizer
 
 
+def _why(name) -> str:
+    """After a colon, that an optimizer of MXNet is not here; '' for any other name."""
+    same = (known for known in missing.names()["optimizer"] if known.lower() == str(name).lower())
+    message = missing.absent(f"optimizer.{next(same, '')}")
+    return f": {message}" if message else ""
+
+
 class Fused(Optimizer):
     """Changes all weights of a call at once: those of one rate, decay and count in one go."""
 
@@ -354,6 +369,10 @@ class Fused(Optimizer):
             alone = i if w.is_cpu and w.numel() > ALONE else None
             rows = groups.setdefault((lr, wd, counts[i], w.dtype, alone), [])
             rows.append((w, g._tensor, s))
+        self._change(groups)
+
+    def _change(self, groups: dict[tuple, list[tuple]]) -> None:
+        """Change weights: by (lr, wd, count, ...), rows of a weight, its gradient and its state."""
         enabled = torch.is_grad_enabled()
         _set_grad_enabled(False)
         try:
@@ -463,6 +482,110 @@ class SGD(_Momentum):
             maximize=False,
             is_first_step=False,
         )
+
+
+@register
+class ccSGD(SGD):
+    """SGD, under a former name."""
+
+
+@register
+class LBSGD(SGD):
+    """SGD by the mean of the gradients of `batch_scale` updates, at a rate that warms up.
+
+    Only every `batch_scale`-th update changes the weight. It multiplies the learning rate by s, the
+    share of the warm-up that is done being p, up to 1:
+
+    ==========  ============================================================
+    linear      1 + (batch_scale - 1) p
+    power2      1 + (batch_scale - 1) p²
+    sqrt        1 + (batch_scale - 1) √p
+    lars        √(|w|² / (|g|² + wd |w|²)), from 0.01 to 100, at any time
+    ==========  ============================================================
+
+    Parameters
+    ----------
+    momentum : float
+    multi_precision : bool
+    warmup_strategy : {'linear', 'power2', 'sqrt', 'lars'}
+        With another name s is 1 during the warm-up, and `batch_scale` after it.
+    warmup_epochs : int
+    batch_scale : int
+    updates_per_epoch : int
+    begin_epoch : int
+        The epoch from which training goes on: the warm-up is as far.
+    num_epochs : int
+        Without effect, as in MXNet.
+    **kwargs
+        Of Optimizer.
+
+    Raises
+    ------
+    ArgumentError
+        `batch_scale` is not a whole number of 1 or more.
+    """
+
+    def __init__(
+        self,
+        momentum=0.0,
+        multi_precision=False,
+        warmup_strategy="linear",
+        warmup_epochs=5,
+        batch_scale=1,
+        updates_per_epoch=32,
+        begin_epoch=0,
+        num_epochs=60,
+        **kwargs,
+    ):
+        super().__init__(momentum, multi_precision=multi_precision, **kwargs)
+        if batch_scale != int(batch_scale) or batch_scale < 1:
+            raise ArgumentError(f"LBSGD: batch_scale is {batch_scale}\n  expected 1, 2, 3 or more")
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+
+    def create_state(self, index, weight):
+        """The momentum; with a `batch_scale` above 1, and the sum of gradients so far."""
+        momentum = super().create_state(index, weight)
+        return momentum if self.batch_scale == 1 else (momentum, zeros(weight))
+
+    def update(self, index, weight, grad, state) -> None:
+        """Add a gradient to the sum, and change the weight when `batch_scale` of them are there."""
+        lr, wd = self._get_lr(index), self._get_wd(index)  # before it is counted, as in MXNet
+        self._update_count(index)
+        count = self._index_update_count[index]
+        done = self.init_updates + count - self.begin_num_update
+        if self.batch_scale > 1:
+            state, summed = state
+            summed._writable().add_(grad._tensor)
+            if done % self.batch_scale:
+                return
+            grad = summed / self.batch_scale
+            summed[:] = 0
+        if self.warmup_strategy == "lars":
+            lr *= _lars(weight._tensor, grad._tensor, wd)
+        else:
+            lr *= self._warm_up(done)
+        self._change({(lr, wd, count): [(weight._writable(), grad._tensor, state)]})
+
+    def _warm_up(self, done: int) -> float:
+        """The factor of the learning rate after some updates."""
+        warm, most = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if done >= warm:
+            return most
+        powers = {"linear": 1, "power2": 2, "sqrt": 0.5}
+        if warm <= 1 or self.warmup_strategy not in powers:
+            return 1.0
+        return 1.0 + (most - 1) * (done / warm) ** powers[self.warmup_strategy]
+
+
+def _lars(w: torch.Tensor, g: torch.Tensor, wd: float) -> float:
+    """The factor of the learning rate that fits the sizes of a weight and its gradient."""
+    of_w, of_g = w.square().sum().item(), g.square().sum().item()
+    return min(max(math.sqrt(of_w / (of_g + wd * of_w + 1e-18)), 0.01), 100.0)
 
 
 @register
@@ -786,16 +909,145 @@ class Ftrl(Fused):
         torch._foreach_copy_(w, torch._foreach_div(within, root))
 
 
+@register
+class FTML(Fused):
+    """Follow the moving leader (Zheng and Kwok 2017).
+
+    v = β₂ v + (1 - β₂) g², d' = (1 - β₁ᵗ)/lr (√(v / (1 - β₂ᵗ)) + ε),
+    z = β₁ z + (1 - β₁) g - (d' - β₁ d) w, w = -z / d', d = d'; g has the decay's part.
+    """
+
+    def __init__(self, beta1=0.6, beta2=0.999, epsilon=1e-8, **kwargs):
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index, weight):
+        return zeros(weight), zeros(weight), zeros(weight)
+
+    def _apply(self, lr, wd, t, w, g, d, v, z):
+        g = self._decayed(g, w, wd)
+        _mean_square(v, g, self.beta2)
+        new = torch._foreach_sqrt(torch._foreach_div(v, 1 - self.beta2**t))
+        torch._foreach_add_(new, self.epsilon)
+        torch._foreach_mul_(new, (1 - self.beta1**t) / lr)
+        torch._foreach_lerp_(z, g, 1 - self.beta1)
+        torch._foreach_mul_(d, -self.beta1)
+        torch._foreach_add_(d, new)
+        torch._foreach_addcmul_(z, d, w, -1)
+        torch._foreach_copy_(d, new)
+        torch._foreach_copy_(w, torch._foreach_neg(torch._foreach_div(z, new)))
+
+
+@register
+class DCASGD(Fused):
+    """SGD with compensation for a delayed gradient (Zheng et al., arXiv:1609.08326).
+
+    m = momentum m - lr (g + wd w + lamda g² (w - w')), w' = w, w += m
+    """
+
+    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def create_state(self, index, weight):
+        """w', and with a momentum m."""
+        return (weight.copy(), zeros(weight)) if self.momentum else weight.copy()
+
+    def _apply(self, lr, wd, t, w, g, previous, *states):
+        g = self._scaled(g)
+        step = torch._foreach_mul(torch._foreach_sub(w, previous), self.lamda)
+        torch._foreach_mul_(step, g)
+        torch._foreach_addcmul_(g, g, step)
+        if wd:
+            torch._foreach_add_(g, w, alpha=wd)
+        torch._foreach_copy_(previous, w)
+        if states:
+            (m,) = states
+            torch._foreach_mul_(m, self.momentum)
+            torch._foreach_add_(m, g, alpha=-lr)
+            torch._foreach_add_(w, m)
+        else:
+            torch._foreach_add_(w, g, alpha=-lr)
+
+
+@register
+class SGLD(Fused):
+    """Langevin dynamics: w -= lr/2 (g + wd w) + noise of variance lr (Patterson and Teh 2013)."""
+
+    aggregate_num = 0  # a compiled graph draws other numbers
+
+    def _apply(self, lr, wd, t, w, g):
+        g = self._scaled(g)
+        if wd:
+            torch._foreach_add_(g, w, alpha=wd)
+        torch._foreach_add_(w, g, alpha=-lr / 2)
+        torch._foreach_add_(w, [torch.randn_like(x) for x in w], alpha=math.sqrt(lr))
+
+
+@register
+class LAMB(Fused):
+    """Adam's step, in each weight as long as lr |w| (You et al., arXiv:1904.00962).
+
+    u = m' / (√v' + ε) + wd w, w -= lr |w|/|u| u, with Adam's m' and v'; |w| is cut to
+    `lower_bound` and `upper_bound`, and |w|/|u| is 1 where either is 0.
+    """
+
+    def __init__(
+        self,
+        learning_rate=0.001,
+        beta1=0.9,
+        beta2=0.999,
+        epsilon=1e-6,
+        lower_bound=None,
+        upper_bound=None,
+        bias_correction=True,
+        **kwargs,
+    ):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+
+    def create_state(self, index, weight):
+        return zeros(weight), zeros(weight)
+
+    def _apply(self, lr, wd, t, w, g, m, v):
+        g = self._scaled(g)
+        torch._foreach_lerp_(m, g, 1 - self.beta1)
+        _mean_square(v, g, self.beta2)
+        by_m, by_v = (1 - self.beta1**t, 1 - self.beta2**t) if self.bias_correction else (1, 1)
+        root = torch._foreach_sqrt(torch._foreach_div(v, by_v))
+        torch._foreach_add_(root, self.epsilon)
+        step = torch._foreach_div(torch._foreach_div(m, by_m), root)
+        if wd:
+            torch._foreach_add_(step, w, alpha=wd)
+        ratios = [self._ratio(*norms) for norms in zip(*map(torch._foreach_norm, (w, step)))]
+        torch._foreach_addcmul_(w, step, ratios, -lr)
+
+    def _ratio(self, of_w: torch.Tensor, of_step: torch.Tensor) -> torch.Tensor:
+        if self.lower_bound or self.upper_bound:
+            of_w = of_w.clamp(self.lower_bound or None, self.upper_bound or None)
+        return torch.where((of_w > 0) & (of_step > 0), of_w / of_step, 1.0)
+
+
 class Updater:
     """Calls an optimizer, and keeps the states between the calls.
 
-    ``updater(index, grad, weight)`` takes one parameter, or lists of the three.
+    ``updater(index, grad, weight)`` takes one parameter, or lists of the three. A weight that was
+    cast after its first update, and has a state, is a DTypeError.
     """
 
     def __init__(self, optimizer: Optimizer):
         self.optimizer = optimizer
         self.states: dict = {}
         self.states_synced: dict = {}  # whether a state is on the context of its weight
+        self._dtypes: dict = {}  # of the weights that states were made for, or given to
 
     def __call__(self, index, grad, weight) -> None:
         if not isinstance(index, (list, tuple)):
@@ -829,6 +1081,8 @@ class Updater:
         for i, w in zip(index, weight):
             if not self.states_synced.get(i):
                 self._make_state(i, w)
+            elif self._dtypes.get(i) is not w._tensor.dtype:
+                self._expect_no_state(i, w)
         return [self.states[i] for i in index]
 
     def _make_state(self, index, weight: NDArray) -> None:
@@ -837,6 +1091,18 @@ class Updater:
         else:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         self.states_synced[index] = True
+        self._dtypes[index] = weight._tensor.dtype
+
+    def _expect_no_state(self, index, weight: NDArray) -> None:
+        """Refuse a weight of another dtype than its state is for."""
+        before = self._dtypes.get(index)
+        if before is not None and self.states[index] is not None:
+            raise DTypeError(
+                f"{type(self.optimizer).__name__}: parameter {index!r} is "
+                f"{_dtype.name(weight._tensor.dtype)}, and its state is for {_dtype.name(before)}\n"
+                "  expected cast before the first update, or a new Trainer after it"
+            )
+        self._dtypes[index] = weight._tensor.dtype
 
     def sync_state_context(self, state, context: Context):
         """A state, on a context."""

@@ -94,6 +94,94 @@ def test_states_of_other_arrays(tmp_path):
     stores[1].push(3, nd.ones(3))
 
 
+def test_capabilities():
+    for name, runs_optimizer in (("device", True), ("teststore", False)):
+        assert create(name).is_capable("Optimizer") is runs_optimizer
+        with pytest.raises(ValueError, match="speed"):
+            create(name).is_capable("speed")
+
+
+def test_the_store_for_tests_sums_and_copies():
+    store, values = create("TestStore"), [nd.ones(2), nd.ones(2, ctx=mx.cpu(1)) * 2]
+    out = [nd.zeros(2, ctx=mx.cpu(i)) for i in range(2)]
+    store.broadcast("a", nd.ones(2) * 4, out=out)
+    assert [o.asnumpy().tolist() for o in out] == [[4, 4], [4, 4]]
+    store.pushpull("a", values, out=out)
+    assert [o.asnumpy().tolist() for o in out] == [[3, 3], [3, 3]]
+    assert values[0].asnumpy().tolist() == [1, 1]
+    store.pushpull("a", values)
+    assert [v.asnumpy().tolist() for v in values] == [[3, 3], [3, 3]]
+    assert (store.type, store.rank, store.num_workers) == ("teststore", 0, 1)
+
+
+@pytest.mark.parametrize("of", ["teststore", None], ids=str)
+def test_what_a_store_does_not_define(of):
+    store = create(of) if of else mx.kv.KVStoreBase()
+    for call in (
+        lambda: store.set_optimizer(mx.optimizer.SGD()),
+        lambda: store.save_optimizer_states("f"),
+        lambda: store.load_optimizer_states("f"),
+        lambda: of or store.type,
+        lambda: of or store.rank,
+        lambda: of or store.num_workers,
+        lambda: of or store.is_capable("optimizer"),
+        lambda: of or store.broadcast(1, nd.ones(1), [nd.ones(1)]),
+        lambda: of or store.pushpull(1, [nd.ones(1)]),
+    ):
+        try:
+            assert call() == of
+        except NotImplementedError:
+            pass
+
+
+@pytest.fixture
+def registry():
+    before = dict(mx.kv.KVStoreBase.kv_registry)
+    yield mx.kv.KVStoreBase.kv_registry
+    mx.kv.KVStoreBase.kv_registry.clear()
+    mx.kv.KVStoreBase.kv_registry.update(before)
+
+
+def test_a_store_is_registered_by_the_name_of_its_class(registry):
+    @mx.kv.KVStoreBase.register
+    class Mine(mx.kv.KVStoreBase):
+        pass
+
+    assert type(create("mine")) is type(create("MINE")) is Mine is registry["mine"]
+    with pytest.warns(UserWarning, match="(?i)mine"):
+        mx.kv.KVStoreBase.register(type("Mine", (Mine,), {}))
+    assert create("mine").__class__ is not Mine
+    with pytest.raises(AssertionError):
+        mx.kv.KVStoreBase.register("mine")
+
+
+def test_a_registered_class_need_not_be_a_subclass(registry):
+    @mx.kv.KVStoreBase.register
+    class Mine:
+        broadcast = mx.kv.base.TestStore.broadcast
+        pushpull = mx.kv.base.TestStore.pushpull
+        is_capable = staticmethod(mx.kv.base.TestStore.is_capable)
+        type = "mine"
+
+    w = mx.gluon.Parameter("w", shape=(1,))
+    w.initialize("zeros", ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = mx.gluon.Trainer([w], "sgd", {"learning_rate": 1}, kvstore="mine")
+    with mx.autograd.record():
+        ys = [x * 2 for x in w.list_data()]
+    mx.autograd.backward(ys)
+    trainer.step(1)
+    assert [x.asscalar() for x in w.list_data()] == [-4, -4]
+
+
+@pytest.mark.engine("torch")  # MXNet fails at the first step
+def test_a_registered_class_without_the_methods_of_a_store(registry):
+    mx.kv.KVStoreBase.register(type("Mine", (), {"broadcast": None}))
+    w = mx.gluon.Parameter("w", shape=(1,))
+    w.initialize()
+    with pytest.raises(ValueError, match="Mine has no is_capable, pushpull"):
+        mx.gluon.Trainer([w], "sgd", kvstore="mine")
+
+
 def test_refused():
     store = create("local")
     store.init("a", nd.ones(2))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
+from collections.abc import Callable
 from os import PathLike
 
-from .. import kvstore, optimizer
+from .. import optimizer
 from .._files import params
 from .._files.optimizer_states import pack, unpack
-from ..base import ArgumentError, ContextError, MXNetError, UnsupportedError
+from ..base import ArgumentError, ContextError, StateError, UnsupportedError
 from ..context import Context
-from ..kvstore.kvstore import spread, total
+from ..kvstore import KVStore, KVStoreBase
+from ..kvstore.kvstore import maker, spread, total
 from ..ndarray import NDArray
-from .parameter import Parameter, ParameterDict
+from .parameter import Parameter, ParameterDict, known
 
 __all__ = ["Trainer"]
+
+LARGEST_ON_LOCAL = 1 << 24  # elements of a parameter that a kvstore of type 'local' updates
 
 
 class Trainer:
@@ -27,17 +33,19 @@ class Trainer:
     optimizer : str or Optimizer
     optimizer_params : dict, optional
         Arguments of the optimizer, when it is given by name.
-    kvstore : str, KVStore or None
+    kvstore : str, KVStoreBase or None
         How gradients are summed over contexts; all local types are the same here, those over
-        several processes are refused. None: they are not summed, and the contexts go their own
-        ways.
+        several processes are refused. A class of one's own is registered with
+        `KVStoreBase.register`. None: gradients are not summed, and the contexts go their own ways.
     compression_params : None
         There is no compression.
     update_on_kvstore : bool, optional
         True: sum the gradients, update once, and copy the weights to all contexts; gradients stay
         as they are. False: write the sum into the gradients, and update on each context; then
         `allreduce_grads` and `update` can be called one by one. By default True with several
-        contexts.
+        contexts, or where the kvstore is given as an object, if the kvstore can, the environment
+        variable ``MXNET_UPDATE_ON_KVSTORE`` is not 0, and on a kvstore of type 'local' no parameter
+        has more than 2**24 elements.
 
     Raises
     ------
@@ -63,22 +71,22 @@ class Trainer:
                 f"Trainer: compression_params={compression_params!r}\n"
                 "  expected None: gradients are not compressed"
             )
-        self._params = _listed(params)
-        self._param2idx = {p.name: i for i, p in enumerate(self._params)}
-        self._contexts = self._check_contexts()
-        store = _store(kvstore)
-        self._kvstore = store if len(self._contexts) > 1 or update_on_kvstore else None
-        if update_on_kvstore and self._kvstore is None:
+        if update_on_kvstore and kvstore is None:
             raise ArgumentError(
                 "Trainer: update_on_kvstore=True with kvstore=None\n  expected a kvstore"
             )
-        self._update_on_kvstore = (
-            self._kvstore is not None if update_on_kvstore is None else bool(update_on_kvstore)
-        )
+        self._params = _listed(params)
+        self._param2idx = {p.name: i for i, p in enumerate(self._params)}
+        self._contexts = self._check_contexts()
+        self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._make_store = self._store_maker()
+        self._reset_kvstore()
         for parameter in self._params:
             parameter._set_trainer(self)
         self._init_optimizer(optimizer, optimizer_params)
         self._scale = self._optimizer.rescale_grad
+        self._amp_loss_scaler = None  # what contrib.amp sets
+        self._amp_original_scale = self._scale
 
     def _check_contexts(self) -> list[Context]:
         contexts = self._params[0].list_ctx()
@@ -105,8 +113,82 @@ class Trainer:
             self._optimizer = optimizer.create(
                 given, param_dict=parameters, **(optimizer_params or {})
             )
-        count = 1 if self._update_on_kvstore else len(self._contexts)
-        self._updaters = [optimizer.get_updater(self._optimizer) for _ in range(count)]
+        self._updaters = [optimizer.get_updater(self._optimizer)]
+
+    # The kvstore, which is made at the first step
+
+    def _store_maker(self) -> Callable[[], KVStoreBase | None]:
+        """What makes the kvstore; None for parameters that need none.
+
+        Raises an error for a kvstore that there is not.
+        """
+        given = self._kvstore_params["kvstore"]
+        if given is None or isinstance(given, KVStoreBase):
+            return lambda: given
+        make = maker(given)
+        needed = len(self._contexts) > 1 or self._kvstore_params["update_on_kvstore"]
+        return make if needed else lambda: None
+
+    def _reset_kvstore(self) -> None:
+        """Have the kvstore made anew at the next step.
+
+        The states of the optimizer stay, for they are here; not those in a kvstore of a class of
+        one's own that runs the optimizer, since `set_optimizer` is called again.
+        """
+        self._kvstore: KVStoreBase | None = None
+        self._calls_kvstore = False  # one of another class than ours, whose sums are computed here
+        self._update_on_kvstore: bool | None = None
+        self._kv_initialized = False
+        self._params_to_init = list(self._params)
+
+    def _forget_kvstore(self, parameter: Parameter) -> None:
+        """A parameter is given another value, of which the kvstore may have an older copy."""
+        if self._update_on_kvstore and parameter not in self._params_to_init:
+            self._reset_kvstore()
+
+    def _init_kvstore(self) -> None:
+        """Make the kvstore, and say where parameters are updated.
+
+        Raises ArgumentError where that is to be on a kvstore that cannot.
+        """
+        store, on_store = self._make_store(), self._kvstore_params["update_on_kvstore"]
+        capable = store is not None and store.is_capable(KVStoreBase.OPTIMIZER)
+        if on_store and not capable:
+            raise ArgumentError(
+                f"Trainer: update_on_kvstore=True, but {type(store).__name__} runs no optimizer\n"
+                "  expected update_on_kvstore=False with this kvstore"
+            )
+        if on_store is None:
+            on_store = capable and _updates_on_kvstore(store, self._params)
+        self._calls_kvstore = store is not None and type(store) is not KVStore
+        if on_store and self._calls_kvstore:
+            store.set_optimizer(self._optimizer)
+        elif on_store:
+            store._set_updater(self._updaters[0])
+        updaters = 1 if on_store else len(self._contexts)
+        while len(self._updaters) < updaters:
+            self._updaters.append(optimizer.get_updater(self._optimizer))
+        self._kvstore = store
+        self._update_on_kvstore = None if store is None else bool(on_store)
+        self._kv_initialized = True
+
+    def _init_params(self) -> None:
+        """Give the parameters to the kvstore; those without a shape yet, later."""
+        waiting = []
+        for parameter in self._params_to_init:
+            if parameter._deferred_init:
+                waiting.append(parameter)
+            elif self._calls_kvstore:
+                arrays = parameter.list_data()
+                number = self._param2idx[parameter.name]
+                self._kvstore.broadcast(number, arrays[0], arrays)
+        self._params_to_init = waiting
+
+    def _prepare(self) -> None:
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
 
     @property
     def optimizer(self) -> optimizer.Optimizer:
@@ -148,9 +230,11 @@ class Trainer:
             There is such a parameter, and `ignore_stale_grad` is False. Nothing is changed.
         """
         self._rescale(batch_size)
+        self._prepare()
         rows = self._rows(ignore_stale_grad)
         if self._update_on_kvstore:
-            self._update_once(rows)
+            if not self._overflows():
+                self._update_once(rows)
         else:
             self._allreduce_grads()
             self._update_each(rows)
@@ -158,16 +242,18 @@ class Trainer:
     def allreduce_grads(self) -> None:
         """Write the sum over contexts into the gradients, to change them before `update`.
 
-        Raises MXNetError when parameters are updated on the kvstore.
+        Raises StateError when parameters are updated on the kvstore.
         """
+        self._prepare()
         self._refuse_on_kvstore("allreduce_grads")
         self._allreduce_grads()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
         """`step` without the sum over contexts, after `allreduce_grads`.
 
-        Raises MXNetError when parameters are updated on the kvstore.
+        Raises StateError when parameters are updated on the kvstore.
         """
+        self._prepare()
         self._refuse_on_kvstore("update")
         self._rescale(batch_size)
         self._update(ignore_stale_grad)
@@ -178,7 +264,11 @@ class Trainer:
     @property
     def updates_here(self) -> bool:
         """Whether `step` is that of this class, and updates all parameters without a kvstore."""
-        return type(self) is Trainer and "step" not in vars(self) and not self._kvstore
+        own = type(self) is Trainer and "step" not in vars(self) and not self._amp_loss_scaler
+        given = self._kvstore_params["kvstore"]
+        named = given is None or isinstance(given, str)
+        on_store = self._kvstore_params["update_on_kvstore"]
+        return own and len(self._contexts) == 1 and named and not on_store
 
     def begin_update(self, batch_size: float, index: list[int]) -> list:
         """Count an update of some parameters, and set the scale of their gradients.
@@ -200,7 +290,7 @@ class Trainer:
 
     def _refuse_on_kvstore(self, name: str) -> None:
         if self._update_on_kvstore:
-            raise MXNetError(
+            raise StateError(
                 f"Trainer.{name}: the parameters are updated on the kvstore\n"
                 "  expected update_on_kvstore=False where the Trainer is made"
             )
@@ -237,10 +327,16 @@ class Trainer:
         warnings.warn(f"{text} It is taken as 0.", UserWarning, stacklevel=4)
 
     def _allreduce_grads(self) -> None:
-        if self._kvstore is None or len(self._contexts) == 1:
+        if self._kvstore is None:
             return
-        grads = [p.list_grad() for p in self._params if p.grad_req != "null"]
-        columns = [list(column) for column in zip(*grads)]
+        trained = [(i, p.list_grad()) for i, p in enumerate(self._params) if p.grad_req != "null"]
+        if self._calls_kvstore:
+            for i, grads in trained:
+                self._kvstore.pushpull(i, grads, priority=-i)
+            return
+        if len(self._contexts) == 1:
+            return
+        columns = [list(column) for column in zip(*[grads for _, grads in trained])]
         sums = total(columns) if columns else ()
         for column in columns:
             for grad, summed in zip(column, sums):
@@ -249,8 +345,15 @@ class Trainer:
     def _update(self, ignore_stale_grad: bool = False) -> None:
         self._update_each(self._rows(ignore_stale_grad))
 
+    def _overflows(self) -> bool:
+        """Whether mixed precision is on for it, and a gradient is infinite or NaN."""
+        scaler = self._amp_loss_scaler
+        return scaler is not None and scaler.has_overflow(self._params)
+
     def _update_each(self, rows: list) -> None:
         """Update on each context."""
+        if self._overflows():
+            return
         index = [i for i, _, _ in rows]
         for k, updater in enumerate(self._updaters):
             updater(index, [g[k] for _, _, g in rows], [w[k] for _, w, _ in rows])
@@ -259,6 +362,11 @@ class Trainer:
     def _update_once(self, rows: list) -> None:
         """Update on the first context by the sum over all, and copy to the others."""
         if not rows:
+            return
+        if self._calls_kvstore:
+            for i, weights, grads in rows:
+                self._kvstore.pushpull(i, grads, out=weights, priority=-i)
+            _mark_stale(rows)
             return
         index, weights, grads = zip(*rows)
         first, *others = [list(column) for column in zip(*weights)]
@@ -272,8 +380,12 @@ class Trainer:
     def save_states(self, fname: str | PathLike) -> None:
         """Save the optimizer's states, settings and counts; the file appears whole or not at all.
 
-        It is a ``.params`` file with JSON in it, not MXNet's pickle.
+        It is a ``.params`` file with JSON in it, not MXNet's pickle. A kvstore of one's own that
+        runs the optimizer saves its states itself.
         """
+        if self._runs_optimizer_itself():
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
         params.write(fname, *pack(self._updaters[0], True))
 
     def load_states(self, fname: str | PathLike) -> None:
@@ -285,6 +397,9 @@ class Trainer:
             The file is none of `save_states`, or of another optimizer or other parameters. Nothing
             is changed. MXNet's own files of states are pickles, which are not read.
         """
+        if self._runs_optimizer_itself():
+            self._kvstore.load_optimizer_states(fname)
+            return
         weights = {
             i: p.list_data()[0]
             for i, p in enumerate(self._params)
@@ -293,6 +408,19 @@ class Trainer:
         tensors, names = params.read(fname)
         for updater in self._updaters:  # each changes its own copy
             unpack(updater, [t.clone() for t in tensors], names, str(fname), weights)
+
+    def _runs_optimizer_itself(self) -> bool:
+        """Whether the kvstore is none of ours, and parameters are updated there."""
+        self._prepare()
+        return bool(self._update_on_kvstore) and self._calls_kvstore
+
+
+def _updates_on_kvstore(store: KVStoreBase, parameters: list[Parameter]) -> bool:
+    """Whether parameters are updated on a kvstore that could, where the program does not say."""
+    if os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") == "0":
+        return False
+    sizes = [math.prod(p.shape) for p in parameters if known(p.shape)]
+    return store.type != "local" or max(sizes, default=0) <= LARGEST_ON_LOCAL
 
 
 def _mark_stale(rows: list) -> None:
@@ -313,9 +441,3 @@ def _listed(params) -> list[Parameter]:
                 f"Trainer: params has {parameter!r}\n  expected a list or dict of Parameters"
             )
     return list(params)
-
-
-def _store(given) -> kvstore.KVStore | None:
-    if given is None or isinstance(given, kvstore.KVStore):
-        return given
-    return kvstore.create(given)

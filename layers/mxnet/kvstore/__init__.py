@@ -1,5 +1,6 @@
 """Stores of arrays by key, which sum what several contexts push."""
 
+from .base import KVStoreBase
 from .kvstore import KVStore, create
 
-__all__ = ["KVStore", "create"]
+__all__ = ["KVStore", "KVStoreBase", "create"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from os import PathLike
 
 import torch
@@ -11,6 +13,7 @@ from .._files.optimizer_states import pack, unpack
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, Updater, get_updater
+from .base import KVStoreBase, unknown_capability
 
 __all__ = ["KVStore", "create"]
 
@@ -24,23 +27,45 @@ LOCAL = (
 )
 
 
-def create(name: str = "local") -> KVStore:
+def create(name: str = "local") -> KVStoreBase:
     """A store. All local types are one here; those that span processes are not there.
+
+    The name may also be that of a class which `KVStoreBase.register` has made known.
 
     Raises
     ------
     UnsupportedError
-        The type is not a local one.
+        The type is not a local one, and not registered.
     ArgumentError
-        The type is not text.
+        The type is not text, or the registered class lacks methods that a Trainer calls.
     """
+    return maker(name)()
+
+
+def maker(name: str) -> Callable[[], KVStoreBase]:
+    """What makes a store of this name: see `create`."""
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore: the type is {name!r}\n  expected a name, such as 'device'")
-    if name.lower() not in LOCAL:
+    name = name.lower()
+    if name in KVStoreBase.kv_registry:
+        return _checked(KVStoreBase.kv_registry[name])
+    if name not in LOCAL:
         raise UnsupportedError(
-            f"kvstore: no type {name!r}\n  expected one within a process: {', '.join(LOCAL)}"
+            f"kvstore: no type {name!r}\n  expected one within a process: {', '.join(LOCAL)}; or "
+            f"a registered one: {', '.join(KVStoreBase.kv_registry)}"
         )
-    return KVStore(name.lower())
+    return partial(KVStore, name)
+
+
+def _checked(registered: type) -> type[KVStoreBase]:
+    """A registered class; as in MXNet it need not be a subclass of `KVStoreBase`."""
+    missing = [n for n in ("broadcast", "is_capable", "pushpull") if not hasattr(registered, n)]
+    if missing:
+        raise ArgumentError(
+            f"kvstore: the registered class {registered.__name__} has no {', '.join(missing)}\n"
+            "  expected a subclass of KVStoreBase, or a class with these methods"
+        )
+    return registered
 
 
 def total(columns: list[list[NDArray]]) -> list[NDArray]:
@@ -61,7 +86,7 @@ def spread(values: list[NDArray], columns: list[list[NDArray]]) -> None:
         torch._foreach_copy_([a._writable() for a in arrays], [v._tensor.detach() for v in values])
 
 
-class KVStore:
+class KVStore(KVStoreBase):
     """Arrays by key. Made by `create`.
 
     Keys are ints or strings; a list of keys goes with a list of values, and each value may be a
@@ -69,14 +94,36 @@ class KVStore:
     """
 
     def __init__(self, type: str = "local"):
-        self.type = type
-        self.rank, self.num_workers = 0, 1
+        self._type = type
         self._arrays: dict = {}
         self._updater = None
 
+    @property
+    def type(self) -> str:
+        """The name that it was created by."""
+        return self._type
+
+    @property
+    def rank(self) -> int:
+        """0: there is one process."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1: there is one process."""
+        return 1
+
     def is_capable(self, capability: str) -> bool:
-        """Whether it can run an optimizer: it can."""
-        return capability.lower() == "optimizer"
+        """Whether it can run an optimizer: it can.
+
+        Raises
+        ------
+        ArgumentError
+            It is asked for something else.
+        """
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return True
+        raise unknown_capability(capability)
 
     def init(self, key, value) -> None:
         """Set the first value of keys.

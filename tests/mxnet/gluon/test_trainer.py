@@ -275,7 +275,7 @@ def test_halves_on_the_kvstore(call):
     network = net(TWO)
     trainer = Trainer(network.collect_params(), "sgd")
     backward(network, TWO)
-    with pytest.raises((AssertionError, RuntimeError), match="update_on_kvstore"):
+    with pytest.raises(AssertionError, match="update_on_kvstore"):
         getattr(trainer, call)(*[1] * (call == "update"))
 
 
@@ -297,6 +297,142 @@ def test_clip_between():
     trainer.update(1)
     moved = sum(((a - b) ** 2).sum() for a, b in zip(before, weights(network)))
     assert np.sqrt(moved) == pytest.approx(0.5, rel=1e-4)
+
+
+# Kvstores
+
+
+def test_the_kvstore_is_made_at_the_first_step():
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd", OPTIMIZERS["sgd"])
+    assert (trainer._kvstore, trainer._update_on_kvstore) == (None, None)
+    assert not trainer._kv_initialized and len(trainer._params_to_init) == 4
+    train(network, trainer, TWO, steps=1)
+    assert trainer._kvstore.type == "device" and trainer._kv_initialized
+    assert trainer._update_on_kvstore is True and not trainer._params_to_init
+    assert trainer._kvstore._updater.optimizer is trainer.optimizer
+    assert sorted(trainer._kvstore._updater.states) == [0, 1, 2, 3]
+    assert all(p._trainer is trainer for p in trainer._params)
+
+
+@pytest.mark.parametrize("kvstore", ["local", None], ids=str)
+def test_one_context_needs_no_kvstore(kvstore):
+    network = net()
+    trainer = Trainer(network.collect_params(), "sgd", kvstore=kvstore)
+    train(network, trainer, steps=1)
+    assert trainer._kv_initialized
+    assert (trainer._kvstore, trainer._update_on_kvstore) == (None, None)
+
+
+def test_the_environment_can_say_where_to_update(monkeypatch):
+    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", "0")
+    network = net(TWO)
+    trainer = Trainer(network.collect_params(), "sgd")
+    train(network, trainer, TWO, steps=1)
+    assert trainer._update_on_kvstore is False
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device"])
+def test_a_large_parameter_is_not_updated_on_the_local_kvstore(kvstore):
+    weight = gluon.Parameter("w", shape=((1 << 24) + 1,), dtype="float16", init="zeros")
+    weight.initialize(ctx=TWO)
+    trainer = Trainer([weight], "sgd", kvstore=kvstore)
+    trainer._init_kvstore()
+    assert trainer._update_on_kvstore is (kvstore == "device")
+
+
+def test_a_value_that_is_set_is_what_the_next_step_changes(tmp_path):
+    network, file = net(TWO), str(tmp_path / "net.params")
+    bias = network[1].bias
+    network.save_parameters(file)
+    trainer = Trainer(network.collect_params(), "sgd", {"learning_rate": 0.1})
+    train(network, trainer, TWO, steps=1)
+    network.load_parameters(file)
+    assert not trainer._kv_initialized and trainer._kvstore is None
+    before = bias.list_data()[0].asscalar()
+    backward(network, TWO)
+    expected = before - 0.1 * sum(g.asscalar() for g in bias.list_grad()) / 6
+    trainer.step(6)
+    for data in bias.list_data():
+        assert data.asscalar() == pytest.approx(expected, rel=1e-5)
+
+
+class Noted(mx.kv.KVStoreBase):
+    """Sums as the store for tests does, and notes what it is asked for."""
+
+    def __init__(self, runs_optimizer=False):
+        self.calls, self.inner = [], mx.kv.create("teststore")
+        self.runs_optimizer, self.optimizer = runs_optimizer, None
+
+    type = "noted"
+
+    def is_capable(self, capability):
+        return self.runs_optimizer
+
+    def set_optimizer(self, optimizer):
+        self.optimizer = optimizer
+
+    def broadcast(self, key, value, out, priority=0):
+        self.calls.append(("broadcast", key, len(out)))
+        self.inner.broadcast(key, value, out, priority)
+
+    def pushpull(self, key, value, out=None, priority=0):
+        self.calls.append(("pushpull", key, len(value), priority))
+        if out is None:
+            return self.inner.pushpull(key, value)
+        for array in out:
+            array[:] = 5
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        self.calls.append(("save", fname, dump_optimizer))
+
+    def load_optimizer_states(self, fname):
+        self.calls.append(("load", fname))
+        self._updater = mx.optimizer.get_updater(self.optimizer)
+
+
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+def test_a_store_of_ones_own_sums_the_gradients(contexts):
+    network, alone, store = net(contexts), net(), Noted()
+    trainer = Trainer(network.collect_params(), "sgd", OPTIMIZERS["sgd"], kvstore=store)
+    train(network, trainer, contexts, steps=2)
+    train(alone, Trainer(alone.collect_params(), "sgd", OPTIMIZERS["sgd"]), steps=2)
+    assert trainer._kvstore is store and trainer._update_on_kvstore is False
+    count = len(contexts)
+    pushed = [("pushpull", i, count, -i) for i in range(4)]
+    assert store.calls == [("broadcast", i, count) for i in range(4)] + pushed * 2
+    for found, expected in zip(weights(network), weights(alone)):
+        np.testing.assert_allclose(found, expected, *TOLERANCE)
+
+
+def test_a_store_of_ones_own_runs_the_optimizer():
+    network, store = net(TWO), Noted(runs_optimizer=True)
+    trainer = Trainer(network.collect_params(), "sgd", kvstore=store)
+    train(network, trainer, TWO, steps=1)
+    assert store.optimizer is trainer.optimizer and trainer._update_on_kvstore is True
+    assert all((w == 5).all() for k in (0, 1) for w in weights(network, k))
+    trainer.save_states("file")
+    trainer.load_states("file")
+    assert store.calls[-2:] == [("save", "file", True), ("load", "file")]
+
+
+def test_a_store_of_ones_own_is_given_the_optimizer_again_after_set_data():
+    network, store = net(TWO), Noted(runs_optimizer=True)
+    trainer = Trainer(network.collect_params(), "sgd", kvstore=store)
+    train(network, trainer, TWO, steps=1)
+    store.optimizer = None
+    trainer._params[0].set_data(nd.zeros(trainer._params[0].shape))
+    train(network, trainer, TWO, steps=1)
+    assert store.optimizer is trainer.optimizer
+
+
+def test_a_store_that_runs_no_optimizer_cannot_update():
+    network = net(TWO)
+    kvstore = mx.kv.create("teststore")
+    trainer = Trainer(network.collect_params(), "sgd", kvstore=kvstore, update_on_kvstore=True)
+    backward(network, TWO)
+    with pytest.raises(ValueError, match="update_on_kvstore=False"):
+        trainer.step(1)
 
 
 # What does not fit
@@ -426,6 +562,17 @@ def test_a_file_of_states_is_a_params_file(tmp_path):
     assert [arrays[f"1.{k}"].shape for k in range(2)] == [(3, 2), (3, 2)]
     assert b'"Adam"' in arrays["settings"].asnumpy().tobytes()
     assert [path.name for path in tmp_path.iterdir()] == ["states"]
+
+
+@pytest.mark.engine("torch")  # MXNet has one for each context
+@pytest.mark.parametrize("on_kvstore, count", [(None, 1), (True, 1), (False, 2)])
+def test_states_are_kept_once_where_one_update_is_for_all_contexts(tmp_path, on_kvstore, count):
+    network, file = net(TWO), tmp_path / "states"
+    trainer = Trainer(network.collect_params(), "adam", update_on_kvstore=on_kvstore)
+    train(network, trainer, TWO, steps=1)
+    trainer.save_states(file)
+    trainer.load_states(file)
+    assert [len(updater.states) for updater in trainer._updaters] == [4] * count
 
 
 def saved(tmp_path, network, *optimizer):

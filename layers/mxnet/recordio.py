@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ._files import images, records
+from ._files.opening import open_file
 from ._files.records import RecordFileError
 from ._old import missing
 from .base import ArgumentError, MXNetError
@@ -51,8 +52,8 @@ class MXRecordIO:
 
     Raises
     ------
-    OSError
-        The file cannot be opened.
+    MissingFileError, OSError
+        The file does not exist, or cannot be opened.
     ArgumentError
         The flag is another.
     """
@@ -69,8 +70,8 @@ class MXRecordIO:
 
         Raises
         ------
-        OSError
-            It cannot be opened.
+        MissingFileError, OSError
+            It does not exist, or cannot be opened.
         ArgumentError
             The flag is neither 'r' nor 'w'.
         """
@@ -83,7 +84,7 @@ class MXRecordIO:
         self._file: BinaryIO | None = None
         if self.writable:
             # Without a buffer, whose bytes a forked process would write a second time.
-            self._file = open(self.uri, "wb", buffering=0)  # noqa: SIM115 - closed by close
+            self._file = open_file(self.uri, "wb", buffering=0)
         else:
             self._reader = records.Reader(self.uri)
         self.pid = os.getpid()
@@ -125,6 +126,8 @@ class MXRecordIO:
         ------
         ArgumentError
             The file is read, or `buf` is no bytes, or longer than 512 MiB.
+        MXNetError
+            Another process has opened the file.
         """
         self._check_writable(True)
         self._check_pid()
@@ -145,6 +148,8 @@ class MXRecordIO:
             The file is written.
         RecordFileError
             What comes is no record; the message says at which offset.
+        MXNetError
+            Another process has opened the file.
         """
         self._check_writable(False)
         self._check_pid()
@@ -200,8 +205,8 @@ class MXIndexedRecordIO(MXRecordIO):
 
     Raises
     ------
-    OSError
-        A file cannot be opened.
+    MissingFileError, OSError
+        A file does not exist, or cannot be opened.
     RecordFileError
         A line of the index is not a key, a tab and an offset.
     """
@@ -225,7 +230,7 @@ class MXIndexedRecordIO(MXRecordIO):
         super().open()
         try:
             if self.writable:
-                self.fidx = open(self.idx_path, "wb", buffering=0)  # noqa: SIM115 - as above
+                self.fidx = open_file(self.idx_path, "wb", buffering=0)
             else:
                 self.idx = records.read_index(self.idx_path, self.key_type)
                 self.keys = list(self.idx)
@@ -377,6 +382,15 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
         header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
         s = s[header.flag * 4 :]
     return header, s
+
+
+def _header_at(reader: records.Reader, offset: int) -> IRHeader:
+    """The header of the record at an offset, without reading the bytes after it."""
+    head = reader.read_at(offset, _HEADER.size)
+    if len(head) == _HEADER.size:
+        labels = _HEADER.unpack(head)[0]
+        head = reader.read_at(offset, _HEADER.size + 4 * labels)
+    return unpack(head)[0]
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, np.ndarray]:

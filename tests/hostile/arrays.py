@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import pickle
 import random
 import struct
 import warnings
@@ -98,6 +99,22 @@ def mnist(rng: random.Random) -> dict[str, bytes]:
     if rng.random() < 0.6:
         files[f"{wrong}.gz"] = packed(rng, files.pop(wrong), ".gz")
     return files
+
+
+def cifar(rng: random.Random) -> dict[str, bytes]:
+    """A file of CIFAR-10 or CIFAR-100, whole, damaged, empty, or of the version in Python."""
+    name, labels = rng.choice([("test_batch.bin", 1), ("test.bin", 2)])
+    data = rng.randbytes(rng.choice([0, 1, 3]) * (labels + 3072))
+    change = rng.randrange(6)
+    if change < 2:
+        data = changed_bytes(rng, data)
+    elif change == 2:
+        data = packed(rng, data, ".gz")
+    elif change == 3:
+        data = pickle.dumps({b"data": data, b"labels": [1, 2]})
+    if rng.random() < 0.1:
+        name = {"test_batch.bin": "test.bin", "test.bin": "test_batch.bin"}[name]
+    return {name: data}
 
 
 def npz(rng: random.Random) -> dict[str, bytes]:

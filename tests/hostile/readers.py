@@ -71,6 +71,12 @@ def _read_idx(folder: Path) -> io.MNISTIter:
     return io.MNISTIter(str(folder / "image"), str(folder / "label"), batch_size=1, shuffle=False)
 
 
+def _read_cifar(folder: Path) -> gluon.data.Dataset:
+    vision = gluon.data.vision
+    kind = vision.CIFAR10 if (folder / "test_batch.bin").exists() else vision.CIFAR100
+    return kind(folder, train=False)
+
+
 def _read_csv(folder: Path) -> io.CSVIter:
     [path] = folder.iterdir()
     return io.CSVIter(str(path), (3,), dtype=("float32", "int32")[path.stat().st_size % 2])
@@ -118,6 +124,10 @@ def _in_memory(found: Any) -> int:
     return found._data.nbytes + found._label.nbytes
 
 
+def _pictures(found: Any) -> int:
+    return found._data._tensor.nbytes + found._label.nbytes
+
+
 def _prepared(found: data.Data) -> int:
     return sum(part.nbytes for part in (found.x, found.y, found.held_out_x, found.held_out_y))
 
@@ -132,6 +142,12 @@ READERS = {
     "npz": Reader(arrays.npz, lambda f: data.load(str(f / "a.npz")), size=_prepared),
     "mnist": Reader(arrays.mnist, lambda f: data.load(f"mnist:{f}"), size=_prepared),
     "idx": Reader(arrays.idx, _read_idx, _batches, size=_in_memory),
+    "cifar": Reader(
+        arrays.cifar,
+        _read_cifar,
+        lambda found: [found[i] for i in range(len(found))],
+        size=_pictures,
+    ),
     "records": Reader(
         records.make, _read_records, _use_records, size=lambda found: sum(map(len, found))
     ),

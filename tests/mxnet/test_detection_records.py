@@ -64,6 +64,14 @@ def test_widths_of_labels(mx, path, options, width):
     assert (label[11:] == options.get("label_pad_value", -1)).all()
 
 
+@torch_only
+def test_widths_are_read_without_the_images(mx, path, monkeypatch):
+    from layers.mxnet._files.records import Reader
+
+    monkeypatch.setattr(Reader, "_part", lambda self, at: pytest.fail("a whole record is read"))
+    assert batches(mx, path).provide_label == [("softmax_label", (1, 4 + 2 + 15))]
+
+
 @pytest.mark.parametrize("mode, shape, size", [
     ("force", (20, 24), (20, 24)), ("force", (60, 60), (60, 60)),
     ("fit", (20, 24), (16, 24)), ("fit", (60, 60), (41, 59)), ("fit", (30, 80), (30, 42)),

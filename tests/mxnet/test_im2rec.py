@@ -202,6 +202,16 @@ def test_names_that_lists_cannot_have(folder, capsys, name):
     assert f"the image {name!r} cannot be in a list" in capsys.readouterr().err
 
 
+def test_by_its_path(folder):
+    """As programs run it that ask `test_utils` where it is."""
+    from layers.mxnet.test_utils import get_im2rec_path
+
+    command = [sys.executable, get_im2rec_path(), "--list", "--recursive", "a", "images"]
+    assert subprocess.run(command, check=False).returncode == 0
+    assert (folder / "a.lst").is_file()
+    assert subprocess.run([*command[:2], "none", "images"], check=False).returncode == 1
+
+
 def test_links_in_a_circle(folder):
     """Links to folders are followed, once around."""
     (folder / "images/cat/up").symlink_to(folder / "images")

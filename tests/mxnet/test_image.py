@@ -311,6 +311,18 @@ def test_wrong_arguments(mx, run, message):
         run(mx, pixels(mx))
 
 
+@torch_only
+@pytest.mark.parametrize(
+    "name", ["brightness", "contrast", "saturation", "hue", "colour", "lighting"]
+)
+def test_colours_of_whole_numbers_are_refused(mx, name):
+    """MXNet refuses them too, but for the brightness, where the image becomes black."""
+    image = pixels(mx)
+    with pytest.raises(TypeError, match="uint8\n  expected float32, which CastAug gives"):
+        augmenters(mx)[name](image)
+    assert (image.asnumpy() == pixels(mx).asnumpy()).all()
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("shape", [(1 << 20, 1, 3), (1, 1 << 20, 3)])
 def test_a_shorter_side_has_a_limit(mx, shape):

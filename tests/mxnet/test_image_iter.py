@@ -344,9 +344,12 @@ def test_a_broken_image_is_named(mx, folder):
 @pytest.mark.parametrize(
     "label, message",
     [
-        ([1, 2, 3], "label of 3 numbers.*\n  expected at least 7"),
+        ([1, 2, 3], "label of 3 numbers.*\n  expected whole objects of 2"),
         ([2, 5, 1, 0.5, 0.5, 0.4, 0.6], "an object with an area"),
-        ([2, 5, 1, 0.1, 0.1, 0.4, 1, 1], "whole objects of 5 numbers after a header of 2"),
+        (
+            [2, 5, 1, 0.1, 0.1, 0.4, 1, 1],
+            r"whole objects of 5 numbers \(5 or more\) after a header of 2",
+        ),
         ([2, 0, 1, 0.1, 0.1, 0.4, 1], "whole objects of 0"),
         ([-5, 5, 1, 0.1, 0.1, 0.4, 1], "header of -5"),
         ([float("nan"), 5, 1, 0.1, 0.1, 0.4, 1], "nan"),
@@ -356,6 +359,46 @@ def test_a_wrong_label_of_objects(mx, label, message):
     with pytest.raises(mx.MXNetError, match=message) as raised:
         mx.image.ImageDetIter(1, SHAPE, imglist=[[label, "colours.jpg"]], path_root=IMAGES)
     assert "filename: colours.jpg" in str(raised.value)
+
+
+@torch_only
+@pytest.mark.parametrize("index", [{}, {"path_imgidx": "d.idx"}])
+def test_labels_of_objects_are_read_without_the_images(mx, folder, monkeypatch, index):
+    """To know their shape, all of them are read at first: images would be many bytes."""
+    from layers.mxnet._files.records import Reader
+
+    paths = {name: str(folder / path) for name, path in index.items()}
+    with monkeypatch.context() as patch:
+        patch.setattr(Reader, "_part", lambda self, at: pytest.fail("a whole record is read"))
+        records = mx.image.ImageDetIter(3, SHAPE, path_imgrec=str(folder / "d.rec"), **paths)
+    assert records.label_shape == (3, 5) and records.next().data[0].shape == (3, *SHAPE)
+    listed = [[objects(i), "nowhere.jpg"] for i in range(7)]
+    assert mx.image.ImageDetIter(1, SHAPE, imglist=listed).label_shape == (3, 5)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_labels_of_a_list(mx, folder, is_file):
+    names = {"path_imglist": str(folder / "a.lst")}
+    items = {"imglist": [[10 * i, "colours.jpg"] for i in range(7)]}
+    options = names if is_file else items
+    iterator = mx.image.ImageIter(1, SHAPE, path_root=IMAGES, dtype="int32", **options)
+    labels = [iterator.next_sample()[0] for _ in range(7)]
+    assert [label.asnumpy().tolist() for label in labels] == [[10 * i] for i in range(7)]
+    assert {label.dtype for label in labels} == {np.int32}
+    if mx.__name__ == "layers.mxnet":
+        assert {type(label) for label, _ in iterator.imglist.values()} == {np.ndarray}
+
+
+@torch_only
+def test_labels_of_a_subclass_with_its_own_samples(mx, folder):
+    class Twice(mx.image.ImageDetIter):
+        def next_sample(self):
+            label, image = super().next_sample()
+            head = int(label[0])
+            return [*label[:head], *np.tile(label[head:], 2)], image
+
+    iterator = Twice(3, SHAPE, path_imgrec=str(folder / "d.rec"))
+    assert iterator.label_shape == (6, 5) and iterator.next().label[0].shape == (3, 6, 5)
 
 
 @torch_only

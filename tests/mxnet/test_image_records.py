@@ -223,6 +223,15 @@ def test_what_is_drawn(mx, folder, options):
     assert abs(found.mean() - plain.mean()) < 40 and found.std() > 20
 
 
+@pytest.mark.parametrize("option", ["random_h", "random_s", "random_l"])
+def test_hue_and_saturation_leave_the_lightness(mx, folder, option):
+    def lightness(images):
+        return (images.max(1) + images.min(1)) / 2
+
+    moved = abs(lightness(drawn(mx, folder, **{option: 60})) - lightness(drawn(mx, folder)))
+    assert moved.max() > 10 if option == "random_l" else moved.max() <= 3
+
+
 @torch_only
 def test_crops_are_everywhere(mx, folder):
     """Parts of the image, from all sides of it; mirrored in half of the cases."""

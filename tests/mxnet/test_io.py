@@ -384,3 +384,22 @@ def test_a_cut_off_gzip(mx, tmp_path, mnist):
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(mx.MXNetError, match="image.gz"):
         mx.io.MNISTIter(str(path), str(tmp_path / "label.gz"))
+
+
+@pytest.mark.engine("torch")  # MXNet says nothing
+def test_unknown_arguments(mx, tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n")
+    with pytest.warns(UserWarning, match="CSVIter: unknown argument 'batchsize' is ignored"):
+        mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batchsize=1)
+
+
+def test_arguments_without_effect(mx, tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n")
+    iterator = mx.io.CSVIter(
+        data_csv=str(tmp_path / "a.csv"),
+        data_shape=(2,),
+        batch_size=1,
+        prefetch_buffer=2,
+        ctx="cpu",
+    )
+    assert iterator.next().data[0].asnumpy().tolist() == [[1, 2]]

@@ -395,3 +395,26 @@ def test_a_reset_keeps_the_index(mx, indexed):
     writer.write_idx(1, b"x")
     writer.reset()
     assert writer.keys == [] and writer.tell() == 0
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("most", [0, 3, 5, 9, 100])
+def test_the_beginnings_of_records(tmp_path, most):
+    from layers.mxnet._files.records import Reader
+
+    (tmp_path / "a.rec").write_bytes(WRITTEN)
+    reader = Reader(tmp_path / "a.rec")
+    assert [reader.read_at(at, most) for at in reader.offsets()] == [r[:most] for r in RECORDS]
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("label", [3.0, [1.0, 2.0, 3.0], np.arange(9)])
+def test_the_headers_of_records(mx, tmp_path, label):
+    record = mx.recordio.pack((0, label, 7, 8), b"image" * 99)
+    writer = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
+    writer.write(record)
+    writer.close()
+    file = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "r")
+    header, expected = mx.recordio._header_at(file._reader, 0), mx.recordio.unpack(record)[0]
+    assert header._replace(label=0) == expected._replace(label=0)
+    np.testing.assert_array_equal(header.label, expected.label)

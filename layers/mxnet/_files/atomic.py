@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from ..base import MissingFileError
+
 __all__ = ["write"]
 
 Pieces = Iterable["bytes | memoryview"]
@@ -22,7 +24,8 @@ def write(contents: Mapping[str | os.PathLike, Pieces]) -> None:
     there, and no others. A link stays a link, permissions stay, and a path that is no file, such as
     a pipe, is written to directly.
 
-    Raises OSError, and the errors that the pieces raise.
+    Raises MissingFileError where there is no folder for a file, other OSErrors, and the errors that
+    the pieces raise.
     """
     with ExitStack() as stack:
         finished = [
@@ -59,8 +62,11 @@ def _new_file(path: Path, pieces: Pieces) -> Iterator[list[tuple[Path, Path]]]:
             os.fsync(file.fileno())
         yield [(new, target)]
     except OSError as error:
-        if error.filename == str(new):
-            error.filename = str(path)
+        if error.filename != str(new):  # of the pieces, or of a file that is written after this one
+            raise
+        if isinstance(error, FileNotFoundError):
+            raise MissingFileError(error.errno, error.strerror, str(path)) from None
+        error.filename = str(path)
         raise
     finally:
         new.unlink(missing_ok=True)

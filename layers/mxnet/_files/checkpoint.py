@@ -30,9 +30,12 @@ def save_checkpoint(
     epoch : int
     symbol : Symbol or None
     arg_params, aux_params : dict of str to NDArray
+    remove_amp_cast : bool
+        Leave the casts of mixed precision out of the graph.
     """
     path = _params_path(prefix, epoch)
-    files = {} if symbol is None else {f"{prefix}-symbol.json": [symbol.tojson().encode()]}
+    graph = None if symbol is None else symbol.tojson(remove_amp_cast).encode()
+    files = {} if graph is None else {f"{prefix}-symbol.json": [graph]}
     atomic.write(files | {path: ndarray.utils.pieces(path, merge(arg_params, aux_params))})
     logging.info('Saved checkpoint to "%s"', path)
 
@@ -42,8 +45,10 @@ def load_checkpoint(prefix, epoch: int) -> tuple[Symbol, Params, Params]:
 
     Raises
     ------
-    MXNetError, FileNotFoundError
-        A file is missing, damaged, or of another format.
+    MissingFileError
+        A file is missing.
+    MXNetError
+        A file is damaged, or of another format.
     """
     return symbol.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch)
 
@@ -71,10 +76,10 @@ def split(saved: Params | list, path: str) -> tuple[Params, Params]:
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
     for name in saved if isinstance(saved, dict) else [""]:
-        kind, colon, rest = name.partition(":")
-        if not colon or kind not in parts:
+        prefix, colon, rest = name.partition(":")
+        if not colon or prefix not in parts:
             raise params.ParamsFileError(
                 f"{path}: an array is named {name!r}\n  expected arg: or aux: and a name"
             )
-        parts[kind][rest] = saved[name]
+        parts[prefix][rest] = saved[name]
     return parts["arg"], parts["aux"]

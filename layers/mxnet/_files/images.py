@@ -150,15 +150,15 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
     """
     pillow = _pillow()
     pillow.init()
-    kind = pillow.registered_extensions().get(format.lower())
-    if kind not in FORMATS or kind not in pillow.SAVE:
+    file_format = pillow.registered_extensions().get(format.lower())
+    if file_format not in FORMATS or file_format not in pillow.SAVE:
         raise ArgumentError(
             f"encode: {format!r} is no format of images that is known\n  expected .jpg or .png"
         )
     options = {}
-    if kind in ("JPEG", "WEBP"):
+    if file_format in ("JPEG", "WEBP"):
         options = {"quality": min(max(quality, 1), 100)}
-    elif kind == "PNG":
+    elif file_format == "PNG":
         options = {"compress_level": min(max(quality, 0), 9)}
     channels = pixels.shape[2] if pixels.ndim == 3 else 1
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or channels not in (1, 3, 4):
@@ -168,11 +168,11 @@ def encode(pixels: np.ndarray, format: str, quality: int) -> bytes:
         )
     if channels == 1:
         pixels = pixels.reshape(pixels.shape[:2])
-    if channels == 4 and kind in ("JPEG", "BMP", "PPM"):
+    if channels == 4 and file_format in ("JPEG", "BMP", "PPM"):
         pixels = pixels[..., :3]
     file = io.BytesIO()
     try:
-        pillow.fromarray(np.ascontiguousarray(pixels)).save(file, kind, **options)
+        pillow.fromarray(np.ascontiguousarray(pixels)).save(file, file_format, **options)
     except (ValueError, OSError) as error:
         raise ArgumentError(f"encode: {error}\n  expected another quality or image") from None
     return file.getvalue()

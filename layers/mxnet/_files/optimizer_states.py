@@ -172,11 +172,11 @@ def _parse_settings(array: torch.Tensor | None) -> dict:
     return settings
 
 
-def _expect_setting(settings: dict, name: str, *kinds: type) -> Any:
+def _expect_setting(settings: dict, name: str, *types: type) -> Any:
     """The setting of this name; refuse one that is of none of these types."""
     found = settings.get(name)
-    if not isinstance(found, kinds):
-        raise ArgumentError(f"{name} is {quoted(found)}\n  expected {_names[kinds[0]]}")
+    if not isinstance(found, types):
+        raise ArgumentError(f"{name} is {quoted(found)}\n  expected {_names[types[0]]}")
     return found
 
 

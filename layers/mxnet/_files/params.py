@@ -34,6 +34,7 @@ import torch
 
 from ..base import DTypeError, MXNetError
 from . import atomic
+from .opening import open_file
 
 __all__ = ["ParamsFileError", "pieces", "read", "reads", "write", "writes"]
 
@@ -74,10 +75,10 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     Returns the tensors, on the CPU, and a name for each, or no names where a list was saved. Sparse
     arrays are returned as dense ones.
 
-    Raises ParamsFileError, a ValueError, where the file is not of this format, and OSError where it
-    cannot be read.
+    Raises ParamsFileError, a ValueError, where the file is not of this format,
+    MissingFileError where it is missing, and OSError where it cannot be read.
     """
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe has no size
             return reads(file.read(), os.fsdecode(path))
@@ -306,9 +307,9 @@ def _read_sparse(r: _Reader, storage: int) -> _Sparse:
     r.numbers("ii", "place")
     dtype = r.dtype()
     parts = ("row numbers",) if storage == ROW_SPARSE else ("indptr", "columns")
-    kinds = [(r.dtype(f"type flag of {p}", INDEX_DTYPES), r.shape(f"shape of {p}")) for p in parts]
+    specs = [(r.dtype(f"type flag of {p}", INDEX_DTYPES), r.shape(f"shape of {p}")) for p in parts]
     data = r.tensor(dtype, stored)
-    index = [r.tensor(*kind, part).long() for kind, part in zip(kinds, parts)]
+    index = [r.tensor(*spec, part).long() for spec, part in zip(specs, parts)]
     indices = (_rows if storage == ROW_SPARSE else _cells)(r, shape, stored, *index)
     if len(indices.unique()) != len(indices):
         raise r.error("an index is there twice", "each once, in any order")

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import BinaryIO
 
 from ..base import ArgumentError, MXNetError, quoted
+from .opening import open_file
 
 __all__ = ["MAX_LENGTH", "Reader", "RecordFileError", "packed", "read_index"]
 
@@ -35,7 +36,13 @@ class RecordFileError(MXNetError, ValueError):
 
 
 def packed(record: bytes) -> bytes:
-    """The parts of a record, as they are in a file."""
+    """The parts of a record, as they are in a file.
+
+    Raises
+    ------
+    ArgumentError
+        The record is longer than `MAX_LENGTH`.
+    """
     if len(record) > MAX_LENGTH:
         raise ArgumentError(
             f"RecordIO: the record has {len(record)} bytes\n  expected at most {MAX_LENGTH}"
@@ -73,13 +80,13 @@ class Reader:
     ------
     RecordFileError
         The bytes are no records; the message says at which offset of which file.
-    OSError
+    MissingFileError
         There is no such file.
     """
 
     def __init__(self, path: str | os.PathLike):
         self.path = os.fsdecode(path)
-        self._file: BinaryIO = open(path, "rb")  # noqa: SIM115 - closed by close
+        self._file: BinaryIO = open_file(path)
         status = os.fstat(self._file.fileno())
         if not stat.S_ISREG(status.st_mode):
             self._file.close()
@@ -102,7 +109,13 @@ class Reader:
         return self._at
 
     def seek(self, offset: int) -> None:
-        """Go to a record, or to the end."""
+        """Go to a record, or to the end.
+
+        Raises
+        ------
+        RecordFileError
+            The offset is outside of the file.
+        """
         if not 0 <= offset <= self.size:
             raise self._outside(offset)
         self._at = offset
@@ -122,17 +135,33 @@ class Reader:
         return found
 
     def read(self) -> bytes | None:
-        """The next record; None at the end of the file."""
+        """The next record; None at the end of the file.
+
+        Raises
+        ------
+        RecordFileError
+            The bytes there are no record.
+        """
         if self._at == self.size:
             return None
         record, self._at = self._record(self._at)
         return record
 
-    def read_at(self, offset: int) -> bytes:
-        """The record at an offset; which one is next stays as it is."""
+    def read_at(self, offset: int, most: int | None = None) -> bytes:
+        """The record at an offset, or its first `most` bytes; which one is next stays as it is.
+
+        Raises
+        ------
+        RecordFileError
+            The offset is outside of the file, or the bytes there are no record.
+        """
         if not 0 <= offset < self.size:
             raise self._outside(offset)
-        return self._record(offset)[0]
+        if most is not None:
+            kind, length = self._head(offset)
+            if kind == WHOLE:
+                return os.pread(self._file.fileno(), min(length, most), offset + _HEAD.size)
+        return self._record(offset)[0][:most]
 
     def _record(self, begin: int) -> tuple[bytes, int]:
         """The record at an offset, and the offset of the one after it."""
@@ -196,7 +225,7 @@ def read_index(path: str | os.PathLike, key_type: Callable = int) -> dict:
     Raises RecordFileError where a line is not a key, a tab and an offset.
     """
     name, found = os.fsdecode(path), {}
-    with open(path, "rb") as file:
+    with open_file(path) as file:
         number = 0
         while line := file.readline(_LINE):
             number += 1

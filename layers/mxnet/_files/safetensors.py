@@ -11,6 +11,7 @@ import torch
 from .. import _dtype
 from .._tensor import copy_if_aliased
 from ..base import DTypeError, MXNetError, quoted
+from .opening import open_file
 from .params import ParamsFileError, is_countable, max_records
 
 SUFFIX = ".safetensors"
@@ -28,7 +29,7 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
     OSError.
     """
     library = _library()
-    with open(path, "rb") as file:  # so that Python's own errors name the file
+    with open_file(path) as file:  # whose errors name the file
         size = os.fstat(file.fileno()).st_size
     try:
         with library.safe_open(path, "pt") as file:

@@ -9,17 +9,10 @@ from __future__ import annotations
 import torch
 
 from ..base import ArgumentError, ShapeError
+from . import colours
 from .attributes import Floats, Shape
 from .registry import REQUIRED, Tensor, op
 from .resampling import resample, short_size
-
-_GRAY = (0.299, 0.587, 0.114)
-# The principal components of the colours of ImageNet's pixels, each times its deviation: AlexNet's.
-_LIGHT = (
-    (55.46 * -0.5675, 4.794 * 0.7192, 1.148 * 0.4009),
-    (55.46 * -0.5808, 4.794 * -0.0045, 1.148 * -0.8140),
-    (55.46 * -0.5836, 4.794 * -0.6948, 1.148 * 0.4203),
-)
 
 
 def _expect_axes(name: str, data: Tensor, *counts: int, form: str) -> None:
@@ -41,7 +34,7 @@ def _in_dtype_of(data: Tensor, y: Tensor) -> Tensor:
     return (y.clamp(0, 255) if data.dtype is torch.uint8 else y).to(data.dtype)
 
 
-@op
+@op(names_input=True)
 def _image_to_tensor(data: Tensor) -> Tensor:
     """Pixels as a network takes them: the channels first, and from 0 to 1, y = data / 255.
 
@@ -56,7 +49,7 @@ def _():
     return torch.float32
 
 
-@op
+@op(names_input=True)
 def _image_normalize(
     data: Tensor, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1.0, 1.0, 1.0, 1.0)
 ) -> Tensor:
@@ -149,7 +142,7 @@ def _flipped_or_not(data: Tensor, axis: int) -> Tensor:
     return torch.where(torch.rand((), device=data.device) < 0.5, data.flip(axis), data)
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_flip_left_right(data: Tensor) -> Tensor:
     """The image, mirrored left to right with probability 1/2.
 
@@ -159,7 +152,7 @@ def _image_random_flip_left_right(data: Tensor) -> Tensor:
     return _flipped_or_not(data, 1)
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_flip_top_bottom(data: Tensor) -> Tensor:
     """The image, mirrored top to bottom with probability 1/2.
 
@@ -167,45 +160,6 @@ def _image_random_flip_top_bottom(data: Tensor) -> Tensor:
     """
     _expect_image("_image_random_flip_top_bottom", data)
     return _flipped_or_not(data, 0)
-
-
-def _gray(values: Tensor) -> Tensor:
-    """The brightness of each pixel: (h, w, 1)."""
-    if values.shape[-1] == 1:
-        return values
-    return (values * torch.tensor(_GRAY, dtype=values.dtype, device=values.device)).sum(-1, True)
-
-
-def _brightness(values: Tensor, factor: Tensor) -> Tensor:
-    return values * factor
-
-
-def _contrast(values: Tensor, factor: Tensor) -> Tensor:
-    return values * factor + (1 - factor) * _gray(values).mean()
-
-
-def _saturation(values: Tensor, factor: Tensor) -> Tensor:
-    return values * factor + (1 - factor) * _gray(values)
-
-
-def _hue(values: Tensor, factor: Tensor) -> Tensor:
-    """Turn the colours by `factor` times 360 degrees; lightness and saturation stay."""
-    if values.shape[-1] == 1:
-        return values
-    most, least = values.amax(-1, True), values.amin(-1, True)
-    spread = most - least
-    is_gray = spread == 0
-    r, g, b = (values / torch.where(is_gray, 1, spread)).unbind(-1)
-    sixth = torch.where(  # of the circle, from red
-        (values == most)[..., 0],
-        g - b,
-        torch.where((values == most)[..., 1], b - r + 2, r - g + 4),
-    )
-    turned = (sixth + 6 * factor)[..., None] + torch.tensor(
-        (0, 4, 2), dtype=values.dtype, device=values.device
-    )
-    share = ((turned % 6 - 3).abs() - 1).clamp(0, 1)
-    return torch.where(is_gray, values, least + spread * share)
 
 
 def _randomly(name: str, change, data: Tensor, low: float, high: float) -> Tensor:
@@ -223,7 +177,7 @@ def _factor(values: Tensor, low: float, high: float) -> Tensor:
     return torch.rand((), dtype=values.dtype, device=values.device) * (high - low) + low
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_brightness(
     data: Tensor, min_factor: float = REQUIRED, max_factor: float = REQUIRED
 ) -> Tensor:
@@ -231,10 +185,10 @@ def _image_random_brightness(
 
     data : (h, w, c), c is 1 or 3
     """
-    return _randomly("_image_random_brightness", _brightness, data, min_factor, max_factor)
+    return _randomly("_image_random_brightness", colours.brightness, data, min_factor, max_factor)
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_contrast(
     data: Tensor, min_factor: float = REQUIRED, max_factor: float = REQUIRED
 ) -> Tensor:
@@ -242,10 +196,10 @@ def _image_random_contrast(
 
     data : (h, w, c), c is 1 or 3
     """
-    return _randomly("_image_random_contrast", _contrast, data, min_factor, max_factor)
+    return _randomly("_image_random_contrast", colours.contrast, data, min_factor, max_factor)
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_saturation(
     data: Tensor, min_factor: float = REQUIRED, max_factor: float = REQUIRED
 ) -> Tensor:
@@ -253,10 +207,10 @@ def _image_random_saturation(
 
     data : (h, w, c), c is 1, which changes nothing, or 3
     """
-    return _randomly("_image_random_saturation", _saturation, data, min_factor, max_factor)
+    return _randomly("_image_random_saturation", colours.saturation, data, min_factor, max_factor)
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_hue(
     data: Tensor, min_factor: float = REQUIRED, max_factor: float = REQUIRED
 ) -> Tensor:
@@ -264,10 +218,10 @@ def _image_random_hue(
 
     data : (h, w, c), c is 1, which changes nothing, or 3
     """
-    return _randomly("_image_random_hue", _hue, data, min_factor, max_factor)
+    return _randomly("_image_random_hue", colours.hue, data, min_factor, max_factor)
 
 
-@op(same=True, traceable=False)
+@op(same=True, draws=True, traceable=False)
 def _image_random_color_jitter(
     data: Tensor,
     brightness: float = REQUIRED,
@@ -282,14 +236,18 @@ def _image_random_color_jitter(
     Each by a factor from [max(0, 1 - a), 1 + a), where a is its argument; one of 0 is left out.
     """
     _expect_image("_image_random_color_jitter", data)
-    changes = [(_brightness, brightness), (_contrast, contrast), (_saturation, saturation)]
-    changes.append((_hue, hue))
+    changes = [
+        (colours.brightness, brightness),
+        (colours.contrast, contrast),
+        (colours.saturation, saturation),
+        (colours.hue, hue),
+    ]
     y = data.clone()
     for i in torch.randperm(len(changes)).tolist():
         change, amount = changes[i]
         if amount > 0:
             values = _computable(y)
-            factor = _factor(values, max(0.0, 1 - amount), 1 + amount)
+            factor = _factor(values, *colours.around_one(amount))
             y = _in_dtype_of(data, change(values, factor))
     return y
 
@@ -297,9 +255,7 @@ def _image_random_color_jitter(
 def _lit(data: Tensor, alpha: Tensor) -> Tensor:
     if data.shape[-1] == 1:
         return data.clone()
-    values = _computable(data)
-    light = torch.tensor(_LIGHT, dtype=values.dtype, device=values.device)
-    return _in_dtype_of(data, values + light @ alpha.to(values))
+    return _in_dtype_of(data, colours.lighting(_computable(data), alpha))
 
 
 @op(same=True)
@@ -314,7 +270,7 @@ def _image_adjust_lighting(data: Tensor, alpha: Floats = REQUIRED) -> Tensor:
     return _lit(data, torch.tensor(alpha, dtype=torch.float64, device=data.device))
 
 
-@op(same=True)
+@op(same=True, draws=True)
 def _image_random_lighting(data: Tensor, alpha_std: float = 0.05) -> Tensor:
     """Another light, with alphas that are drawn with deviation `alpha_std`.
 

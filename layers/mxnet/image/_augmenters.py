@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 
 from .. import ndarray as nd
-from ..base import ArgumentError
+from .._table import colours
+from ..base import ArgumentError, DTypeError
 from ..ndarray import NDArray
 from ._functions import _method as method_of
 from ._functions import (
@@ -44,11 +47,8 @@ __all__ = [
     "SequentialAug",
 ]
 
-GRAY = (0.299, 0.587, 0.114)  # how bright red, green and blue are
-# Means and standard deviations of ImageNet's pixels, and the axes along which their colours vary.
+# Means and standard deviations of ImageNet's pixels.
 MEAN, STD = (123.68, 116.28, 103.53), (58.395, 57.12, 57.375)
-EIGVAL = (55.46, 4.794, 1.148)
-EIGVEC = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
 
 def described(value: Any) -> Any:
@@ -167,83 +167,107 @@ class CenterCropAug(Augmenter):
         return center_crop(src, self.size, self.interp)[0]
 
 
-def _around_one(span: float) -> float:
+def _drawn_factor(span: float) -> float:
     return 1.0 + random.uniform(-span, span)
 
 
+def _floats(src: NDArray) -> torch.Tensor:
+    """The tensor of an image of floats."""
+    if not src._tensor.is_floating_point():
+        raise DTypeError(
+            f"augmenter: the image is of {np.dtype(src.dtype)}\n"
+            "  expected float32, which CastAug gives"
+        )
+    return src._tensor
+
+
+def _recoloured(src: NDArray, change: Callable, *args) -> NDArray:
+    """Write the image with other colours into `src`."""
+    src[:] = NDArray(change(_floats(src), *args), src.context)
+    return src
+
+
 class BrightnessJitterAug(Augmenter):
-    """src a, written into `src`, with a drawn from 1 - brightness to 1 + brightness."""
+    """src a, written into `src`, with a drawn from 1 - brightness to 1 + brightness.
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
+    """
 
     def __init__(self, brightness: float):
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
     def __call__(self, src: NDArray) -> NDArray:
-        src *= _around_one(self.brightness)
-        return src
+        return _recoloured(src, colours.brightness, _drawn_factor(self.brightness))
 
 
 class ContrastJitterAug(Augmenter):
     """src a + (1 - a) g, written into `src`, where g is the image's mean brightness.
 
     a is drawn from 1 - contrast to 1 + contrast.
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
     """
 
     def __init__(self, contrast: float):
         super().__init__(contrast=contrast)
         self.contrast = contrast
-        self.coef = nd.array([[GRAY]])
 
     def __call__(self, src: NDArray) -> NDArray:
-        alpha = _around_one(self.contrast)
-        gray = src * self.coef
-        gray = (3.0 * (1.0 - alpha) / gray.size) * nd.sum(gray)
-        src *= alpha
-        src += gray
-        return src
+        return _recoloured(src, colours.contrast, _drawn_factor(self.contrast))
 
 
 class SaturationJitterAug(Augmenter):
     """src a + (1 - a) g, written into `src`, where g is each pixel's brightness.
 
     a is drawn from 1 - saturation to 1 + saturation.
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
     """
 
     def __init__(self, saturation: float):
         super().__init__(saturation=saturation)
         self.saturation = saturation
-        self.coef = nd.array([[GRAY]])
 
     def __call__(self, src: NDArray) -> NDArray:
-        alpha = _around_one(self.saturation)
-        gray = nd.sum(src * self.coef, axis=2, keepdims=True)
-        gray *= 1.0 - alpha
-        src *= alpha
-        src += gray
-        return src
+        return _recoloured(src, colours.saturation, _drawn_factor(self.saturation))
 
 
 class HueJitterAug(Augmenter):
-    """Colours turned about the axis of gray, in YIQ, by pi a, with a from -hue to hue."""
+    """Colours turned about the axis of gray, in YIQ, by pi a, with a from -hue to hue.
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
+    """
 
     def __init__(self, hue: float):
         super().__init__(hue=hue)
         self.hue = hue
-        self.tyiq = np.array([GRAY, (0.596, -0.274, -0.321), (0.211, -0.523, 0.311)])
-        self.ityiq = np.array([(1.0, 0.956, 0.621), (1.0, -0.272, -0.647), (1.0, -1.107, 1.705)])
 
     def __call__(self, src: NDArray) -> NDArray:
         angle = random.uniform(-self.hue, self.hue) * math.pi
-        turn = np.eye(3)
-        turn[1:, 1:] = (
-            (math.cos(angle), -math.sin(angle)),
-            (math.sin(angle), math.cos(angle)),
-        )
-        return nd.dot(src, nd.array((self.ityiq @ turn @ self.tyiq).T))
+        return NDArray(colours.hue_in_yiq(_floats(src), angle), src.context)
 
 
 class ColorJitterAug(RandomOrderAug):
-    """Brightness, contrast and saturation, in an order that is drawn; those of 0 are left out."""
+    """Brightness, contrast and saturation, in an order that is drawn; those of 0 are left out.
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
+    """
 
     def __init__(self, brightness: float, contrast: float, saturation: float):
         ts: list[Augmenter] = []
@@ -267,6 +291,11 @@ class LightingAug(Augmenter):
         Its standard deviation.
     eigval : (3,)
     eigvec : (3, 3)
+
+    Raises
+    ------
+    DTypeError
+        The image is not of floats, which `CastAug` gives.
     """
 
     def __init__(self, alphastd: float, eigval, eigvec):
@@ -274,9 +303,8 @@ class LightingAug(Augmenter):
         self.alphastd, self.eigval, self.eigvec = alphastd, eigval, eigvec
 
     def __call__(self, src: NDArray) -> NDArray:
-        alpha = np.random.normal(0, self.alphastd, size=(3,))
-        src += nd.array(np.dot(self.eigvec * alpha, self.eigval))
-        return src
+        alpha = torch.from_numpy(np.random.normal(0, self.alphastd, size=(3,)))
+        return _recoloured(src, colours.lighting, alpha, self.eigval, self.eigvec)
 
 
 class ColorNormalizeAug(Augmenter):
@@ -335,7 +363,7 @@ def colour_augmenters(
     if hue:
         found.append(HueJitterAug(hue))
     if pca_noise > 0:
-        found.append(LightingAug(pca_noise, np.array(EIGVAL), np.array(EIGVEC)))
+        found.append(LightingAug(pca_noise, np.array(colours.EIGVAL), np.array(colours.EIGVEC)))
     if gray > 0:
         found.append(RandomGrayAug(gray))
     return found

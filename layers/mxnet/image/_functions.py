@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import random
 from os import PathLike, fsdecode
-from pathlib import Path
 
 import numpy as np
 import torch
 
 from .._files import images
+from .._files.opening import open_file
 from ..base import ArgumentError, DTypeError
 from ..context import cpu
 from ..ndarray import NDArray
@@ -39,12 +39,13 @@ def imread(filename: str | PathLike, flag: int = 1, to_rgb: bool = True, out=Non
 
     Raises
     ------
-    OSError
+    MissingFileError
         There is no such file.
     ImageFileError
         It is no image, a damaged one, or declares more pixels than so few bytes have.
     """
-    return _decoded(Path(filename).read_bytes(), repr(fsdecode(filename)), flag, to_rgb, out)
+    with open_file(filename) as file:
+        return _decoded(file.read(), repr(fsdecode(filename)), flag, to_rgb, out)
 
 
 def imdecode(buf, flag: int = 1, to_rgb: bool = True, out=None) -> NDArray:
@@ -176,6 +177,8 @@ def imrotate(src: NDArray, rotation_degrees, zoom_in=False, zoom_out=False) -> N
     ------
     ArgumentError
         Both are to be done, or `src` is no such array.
+    DTypeError
+        `src` is not of float32.
     """
     if zoom_in and zoom_out:
         raise ArgumentError("imrotate: `zoom_in` and `zoom_out` cannot be both True")
@@ -215,7 +218,7 @@ def random_rotate(src: NDArray, angle_limits, zoom_in=False, zoom_out=False) -> 
 def scale_down(src_size, size) -> tuple[int, int]:
     """The largest size that has the proportions of `size` and fits into `src_size`.
 
-    Both are (width, height); a `size` that fits stays as it is.
+    Both are (width, height); a `size` that fits stays as it is. No side becomes 0.
     """
     w, h = size
     most_w, most_h = src_size
@@ -223,7 +226,7 @@ def scale_down(src_size, size) -> tuple[int, int]:
         w, h = w * most_h / h, most_h
     if w > most_w:
         w, h = most_w, h * most_w / w
-    return int(w), int(h)
+    return max(int(w), min(size[0], most_w, 1)), max(int(h), min(size[1], most_h, 1))
 
 
 def _method(interp: int, old: tuple[int, int], new: tuple[int, int]) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
@@ -89,10 +91,6 @@ class ImageIter(DataIter):
         **kwargs,
     ):
         super().__init__(batch_size)
-        if not (path_imgrec or path_imglist or isinstance(imglist, list)):
-            raise self._wrong("there are no images", "path_imgrec, path_imglist or imglist")
-        if dtype not in _LABEL_TYPES:
-            raise self._wrong(f"dtype is {dtype!r}", f"one of {', '.join(_LABEL_TYPES)}")
         if last_batch_handle not in ("pad", "discard", "roll_over"):
             raise self._wrong(
                 f"last_batch_handle is {last_batch_handle!r}", "'pad', 'discard' or 'roll_over'"
@@ -101,18 +99,9 @@ class ImageIter(DataIter):
         self.path_root, self.shuffle = path_root, shuffle
         self.data_shape, self.label_width = tuple(data_shape), label_width
         self.last_batch_handle = last_batch_handle
-        self.imgrec, self.imglist, keys = self._source(
-            path_imgrec, path_imgidx, path_imglist, imglist, dtype
-        )
-        self.imgidx = keys if self.imgrec is not None else None
-        if keys is None and (shuffle or num_parts > 1):
-            raise self._wrong("an order or a part of records is asked for", "path_imgidx")
-        self.seq = keys
-        if num_parts > 1:
-            if not 0 <= part_index < num_parts:
-                raise self._wrong(f"part_index is {part_index}", f"0 to {num_parts - 1}")
-            count = len(keys) // num_parts
-            self.seq = keys[part_index * count : (part_index + 1) * count]
+        self.imglist = self._listed(path_imglist, imglist, dtype)
+        self.imgrec, self.imgidx = self._records(path_imgrec, path_imgidx)
+        self.seq = self._part(part_index, num_parts)
         self.num_image = None if self.seq is None else len(self.seq)
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
@@ -126,22 +115,40 @@ class ImageIter(DataIter):
     def _wrong(self, found: str, expected: str) -> ArgumentError:
         return ArgumentError(f"{type(self).__name__}: {found}\n  expected {expected}")
 
-    def _source(self, path_imgrec, path_imgidx, path_imglist, imglist, dtype) -> tuple:
-        """The RecordIO file, labels and paths by key, and the keys; None for what is not there."""
-        images = None
-        if path_imglist:
-            images = {
-                key: (nd.array(label, dtype=dtype), path)
-                for key, (label, path) in read_list(path_imglist).items()
+    def _listed(self, path, items, dtype: str) -> dict | None:
+        """The labels and paths of a list by their keys; None where there is no list."""
+        if dtype not in _LABEL_TYPES:
+            raise self._wrong(f"dtype is {dtype!r}", f"one of {', '.join(_LABEL_TYPES)}")
+        if path:
+            return {
+                key: (label.astype(dtype), image) for key, (label, image) in read_list(path).items()
             }
-        elif isinstance(imglist, list):
-            images = {str(i): _labelled(item, dtype) for i, item in enumerate(imglist, 1)}
-        if not path_imgrec:
-            return None, images, list(images)
-        if path_imgidx:
-            records = recordio.MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
-            return records, images, list(records.keys)
-        return recordio.MXRecordIO(path_imgrec, "r"), images, None
+        if isinstance(items, list):
+            return {str(i): _labelled(item, dtype) for i, item in enumerate(items, 1)}
+        return None
+
+    def _records(self, path, index) -> tuple[recordio.MXRecordIO | None, list | None]:
+        """The RecordIO file, and the keys of its index; None for what is not there."""
+        if not path:
+            return None, None
+        if not index:
+            return recordio.MXRecordIO(path, "r"), None
+        records = recordio.MXIndexedRecordIO(index, path, "r")
+        return records, list(records.keys)
+
+    def _part(self, number: int, parts: int) -> list | None:
+        """The keys of the images, or of a part of them; None for records without an index."""
+        if self.imgrec is None and self.imglist is None:
+            raise self._wrong("there are no images", "path_imgrec, path_imglist or imglist")
+        keys = list(self.imglist) if self.imgrec is None else self.imgidx
+        if keys is None and (self.shuffle or parts > 1):
+            raise self._wrong("an order or a part of records is asked for", "path_imgidx")
+        if parts <= 1:
+            return keys
+        if not 0 <= number < parts:
+            raise self._wrong(f"part_index is {number}", f"0 to {parts - 1}")
+        count = len(keys) // parts
+        return keys[number * count : (number + 1) * count]
 
     def reset(self) -> None:
         """Begin anew; with 'roll_over' by the images that were left."""
@@ -190,13 +197,19 @@ class ImageIter(DataIter):
         self.cur += 1
         if self.imgrec is None:
             label, path = self.imglist[key]
-            return label, self.read_image(path)
+            return _as_ndarray(label), self.read_image(path)
         header, image = self._unpacked(self.imgrec.read_idx(key))
-        return header.label if self.imglist is None else self.imglist[key][0], image
+        return header.label if self.imglist is None else _as_ndarray(self.imglist[key][0]), image
 
     def _unpacked(self, record: bytes) -> tuple[recordio.IRHeader, bytes]:
-        try:
+        with self._broken_record():
             return recordio.unpack(record)
+
+    @contextmanager
+    def _broken_record(self) -> Iterator[None]:
+        """Begin the message of an error with which record it is about."""
+        try:
+            yield
         except MXNetError as error:
             raise type(error)(f"Broken record {self._located()}, {error}") from None
 
@@ -336,9 +349,15 @@ class InvalidImageError(MXNetError):
     """An image that is left out."""
 
 
-def _labelled(item, dtype: str) -> tuple[NDArray, str]:
+def _as_ndarray(label: np.ndarray) -> NDArray:
+    """The label of a list, which has NumPy's: an array of MXNet for each line takes memory."""
+    return nd.array(label, dtype=label.dtype)
+
+
+def _labelled(item, dtype: str) -> tuple[np.ndarray, str]:
     """The label and the path of an item of a list."""
     *label, path = item
     if len(label) == 1 and not isinstance(label[0], numeric_types):
         label = label[0]
-    return nd.array(label, dtype=dtype), path
+    label = label.asnumpy() if isinstance(label, NDArray) else label
+    return np.array(label, dtype), path

@@ -20,7 +20,13 @@ CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 = range(5)
 
 
 def check_image(function: str, image: torch.Tensor) -> None:
-    """Raise an error where a tensor is no image."""
+    """Raise an error where a tensor is no image.
+
+    Raises
+    ------
+    ShapeError
+        It has other axes than three, or no pixels.
+    """
     if image.dim() != 3 or 0 in image.shape:
         raise ShapeError(
             f"{function}: the image is {tuple(image.shape)}\n  expected (height, width, channels)"
@@ -56,26 +62,33 @@ def _as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return x.round_().clamp_(limits.min, limits.max).to(dtype)
 
 
-def bordered(image: torch.Tensor, margins: tuple[int, ...], kind: int, values) -> torch.Tensor:
+def bordered(image: torch.Tensor, margins: tuple[int, ...], border: int, values) -> torch.Tensor:
     """An image with margins (top, bottom, left, right).
 
     Parameters
     ----------
-    kind : int
+    border : int
         OpenCV's number: 0 filled with values, 1 the outermost pixels again, 2 mirrored with them,
         3 from the other side, 4 mirrored without the outermost pixels.
     values : sequence of float
         For each channel; 0 for those that are not there.
+
+    Raises
+    ------
+    ArgumentError
+        A margin is negative, or there is no such kind.
+    ShapeError
+        It is no image.
     """
     check_image("copyMakeBorder", image)
-    if kind not in range(5):
-        raise ArgumentError(f"copyMakeBorder: type is {kind}\n  expected 0 to 4")
+    if border not in range(5):
+        raise ArgumentError(f"copyMakeBorder: type is {border}\n  expected 0 to 4")
     if min(margins) < 0:
         raise ArgumentError(f"copyMakeBorder: the margins are {margins}\n  expected 0 or more")
     top, bottom, left, right = margins
     h, w, channels = image.shape
-    if kind != CONSTANT:
-        rows, columns = _sources(h, top, bottom, kind), _sources(w, left, right, kind)
+    if border != CONSTANT:
+        rows, columns = _sources(h, top, bottom, border), _sources(w, left, right, border)
         return image.index_select(0, rows).index_select(1, columns)
     filled = image.new_empty(h + top + bottom, w + left + right, channels)
     filled[:] = _as(torch.tensor([*values, *[0.0] * channels][:channels]), image.dtype)
@@ -83,14 +96,14 @@ def bordered(image: torch.Tensor, margins: tuple[int, ...], kind: int, values) -
     return filled
 
 
-def _sources(size: int, before: int, after: int, kind: int) -> torch.Tensor:
+def _sources(size: int, before: int, after: int, border: int) -> torch.Tensor:
     """For each pixel of an axis with its two margins, the pixel of the image that it repeats."""
     at = torch.arange(-before, size + after)
-    if kind == REPLICATE:
+    if border == REPLICATE:
         return at.clamp_(0, size - 1)
-    if kind == WRAP:
+    if border == WRAP:
         return at % size
-    if kind == REFLECT:
+    if border == REFLECT:
         at %= 2 * size
         return torch.minimum(at, 2 * size - 1 - at)
     at %= max(1, 2 * size - 2)

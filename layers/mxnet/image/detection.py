@@ -12,13 +12,15 @@ import os
 import random
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import ArgumentError, UnsupportedError
+from .. import recordio
+from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ._augmenters import (
@@ -33,6 +35,7 @@ from ._augmenters import (
     colour_augmenters,
     described,
 )
+from ._boxes import bad_label, split_label
 from ._functions import copyMakeBorder, fixed_crop
 from ._iterator import ImageIter, InvalidImageError
 
@@ -164,8 +167,8 @@ class _RandomBox(DetAugmenter):
     def __init__(self, aspect_ratio_range, area_range, max_attempts: int, **others):
         aspect_ratio_range = _pair(aspect_ratio_range, "aspect ratio")
         area_range = _pair(area_range, "area range")
-        given = {"aspect_ratio_range": aspect_ratio_range, "area_range": area_range}
-        super().__init__(**self._in_order(max_attempts=max_attempts, **given, **others))
+        ranges = {"aspect_ratio_range": aspect_ratio_range, "area_range": area_range}
+        super().__init__(**self._in_order(max_attempts=max_attempts, **ranges, **others))
         self.aspect_ratio_range, self.area_range = aspect_ratio_range, area_range
         self.max_attempts = max_attempts
         self.enabled = True
@@ -174,19 +177,19 @@ class _RandomBox(DetAugmenter):
         elif aspect_ratio_range[0] <= 0 or aspect_ratio_range[0] > aspect_ratio_range[1]:
             self._disable("aspect_ratio_range", aspect_ratio_range)
 
-    def _in_order(self, **given) -> dict:
-        """The arguments as `dumps` tells them."""
-        return given
+    def _in_order(self, **arguments) -> dict:
+        """The arguments in the order in which `dumps` has them."""
+        return arguments
 
     def _disable(self, name: str, value) -> None:
         self.enabled = False
-        told = f"{type(self).__name__} is skipped: its {name} is {value}, an invalid one"
-        warnings.warn(told, stacklevel=4)
+        message = f"{type(self).__name__} is skipped: its {name} is {value}, an invalid one"
+        warnings.warn(message, stacklevel=4)
 
     def _attempts(self, height: int, width: int) -> Iterator[tuple[float, float, float]]:
         """A drawn width by height, and the limits of the area in pixels, for each attempt."""
         if self.enabled and height > 0 and width > 0:
-            least, most = (part * height * width for part in self.area_range)
+            least, most = (ratio * height * width for ratio in self.area_range)
             for _ in range(self.max_attempts):
                 ratio = random.uniform(*self.aspect_ratio_range)
                 if ratio > 0:
@@ -220,13 +223,13 @@ class DetRandomCropAug(_RandomBox):
         self.min_object_covered, self.min_eject_coverage = min_object_covered, min_eject_coverage
         super().__init__(aspect_ratio_range, area_range, max_attempts)
 
-    def _in_order(self, **given) -> dict:
+    def _in_order(self, **arguments) -> dict:
         return {
             "min_object_covered": self.min_object_covered,
-            "aspect_ratio_range": given["aspect_ratio_range"],
-            "area_range": given["area_range"],
+            "aspect_ratio_range": arguments["aspect_ratio_range"],
+            "area_range": arguments["area_range"],
             "min_eject_coverage": self.min_eject_coverage,
-            "max_attempts": given["max_attempts"],
+            "max_attempts": arguments["max_attempts"],
         }
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
@@ -278,8 +281,8 @@ class DetRandomCropAug(_RandomBox):
         found = label.copy()
         found[:, 1:5] = np.clip((label[:, 1:5] - (x, y, x, y)) / (w, h, w, h), 0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
-            kept = _areas(found[:, 1:5]) * (w * h) / _areas(label[:, 1:5])
-        return found[(_areas(found[:, 1:5]) > 0) & (kept > self.min_eject_coverage)]
+            coverage = _areas(found[:, 1:5]) * (w * h) / _areas(label[:, 1:5])
+        return found[(_areas(found[:, 1:5]) > 0) & (coverage > self.min_eject_coverage)]
 
 
 class DetRandomPadAug(_RandomBox):
@@ -309,9 +312,9 @@ class DetRandomPadAug(_RandomBox):
         self.pad_val = pad_val
         super().__init__(aspect_ratio_range, area_range, max_attempts)
 
-    def _in_order(self, **given) -> dict:
+    def _in_order(self, **arguments) -> dict:
         names = "aspect_ratio_range", "area_range", "max_attempts"
-        return {name: given[name] for name in names} | {"pad_val": self.pad_val}
+        return {name: arguments[name] for name in names} | {"pad_val": self.pad_val}
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         height, width = src.shape[:2]
@@ -353,14 +356,14 @@ def CreateMultiRandCropAugmenter(
     ArgumentError
         The lists are not of one length.
     """
-    given = {
+    arguments = {
         "min_object_covered": min_object_covered,
         "aspect_ratio_range": aspect_ratio_range,
         "area_range": area_range,
         "min_eject_coverage": min_eject_coverage,
         "max_attempts": max_attempts,
     }
-    lists = {name: v if isinstance(v, list) else [v] for name, v in given.items()}
+    lists = {name: v if isinstance(v, list) else [v] for name, v in arguments.items()}
     count = max(map(len, lists.values()))
     for name, values in lists.items():
         if len(values) not in (1, count):
@@ -519,45 +522,54 @@ class ImageDetIter(ImageIter):
     def _largest_label(self) -> tuple[int, int]:
         """The most objects of an image, and the numbers of an object."""
         self.reset()
-        shapes = []
-        while True:
-            try:
-                label, _ = self.next_sample()
-            except StopIteration:
-                break
-            shapes.append(self._parse_label(label).shape)
+        shapes = [self._parse_label(label).shape for label in self._stored_labels()]
         self.reset()
         if not shapes:
             where = "the list" if self.imgrec is None else repr(os.fsdecode(self.imgrec.uri))
             raise self._wrong(f"there are no images in {where}", "at least one")
         return max(count for count, _ in shapes), shapes[-1][1]
 
+    def _stored_labels(self) -> Iterator[Any]:
+        """The label of each image. Images are not read, unless a subclass has a `next_sample`."""
+        if type(self).next_sample is not ImageIter.next_sample:
+            with suppress(StopIteration):
+                while True:
+                    yield self.next_sample()[0]
+        elif self.seq is not None and self.imglist is not None:
+            for key in self.seq:
+                self.cur += 1
+                yield self.imglist[key][0]
+        else:
+            reader, index = self.imgrec._reader, self.imgrec
+            offsets = reader.offsets() if self.seq is None else [index.idx[k] for k in self.seq]
+            for offset in offsets:
+                self.cur += 1
+                with self._broken_record():
+                    header = recordio._header_at(reader, offset)
+                yield header.label
+
     def _parse_label(self, label) -> np.ndarray:
         """The objects (n, numbers of each) that have an area, of a label as it is stored."""
-        raw = label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)
-        raw = raw.ravel()
-        if raw.size < 7 or not np.isfinite(raw[:2]).all():
-            raise self._invalid(raw, "at least 7 numbers: a header of 2 and an object of 5")
-        header, width = int(raw[0]), int(raw[1])
-        if header < 2 or width < 5 or header > raw.size or (raw.size - header) % width:
-            raise self._invalid(raw, f"whole objects of {width} numbers after a header of {header}")
-        found = raw[header:].reshape(-1, width)
+        label = label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)
+        _, found = split_label(label, self._label_name(), InvalidImageError)
         found = found[(found[:, 3] > found[:, 1]) & (found[:, 4] > found[:, 2])]
         if not len(found):
-            raise self._invalid(raw, "an object with an area")
+            raise self._invalid(label, "an object with an area")
         return found
 
-    def _invalid(self, raw: np.ndarray, expected: str) -> InvalidImageError:
-        return InvalidImageError(
-            f"{type(self).__name__}: {self._located()} has a label of {raw.size} numbers, "
-            f"{raw[:7].tolist()} ...\n  expected {expected}"
-        )
+    def _label_name(self) -> str:
+        return f"{type(self).__name__}: {self._located()}"
+
+    def _invalid(self, label: np.ndarray, expected: str) -> MXNetError:
+        return bad_label(label, self._label_name(), expected, InvalidImageError)
 
     def _empty_labels(self) -> np.ndarray:
         return np.full(self.provide_label[0].shape, -1, np.float32)
 
-    def _put(self, data: NDArray, label: np.ndarray, at: int, image: NDArray, given: Any) -> None:
-        image, objects = self.augmentation_transform(image, self._parse_label(given))
+    def _put(
+        self, data: NDArray, label: np.ndarray, at: int, image: NDArray, raw_label: Any
+    ) -> None:
+        image, objects = self.augmentation_transform(image, self._parse_label(raw_label))
         if (
             objects.ndim != 2
             or objects.shape[1] < 5
@@ -705,14 +717,14 @@ def _with_boxes(image: np.ndarray, label: np.ndarray, color, thickness: int, nam
     drawn = Image.fromarray(image)
     draw = ImageDraw.Draw(drawn)
     height, width = image.shape[:2]
-    for kind, *box in label[:, :5]:
+    for class_id, *box in label[:, :5]:
         if box[0] < 0:
             continue
-        corners = [int(part * size) for part, size in zip(box, (width, height) * 2)]
+        corners = [int(coordinate * size) for coordinate, size in zip(box, (width, height) * 2)]
         chosen = tuple(color) if color else tuple(np.random.randint(0, 255, 3).tolist())
         draw.rectangle(corners, outline=chosen, width=thickness)
-        if int(kind) in names:
-            draw.text((corners[0] + 5, corners[1] + 5), str(names[int(kind)]), (255, 255, 255))
+        if int(class_id) in names:
+            draw.text((corners[0] + 5, corners[1] + 5), str(names[int(class_id)]), (255, 255, 255))
     return np.array(drawn)
 
 

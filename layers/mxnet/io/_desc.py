@@ -49,6 +49,11 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         return [DataDesc(name, shape, dtypes.get(name, np.float32)) for name, shape in shapes]
 
 
+def as_descs(shapes) -> list[DataDesc]:
+    """The DataDesc of each; one may also be given as a name and a shape."""
+    return [d if isinstance(d, DataDesc) else DataDesc(*d) for d in shapes]
+
+
 class DataBatch:
     """The arrays of one step of training or evaluation.
 
@@ -64,6 +69,11 @@ class DataBatch:
         The key of the graph of a BucketingModule.
     provide_data, provide_label : list of DataDesc, optional
         Needed where the shapes of batches differ.
+
+    Raises
+    ------
+    ArgumentError
+        `data` or `label` is no list.
     """
 
     def __init__(
@@ -129,7 +139,13 @@ class DataIter:
         """Begin again with the first batch."""
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration at the end."""
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            There is none.
+        """
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from .. import recordio
-from ..base import ArgumentError, MXNetError, UnsupportedError
+from .._table import colours
+from ..base import ArgumentError, UnsupportedError
+from ..image._boxes import split_label
 from ..image._resize import bordered
-from ._image_changes import _hls_shifted, normalized, resized_by, resized_short
+from ._image_changes import as_bytes, hsl_shifted, normalized, resized_by, resized_short
 from ._image_records import COMMON, RecordIter, named, set_normalization
 
 __all__ = ["ImageDetRecordIter"]
@@ -61,6 +62,8 @@ class ImageDetRecordIter(RecordIter):
         How far to change these, each with the probability of its name: `random_hue_prob`, ...
     mean_img : path
         Not supported.
+    ctx, device_id, shuffle_chunk_size, shuffle_chunk_seed, mean_a, std_a
+        Ignored, as by `ImageRecordIter`.
 
     Raises
     ------
@@ -124,19 +127,21 @@ class ImageDetRecordIter(RecordIter):
             **vars(o) | {"max_random_contrast": 0, "max_random_illumination": 0}
         )
         self._samplers = [self._sampler(i) for i in range(o.num_crop_sampler)]
-        widths = [self._stored(number).size for number in range(len(self._source))]
-        self._width = o.label_pad_width if o.label_pad_width > 0 else max(widths)
-        if self._width < max(widths):
-            raise ArgumentError(
-                f"{name}: label_pad_width is {o.label_pad_width}\n"
-                f"  expected at least {max(widths)}, as a record has"
-            )
-        for number, width in enumerate(widths):
-            if o.label_width > 0 and width != o.label_width:
+        most = 0
+        for number in range(len(self._source)):
+            size = self._stored(number).size
+            if o.label_width > 0 and size != o.label_width:
                 raise ArgumentError(
-                    f"{self._source.name(number)} has a label of {width} numbers\n"
+                    f"{self._source.name(number)} has a label of {size} numbers\n"
                     f"  expected {o.label_width}, as label_width says"
                 )
+            most = max(most, size)
+        self._width = o.label_pad_width if o.label_pad_width > 0 else most
+        if self._width < most:
+            raise ArgumentError(
+                f"{name}: label_pad_width is {o.label_pad_width}\n"
+                f"  expected at least {most}, as a record has"
+            )
 
     def _sampler(self, number: int) -> SimpleNamespace:
         """The ranges of a sampler; a list of one is that of all."""
@@ -161,7 +166,7 @@ class ImageDetRecordIter(RecordIter):
     def _stored(self, number: int) -> np.ndarray:
         """The label of a record."""
         with named(self._source.name(number)):
-            header, _ = recordio.unpack(self._source.read(number))
+            header = self._source.header(number)
         label = self._labels.get(header.id, header.label) if self._labels else header.label
         return np.atleast_1d(label)
 
@@ -171,7 +176,7 @@ class ImageDetRecordIter(RecordIter):
     def prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
         o = self._options
         number, stored, image = self.unpacked(record, name)
-        head, objects = _split(stored, name)
+        head, objects = split_label(stored, name)
         if o.resize > 0:
             with named(name):
                 image = resized_short(image, o, draw)
@@ -197,17 +202,17 @@ class ImageDetRecordIter(RecordIter):
     def _recoloured(self, image: torch.Tensor, draw: random.Random) -> torch.Tensor:
         o = self._options
         if image.shape[2] == 3:
-            spans = {
-                "random_h": (o.max_random_hue, o.random_hue_prob),
-                "random_s": (o.max_random_saturation, o.random_saturation_prob),
-                "random_l": (o.max_random_illumination, o.random_illumination_prob),
-            }
-            spans = {n: s if draw.random() < p else 0 for n, (s, p) in spans.items()}
-            if any(spans.values()):
-                image = _hls_shifted(image, SimpleNamespace(**spans), draw)
+            limits = (
+                (o.max_random_hue, o.random_hue_prob),
+                (o.max_random_saturation, o.random_saturation_prob),
+                (o.max_random_illumination, o.random_illumination_prob),
+            )
+            spans = [span if draw.random() < p else 0 for span, p in limits]
+            if any(spans):
+                image = hsl_shifted(image, *spans, draw)
         if draw.random() < o.random_contrast_prob:
             factor = 1 + draw.uniform(-o.max_random_contrast, o.max_random_contrast)
-            image = (image.float() * factor).round_().clamp_(0, 255).to(torch.uint8)
+            image = as_bytes(colours.brightness(image.float(), factor))
         return image
 
     def _padded(self, image: torch.Tensor, objects: np.ndarray, draw: random.Random) -> tuple:
@@ -234,16 +239,17 @@ class ImageDetRecordIter(RecordIter):
                 box = _drawn_box(sampler, h, w, draw)
                 if not _is_in_ranges(box, objects, sampler):
                     continue
-                kept = self._kept(box, objects)
-                if len(kept):
+                cropped = self._objects_in(box, objects)
+                if len(cropped):
                     x, y = round(box[0] * w), round(box[1] * h)
                     right, bottom = round(box[2] * w), round(box[3] * h)
-                    part = image[y : max(bottom, y + 1), x : max(right, x + 1)]
-                    return part, kept
+                    rows = slice(y, max(bottom, y + 1))
+                    columns = slice(x, max(right, x + 1))
+                    return image[rows, columns], cropped
         return image, objects
 
-    def _kept(self, box: np.ndarray, objects: np.ndarray) -> np.ndarray:
-        """The objects that a crop has, as parts of it."""
+    def _objects_in(self, box: np.ndarray, objects: np.ndarray) -> np.ndarray:
+        """The objects in a crop, their boxes relative to it."""
         o = self._options
         if o.crop_emit_mode == "center":
             middle = (objects[:, 1:3] + objects[:, 3:5]) / 2
@@ -267,18 +273,6 @@ class ImageDetRecordIter(RecordIter):
                 scale = min(scale, np.float32(1))
             want_h, want_w = (max(1, int(np.float32(n) * scale)) for n in (h, w))
         return resized_by(image, want_w, want_h, o.inter_method, draw)
-
-
-def _split(label: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """The header and the objects (n, numbers of each) of a label."""
-    head, width = label[:2] if len(label) > 1 and np.isfinite(label[:2]).all() else (0, 0)
-    head, width = int(head), int(width)
-    if head < 2 or width < 5 or head > label.size or (label.size - head) % width:
-        raise MXNetError(
-            f"{name} has a label of {label.size} numbers, {label[:7].tolist()} ...\n"
-            "  expected a header, which begins with how many numbers it and each object have"
-        )
-    return label[:head], label[head:].reshape(-1, width).astype(np.float32)
 
 
 def _drawn_box(sampler: SimpleNamespace, h: int, w: int, draw: random.Random) -> np.ndarray:
@@ -308,5 +302,5 @@ def _is_in_ranges(box: np.ndarray, objects: np.ndarray, sampler: SimpleNamespace
     common, own, area = _areas(box, objects)
     with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area: in no range
         found = common / (own + area - common), common / own, common / area
-    fits = [(part >= least) & (part <= most) for part, (least, most) in zip(found, asked)]
+    fits = [(ratio >= least) & (ratio <= most) for ratio, (least, most) in zip(found, asked)]
     return bool(np.logical_and.reduce(fits).any())

@@ -15,7 +15,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ..base import ArgumentError, MXNetError, ShapeError
+from .._files.opening import open_file
+from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..ndarray import NDArray, array
 from ._desc import DataDesc, DataIter
 
@@ -86,11 +87,16 @@ class CSVIter(_InMemory):
         The first examples fill the last batch, and the next epoch begins after them; with False
         it begins with them.
     dtype : {'float32', 'int32', 'int64'}, optional
+    prefetch_buffer, ctx
+        Ignored: all rows are in memory, and batches on the CPU. Of other arguments there is a
+        warning.
 
     Raises
     ------
     MXNetError
         A file has other content than such rows; the message names the file and the row.
+    ShapeError
+        The two files have different numbers of rows.
     """
 
     def __init__(
@@ -104,8 +110,9 @@ class CSVIter(_InMemory):
         dtype=None,
         data_name="data",
         label_name="softmax_label",
-        **ignored,  # prefetch_buffer, ctx
+        **others,
     ):
+        _warn_of_unknown("CSVIter", others, "prefetch_buffer", "ctx")
         dtype = np.dtype(dtype or "float32")
         data = _read_csv(data_csv, tuple(data_shape), dtype)
         if str(label_csv) == "NULL":
@@ -123,10 +130,16 @@ class CSVIter(_InMemory):
         super().__init__(data, label, batch_size, dtype, data_name, label_name, last_batch)
 
 
+def _warn_of_unknown(name: str, given: dict, *ignored: str) -> None:
+    """Warn of arguments that are not among those that are known to have no effect."""
+    for argument in given.keys() - {*ignored}:
+        warnings.warn(f"{name}: unknown argument {quoted(argument)} is ignored", stacklevel=3)
+
+
 def _read_csv(path: str | PathLike, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     columns = math.prod(shape)
     try:
-        with open(path, encoding="utf-8") as file, warnings.catch_warnings():
+        with open_file(path, "r", encoding="utf-8") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # NumPy's for an empty file, refused below
             rows = np.loadtxt(_checked_lines(file, path, columns), delimiter=",", ndmin=2)
     except UnicodeDecodeError:
@@ -191,11 +204,18 @@ class MNISTIter(_InMemory):
     num_parts, part_index : int
         Read one of this number of equal parts of the file.
     dtype : str, optional
+    prefetch_buffer, ctx, input_shape
+        Ignored: all images are in memory, batches on the CPU, and `flat` says their shape. Of other
+        arguments there is a warning.
 
     Raises
     ------
     MXNetError
         A file is not in this format, or cut off; the message names the file.
+    ShapeError
+        The two files have different numbers of examples.
+    ArgumentError
+        There is no part of this number.
     """
 
     def __init__(
@@ -212,8 +232,9 @@ class MNISTIter(_InMemory):
         dtype=None,
         data_name="data",
         label_name="softmax_label",
-        **ignored,  # input_shape, prefetch_buffer, ctx
+        **others,
     ):
+        _warn_of_unknown("MNISTIter", others, "prefetch_buffer", "ctx", "input_shape")
         images, labels = read_idx(image, 3), read_idx(label, 1)
         count = len(images)
         if len(labels) != count:
@@ -245,7 +266,7 @@ def read_idx(path: str | PathLike, axes: int, what: str = "MNISTIter") -> np.nda
     reads it, for the error.
     """
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             size = Path(path).stat().st_size

@@ -9,12 +9,20 @@ from types import SimpleNamespace
 import torch
 import torch.nn.functional as F
 
+from .._table import colours
 from ..base import ShapeError
-from ..image._augmenters import EIGVAL, EIGVEC, GRAY
 from ..image._functions import scale_down
 from ..image._resize import MOST_PIXELS, bordered, resized, short_size
 
-__all__ = ["CHANGES", "changed", "normalized", "resized_by", "resized_short"]
+__all__ = [
+    "CHANGES",
+    "as_bytes",
+    "changed",
+    "hsl_shifted",
+    "normalized",
+    "resized_by",
+    "resized_short",
+]
 
 # The options, and their defaults.
 CHANGES = {
@@ -73,7 +81,7 @@ def changed(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> tor
     if image.shape[2] == 3 and any((o.brightness, o.contrast, o.saturation, o.pca_noise)):
         image = _recoloured(image, o, draw)
     if image.shape[2] == 3 and any((o.random_h, o.random_s, o.random_l)):
-        image = _hls_shifted(image, o, draw)
+        image = hsl_shifted(image, o.random_h, o.random_s, o.random_l, draw)
     return image
 
 
@@ -115,10 +123,11 @@ def _warped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> tor
     pixels = image.permute(2, 0, 1)[None].float() - o.fill_value
     mode = "nearest" if o.inter_method == 0 else "bilinear"
     y = F.grid_sample(pixels, grid[None].float(), mode, "zeros", align_corners=True)
-    return _bytes((y + o.fill_value)[0].permute(1, 2, 0))
+    return as_bytes((y + o.fill_value)[0].permute(1, 2, 0))
 
 
-def _bytes(x: torch.Tensor) -> torch.Tensor:
+def as_bytes(x: torch.Tensor) -> torch.Tensor:
+    """Values as bytes: rounded, and from 0 to 255."""
     return x.round().clamp_(0, 255).to(torch.uint8)
 
 
@@ -199,42 +208,26 @@ def _drawn_size(h: int, w: int, o: SimpleNamespace, draw: random.Random) -> tupl
 
 def _recoloured(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
     """Brightness, contrast and saturation by a drawn factor, in a drawn order; a drawn colour."""
-    x, gray = image.float(), torch.tensor(GRAY)
+    x = image.float()
     kinds = ["brightness", "contrast", "saturation"]
     draw.shuffle(kinds)
     for kind in kinds:
         span = getattr(o, kind)
         if span:
-            a = 1 + draw.uniform(-span, span)
-            grays = x @ gray
-            other = {"brightness": 0.0, "contrast": grays.mean(), "saturation": grays[..., None]}
-            x = (x * a + other[kind] * (1 - a)).clamp_(0, 255)
+            x = getattr(colours, kind)(x, 1 + draw.uniform(-span, span)).clamp_(0, 255)
     if o.pca_noise:
-        drawn = torch.tensor([draw.gauss(0, o.pca_noise) for _ in range(3)])
-        x = x + torch.tensor(EIGVEC) @ (drawn * torch.tensor(EIGVAL))
-    return _bytes(x)
+        x = colours.lighting(x, torch.tensor([draw.gauss(0, o.pca_noise) for _ in range(3)]))
+    return as_bytes(x)
 
 
-def _hls_shifted(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
-    """Hue (of 180), lightness and saturation (of 255) moved by drawn whole numbers."""
-    r, g, b = (image.float() / 255).unbind(-1)
-    high, low = torch.maximum(torch.maximum(r, g), b), torch.minimum(torch.minimum(r, g), b)
-    spread, light = high - low, (high + low) / 2
-    safe = torch.where(spread > 0, spread, 1)
-    hue = torch.where(high == r, (g - b) / safe % 6, (b - r) / safe + 2)
-    hue = torch.where((high == b) & (high != r) & (high != g), (r - g) / safe + 4, hue)
-    room = 1 - (2 * light - 1).abs()
-    saturation = torch.where(room > 0, spread / torch.where(room > 0, room, 1), 0).clamp_(0, 1)
-    hue = (hue + draw.randint(-o.random_h, o.random_h) / 30) % 6
-    light = (light + draw.randint(-o.random_l, o.random_l) / 255).clamp_(0, 1)
-    saturation = (saturation + draw.randint(-o.random_s, o.random_s) / 255).clamp_(0, 1)
-    spread = (1 - (2 * light - 1).abs()) * saturation
-    # How far each channel is from the largest: 0 near its own hue, 1 from two sixths away.
-    parts = [
-        light + spread * ((((hue + shift) % 6 - 3).abs() - 1).clamp_(0, 1) - 0.5)
-        for shift in (0, 4, 2)
-    ]
-    return _bytes(torch.stack(parts, -1) * 255)
+def hsl_shifted(
+    image: torch.Tensor, hue: int, saturation: int, lightness: int, draw: random.Random
+) -> torch.Tensor:
+    """Hue (of 180), saturation and lightness (of 255) moved by drawn whole numbers up to these."""
+    turn = draw.randint(-hue, hue) / 30
+    lighter = draw.randint(-lightness, lightness) / 255
+    richer = draw.randint(-saturation, saturation) / 255
+    return as_bytes(colours.hsl(image.float(), turn, richer, lighter))
 
 
 def normalized(image: torch.Tensor, o: SimpleNamespace, draw: random.Random, out: torch.Tensor):

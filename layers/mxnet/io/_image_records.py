@@ -263,7 +263,13 @@ class RecordIter(_BatchIter):
     # Records
 
     def unpacked(self, record: bytes, name: str) -> tuple[int, np.ndarray, torch.Tensor]:
-        """The id, the label as it is stored, and the decoded image of a record."""
+        """The id, the label as it is stored, and the decoded image of a record.
+
+        Raises
+        ------
+        MXNetError
+            The record or its image is damaged, or its id is not in the list.
+        """
         with named(name):
             header, data = recordio.unpack(record)
         label = np.atleast_1d(header.label)
@@ -333,6 +339,10 @@ class ImageRecordIter(RecordIter):
         The seed of what is drawn for images; by default `seed`.
     verbose : bool
         Log what is read.
+    ctx, device_id, shuffle_chunk_size, shuffle_chunk_seed
+        Ignored: batches are on the CPU, and `shuffle` draws an order of all records.
+    mean_a, std_a
+        Ignored: images have no fourth channel here.
 
     Raises
     ------

@@ -7,7 +7,9 @@ from os import PathLike
 
 import numpy as np
 
+from .. import recordio
 from .._files import records
+from .._files.opening import open_file
 from ..base import ArgumentError, MXNetError, quoted
 
 __all__ = ["Source", "read_list"]
@@ -24,7 +26,7 @@ def read_list(path: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
         A line is none of this kind; the message names the file and the line.
     """
     found = {}
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+    with open_file(path, "r", encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             try:
                 key, first, *label, image = line.strip().split("\t")
@@ -79,6 +81,10 @@ class Source:
     def read(self, number: int) -> bytes:
         """The record of a number."""
         return self._reader.read_at(self.offsets[number])
+
+    def header(self, number: int) -> recordio.IRHeader:
+        """The header of that record, without reading the bytes after it."""
+        return recordio._header_at(self._reader, self.offsets[number])
 
     def name(self, number: int) -> str:
         """What an error calls a record."""

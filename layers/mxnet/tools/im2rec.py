@@ -9,12 +9,17 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import runpy
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
+
+if not __package__:  # run by its path, as `test_utils.get_im2rec_path` gives it
+    runpy.run_module("layers.mxnet.tools.im2rec", run_name="__main__")
+    sys.exit()
 
 import numpy as np
 import torch

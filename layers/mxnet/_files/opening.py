@@ -1,0 +1,18 @@
+"""Opening files, with an error of this package for one that is missing."""
+
+from __future__ import annotations
+
+import os
+from typing import IO
+
+from ..base import MissingFileError
+
+__all__ = ["open_file"]
+
+
+def open_file(path: str | os.PathLike, mode: str = "rb", **options) -> IO:
+    """`open`, which raises `MissingFileError` where there is no such file or folder."""
+    try:
+        return open(path, mode, **options)
+    except FileNotFoundError as error:
+        raise MissingFileError(error.errno, error.strerror, error.filename) from None

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 
 from . import ndarray
+from .base import py_str
 from .ndarray import NDArray
 
 __all__ = ["Monitor"]
@@ -48,8 +49,9 @@ class Monitor:
         self.queue: list[tuple] = []
         self.exes: list = []
 
-    def stat_helper(self, name: str, value: NDArray) -> None:
+    def stat_helper(self, name: str | bytes, value: NDArray) -> None:
         """Gather the statistic of one array, if it is the time and the name counts."""
+        name = py_str(name) if isinstance(name, bytes) else name
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(value)))
 

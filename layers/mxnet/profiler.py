@@ -1,13 +1,16 @@
 """What takes time: PyTorch's profiler under MXNet's names, and spans and counters of one's own.
 
 ``set_config`` says what to write down and where, ``set_state("run")`` begins, ``dumps`` returns a
-table, and ``dump`` writes a trace for chrome://tracing. Operators called on arrays are in both by
-MXNet's names, and what PyTorch does in them by its own, such as ``aten::mm``; in a graph there are
-PyTorch's names only.
+table, and ``dump`` writes a trace for chrome://tracing, as does the end of the program where there
+is more than was dumped. Operators called on arrays are in both by MXNet's names, and what PyTorch
+does in them by its own, such as ``aten::mm``; in a graph there are PyTorch's names only. The Python
+of custom operators is there by their names, for backward with ``_backward_`` before them, also in a
+graph that runs it.
 """
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -15,7 +18,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,8 +27,8 @@ import torch
 
 from ._files import atomic
 from ._old import missing
+from ._table import registry
 from .base import ArgumentError, MXNetError, UnsupportedError
-from .ndarray import _arithmetic, register
 
 __all__ = [
     "Counter",
@@ -57,8 +60,17 @@ _SETTINGS: dict[str, Any] = {
     "aggregate_stats": False,
     "profile_process": "worker",
 }
-# PyTorch's kinds of events, and what a table calls them.
+# PyTorch's categories of events, and what a table calls them. The name of an annotation begins with
+# the category where that is another one.
 _OPERATORS = {"cpu_op": "operator", "user_annotation": "operator", "kernel": "kernel"}
+_CUSTOM = "Custom Operator"
+# By the unit of a table: its columns, and its place in JSON.
+_COLUMNS = {
+    "ms": ("Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"),
+    "kB": ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)"),
+    "": ("Min", "Max", "Avg"),
+}
+_PLACES = {"ms": "Time", "kB": "Memory", "": "Counter"}
 _SORT = {"total": sum, "avg": lambda d: sum(d) / len(d), "min": min, "max": max, "count": len}
 _SCOPES = {"global": "g", "process": "p", "thread": "t", "task": "t", "marker": "t"}
 
@@ -71,8 +83,8 @@ class _Session:
         self.running: torch.profiler.profile | None = None
         self.paused = False
         self.trace: list[dict] = []  # for dump
-        self.times: dict[str, dict[str, list[float]]] = {}  # for dumps: kind, name, milliseconds
-        self.memory: dict[str, list[float]] = {}  # by device, kB
+        # For dumps: by unit and category, the numbers of each name.
+        self.tables: dict[tuple[str, str], dict[str, list[float]]] = {}
 
     def begin(self) -> None:
         """Run PyTorch's profiler."""
@@ -84,13 +96,13 @@ class _Session:
             profile = torch.profiler.profile(profile_memory=self.settings["profile_memory"])
             profile.start()
         self.running = profile
-        register.compute = _arithmetic.compute = _named
+        registry.set_wrap(_named)
 
     def end(self) -> None:
         """Stop it, and take what it has written down."""
         if self.running is None:
             return
-        register.compute = _arithmetic.compute = _compute
+        registry.set_wrap(None)
         running, self.running = self.running, None
         running.stop()
         with tempfile.TemporaryDirectory() as folder:
@@ -106,18 +118,21 @@ class _Session:
     def take(self, event: dict) -> None:
         """Add an event of a trace, and what it says to the tables."""
         self.trace.append(event)
-        kind = _OPERATORS.get(event.get("cat", ""))
-        if event.get("ph") == "X" and kind:
-            self.add(kind, event["name"], event["dur"] / 1000)
+        category = _OPERATORS.get(event.get("cat", ""))
+        if category and event["name"].startswith(f"{_CUSTOM}::"):
+            category = event["cat"] = _CUSTOM
+            event["name"] = event["name"].removeprefix(f"{_CUSTOM}::")
+        if event.get("ph") == "X" and category:
+            self.add("ms", category, event["name"], event["dur"] / 1000)
         elif event.get("name") == "[memory]":
             given = event["args"]
             device = f"gpu/{given['Device Id']}" if given["Device Id"] >= 0 else "cpu/0"
-            used = self.memory.setdefault(f"Memory: {device}", [])
-            used.append(given["Total Allocated"] / 1000)
+            used = given["Total Allocated"] / 1000
+            self.add("kB", "Device Storage", f"Memory: {device}", used)
 
-    def add(self, kind: str, name: str, milliseconds: float) -> None:
-        """Add a time to the tables."""
-        self.times.setdefault(kind, {}).setdefault(name, []).append(milliseconds)
+    def add(self, unit: str, category: str, name: str, number: float) -> None:
+        """Add a number to a table."""
+        self.tables.setdefault((unit, category), {}).setdefault(name, []).append(number)
 
     @contextmanager
     def interrupted(self) -> Iterator[None]:
@@ -132,14 +147,17 @@ class _Session:
 
 
 _session = _Session()
-_compute = register.compute
 _ids = itertools.count(1)
 
 
-def _named(operator, tensors: list, attributes: dict, context) -> Any:
-    """Run an operator under its name."""
-    with torch.profiler.record_function(operator.name):
-        return _compute(operator, tensors, attributes, context)
+def _named(category: str, name: str, function: Callable) -> Callable:
+    """The function of an operator, to be called under its name."""
+
+    def call(*args, **kwargs):
+        with torch.profiler.record_function(f"{category}::{name}" if category == _CUSTOM else name):
+            return function(*args, **kwargs)
+
+    return call
 
 
 def _expect_worker(profile_process: str) -> None:
@@ -163,7 +181,8 @@ def set_config(**kwargs) -> None:
     profile_all, profile_symbolic, profile_imperative, profile_api : bool
         Ignored: times of all operators are written down.
     aggregate_stats, continuous_dump : bool
-        Ignored: there is always a table, and `dump` writes a file only when it is called.
+        Ignored: there is always a table, and a file is written by `dump` and at the end of the
+        program only.
     dump_period : float
         Ignored.
     profile_process : str
@@ -173,6 +192,8 @@ def set_config(**kwargs) -> None:
     ------
     ArgumentError
         There is no such setting, or the profiler runs.
+    UnsupportedError
+        `profile_process` is 'server'.
     """
     unknown = [name for name in kwargs if name not in _SETTINGS]
     if unknown:
@@ -192,6 +213,8 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     ------
     ArgumentError
         The state is another.
+    UnsupportedError
+        `profile_process` is 'server'.
     """
     _expect_worker(profile_process)
     if state not in ("run", "stop"):
@@ -242,10 +265,19 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
             _session.trace = []
 
 
+# At the end of the program and not later: PyTorch's profiler, if it still ran then, would crash it.
+@atexit.register
+def _dump_the_rest() -> None:
+    """Stop, and write the trace unless all of it was dumped."""
+    set_state("stop")
+    if _session.trace:
+        dump()
+
+
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """How often each operator ran, and its times in ms, as text.
+    """How often each operator ran, and its times in ms, as text; and the values of counters.
 
     Parameters
     ----------
@@ -268,27 +300,28 @@ def dumps(
                 f"profiler.dumps: {name} is {given!r}\n  expected one of {', '.join(known)}"
             )
     with _session.interrupted():
-        groups = {**_session.times}
-        if _session.memory:
-            groups["Device Storage"] = _session.memory
+        tables = _session.tables
         if reset:
-            _session.times, _session.memory = {}, {}
+            _session.tables = {}
     ordered = {
-        kind: sorted(rows.items(), key=lambda row: _SORT[sort_by](row[1]), reverse=not ascending)
-        for kind, rows in sorted(groups.items())
+        category: sorted(
+            rows.items(), key=lambda row: _SORT[sort_by](row[1]), reverse=not ascending
+        )
+        for category, rows in sorted(tables.items(), key=lambda table: table[0][1])
     }
-    return (_table if format == "table" else _json)(ordered)
+    return (_as_text if format == "table" else _as_json)(ordered)
 
 
-def _table(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
+_Tables = dict[tuple[str, str], list[tuple[str, list[float]]]]
+
+
+def _as_text(tables: _Tables) -> str:
     lines = ["", "Profile Statistics:", "\tNote the difference in units for different entries."]
-    for kind, rows in groups.items():
-        titles = ["Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
-        if kind == "Device Storage":
-            titles = ["Min Use (kB)", "Max Use (kB)", "Avg Use (kB)"]
+    for (unit, category), rows in tables.items():
+        titles = _COLUMNS[unit]
         columns = "".join(f"{title:>17}" for title in titles)
         dashes = "".join(f"{'-' * len(title):>17}" for title in titles)
-        lines += [kind, "=" * 17, f"{'Name':<25}{'Total Count':>16}{columns}"]
+        lines += [category, "=" * 17, f"{'Name':<25}{'Total Count':>16}{columns}"]
         lines += [f"{'----':<25}{'-----------':>16}{dashes}"]
         for name, values in rows:
             numbers = [sum(values), min(values), max(values), sum(values) / len(values)]
@@ -298,10 +331,10 @@ def _table(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _json(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
-    found: dict[str, dict] = {"Time": {}, "Memory": {}, "Unit": {"Time": "ms", "Memory": "kB"}}
-    for kind, rows in groups.items():
-        found["Memory" if kind == "Device Storage" else "Time"][kind] = {
+def _as_json(tables: _Tables) -> str:
+    found: dict[str, dict] = {place: {} for place in _PLACES.values()}
+    for (unit, category), rows in tables.items():
+        found[_PLACES[unit]][category] = {
             name: {
                 "Count": len(values),
                 "Total": sum(values),
@@ -311,7 +344,7 @@ def _json(groups: dict[str, list[tuple[str, list[float]]]]) -> str:
             }
             for name, values in rows
         }
-    return json.dumps(found, indent=4)
+    return json.dumps(found | {"Unit": {"Time": "ms", "Memory": "kB"}}, indent=4)
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
@@ -332,12 +365,12 @@ def dump_profile() -> None:
     dump(True)
 
 
-def _write_down(name: str, kind: str, phase: str, nanoseconds: int, **more) -> None:
+def _write_down(name: str, category: str, phase: str, nanoseconds: int, **more) -> None:
     """Add an event of one's own, if the profiler runs."""
     if _session.running is None:
         return
-    place = {"pid": kind, "tid": threading.get_ident()}
-    event = {"name": name, "cat": kind, "ph": phase, "ts": nanoseconds / 1000, **place, **more}
+    place = {"pid": category, "tid": threading.get_ident()}
+    event = {"name": name, "cat": category, "ph": phase, "ts": nanoseconds / 1000, **place, **more}
     _session.trace.append(event)
 
 
@@ -375,8 +408,8 @@ class Domain:
 class _Span:
     """From `start` to `stop`, if the profiler runs at the end."""
 
-    def __init__(self, name: str, kind: str, begin: str, end: str):
-        self.name, self._kind, self._phases = name, kind, (begin, end)
+    def __init__(self, name: str, category: str, begin: str, end: str):
+        self.name, self._category, self._phases = name, category, (begin, end)
         self._begin: int | None = None
 
     def start(self) -> None:
@@ -391,8 +424,8 @@ class _Span:
         # Spans of one name may overlap where an id tells them apart.
         more = {"id": next(_ids)} if self._phases[0] == "b" else {}
         for phase, when in zip(self._phases, (begin, now)):
-            _write_down(self.name, self._kind, phase, when, **more)
-        _session.add(self._kind, self.name, (now - begin) / 1e6)
+            _write_down(self.name, self._category, phase, when, **more)
+        _session.add("ms", self._category, self.name, (now - begin) / 1e6)
 
     def __str__(self) -> str:
         return self.name
@@ -448,14 +481,16 @@ class Counter:
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None):
-        self.name, self._kind, self._value = name, str(domain), 0
+        self.name, self._category, self._value = name, str(domain), 0
         if value is not None:
             self.set_value(value)
 
     def set_value(self, value: int) -> None:
         """Set the number."""
         self._value = value
-        _write_down(self.name, self._kind, "C", time.time_ns(), args={self.name: value})
+        _write_down(self.name, self._category, "C", time.time_ns(), args={self.name: value})
+        if _session.running is not None:
+            _session.add("", self._category, self.name, value)
 
     def increment(self, delta: int = 1) -> None:
         """Add to the number."""
@@ -487,7 +522,7 @@ class Marker:
     """
 
     def __init__(self, domain: Domain, name: str):
-        self.name, self._kind = name, f"{domain},instant_marker"
+        self.name, self._category = name, f"{domain},instant_marker"
 
     def mark(self, scope: str = "process") -> None:
         """Write down that the moment is now.
@@ -506,7 +541,7 @@ class Marker:
             raise MXNetError(
                 f"Marker.mark: scope is {scope!r}\n  expected one of {', '.join(_SCOPES)}"
             )
-        _write_down(self.name, self._kind, "i", time.time_ns(), s=_SCOPES[scope])
+        _write_down(self.name, self._category, "i", time.time_ns(), s=_SCOPES[scope])
 
 
 missing.watch(globals())

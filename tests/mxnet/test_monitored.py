@@ -1,6 +1,24 @@
 """What a monitor of a graph is shown: the outputs of all nodes, and in an Executor gradients."""
 
+import cases  # noqa: F401 - fills CASES
 import pytest
+from case import CASES, function
+
+# What operators of one input name it; of all others a monitor is shown `input0`.
+NAMED = {
+    "data": """Dropout L2Normalization LeakyReLU MakeLoss Pad Pooling SequenceMask SequenceLast
+        SequenceReverse SliceChannel SwapAxis _contrib_BilinearResize2D _image_normalize
+        _image_to_tensor _split_v2 depth_to_space diag log_softmax moments repeat reverse softmax
+        space_to_depth squeeze tile all_finite""",
+    "indices": "one_hot",
+    "A": """_linalg_det _linalg_extractdiag _linalg_extracttrian _linalg_gelqf _linalg_inverse
+        _linalg_makediag _linalg_maketrian _linalg_potrf _linalg_potri _linalg_slogdet
+        _linalg_sumlogdiag _linalg_syevd _linalg_syrk""",
+    "lam": "_sample_exponential _sample_poisson",
+    "arg0": "Concat UpSampling add_n stack",
+}
+NAMED = {operator: name for name, operators in NAMED.items() for operator in operators.split()}
+ONE_INPUT = {c.operator: c for c in reversed(CASES.values()) if len(c.inputs) == 1 and not c.ours}
 
 
 def arrays_of(mx):
@@ -42,6 +60,32 @@ def test_an_executor_shows_gradients(mx, graph):
     assert shown["y_backward_output0"] == pytest.approx(dy / 2)
 
 
+@pytest.mark.parametrize("name", ONE_INPUT)
+def test_an_input_without_a_name_is_shown_with_its_number(mx, name):
+    case = ONE_INPUT[name]
+    symbol = function(mx.sym, name)(mx.sym.var("x"), name="n", **case.attributes)
+    [value] = case.values()
+    bound = symbol.bind(mx.cpu(), {"x": mx.nd.array(value, dtype=value.dtype)}, grad_req="null")
+    shown = []
+    bound.set_monitor_callback(lambda name, _: shown.append(name.decode()), monitor_all=True)
+    bound.forward()
+    assert shown[:2] == ["x", f"n_{NAMED.get(name, 'input0')}"]
+
+
+@pytest.mark.parametrize(
+    "name, number, shown",
+    [("amp_multicast", "num_outputs", "data_0"), ("multi_all_finite", "num_arrays", "array_0")],
+)
+def test_one_input_of_any_number(mx, name, number, shown):
+    symbol = getattr(mx.sym, name)(mx.sym.var("x"), name="n", **{number: 1})
+    bound = symbol.bind(mx.cpu(), {"x": mx.nd.ones((2,))}, grad_req="null")
+    names = []
+    bound.set_monitor_callback(lambda name, _: names.append(name.decode()), monitor_all=True)
+    bound.forward()
+    mx.nd.waitall()
+    assert names == ["x", f"n_{shown}", "n_output"]
+
+
 @pytest.mark.engine("torch")  # MXNet's passes numbers for arrays
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_block_shows_what_its_graph_computes(mx, everything):
@@ -56,7 +100,7 @@ def test_a_block_shows_what_its_graph_computes(mx, everything):
     with mx.autograd.record():
         y = net(x)
     y.backward()
-    named = [(name, operator) for name, operator, _ in shown]
+    named = [(name.decode(), operator.decode()) for name, operator, _ in shown]
     outputs = [("n_dense0_fwd_output", "FullyConnected"), ("n_relu0_fwd_output", "Activation")]
     assert [row for row in named if row[0].endswith("output")] == outputs
     assert (("n_dense0_fwd_weight", "FullyConnected") in named) is everything
@@ -73,7 +117,7 @@ def test_a_block_that_is_no_graph_passes_the_hook_on(mx):
     shown = []
     net.register_op_hook(lambda name, *_: shown.append(name))
     net(mx.nd.ones((2, 3)))
-    assert shown == [f"{net[0].name}_fwd_output"]
+    assert shown == [f"{net[0].name}_fwd_output".encode()]
 
 
 @pytest.mark.engine("torch")
@@ -85,4 +129,4 @@ def test_an_executor_without_its_monitor_again(mx, graph):
     bound.set_monitor_callback(None)
     bound.forward(is_train=True)
     bound.backward()
-    assert shown == ["fc_output", "act_output", "y_output"]
+    assert shown == [b"fc_output", b"act_output", b"y_output"]

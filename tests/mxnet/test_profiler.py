@@ -1,10 +1,13 @@
 """mx.profiler: what is in the trace and in the tables, and what is not while it is paused."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from layers import operator
 from layers.engine import mx, nd
 
 pytestmark = pytest.mark.engine("torch")  # MXNet's tells its own threads and C functions besides
@@ -60,6 +63,68 @@ def test_gradients_are_recorded_as_ever(profiler):
     y.backward()
     profiler.set_state("stop")
     np.testing.assert_array_equal(x.grad.asnumpy(), 2 * np.ones((2, 3)))
+
+
+class Negative(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], -in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], -out_grad[0])
+
+
+@mx.operator.register("dot")  # the table has a row of this name
+class NegativeProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Negative()
+
+
+class NegativeBlock(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return F.Custom(x, op_type="dot")
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_custom_operators(profiler, tmp_path, hybrid):
+    net = NegativeBlock()
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    x = nd.ones((2, 3))
+    x.attach_grad()
+    net(x)
+    profiler.set_state("run")
+    for _ in range(2):
+        with mx.autograd.record():
+            y = net(x)
+        y.backward()
+    profiler.set_state("stop")
+    net(x)
+    assert counts(profiler, "Custom Operator") == {"dot": 2, "_backward_dot": 2}
+    assert "dot" not in counts(profiler) and counts(profiler)["_mul_scalar"] == 4
+    profiler.dump()
+    events = [event for event in trace(tmp_path) if event.get("cat") == "Custom Operator"]
+    assert sorted(event["name"] for event in events) == ["_backward_dot"] * 2 + ["dot"] * 2
+
+
+def test_operators_of_this_library(profiler):
+    @operator
+    class negative:
+        def forward(x):
+            return -x
+
+        def dx(dy):
+            return -dy
+
+    class Inverse(mx.autograd.Function):
+        def forward(self, x):
+            return 1 / x
+
+    profiler.set_state("run")
+    negative(nd.ones(2))
+    Inverse()(nd.ones(2))
+    profiler.set_state("stop")
+    assert counts(profiler, "Custom Operator") == {negative.name: 1, "Inverse": 1}
 
 
 def test_table(profiler):
@@ -136,6 +201,9 @@ def test_spans_counters_and_markers(profiler, tmp_path):
     times = {e["ts"] for e in found["task"]}
     assert min(times) <= found["event"][0]["ts"] <= max(times)
     assert counts(profiler, "my domain") == {"task": 1}
+    assert "counter                                 4           7.0000" in profiler.dumps()
+    values = json.loads(profiler.dumps(format="json"))["Counter"]["my domain"]["counter"]
+    assert (values["Count"], values["Min"], values["Max"], values["Avg"]) == (4, 7, 9, 7.75)
 
 
 def test_spans_and_operators_have_one_clock(profiler, tmp_path):
@@ -184,3 +252,37 @@ def test_former_names(profiler, tmp_path):
     with pytest.warns(UserWarning, match="deprecated"):
         profiler.dump_profile()
     assert any(event["name"] == "exp" for event in trace(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "end, status",
+    [
+        ("", 0),
+        ("1 / 0", 1),
+        ("mx.profiler.pause(); 1 / 0", 1),
+        ("mx.profiler.set_state('stop')", 0),
+    ],
+)
+def test_a_program_that_ends_while_it_runs_writes_the_trace(tmp_path, end, status):
+    done = program(tmp_path, f"import layers.mxnet as mx\n{BEGIN}\n{end}")
+    assert done.returncode == status, done.stderr
+    assert ("ZeroDivisionError" in done.stderr) == ("1 / 0" in end)
+    found = json.loads((tmp_path / "profile.json").read_text())["traceEvents"]
+    assert [event for event in found if event["name"] == "exp"]
+
+
+def test_a_program_that_has_dumped_all_writes_no_more(tmp_path):
+    end = "mx.profiler.dump(); os.rename('profile.json', 'mine.json')"
+    done = program(tmp_path, f"import os, layers.mxnet as mx\n{BEGIN}\n{end}")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.json"]
+
+
+BEGIN = "mx.profiler.set_state('run'); mx.nd.exp(mx.nd.ones((2,))).wait_to_read()"
+
+
+def program(folder, code):
+    """A program that has ended, and ran in a folder."""
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
+    )

@@ -89,9 +89,6 @@ case("Cast", (7,), dtype="float32")
 case("Cast", values(1.7, -1.7, 300), dtype="int32", grad=False)
 case("Cast", values(0.2, 0, -3), dtype="bool", grad=False)
 case("Cast", as_("int32", (7,)), dtype="float32")
-case("amp_cast", (2, 3), dtype="float16")
-case("amp_cast", (7,), dtype="float32")
-case("amp_cast", as_("int32", (2, 1)), dtype="float16")
 case("where", ints((2, 3), 2), (2, 3), (2, 3))
 case("where", ints((3,), 2), (3, 2, 4), (3, 2, 4))
 case("where", as_("int32", (7,)), (7,), (7,))
@@ -262,6 +259,24 @@ case("moments", values([2, -2, 7], [1, 1, -4], dtype="int32"), axes=0)
 case("moments", (2, 3, 4), axes=(0, 2))
 case("moments", (2, 7), axes=(-1,), keepdims=True)
 case("moments", as_("float64", (7,)), axes=(0,))
+
+no_axes = {"ours": "MXNet's has the shape ()", "grad": False}
+yes, no = [lambda *_, y=y: {"y0": np.array([y], "uint8")} for y in (1, 0)]
+two = values(1.0, 2.0), values(1.0, 2.00001)
+case("_contrib_allclose", *two, **no_axes, expected=yes)
+case("_contrib_allclose", *two, rtol=1e-7, **no_axes, expected=no)
+case("_contrib_allclose", *two, rtol=0.0, atol=0.1, **no_axes, expected=yes)
+nan = [values(float("nan"), 2, float("inf"))] * 2
+case("_contrib_allclose", *nan, **no_axes, expected=yes)
+case("_contrib_allclose", *nan, equal_nan=False, **no_axes, expected=no)
+case(
+    "_contrib_allclose",
+    *[values(float("inf"), dtype="float64"), values(float("-inf"), dtype="float64")],
+    ours="MXNet takes infinities for close",
+    grad=False,
+    expected=no,
+)
+case("_contrib_allclose", *[as_("int32", (2, 3))] * 2, **no_axes, expected=no)
 
 section("order")
 case("sort argsort", (2, 3, 4), axis=-1)
@@ -501,6 +516,58 @@ for transpose, rightside, lower in (0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 0):
     flags = {"transpose": transpose, "rightside": rightside, "lower": lower}
     case("_linalg_trsm", values([2, 0.5], [1, 4]), (2, 2), alpha=1.5, **flags)
 case("_linalg_trsm", values([[2, 0], [1, 4]], [[1, 0], [3, 2]]), (2, 2, 3))
+for transpose, rightside, lower in (0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 0):
+    flags = {"transpose": transpose, "rightside": rightside, "lower": lower}
+    case("_linalg_trmm", (3, 3), (3, 3), alpha=1.5, **flags)
+case("_linalg_trmm", (2, 2, 2), (2, 2, 3))
+case("_linalg_potri", values([2, 0], [1, 4]))
+case("_linalg_potri", values([[2, 7], [1, 4]], [[1, 0], [3, 2]]))
+case("_linalg_inverse _linalg_det _linalg_slogdet", (3, 3))
+case("_linalg_inverse _linalg_det _linalg_slogdet", (2, 1, 2, 2))
+case("_linalg_inverse _linalg_det _linalg_slogdet", as_("float64", (1, 1)))
+case("_linalg_det", values([1, 2], [2, 4]), grad=False)
+case("_linalg_sumlogdiag", positive(3, 3))
+case("_linalg_sumlogdiag", positive(2, 1, 2, 2))
+for offset in 0, 2, -1:
+    case("_linalg_extractdiag", (3, 3), offset=offset)
+    case("_linalg_makediag", (2, 3), offset=offset)
+case("_linalg_extractdiag", (2, 4, 4))
+case("_linalg_makediag", (1,))
+for offset, lower in (0, 1), (0, 0), (1, 1), (-1, 0):
+    case("_linalg_extracttrian", (2, 4, 4), offset=offset, lower=lower)
+    case("_linalg_maketrian", (2, 6), offset=offset, lower=lower)
+case("_linalg_extracttrian", (1, 1))
+case("_linalg_gelqf", (2, 3))
+case("_linalg_gelqf", (2, 3, 3))
+case("_linalg_syevd", values([4, 2, 1], [2, 5, 3], [1, 3, 6]))
+case("_linalg_syevd", values([[4, 1], [1, 2]], [[2, 0.5], [0.5, 1]]))
+
+section("precision")
+case("amp_cast", (2, 3), dtype="float16")
+case("amp_cast", (7,), dtype="float32")
+case("amp_cast", as_("int32", (2, 1)), dtype="float16")
+half = as_("float16", (2, 3))
+for inputs, dtype, more in (
+    [((2, 3), half), "float32", {}],
+    [((7,), half, as_("float16", (3,))), "float32", {}],
+    [((7,), half), "float16", {"cast_narrow": True}],
+    [(half,), "float16", {}],
+):
+    case(
+        "amp_multicast",
+        *inputs,
+        num_outputs=len(inputs),
+        **more,
+        ours="MXNet fails with float16 on a CPU",
+        expected=lambda *x, dtype=dtype: {f"y{i}": x.astype(dtype) for i, x in enumerate(x)},
+    )
+case("amp_multicast", (2, 3), (7,), num_outputs=2)
+case("amp_multicast", (2, 3), as_("int32", (2, 1)), num_outputs=2)
+case("all_finite", (2, 3))
+case("all_finite", values(1, float("inf")))
+case("all_finite", as_("float16", values(1, float("nan"))))
+case("multi_all_finite", (2, 3), (7,), num_arrays=2)
+case("multi_all_finite", (2, 3), values(-float("inf")), num_arrays=2)
 
 section("nn")
 case("FullyConnected", (3, 4), (5, 4), (5,), num_hidden=5)

@@ -98,6 +98,12 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("SoftmaxOutput", [(2, 3), (3,)], {}, "label is (3,) for data (2, 3)\n  expected (2,)"),
     ("LinearRegressionOutput", [(2, 3), (3, 2)], {}, "label is (3, 2)"),
     ("_contrib_BilinearResize2D", [(2, 3)], {}, "data is (2, 3)"),
+    ("linalg_trmm", [(2, 2), (1, 2, 2)], {}, "A is (2, 2), B is (1, 2, 2)"),
+    ("linalg_extractdiag", [(2, 2)], {"offset": -2}, "offset is -2\n  expected -1 to 1"),
+    ("linalg_extracttrian", [(2, 2)], {"offset": 2}, "offset is 2\n  expected -1 to 1"),
+    ("linalg_sumlogdiag", [(2, 3)], {}, "A is (2, 3)\n  expected square matrices"),
+    ("linalg_maketrian", [(1, 4)], {}, "A is (1, 4)"),
+    ("linalg_gelqf", [(3, 2)], {}, "A is (3, 2)"),
 ]
 
 
@@ -108,7 +114,7 @@ def test_refused(mx, name, shapes, attributes, message):
         function(mx, name)(*map(mx.nd.ones, shapes), **attributes)
     assert message in str(error.value)
     shown = str(error.value) + "".join(getattr(error.value, "__notes__", []))
-    assert f"  in {name}(" in shown
+    assert f"  in {'_' * name.startswith('linalg_')}{name}(" in shown
 
 
 def test_a_matrix_that_is_not_positive(mx):
@@ -141,6 +147,20 @@ def test_an_index_outside(mx, engine, name, index, attributes, message):
     with pytest.raises((mx.base.MXNetError, IndexError)) as error:
         getattr(mx.nd, name)(mx.nd.ones((2, 3)), mx.nd.array(index), **attributes).asnumpy()
     assert engine == "mxnet" or message in str(error.value)
+
+
+@torch_only
+@pytest.mark.parametrize("label, problem", [(7, 7), (3, 3), (-1, -1)])
+def test_a_label_that_is_no_class(mx, label, problem):
+    data, one = mx.nd.ones((4, 1, 3)), mx.nd.array([1])
+    labels = mx.nd.array([[1, label]])
+    with pytest.raises(
+        mx.base.MXNetError, match=f"CTCLoss: a label is {problem}\n  expected 0 to 2"
+    ):
+        mx.nd.CTCLoss(data, labels)
+    behind_the_end = mx.nd.CTCLoss(data, labels, one, use_label_lengths=True)
+    alone = mx.nd.CTCLoss(data, mx.nd.array([[1, 0]]))
+    assert behind_the_end.asnumpy() == alone.asnumpy()
 
 
 INFERRED = [  # operator, shape of the data, attributes, shapes of the other inputs
@@ -302,3 +322,20 @@ def test_topk_takes_the_first_of_equal_elements(mx):
     assert mx.nd.topk(x, k=2).asnumpy().tolist() == [[0, 1], [0, 1]]
     mask = mx.nd.topk(x, k=2, ret_typ="mask").asnumpy().tolist()
     assert mask == [[1, 1, 0, 0], [1, 1, 0, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("low, high", [(0, 6), (-0.5, 0.5), (-4, -2), (1, 1), (0.1, 123.456)])
+def test_clip_has_a_gradient_up_to_its_bounds(mx, low, high, dtype):
+    low, high = np.float32(low), np.float32(high)  # as MXNet has attributes
+    bounds, infinity = np.array([low, high], dtype), np.array(np.inf, dtype)
+    outside = np.nextafter(bounds, [-infinity, infinity])
+    outside[bounds == 0] = -np.finfo(dtype).tiny
+    inside = np.nextafter(bounds, bounds[::-1])
+    values = [*inside, *bounds, *outside, np.nan, -np.inf, np.inf]
+    x = mx.nd.array(values * 16, dtype=dtype)  # also as many as processors take at once
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.clip(x, float(low), float(high))
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [1, 1, 1, 1, 0, 0, 1, 0, 0] * 16)

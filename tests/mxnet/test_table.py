@@ -195,3 +195,17 @@ def test_rows_show_their_own_names():
     with pytest.raises(TypeError, match=r"^broadcast_add\(\)"):
         row.function()
     assert str(row.signature) == "(lhs: 'Tensor', rhs: 'Tensor') -> 'Tensor'"
+
+
+@pytest.mark.engine("torch")
+def test_what_draws_random_numbers_is_marked(mx):
+    torch = import_module("torch")
+    drew = {"LeakyReLU", "RNN"}  # they do so with attributes that no case has
+    for case in CASES.values():
+        inputs = [mx.nd.array(value, dtype=value.dtype) for value in case.values()]
+        before = torch.get_rng_state()
+        with mx.autograd.record(case.train):
+            function(mx.nd, case.operator)(*inputs, **case.attributes)
+        if not torch.equal(before, torch.get_rng_state()):
+            drew.add(_op.get(case.operator).name)
+    assert drew == {row.name for row in ROWS if row.draws}

@@ -10,6 +10,7 @@ MODULES = (
     "index",
     "order",
     "matrix",
+    "precision",
     "nn",
     "rnn",
     "output",

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from ..base import ArgumentError, ShapeError
-from .index import positions
+from .index import check_inside, positions
 from .registry import Tensor, op
 
 _NEVER = -1e30  # log 0, but finite: its gradient is 0, and not NaN
@@ -52,7 +52,8 @@ def CTCLoss(
 
     One class is blank: 'first', 0, or 'last', classes - 1. Without `label_lengths` the labels of a
     sample end before the first 0, or with 'last' before the first -1. Labels that do not fit into
-    the time have loss and gradient 0.
+    the time have loss and gradient 0. A label that is no class is an error, but on a GPU and in
+    compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
     """
@@ -76,9 +77,12 @@ def CTCLoss(
         padding = 0 if blank_label == "first" else -1
         label_lengths = label.shape[1] - (label == padding).cummax(1).values.sum(1)
     # PyTorch's loss checks neither labels nor lengths: greater ones would read other memory.
-    targets = label.long().clamp(0, classes - 1)
     steps, counts = data_lengths.long().clamp(0, time), label_lengths.long()
     counts = counts.clamp(0, label.shape[1])
+    targets = label.long().masked_fill(positions(label, 1) >= counts[:, None], 0)
+    if targets.is_cpu:
+        check_inside("CTCLoss", targets, 0, classes - 1, "a label")
+    targets = targets.clamp(0, classes - 1)  # where nothing was checked
     blank = 0 if blank_label == "first" else classes - 1
     if torch.compiler.is_compiling():  # PyTorch's compiler does not know its loss
         y = _forward_algorithm(x, targets, steps, counts, blank)

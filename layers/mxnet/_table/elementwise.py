@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch.nn.functional import softsign
 
@@ -161,7 +163,24 @@ def clip(data: Tensor, a_min: float = REQUIRED, a_max: float = REQUIRED) -> Tens
 
 @clip.grad
 def _(dy, data, a_min, a_max):
-    return dy * ~((data < a_min) | (data > a_max))
+    plain = data.dtype in (torch.float32, torch.float64) and -math.inf < a_min <= a_max < math.inf
+    if not plain or torch.compiler.is_compiling():
+        return dy * ~((data < a_min) | (data > a_max))
+    # A third of the time. `threshold_backward` leaves out the bound itself, and passes NaN.
+    below, above = _beside(a_min, -1, data.dtype), _beside(a_max, 1, data.dtype)
+    dx = torch.ops.aten.threshold_backward(dy, data, below)
+    return torch.ops.aten.threshold_backward(dx, -data, -above)
+
+
+def _beside(bound: float, direction: int, dtype: torch.dtype) -> float:
+    """What lies in a direction between a bound, as the dtype has it, and the dtype's next number.
+
+    Beside 0 the first number that has all its digits: smaller ones a processor may take for 0.
+    """
+    info = torch.finfo(dtype)
+    fraction, exponent = math.frexp(bound)
+    bound = math.ldexp(round(fraction * 2 / info.eps) * info.eps / 2, exponent)
+    return bound + direction * max(0.6 * info.eps * abs(bound), info.tiny)
 
 
 def _bound(value, data):
@@ -187,17 +206,6 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
 def Cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
     """The values in another dtype; floats become integers by truncation."""
     return data.to(dtype, copy=True)
-
-
-@op(same=True)
-def amp_cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
-    """Floats in another dtype; integers are left as they are."""
-    return data.to(dtype if data.is_floating_point() else data.dtype, copy=True)
-
-
-@amp_cast.types
-def _(data, dtype):
-    return dtype if data.is_floating_point else data
 
 
 @op

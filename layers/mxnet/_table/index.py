@@ -27,18 +27,18 @@ def _inside(name, index, size, mode):
         return index.remainder(size)
     if mode == "clip":
         return index.clamp(0, size - 1)
-    _check(name, index, 0, size - 1)
+    check_inside(name, index, 0, size - 1)
     return index
 
 
-def _check(name, index, lowest, highest):
+def check_inside(name, index, lowest, highest, what="an index"):
     """One outside is an error here; on a GPU it would end the process."""
     if not index.numel() or index.is_meta or torch.compiler.is_compiling():
         return
     low, high = (int(end) for end in index.aminmax())
     if low < lowest or high > highest:
         worst = low if low < lowest else high
-        raise ArgumentError(f"{name}: an index is {worst}\n  expected {lowest} to {highest}")
+        raise ArgumentError(f"{name}: {what} is {worst}\n  expected {lowest} to {highest}")
 
 
 @op
@@ -81,7 +81,7 @@ def _(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
 
 
-@op
+@op(names_input=True)
 def one_hot(
     indices: Tensor,
     depth: int = REQUIRED,
@@ -196,7 +196,7 @@ def _places(name, indices, shape):
         )
     places = tuple(indices.long().unbind())
     for index, size in zip(places, shape):
-        _check(name, index, -size, size - 1)
+        check_inside(name, index, -size, size - 1)
     return places
 
 

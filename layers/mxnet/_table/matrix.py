@@ -133,13 +133,13 @@ def _linalg_gemm(
     return _linalg_gemm2.run(A, B, transpose_a, transpose_b, alpha, axis) + beta * C
 
 
-@op("linalg_potrf", same=True)
+@op("linalg_potrf", same=True, names_input=True)
 def _linalg_potrf(A: Tensor) -> Tensor:
     """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
     return torch.linalg.cholesky(A)
 
 
-@op("linalg_syrk")
+@op("linalg_syrk", names_input=True)
 def _linalg_syrk(A: Tensor, transpose: bool = False, alpha: float = 1.0) -> Tensor:
     """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
     a, b = (A.mT, A) if transpose else (A, A.mT)
@@ -163,3 +163,156 @@ def _linalg_trsm(
         raise ArgumentError(f"_linalg_trsm: A is {tuple(A.shape)}, B is {tuple(B.shape)}")
     a, upper = (A.mT, lower) if transpose else (A, not lower)
     return torch.linalg.solve_triangular(a, alpha * B, upper=upper, left=not rightside)
+
+
+@op("linalg_trmm")
+def _linalg_trmm(
+    A: Tensor,
+    B: Tensor,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+) -> Tensor:
+    """alpha A B for a triangular A; with `rightside` alpha B A.
+
+    `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
+    """
+    if B.dim() != A.dim():
+        raise ArgumentError(f"_linalg_trmm: A is {tuple(A.shape)}, B is {tuple(B.shape)}")
+    a = A.tril() if lower else A.triu()
+    a = a.mT if transpose else a
+    return alpha * (_matmul(B, a) if rightside else _matmul(a, B))
+
+
+@op("linalg_potri", same=True, names_input=True)
+def _linalg_potri(A: Tensor) -> Tensor:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+    return torch.cholesky_inverse(A.tril())  # its gradient is for all that it is given
+
+
+@op("linalg_inverse", same=True, names_input=True)
+def _linalg_inverse(A: Tensor) -> Tensor:
+    """A⁻¹."""
+    return torch.linalg.inv(A)
+
+
+@op("linalg_det", names_input=True)
+def _linalg_det(A: Tensor) -> Tensor:
+    """The determinant of each matrix: (..., n, n) to (...)."""
+    return _no_scalar(torch.linalg.det(A))
+
+
+@op("linalg_slogdet", names_input=True)
+def _linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of the determinant of each matrix, and ln |det A|: (..., n, n) to (...) twice."""
+    sign, log = torch.linalg.slogdet(A)
+    return _no_scalar(sign), _no_scalar(log)
+
+
+@op("linalg_sumlogdiag", names_input=True)
+def _linalg_sumlogdiag(A: Tensor) -> Tensor:
+    """The sum of the logarithms of each matrix's diagonal: (..., n, n) to (...)."""
+    return _no_scalar(_diagonal("_linalg_sumlogdiag", A, 0).log().sum(-1))
+
+
+@op("linalg_extractdiag", names_input=True)
+def _linalg_extractdiag(A: Tensor, offset: int = 0) -> Tensor:
+    """The diagonal `offset` above the main one: (..., n, n) to (..., n - |offset|)."""
+    return _diagonal("_linalg_extractdiag", A, offset).clone()
+
+
+@op("linalg_makediag", names_input=True)
+def _linalg_makediag(A: Tensor, offset: int = 0) -> Tensor:
+    """Matrices of zeros, but for this diagonal: (..., n - |offset|) to (..., n, n)."""
+    return torch.diag_embed(A, offset)
+
+
+@op("linalg_extracttrian", names_input=True)
+def _linalg_extracttrian(A: Tensor, offset: int = 0, lower: bool = True) -> Tensor:
+    """A triangle of each matrix as a vector: (..., n, n) to (..., k(k + 1)/2), k = n - |offset|.
+
+    The lower triangle with the diagonal is read row by row, the upper one column by column. With a
+    negative `offset` it is what is on and below that diagonal, with a positive one what is on and
+    above it, whatever `lower` says.
+    """
+    n = _square("_linalg_extracttrian", A)
+    _check_offset("_linalg_extracttrian", offset, n)
+    return A.flatten(-2)[..., _triangle(n, offset, lower, A.device)]
+
+
+@op("linalg_maketrian", names_input=True)
+def _linalg_maketrian(A: Tensor, offset: int = 0, lower: bool = True) -> Tensor:
+    """Matrices of zeros but for a triangle: the inverse of extracttrian."""
+    count = A.shape[-1]
+    k = (math.isqrt(8 * count + 1) - 1) // 2
+    if k * (k + 1) // 2 != count:
+        raise ShapeError(
+            f"_linalg_maketrian: A is {tuple(A.shape)}\n"
+            "  expected 1, 3, 6, 10 ... elements on the last axis: k(k + 1)/2"
+        )
+    n = k + abs(offset)
+    empty = A.new_zeros((*A.shape[:-1], n * n))
+    filled = empty.index_copy(-1, _triangle(n, offset, lower, A.device), A)
+    return filled.reshape(*A.shape[:-1], n, n)
+
+
+@op("linalg_gelqf", names_input=True)
+def _linalg_gelqf(A: Tensor) -> tuple[Tensor, Tensor]:
+    """Q and L with A = L Q: the rows of Q are orthonormal, L is lower triangular.
+
+    A : (..., m, n), m <= n      Q : (..., m, n)      L : (..., m, m)
+    """
+    if A.dim() < 2 or A.shape[-2] > A.shape[-1]:
+        raise ShapeError(f"_linalg_gelqf: A is {tuple(A.shape)}\n  expected (..., m, n), m <= n")
+    q, r = torch.linalg.qr(A.mT)
+    return q.mT, r.mT
+
+
+@op(names_input=True)
+def _linalg_syevd(A: Tensor) -> tuple[Tensor, Tensor]:
+    """U and L with A = Uᵀ diag(L) U for a symmetric A: the rows of U are its eigenvectors.
+
+    A : (..., n, n)      U : (..., n, n)      L : (..., n), ascending
+
+    The lower triangle of A is read. The largest component of each eigenvector is positive.
+    """
+    values, vectors = torch.linalg.eigh(A)
+    largest = vectors.gather(-2, vectors.abs().argmax(-2, keepdim=True))
+    return (vectors * largest.detach().sign()).mT, values
+
+
+@_linalg_slogdet.gives
+@_linalg_gelqf.gives
+@_linalg_syevd.gives
+def _():
+    return 2
+
+
+def _no_scalar(y):
+    return y.reshape(1) if y.dim() == 0 else y
+
+
+def _diagonal(name, a, offset):
+    _check_offset(name, offset, _square(name, a))
+    return a.diagonal(offset, -2, -1)
+
+
+def _check_offset(name, offset, n):
+    if abs(offset) >= n:
+        raise ArgumentError(f"{name}: offset is {offset}\n  expected {1 - n} to {n - 1}")
+
+
+def _triangle(n, offset, lower, device):
+    """Where the elements of a triangle are in a matrix that is read row by row."""
+    if offset < 0 or (offset == 0 and lower):
+        rows, columns = torch.tril_indices(n, n, offset, device=device)
+    else:
+        columns, rows = torch.tril_indices(n, n, -offset, device=device)
+    return rows * n + columns
+
+
+def _square(name, a):
+    if a.dim() < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{name}: A is {tuple(a.shape)}\n  expected square matrices, (..., n, n)")
+    return a.shape[-1]

@@ -114,7 +114,7 @@ def Activation(
     return _ACTIVATIONS[act_type](data)
 
 
-@op(inits={"gamma": '["Constant", {"value": 0.25}]'})
+@op(inits={"gamma": '["Constant", {"value": 0.25}]'}, draws=True, names_input=True)
 def LeakyReLU(
     data: Tensor,
     gamma: Tensor | None = None,
@@ -176,7 +176,7 @@ def _(data, act_type):
     return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
 
 
-@op
+@op(names_input=True)
 def softmax(
     data: Tensor,
     length: Tensor | None = None,
@@ -212,7 +212,7 @@ def _(data, axis, use_length):
     return {"length": data[:axis] + data[axis + 1 :]} if use_length else {}
 
 
-@op(same=True)
+@op(same=True, names_input=True)
 def log_softmax(
     data: Tensor,
     axis: int = -1,
@@ -271,7 +271,7 @@ def _(data):
     return {"label": data[:1]}
 
 
-@op(view=True)
+@op(view=True, draws=True, names_input=True)
 def Dropout(
     data: Tensor,
     p: float = 0.5,
@@ -337,6 +337,8 @@ def BatchNorm(
     if fix_gamma:
         gamma = constant(torch.ones_like(gamma), gamma)
     if training and not use_global_stats:
+        if not _fills_memory(x):  # PyTorch's kernel for such is slower, and rounds 20 times more
+            x = x.contiguous()
         y, mean, scale = torch.native_batch_norm(x, gamma, beta, None, None, True, 0.0, eps)
         with torch.no_grad():
             moving_mean.lerp_(mean.to(moving_mean.dtype), 1 - momentum)
@@ -350,6 +352,12 @@ def BatchNorm(
     if mean is None:
         mean, scale = moving_mean.clone(), torch.rsqrt(moving_var + eps)
     return y, constant(mean, data), constant(scale, data)
+
+
+def _fills_memory(x: Tensor) -> bool:
+    """Whether the elements lie one after another, with the channels before the image or behind."""
+    last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.dim())
+    return x.is_contiguous() or last is not None and x.is_contiguous(memory_format=last)
 
 
 def _with_relu(function):
@@ -665,7 +673,7 @@ def _deconvolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
 Deconvolution.takes(_weighted)
 
 
-@op
+@op(names_input=True)
 def Pooling(
     data: Tensor,
     kernel: Shape = (),

@@ -175,7 +175,7 @@ _regression(
 )
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def MakeLoss(
     data: Tensor,
     grad_scale: float = 1.0,

@@ -42,10 +42,13 @@ def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
 
         return _signed(row, arrays, {}, shape=(Shape, ()), dtype=_DTYPE)
 
-    family(random, draw, f"_random_{name}", f"Draws {doc}.", f"random_{name}", *aliases)
-    family(like, draw, f"_random_{name}_like", f"Draws {doc}, in the shape of data.").grad(zeros)
+    text, names = f"Draws {doc}.", (f"random_{name}", *aliases)
+    family(random, draw, f"_random_{name}", text, *names, draws=True)
+    text = f"Draws {doc}, in the shape of data."
+    family(like, draw, f"_random_{name}_like", text, draws=True).grad(zeros)
     text = f"For each element of the parameters, `shape` draws {doc}."
-    row = family(sample, draw, f"_sample_{name}", text, f"sample_{name}")
+    rules = {"draws": True, "names_input": True}
+    row = family(sample, draw, f"_sample_{name}", text, f"sample_{name}", **rules)
     row.grad(zeros)
     row.types(lambda dtype: dtype or torch.float32)
 
@@ -132,7 +135,7 @@ distribution(
 )
 
 
-@op("random_randint")
+@op("random_randint", draws=True)
 def _random_randint(
     low: int = REQUIRED,
     high: int = REQUIRED,
@@ -151,7 +154,7 @@ def _(dtype):
     return dtype or torch.int32
 
 
-@op("sample_multinomial")
+@op("sample_multinomial", draws=True)
 def _sample_multinomial(
     data: Tensor, shape: Shape = (), get_prob: bool = False, dtype: DType = torch.int32
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -177,7 +180,7 @@ def _(data, dtype, get_prob):
     return (dtype, data) if get_prob else dtype
 
 
-@op("shuffle", same=True)
+@op("shuffle", same=True, draws=True)
 def _shuffle(data: Tensor) -> Tensor:
     """The same rows in random order."""
     return data[torch.randperm(data.shape[0], device=data.device)]

@@ -38,6 +38,9 @@ def _axes(name, data, axis, exclude=False):
     count = data.dim()
     if not axis:
         return tuple(range(count))
+    if len(axis) == 1 and -count <= axis[0] < count:  # nearly always
+        one = axis[0] % count
+        return tuple([a for a in range(count) if a != one]) if exclude else (one,)
     given = {a + count if a < 0 else a for a in axis}
     if len(given) < len(axis) or not given <= {*range(count)}:
         raise ShapeError(
@@ -146,7 +149,7 @@ argmin.grad(zeros)
 argmax_channel.grad(zeros)
 
 
-@op
+@op(names_input=True)
 def L2Normalization(
     data: Tensor, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ) -> Tensor:
@@ -166,7 +169,7 @@ def L2Normalization(
     return data / torch.sqrt(square + eps)
 
 
-@op
+@op(names_input=True)
 def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
     over = _axes("moments", data, axes)
@@ -181,3 +184,25 @@ def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Te
 @moments.gives
 def _():
     return 2
+
+
+@op
+def _contrib_allclose(
+    a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
+) -> Tensor:
+    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of one.
+
+    An infinity is close to itself alone; with `equal_nan` NaN is close to NaN.
+    """
+    if a.shape != b.shape or a.dtype is not b.dtype:
+        raise ShapeError(
+            f"allclose: a is {tuple(a.shape)} {a.dtype}, b is {tuple(b.shape)} {b.dtype}\n"
+            "  expected the same shape and dtype"
+        )
+    close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return close.all().reshape(1).to(torch.uint8)
+
+
+@_contrib_allclose.types
+def _():
+    return torch.uint8

@@ -20,7 +20,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
@@ -48,6 +48,19 @@ SUPPLIED = (
 )  # what the caller fills in: a Context, its device, bool
 
 _registry: dict[str, Op] = {}
+# Where it is not None, what ``wrap(category, name, function)`` returns is called in the place of
+# each operator's function. The category is 'operator' or 'Custom Operator': the profiler's.
+wrap: Callable[[str, str, Callable], Callable] | None = None
+
+
+def set_wrap(function: Callable[[str, str, Callable], Callable] | None) -> None:
+    """Set `wrap`."""
+    global wrap
+    wrap = function
+
+
+# What MXNet calls the inputs of an operator of any number of them, by the attribute for the number.
+EACH_OF = {"num_args": "arg", "num_outputs": "data_", "num_arrays": "array_"}
 
 
 class Op:
@@ -73,6 +86,10 @@ class Op:
         Inputs and output have one shape, so that one of them tells the others.
     traceable : bool
         PyTorch's compiler may look inside; else it runs as it is, between compiled parts.
+    draws : bool
+        It may draw random numbers, and give something else for the same inputs.
+    names_input : bool
+        A monitor is shown its only input by name; that of others is ``input0``, as in MXNet.
     any_size : bool
         Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
@@ -83,9 +100,13 @@ class Op:
         Its rules and its function are a user's.
     explains : bool
         Its errors say by themselves where in the graph they are.
+    counted : str
+        What files call the number of inputs, where any number may come.
+    pairs : bool
+        There are as many outputs as inputs, each of the shape of its input.
     """
 
-    any_size = True
+    any_size, counted, pairs = True, "num_args", False
     own = explains = False
 
     def __init__(
@@ -98,13 +119,15 @@ class Op:
         states=(),
         same=False,
         traceable=True,
+        draws=False,
+        names_input=False,
         inits=None,
         ignores=(),
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
-        self.traceable = traceable
+        self.traceable, self.draws, self.names_input = traceable, draws, names_input
         self.inits: dict[str, str] = inits or {}
         self.ignores = ignores
         self.infer_rules: list[Callable] = []
@@ -149,7 +172,7 @@ class Op:
         if ruled:
             return list(ruled)
         if self.variadic:
-            return [f"arg{i}" for i in range(count)]
+            return [f"{EACH_OF[self.counted]}{i}" for i in range(count)]
         return list(self.inputs if count > len(self.needed) else self.needed)
 
     def output_names(self, attributes: dict) -> list[str]:
@@ -196,7 +219,7 @@ class Op:
         known = self.defaults | attributes
         told = known.get("dtype")
         if self.types_rule:
-            known |= dtypes
+            known |= dtypes | {"dtypes": list(dtypes.values())}
             told = ask(self.types_rule, known) if known.keys() >= {*_named(self.types_rule)} else ()
         elif told is None:
             told = next(iter(dtypes.values()), ()) if self.inputs else torch.float32
@@ -205,14 +228,7 @@ class Op:
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
         """Shapes of the outputs: the function's, on PyTorch's meta device, which has no data."""
-        supplied = {"training": False, "device": torch.device("meta"), "context": None}
-        with torch.no_grad():
-            y = self.function(
-                *[torch.empty(shape, device="meta") for shape in shapes],
-                **attributes,
-                **{name: supplied[name] for name in self.supplied},
-            )
-        return [tuple(t.shape) for t in ([y] if isinstance(y, Tensor) else y)]
+        return list(_shapes_without_data(self, tuple(shapes), tuple(attributes.items())))
 
     def owns(self, attribute: str) -> bool:
         """Whether an attribute of a node is the operator's, and not attached by a user."""
@@ -290,7 +306,7 @@ class Op:
 
     def types(self, rule: Callable) -> Callable:
         """rule(dtypes of inputs, attributes) -> that of all outputs, or a tuple of them; with it
-        the inputs need not have one dtype."""
+        the inputs need not have one dtype. `dtypes` are those of all inputs that are known."""
         self.types_rule = rule
         return rule
 
@@ -319,6 +335,20 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.signature}>"
+
+
+@lru_cache(maxsize=4096)  # graphs of cells, step after step, ask the same; a run takes up to 1 ms
+def _shapes_without_data(
+    operator: Op, shapes: tuple[tuple[int, ...], ...], attributes: tuple[tuple[str, Any], ...]
+) -> tuple[tuple[int, ...], ...]:
+    supplied = {"training": False, "device": torch.device("meta"), "context": None}
+    with torch.no_grad():
+        y = operator.function(
+            *[torch.empty(shape, device="meta") for shape in shapes],
+            **dict(attributes),
+            **{name: supplied[name] for name in operator.supplied},
+        )
+    return tuple([tuple(t.shape) for t in ([y] if isinstance(y, Tensor) else y)])
 
 
 @cache

@@ -20,7 +20,7 @@ KERNELS = {  # and the number of gates
 
 
 # Its kernel is one call; compiled, it would be a copy of the code per step.
-@op(traceable=False)
+@op(traceable=False, draws=True)
 def RNN(
     data: Tensor,
     parameters: Tensor,

@@ -69,7 +69,7 @@ def expand_dims(data: Tensor, axis: int = REQUIRED) -> Tensor:
     return data.unsqueeze(axis)
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def squeeze(data: Tensor, axis: Axis = None) -> Tensor:
     """Without the axes of size 1: all of them, or those given."""
     if axis is None:
@@ -85,7 +85,7 @@ def squeeze(data: Tensor, axis: Axis = None) -> Tensor:
     return y if y.dim() else y.reshape(1)
 
 
-@op("swapaxes", view=True)
+@op("swapaxes", view=True, names_input=True)
 def SwapAxis(data: Tensor, dim1: int = 0, dim2: int = 0) -> Tensor:
     """Two axes in each other's place."""
     return data.transpose(dim1, dim2)
@@ -126,7 +126,7 @@ def _alike(name, data):
     return data
 
 
-@op("split", view=True)
+@op("split", view=True, names_input=True)
 def SliceChannel(
     data: Tensor, num_outputs: int = REQUIRED, axis: int = 1, squeeze_axis: bool = False
 ) -> tuple[Tensor, ...]:
@@ -145,7 +145,7 @@ def _(num_outputs):
     return num_outputs
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def _split_v2(
     data: Tensor,
     indices: Shape = REQUIRED,
@@ -264,13 +264,13 @@ def reshape_like(
     return lhs.reshape(shape)
 
 
-@op
+@op(names_input=True)
 def tile(data: Tensor, reps: Shape = REQUIRED) -> Tensor:
     """The whole array repeated, as often as `reps` says along each of the last axes."""
     return torch.tile(data, reps)
 
 
-@op
+@op(names_input=True)
 def repeat(data: Tensor, repeats: int = REQUIRED, axis: int | None = None) -> Tensor:
     """Each element repeated along an axis; without one the array is flattened first.
 
@@ -283,7 +283,7 @@ def repeat(data: Tensor, repeats: int = REQUIRED, axis: int | None = None) -> Te
     return torch.repeat_interleave(data, repeats, axis)
 
 
-@op("flip", same=True)
+@op("flip", same=True, names_input=True)
 def reverse(data: Tensor, axis: Shape = REQUIRED) -> Tensor:
     """The elements in opposite order along these axes."""
     return data.flip(axis)
@@ -292,7 +292,7 @@ def reverse(data: Tensor, axis: Shape = REQUIRED) -> Tensor:
 _PAD = {"constant": "constant", "edge": "replicate", "reflect": "reflect"}
 
 
-@op("pad")
+@op("pad", names_input=True)
 def Pad(
     data: Tensor,
     mode: Literal["constant", "edge", "reflect"] = REQUIRED,
@@ -312,7 +312,7 @@ def Pad(
     return F.pad(data, width, _PAD[mode], constant_value if mode == "constant" else None)
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def depth_to_space(data: Tensor, block_size: int = REQUIRED) -> Tensor:
     """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b."""
     n, c, h, w = _image("depth_to_space", data, (1,), block_size**2)
@@ -320,7 +320,7 @@ def depth_to_space(data: Tensor, block_size: int = REQUIRED) -> Tensor:
     return data.reshape(n, b, b, c, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c, h * b, w * b)
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def space_to_depth(data: Tensor, block_size: int = REQUIRED) -> Tensor:
     """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b."""
     n, c, h, w = _image("space_to_depth", data, (2, 3), block_size)
@@ -337,7 +337,7 @@ def _image(name, data, axes, divisor):
     return data.shape
 
 
-@op(view=True)
+@op(view=True, names_input=True)
 def diag(data: Tensor, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it."""
     if data.dim() == 1:

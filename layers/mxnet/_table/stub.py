@@ -56,9 +56,12 @@ def stubs() -> dict[Path, str]:
             odd = "  # type: ignore[override]" if method in ("eq", "ne") else ""
             line = f"    def __{form}{method}__(self, other: Operand) -> NDArray: ..."
             methods.append(f"{line}{odd}\n")
-    functions = [
-        f"def {name}(lhs: Operand, rhs: Operand) -> NDArray: ...\n" for name in _arithmetic.__all__
-    ]
+    functions = []
+    for name in _arithmetic.__all__:
+        operands = [
+            f"{n}: Operand" for n in inspect.signature(getattr(_arithmetic, name)).parameters
+        ]
+        functions.append(f"def {name}({', '.join(operands)}) -> NDArray: ...\n")
     made[HERE / "_arithmetic.pyi"] = HEAD + "".join(functions)
     made[HERE / "_methods.pyi"] = (
         f"{HEAD}class Methods:\n{''.join(methods)}\ndef fill(cls: type) -> None: ...\n"

@@ -19,7 +19,7 @@ _PARITY = {  # what is added to an even size, and to an odd one
 }
 
 
-@op
+@op(names_input=True)
 def _contrib_BilinearResize2D(
     data: Tensor,
     like: Tensor | None = None,

@@ -29,7 +29,8 @@ from pathlib import Path
 
 from . import machine, report
 from .contest import LONG, QUICK, ROOT, Contest, ContestError
-from .suites import SUITES, TARGETS
+from .suites import SUITES
+from .targets import TARGETS
 
 RESULTS = ROOT / "benchmarks" / "results"
 JAX = ROOT / ".venv-jax" / "bin" / "python"
@@ -49,8 +50,9 @@ def main(argv: list[str] | None = None) -> int:
                 if suite.device not in (None, contest.device):
                     contest.left_out.append(f"left out, {suite.name}: for a {suite.device} only")
                     continue
-                results[suite.name] = contest.run(suite)
-                print(report.table(suite, results[suite.name]), flush=True)
+                if found := contest.run(suite):
+                    results[suite.name] = found
+                    print(report.table(suite, found), flush=True)
     except ContestError as error:
         print(f"benchmarks: {error}", file=sys.stderr)
         return 1

@@ -119,9 +119,13 @@ class Contest:
             worker.stop()
 
     def run(self, suite: Suite) -> dict[str, Any]:
-        """Measure all cases of a suite: ``{case: {contestant: row}}``."""
+        """Measure all cases of a suite: ``{case: {contestant: row}}``.
+
+        There are none where the contestant that ratios refer to cannot take part.
+        """
         cases = suite.cases[: self.settings.compiled_cases] if suite.compiles else suite.cases
-        return {case.name: self._try(suite, case) for case in cases}
+        found = {case.name: self._try(suite, case) for case in cases}
+        return {case: rows for case, rows in found.items() if rows}
 
     def _try(self, suite: Suite, case) -> dict[str, dict[str, float]]:
         """Measure a case; a worker that hangs is out for good, and the others begin again."""
@@ -140,6 +144,8 @@ class Contest:
 
     def _case(self, suite: Suite, case) -> dict[str, dict[str, float]]:
         taking_part = self._build(suite, case)
+        if suite.reference not in taking_part:
+            return {}
         counts = {c: self._calibrate(c) for c in taking_part}
         best: dict[Any, list[float]] = {c: [] for c in taking_part}
         for k in range(self.settings.rounds):

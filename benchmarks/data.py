@@ -6,6 +6,7 @@ import numpy as np
 
 RATE = 0.1  # the learning rate
 RESNET_RATE = 0.01
+ZOO_RATE = 1e-3  # with more, rounding decides what such deep nets have learned after two steps
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -40,3 +41,20 @@ def spread(random: np.random.RandomState, shapes: list[tuple[int, ...]]) -> list
         random.normal(scale=(2 / np.prod(shape[1:])) ** 0.5, size=shape).astype("float32")
         for shape in shapes
     ]
+
+
+def sequences(
+    steps: int, batch: int, size: int, layers: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Sequences (steps, batch, size), and W, R, b and c of each layer of an LSTM of that size."""
+    random = np.random.RandomState(0)
+    shapes = [(4 * size, size), (4 * size, size), (4 * size,), (4 * size,)] * layers
+    weights = [random.uniform(-1, 1, shape).astype("float32") / size**0.5 for shape in shapes]
+    return random.normal(size=(steps, batch, size)).astype("float32"), weights
+
+
+def sentences(count: int, longest: int, words: int) -> list[list[int]]:
+    """Sentences of 1 to `longest` words, as numbers from 1 on."""
+    random = np.random.RandomState(0)
+    lengths = random.randint(1, longest + 1, count)
+    return [random.randint(1, words, length).tolist() for length in lengths]

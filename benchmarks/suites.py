@@ -1,4 +1,4 @@
-"""What is measured: suites of cases, their contestants, and the targets."""
+"""What is measured: suites of cases, and their contestants."""
 
 from __future__ import annotations
 
@@ -48,36 +48,8 @@ class Suite(NamedTuple):
         return self.contestants[0]
 
 
-class Target(NamedTuple):
-    """What is to be reached: the time of one contestant over that of another, at most `limit`.
-
-    Where PyTorch's own matrix product is the faster one, as on every GPU, `limit_without_onednn`
-    takes its place.
-    """
-
-    suite: str
-    case: str
-    contestant: str
-    against: str
-    limit: float
-    limit_without_onednn: float | None = None
-
-    def judge(self, results: dict, facts: dict) -> dict[str, Any]:
-        """The target beside what was measured; `met` is None where it was not, or not steady."""
-        onednn = facts["device"] == "cpu" and facts["gemm"]["onednn_from_multiplications"]
-        limit = self.limit if onednn else self.limit_without_onednn or self.limit
-        rows = results[self.suite][self.case]
-        row, against = rows.get(self.contestant), rows.get(self.against)
-        ratio = row["ratio"] / against["ratio"] if row and against else None
-        steady = ratio is not None and row["steady"] and against["steady"]
-        return {
-            "case": self.case,
-            "contestant": self.contestant,
-            "against": self.against,
-            "limit": limit,
-            "ratio": ratio,
-            "met": ratio <= limit if steady else None,
-        }
+def workers(count: int) -> str:
+    return f"{count} worker{'s' * (count != 1)}"
 
 
 OPERATORS_OF_ND = (
@@ -219,8 +191,8 @@ STEPS = Suite(
         Contestant("layers.mxnet, CustomOp in NumPy", OURS, "gluon", "numpy eager"),
         Contestant("MXNet, gluon.nn", MXNET, "gluon", "nn eager"),
         Contestant("MXNet, gluon.nn, 1 thread", MXNET_1, "gluon", "nn eager"),
-        Contestant("MXNet, hybridized", MXNET, "gluon", "nn static"),
-        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "nn static"),
+        Contestant("MXNet, hybridized", MXNET, "gluon", "nn recorded"),
+        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "nn recorded"),
         Contestant("MXNet, CustomOp in NumPy", MXNET, "gluon", "numpy eager"),
         Contestant("layers on MXNet, blocks, 1 thr.", MXNET_1, "gluon", "blocks eager"),
     ],
@@ -244,7 +216,7 @@ NUMPY = Suite(
 )
 
 LAYERS = {"gluon.nn": "nn", "blocks": "blocks", "in NumPy": "numpy"}
-RUN = {"replayed": "replayed", "compiled": "compiled", "compiled_step": "whole"}
+RUN = {"recorded": "recorded", "compiled": "compiled", "compiled_step": "whole"}
 
 COMPILED = Suite(
     "compiled",
@@ -260,8 +232,8 @@ COMPILED = Suite(
             for run, how in RUN.items()
             for name, parts in LAYERS.items()
         ),
-        Contestant("MXNet, hybridized", MXNET, "gluon", "nn static"),
-        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "nn static"),
+        Contestant("MXNet, hybridized", MXNET, "gluon", "nn recorded"),
+        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "nn recorded"),
     ],
     MLPS,
     1e-4,
@@ -277,10 +249,10 @@ INFERENCE, TRAINING = (
             Contestant("PyTorch, eager", OURS, "pytorch", "eager"),
             Contestant("PyTorch, torch.compile", OURS, "pytorch", "compiled"),
             Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
-            Contestant("layers.mxnet, replayed", OURS, "gluon", "replayed"),
+            Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
             Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
-            Contestant("MXNet, hybridized", MXNET, "gluon", "static"),
-            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "static"),
+            Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
         ],
         [Case("3 x 64 x 64, batch 8", {"size": 64, "batch": 8, "training": training})],
         2e-2,  # a GPU's convolutions are in TensorFloat-32
@@ -308,20 +280,94 @@ BFLOAT16 = Suite(
     compiles=True,
 )
 
+LSTM = Suite(
+    "lstm",
+    "lstm",
+    "An LSTM, forward and backward",
+    [
+        Contestant("PyTorch, nn.LSTM", OURS, "pytorch", "eager"),
+        Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
+        Contestant("layers.mxnet, plain", OURS, "gluon", "plain"),
+        Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
+        Contestant("MXNet, eager", MXNET, "gluon", "eager"),
+        Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
+    ],
+    [
+        Case(
+            f"{layers} x {size}, {steps} steps of {batch}",
+            {"steps": steps, "batch": batch, "size": size, "layers": layers},
+        )
+        for layers, size, steps, batch in ((1, 64, 10, 16), (2, 200, 35, 20), (1, 512, 20, 20))
+    ],
+    1e-4,
+)
+
+BUCKETING = Suite(
+    "bucketing",
+    "bucketing",
+    "An epoch of a BucketingModule: 200 sentences, 2 x 100 LSTM cells, batch 16",
+    [
+        Contestant("MXNet", MXNET, "gluon", ""),
+        Contestant("MXNet, 1 thread", MXNET_1, "gluon", ""),
+        Contestant("layers.mxnet", OURS, "gluon", ""),
+    ],
+    [
+        Case(
+            name, {"count": 200, "batch": 16, "size": 100, "layers": 2, "is_first": name == "first"}
+        )
+        for name in ("first", "later")
+    ],
+    1e-3,
+)
+
+ZOO_INFERENCE, ZOO_TRAINING = (
+    Suite(
+        f"zoo-{name}",
+        "zoo",
+        f"Nets of the model zoo, {name}",
+        [
+            Contestant("torchvision, eager", OURS, "pytorch", "eager"),
+            Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
+            Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
+            Contestant("layers.mxnet, plain", OURS, "gluon", "plain"),
+            Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
+            Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
+            Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
+        ],
+        [
+            Case(
+                f"{net}, 3 x 96 x 96, batch 8",
+                {"net": net, "size": 96, "batch": 8, "training": training},
+            )
+            for net in ("resnet50_v1", "mobilenet_v2_1_0")
+        ],
+        2e-2,  # a GPU's convolutions are in TensorFloat-32
+        compiles=True,
+    )
+    for name, training in (("inference", False), ("training", True))
+)
+
 PIPELINE = Suite(
     "pipeline",
     "pipeline",
     "An epoch of images from RecordIO: decode, resize, crop, flip, normalize",
     [
-        Contestant("PyTorch, DataLoader, Pillow", OURS, "pytorch", "0"),
-        Contestant("PyTorch, 1 worker", OURS, "pytorch", "1"),
-        Contestant("PyTorch, 2 workers", OURS, "pytorch", "2"),
-        Contestant("layers.mxnet, ImageIter", OURS, "gluon", "ImageIter"),
-        Contestant("layers.mxnet, ImageRecordIter, 1", OURS, "gluon", "ImageRecordIter 1"),
-        Contestant("layers.mxnet, ImageRecordIter, 2", OURS, "gluon", "ImageRecordIter 2"),
-        Contestant("MXNet, ImageIter", MXNET, "gluon", "ImageIter"),
-        Contestant("MXNet, ImageRecordIter, 1", MXNET, "gluon", "ImageRecordIter 1"),
-        Contestant("MXNet, ImageRecordIter, 2", MXNET, "gluon", "ImageRecordIter 2"),
+        *(
+            Contestant(f"{who}, {workers(count)}", process, home, f"DataLoader {count}")
+            for who, process, home in (
+                ("torchvision", OURS, "pytorch"),
+                ("layers.mxnet", OURS, "gluon"),
+                ("MXNet", MXNET, "gluon"),
+            )
+            for count in (0, 1, 2)
+        ),
+        *(
+            Contestant(f"{who}, {name}", process, "gluon", name)
+            for who, process in (("layers.mxnet", OURS), ("MXNet", MXNET))
+            for name in ("ImageIter", "ImageRecordIter 1", "ImageRecordIter 2")
+        ),
     ],
     [Case("128 images of 500 x 375, batch 16", {"count": 128, "batch": 16})],
     2e-2,  # where an image gets smaller, Pillow takes more pixels into account
@@ -341,76 +387,8 @@ SUITES = (
     TRAINING,
     BFLOAT16,
     PIPELINE,
+    LSTM,
+    BUCKETING,
+    ZOO_INFERENCE,
+    ZOO_TRAINING,
 )
-
-FORTH_AND_BACK = [case.name for case in OPERATORS.cases if case.arguments["backward"]]
-SMALL_STEPS, LARGE_STEPS = (
-    [case.name for case in MLPS if case.arguments["batch"] == batch] for _, batch in (SMALL, LARGE)
-)
-BLOCKS = "layers, blocks of @operator"
-
-WAYS = [c.name for c in OPERATORS.contestants if c.name.lower().startswith("layers, custom")]
-
-TARGETS = [
-    *(
-        Target("operators", case, "layers, @operator", against, limit)
-        for case in FORTH_AND_BACK
-        for against, limit in (("torch.autograd.Function", 2), ("MXNet, CustomOp in nd", 1 / 8))
-    ),
-    *(
-        Target("operators", case, way, against, limit)
-        for case in FORTH_AND_BACK
-        for way in WAYS
-        for against, limit in (("torch.autograd.Function", 2.5), ("MXNet, CustomOp in nd", 1))
-    ),
-    *(
-        Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)
-        for case in KERNELS.cases
-        if "000" in case.name
-    ),
-    *(
-        Target("steps", case, BLOCKS, against, limit)
-        for case in SMALL_STEPS
-        for against, limit in (
-            ("PyTorch, eager", 1.5),
-            ("MXNet, gluon.nn", 1),
-            ("MXNet, gluon.nn, 1 thread", 1),
-        )
-    ),
-    *(Target("steps", case, BLOCKS, "PyTorch, eager", 0.6, 1.05) for case in LARGE_STEPS),
-    *(
-        Target("numpy", case.name, f"{first} imported first", "1 thread in NumPy", limit)
-        for case, limits in zip(NUMPY.cases, ((1.2, 1.2), (1, 1.2)))
-        for first, limit in zip(("layers", "PyTorch"), limits)
-    ),
-    *(
-        Target("compiled", case, f"layers, replayed, {name}", "PyTorch, eager", 1.25)
-        for case in SMALL_STEPS
-        for name in ("gluon.nn", "blocks")
-    ),
-    *(
-        Target("compiled", case, "layers, compiled, in NumPy", "PyTorch, torch.compile", *limits)
-        for cases, limits in ((SMALL_STEPS, (1.15,)), (LARGE_STEPS, (0.6, 1.05)))
-        for case in cases
-    ),
-    *(
-        Target("compiled", case, f"layers, compiled_step, {name}", "JAX, jit, whole", limit)
-        for cases, limit in ((SMALL_STEPS, 1.25), (LARGE_STEPS, 1.1))
-        for case in cases
-        for name in LAYERS
-    ),
-    *(
-        Target(suite.name, case.name, f"layers.mxnet, {run}", against, 1.05)
-        for suite in (INFERENCE, TRAINING)
-        for case in suite.cases
-        for run, against in (
-            ("eager", "PyTorch, eager"),
-            ("compiled", "PyTorch, torch.compile"),
-            ("compiled", "MXNet, hybridized"),
-        )
-    ),
-    *(
-        Target("bfloat16", case.name, "layers, DenseBlock", "PyTorch, torch.mm", 1 / 0.9)
-        for case in BFLOAT16.cases
-    ),
-]

@@ -139,8 +139,8 @@ class Losses(gluon.HybridBlock):
 # What `hybridize` is told; nothing where it is not called.
 HYBRIDIZE = {
     "eager": None,
-    "replayed": {},
-    "static": {"static_alloc": True, "static_shape": True},
+    "plain": {},
+    "recorded": {"static_alloc": True, "static_shape": True},
     "compiled": {"backend": "inductor"},
 }
 

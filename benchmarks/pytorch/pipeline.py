@@ -1,10 +1,9 @@
-"""An epoch of images from a RecordIO file, through a DataLoader, with Pillow."""
+"""An epoch of images from a RecordIO file, through a DataLoader, with torchvision's transforms."""
 
 from __future__ import annotations
 
 import io
 
-import numpy as np
 import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
@@ -13,36 +12,36 @@ from layers.mxnet import recordio
 
 from ..records import CROP, MEAN, SHORT, STD, written
 from ..worker import Entry
+from .vision import transforms
 
 
 class Records(Dataset):
-    """Images resized, cropped, flipped and normalized, as torchvision's transforms do by Pillow."""
+    """Images resized, cropped, perhaps mirrored, and normalized; and their labels."""
 
     def __init__(self, count: int):
         records, index = written(recordio, count)
         self.file, self.count = recordio.MXIndexedRecordIO(index, records, "r"), count
-        self.mean = torch.tensor(MEAN).reshape(3, 1, 1)
-        self.std = torch.tensor(STD).reshape(3, 1, 1)
+        self.transform = transforms.Compose(
+            [
+                transforms.Resize(SHORT),
+                transforms.CenterCrop(CROP),
+                transforms.RandomHorizontalFlip(),
+                transforms.ToTensor(),
+                transforms.Normalize([m / 255 for m in MEAN], [s / 255 for s in STD]),
+            ]
+        )
 
     def __len__(self) -> int:
         return self.count
 
     def __getitem__(self, key: int) -> tuple[torch.Tensor, float]:
         header, data = recordio.unpack(self.file.read_idx(key))
-        image = Image.open(io.BytesIO(data)).convert("RGB")
-        w, h = image.size
-        size = (SHORT, SHORT * h // w) if w < h else (SHORT * w // h, SHORT)
-        image = image.resize(size, Image.Resampling.BILINEAR)
-        x, y = (size[0] - CROP) // 2, (size[1] - CROP) // 2
-        image = image.crop((x, y, x + CROP, y + CROP))
-        image = image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
-        pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).float()
-        return pixels.sub_(self.mean).div_(self.std), header.label
+        return self.transform(Image.open(io.BytesIO(data)).convert("RGB")), header.label
 
 
 def build(variant: str, device: str, count: int, batch: int) -> Entry:
-    """`variant` is how many workers there are."""
-    workers = int(variant)
+    """`variant` is DataLoader, and how many workers there are."""
+    workers = int(variant.split()[1])
     loader = DataLoader(Records(count), batch, num_workers=workers, persistent_workers=workers > 0)
 
     def step() -> list:

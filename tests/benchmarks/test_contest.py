@@ -6,7 +6,8 @@ import venv
 import pytest
 
 from benchmarks.contest import LONG, QUICK, Absent, Contest, ContestError, _Remote, agree, row
-from benchmarks.suites import SUITES, TARGETS, Case, Contestant, Suite, Target
+from benchmarks.suites import SUITES, Case, Contestant, Suite
+from benchmarks.targets import TARGETS, Target
 from benchmarks.worker import Entry, Worker
 
 GEMM = {"device": "cpu", "gemm": {"onednn_from_multiplications": 1000}}
@@ -84,9 +85,16 @@ def test_slow_calls_have_fewer_blocks(seconds, calls, blocks):
 )
 def test_quick_compiles_one_case(settings, compiles, count):
     contest = unstarted(settings, 1.0)
-    contest._try = lambda suite, case: {}
+    contest._try = lambda suite, case: {"A": {}}
     suite = Suite("s", "s", "S", [], [Case("a", {}), Case("b", {})], 0.1, compiles=compiles)
     assert list(contest.run(suite)) == ["a", "b"][:count]
+
+
+def test_a_suite_whose_first_contestant_is_absent_has_no_results():
+    contest = unstarted(QUICK, 0.02)
+    contest._build = lambda suite, case: suite.contestants[1:]
+    contestants = [Contestant(name, "torch", "gluon", "eager") for name in ("a", "b")]
+    assert contest.run(Suite("s", "s", "S", contestants, [Case("c", {})], 0.1)) == {}
 
 
 @pytest.mark.parametrize("slowest", [True, False])

@@ -3,6 +3,7 @@
 import logging
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -10,14 +11,18 @@ from benchmarks.__main__ import JAX
 from benchmarks.contest import _Remote, agree
 from benchmarks.suites import (
     BFLOAT16,
+    BUCKETING,
     COMPILED,
     INFERENCE,
     KERNELS,
     LIBRARIES,
+    LSTM,
     OPERATORS,
     OURS,
     PIPELINE,
     TRAINING,
+    ZOO_INFERENCE,
+    ZOO_TRAINING,
 )
 
 pytestmark = pytest.mark.engine("torch")
@@ -33,6 +38,8 @@ SMALL = {
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
     BFLOAT16.name: {"size": 16, "backward": True},
     PIPELINE.name: {"count": 4, "batch": 2},
+    LSTM.name: {"steps": 3, "batch": 2, "size": 5, "layers": 2},
+    BUCKETING.name: {"count": 60, "batch": 2, "size": 4, "layers": 1},
 }
 
 
@@ -55,7 +62,7 @@ def built(suite, contestant, **changes):
 
 HERE = [
     pytest.param(suite, contestant, id=f"{suite.name}, {contestant.name}")
-    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, INFERENCE, TRAINING, BFLOAT16)
+    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, INFERENCE, TRAINING, BFLOAT16, LSTM)
     for contestant in suite.contestants[1:]
     if contestant.process == OURS
 ]
@@ -76,13 +83,40 @@ def test_bfloat16_forward_computes_the_product():
         assert agree(found, expected, BFLOAT16.tolerance), (contestant.name, found, expected)
 
 
-@pytest.mark.parametrize("variant", ["ImageIter", "ImageRecordIter 1", "ImageRecordIter 2"])
-def test_pipelines_give_the_same_images(monkeypatch, tmp_path, variant):
+IN_PIPELINE = [c for c in PIPELINE.contestants if c.process == OURS]
+
+
+@pytest.mark.parametrize("contestant", IN_PIPELINE, ids=lambda c: c.name)
+def test_pipelines_give_the_same_images(monkeypatch, tmp_path, contestant):
+    """Those of torchvision where it is installed, else those of MXNet's ImageIter."""
     pytest.importorskip("PIL", reason="images are read by Pillow")
+    has_torchvision = find_spec("torchvision") is not None
+    if contestant.home == "pytorch" and not has_torchvision:
+        pytest.skip("torchvision is in the environment of make bench")
+    reference = next(c for c in IN_PIPELINE if has_torchvision or c.variant == "ImageIter")
     monkeypatch.setattr("benchmarks.records.FOLDER", tmp_path)
-    [contestant] = [c for c in PIPELINE.contestants if (c.process, c.variant) == (OURS, variant)]
-    found, expected = (built(PIPELINE, c).check() for c in (contestant, PIPELINE.reference))
+    found, expected = (built(PIPELINE, c).check() for c in (contestant, reference))
     assert agree(found, expected, PIPELINE.tolerance), (found, expected)
+
+
+@pytest.mark.parametrize("suite", [ZOO_INFERENCE, ZOO_TRAINING], ids=lambda s: s.name)
+@pytest.mark.parametrize("net", ["resnet50_v1", "mobilenet_v2_1_0"])
+def test_nets_of_the_zoo_compute_what_torchvisions_do(suite, net):
+    pytest.importorskip("torchvision", reason="it is in the environment of make bench")
+    module, training = import_module("benchmarks.gluon.zoo"), suite is ZOO_TRAINING
+    theirs = import_module("benchmarks.pytorch.zoo")
+    sizes = {"net": net, "size": 64, "batch": 4, "training": training}
+    found, expected = (m.build("eager", "cpu", **sizes).check() for m in (module, theirs))
+    assert agree(found, expected, 1e-3 if not training else suite.tolerance), (found, expected)
+
+
+def test_a_first_epoch_of_buckets_is_made_anew():
+    [ours] = [c for c in BUCKETING.contestants if c.process == OURS]
+    first, again = (built(BUCKETING, ours, is_first=True) for _ in range(2))
+    first.step()
+    later = built(BUCKETING, ours, is_first=False).check()
+    assert first.check() == again.check() == later[:1]
+    assert later[1] != later[0]
 
 
 @pytest.mark.parametrize("activation", ["relu", "sigmoid"])

@@ -1,0 +1,150 @@
+"""What is to be reached: ratios of the times of two contestants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .suites import (
+    BFLOAT16,
+    BUCKETING,
+    INFERENCE,
+    KERNELS,
+    LARGE,
+    LAYERS,
+    LSTM,
+    MLPS,
+    NUMPY,
+    OPERATORS,
+    PIPELINE,
+    SMALL,
+    TRAINING,
+    ZOO_INFERENCE,
+    ZOO_TRAINING,
+    workers,
+)
+
+
+class Target(NamedTuple):
+    """What is to be reached: the time of one contestant over that of another, at most `limit`.
+
+    Where PyTorch's own matrix product is the faster one, as on every GPU, `limit_without_onednn`
+    takes its place.
+    """
+
+    suite: str
+    case: str
+    contestant: str
+    against: str
+    limit: float
+    limit_without_onednn: float | None = None
+
+    def judge(self, results: dict, facts: dict) -> dict[str, Any]:
+        """The target beside what was measured; `met` is None where it was not, or not steady."""
+        onednn = facts["device"] == "cpu" and facts["gemm"]["onednn_from_multiplications"]
+        limit = self.limit if onednn else self.limit_without_onednn or self.limit
+        rows = results[self.suite][self.case]
+        row, against = rows.get(self.contestant), rows.get(self.against)
+        ratio = row["ratio"] / against["ratio"] if row and against else None
+        steady = ratio is not None and row["steady"] and against["steady"]
+        return {
+            "case": self.case,
+            "contestant": self.contestant,
+            "against": self.against,
+            "limit": limit,
+            "ratio": ratio,
+            "met": ratio <= limit if steady else None,
+        }
+
+
+FORTH_AND_BACK = [case.name for case in OPERATORS.cases if case.arguments["backward"]]
+SMALL_STEPS, LARGE_STEPS = (
+    [case.name for case in MLPS if case.arguments["batch"] == batch] for _, batch in (SMALL, LARGE)
+)
+BLOCKS = "layers, blocks of @operator"
+
+WAYS = [c.name for c in OPERATORS.contestants if c.name.lower().startswith("layers, custom")]
+
+TARGETS = [
+    *(
+        Target("operators", case, "layers, @operator", against, limit)
+        for case in FORTH_AND_BACK
+        for against, limit in (("torch.autograd.Function", 2), ("MXNet, CustomOp in nd", 1 / 8))
+    ),
+    *(
+        Target("operators", case, way, against, limit)
+        for case in FORTH_AND_BACK
+        for way in WAYS
+        for against, limit in (("torch.autograd.Function", 2.5), ("MXNet, CustomOp in nd", 1))
+    ),
+    *(
+        Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)
+        for case in KERNELS.cases
+        if "000" in case.name
+    ),
+    *(
+        Target("steps", case, BLOCKS, against, limit)
+        for case in SMALL_STEPS
+        for against, limit in (
+            ("PyTorch, eager", 1.5),
+            ("MXNet, gluon.nn", 1),
+            ("MXNet, gluon.nn, 1 thread", 1),
+        )
+    ),
+    *(Target("steps", case, BLOCKS, "PyTorch, eager", 0.6, 1.05) for case in LARGE_STEPS),
+    *(
+        Target("numpy", case.name, f"{first} imported first", "1 thread in NumPy", limit)
+        for case, limits in zip(NUMPY.cases, ((1.2, 1.2), (1, 1.2)))
+        for first, limit in zip(("layers", "PyTorch"), limits)
+    ),
+    *(
+        Target("compiled", case, f"layers, recorded, {name}", "PyTorch, eager", 1.15)
+        for case in SMALL_STEPS
+        for name in ("gluon.nn", "blocks")
+    ),
+    *(
+        Target("compiled", case, "layers, compiled, in NumPy", "PyTorch, torch.compile", *limits)
+        for cases, limits in ((SMALL_STEPS, (1.15,)), (LARGE_STEPS, (0.6, 1.05)))
+        for case in cases
+    ),
+    *(
+        Target("compiled", case, f"layers, compiled_step, {name}", "JAX, jit, whole", limit)
+        for cases, limit in ((SMALL_STEPS, 1.25), (LARGE_STEPS, 1.1))
+        for case in cases
+        for name in LAYERS
+    ),
+    *(
+        Target(suite.name, case.name, f"layers.mxnet, {run}", against, 1.05)
+        for suite in (INFERENCE, TRAINING)
+        for case in suite.cases
+        for run, against in (
+            ("eager", "PyTorch, eager"),
+            ("compiled", "PyTorch, torch.compile"),
+            ("compiled", "MXNet, hybridized"),
+        )
+    ),
+    *(
+        Target("bfloat16", case.name, "layers, DenseBlock", "PyTorch, torch.mm", 1 / 0.9)
+        for case in BFLOAT16.cases
+    ),
+    *(
+        Target("pipeline", case.name, f"layers.mxnet, {name}", f"torchvision, {name}", 1.1)
+        for case in PIPELINE.cases
+        for name in map(workers, (0, 1, 2))
+    ),
+    *(
+        Target("lstm", case.name, f"layers.mxnet, {run}", "PyTorch, nn.LSTM", 1.1)
+        for case in LSTM.cases
+        for run in ("eager", "recorded")
+    ),
+    *(Target("bucketing", case.name, "layers.mxnet", "MXNet", 1.2) for case in BUCKETING.cases),
+    *(
+        Target(suite.name, case.name, f"layers.mxnet, {run}", f"torchvision, {against}", 1.05)
+        for suite in (ZOO_INFERENCE, ZOO_TRAINING)
+        for case in suite.cases
+        for run, against in (
+            ("plain", "eager"),
+            ("recorded", "eager"),
+            ("compiled", "torch.compile"),
+        )
+    ),
+]

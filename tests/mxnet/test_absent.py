@@ -15,7 +15,9 @@ OLD = Path(__file__).parents[2] / "layers/mxnet/_old"
 NAMES = OLD / "names.txt"
 STARS = OLD / "star_imports.txt"
 MODULES = """
-    attribute autograd base callback context contrib contrib.autograd contrib.io contrib.ndarray
+    attribute autograd base callback context contrib contrib.amp contrib.amp.amp contrib.amp.lists
+    contrib.amp.lists.symbol_bf16 contrib.amp.lists.symbol_fp16 contrib.amp.loss_scaler
+    contrib.autograd contrib.io contrib.ndarray
     contrib.symbol contrib.tensorboard contrib.text contrib.text.embedding contrib.text.utils
     contrib.text.vocab engine error executor executor_manager gluon gluon.block gluon.data
     gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.data.vision
@@ -129,7 +131,9 @@ def test_names_that_programs_have_from_star_imports(mx):
 
 
 @torch_only
-@pytest.mark.parametrize("part", ["numpy.ones", "rtc", "th", "notebook", "io.LibSVMIter"])
+@pytest.mark.parametrize(
+    "part", ["numpy.ones", "rtc", "th", "notebook", "io.LibSVMIter", "contrib.svrg_optimization"]
+)
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")
     told = f"^mxnet.{part} is not in layers.mxnet"
@@ -153,7 +157,10 @@ def test_a_part_that_is_not_here(mx, part):
         ("base.check_call", "it belongs to MXNet's C library"),
         ("base._LIB", "it belongs to MXNet's C library"),
         ("rtc", "register a .cu kernel"),
-        ("contrib.amp", "use net.cast"),
+        ("nd.sparse.csr_matrix", "arrays are dense: use nd.array"),
+        ("sym.sparse.dot", "use the operators of mx.sym"),
+        ("contrib.quantization", "use PyTorch's quantization"),
+        ("contrib.svrg_optimization", "train with mx.mod.Module"),
     ],
 )
 def test_what_to_use_instead(mx, name, instead):
@@ -172,11 +179,20 @@ def test_a_name_of_nothing(mx, package):
 
 
 @torch_only
-@pytest.mark.parametrize("place", ["nd.LRN", "nd.contrib.box_nms", "optimizer.LAMB"])
+@pytest.mark.parametrize("place", ["nd.LRN", "nd.contrib.box_nms", "optimizer.LARS"])
 def test_a_name_that_is_not_here(mx, place):
     module, _, name = place.rpartition(".")
     with pytest.raises(AttributeError, match=rf"{place[2:]} is not in layers.mxnet yet$"):
         getattr(import_module(f"layers.mxnet.{module.replace('nd', 'ndarray')}"), name)
+
+
+@torch_only
+def test_an_optimizer_that_is_not_here(mx):
+    with pytest.raises(ValueError, match="'lars' is .*mxnet.optimizer.LARS is not in layers.mxnet"):
+        mx.optimizer.create("lars")
+    for name in ("none", "create"):
+        with pytest.raises(ValueError, match=f"'{name}' is not registered\n"):
+            mx.optimizer.create(name)
 
 
 @torch_only

@@ -1,5 +1,6 @@
 """NumPy's old names mean what they meant, and cover nothing that NumPy has."""
 
+import ctypes
 import io
 import os
 import subprocess
@@ -24,6 +25,7 @@ def old():
     """NumPy with its old names, in this process; `np` itself is put back afterwards."""
     before, exported = {*vars(np)}, list(np.__all__)
     functions = {name: getattr(np, name) for name in names.ARGUMENTS}
+    methods = {kind: {**vars(kind)} for kind in (np.ndarray, np.generic)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the names that NumPy still has
         names.restore()
@@ -32,6 +34,10 @@ def old():
         delattr(np, name)
     vars(np).update(functions)
     np.__all__[:] = exported
+    for kind, there in methods.items():
+        names.attributes_of(kind).clear()
+        names.attributes_of(kind).update(there)
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 def test_each_name_once():
@@ -155,6 +161,34 @@ def test_arguments_that_numpy_no_longer_takes(old):
     assert old.reshape(MATRIX, newshape=4).shape == (4,)
     assert old.reshape(MATRIX, (1, -1), order="F").tolist() == [[3, 2, 1, 4]]
     assert not names.without_old_arguments()
+
+
+def test_methods_that_arrays_no_longer_have(old):
+    class Array(np.ndarray):
+        pass
+
+    x = np.arange(6, dtype="uint8").reshape(2, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a NumPy that still has them
+        assert x.tostring() == x.view(Array).tostring() == bytes(range(6))
+        assert x.tostring("F") == x.tobytes("F") and np.float32(2).tostring() == b"\0\0\0@"
+        assert x.ptp() == 5 and x.ptp(axis=0).tolist() == [3, 3, 3]
+        assert np.array([1], "<i2").newbyteorder().tolist() == [256]
+        for place in (4,), ((0, 2),), (1, 0):
+            x.itemset(*place, 9)
+    assert x.tolist() == [[0, 1, 9], [9, 9, 5]]
+
+
+def test_a_program_of_its_time(tmp_path):
+    (tmp_path / "script.py").write_text(
+        "import mxnet as mx, numpy as np\n"
+        "raw = np.float32([1, 2, 3, 4]).tostring()\n"
+        "x = np.reshape(np.fromstring(raw, dtype=np.float32), newshape=(2, 2))\n"
+        "print(mx.nd.array(x).asnumpy().ptp())\n"
+    )
+    command = [sys.executable, "-m", "layers.mxnet", str(tmp_path / "script.py")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "3.0\n", done.stderr
 
 
 def test_records_of_a_text(old):

@@ -41,9 +41,9 @@ def install(numpy: bool = True) -> None:
     ----------
     numpy : bool
         Add the names that NumPy has removed and that programs of MXNet's time use, with their
-        meanings: ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on; and the binary
-        mode of ``np.fromstring`` and ``newshape`` of ``np.reshape``. Names that NumPy has stay as
-        they are.
+        meanings: ``np.int``, ``np.float``, ``np.Inf``, ``np.product`` and so on; the binary mode
+        of ``np.fromstring``, and ``newshape`` of ``np.reshape``; and the methods ``tostring``,
+        ``ptp``, ``itemset`` and ``newbyteorder`` of arrays. Names that NumPy has stay as they are.
 
     Raises
     ------

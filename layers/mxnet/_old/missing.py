@@ -1,8 +1,4 @@
-"""The names of MXNet that are not here, and say so, however they are asked for.
-
-A part of a package that is seldom needed, such as ``mx.test_utils``, is imported when it is first
-asked for.
-"""
+"""The names of MXNet that are not here, and say so, however they are asked for."""
 
 from __future__ import annotations
 
@@ -11,32 +7,16 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
-from . import star_imports
+from . import later, star_imports
 
-__all__ = ["names", "reason", "watch"]
+__all__ = ["absent", "names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
-# Names imported when they are asked for: the module that defines each, and its name there.
-LATER = {
-    "img": ("image", ""),
-    **{
-        f"io.{name}": ("io._image_records", name)
-        for name in (
-            "ImageRecordInt8Iter",
-            "ImageRecordIter",
-            "ImageRecordIter_v1",
-            "ImageRecordUInt8Iter",
-            "ImageRecordUInt8Iter_v1",
-        )
-    },
-    "io.ImageDetRecordIter": ("io._detection_records", "ImageDetRecordIter"),
-}
-
 _NUMPY = "use mx.nd, whose arrays have no shape ()"
+_DENSE = "arrays are dense: use nd.array, of a SciPy matrix its toarray()"
 _C = "it belongs to MXNet's C library, which is not used"
 # Why a name is absent or what to use instead; a module's reason holds for what is inside.
 REASONS = {
@@ -62,12 +42,14 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
-    "contrib.amp": "use net.cast('float16'), and an optimizer with multi_precision=True",
     "contrib.quant": "use PyTorch's quantization",
     "contrib.quantization": "use PyTorch's quantization",
+    "contrib.svrg_optimization": "train with mx.mod.Module and an optimizer of mx.optimizer",
     "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",
     "executor_manager.DataParallelExecutorManager": "use mx.mod.Module",
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
+    "ndarray.cast_storage": _DENSE,
+    "ndarray.sparse": _DENSE,
     "ndarray_doc": "it writes MXNet's own docstrings",
     "np": _NUMPY,
     "npx": _NUMPY,
@@ -76,6 +58,8 @@ REASONS = {
     "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
     "symbol.numpy": "use mx.sym",
+    "symbol.cast_storage": _DENSE,
+    "symbol.sparse": "use the operators of mx.sym: arrays are dense",
     "symbol_doc": "it writes MXNet's own docstrings",
     "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
@@ -99,17 +83,17 @@ def names() -> dict[str, set[str]]:
     return found
 
 
-def reason(part: str) -> str:
-    """Why a part of MXNet such as ``np.ones`` is absent, or what to use instead; '' by default."""
-    while part and part not in REASONS:
-        part = part.rpartition(".")[0]
-    return REASONS.get(part, "")
+def reason(short_name: str) -> str:
+    """Why a name of MXNet such as ``np.ones`` is absent, or what to use instead; '' by default."""
+    while short_name and short_name not in REASONS:
+        short_name = short_name.rpartition(".")[0]
+    return REASONS.get(short_name, "")
 
 
-def _absent(part: str) -> str:
-    """The message for an absent part of MXNet such as gluon.data.vision; '' for any other name."""
-    module, name = "", part
-    for name in part.split("."):
+def absent(short_name: str) -> str:
+    """The message for an absent name of MXNet such as gluon.data.vision; '' for any other name."""
+    module, name = "", short_name
+    for name in short_name.split("."):
         inner = f"{module}.{name}".removeprefix(".")
         if inner not in names() and inner not in _EMPTY:
             break
@@ -128,8 +112,8 @@ def _full_name(module: str) -> str:
     return f"{_PACKAGE}.{module}".removesuffix(".")
 
 
-def _part(name: str) -> str:
-    """The name of a part from the full one, which begins with mxnet where `install` is in force."""
+def _short_name(name: str) -> str:
+    """A name without the package, which begins with mxnet where `install` is in force."""
     return name.removeprefix("layers.").removeprefix("mxnet").removeprefix(".")
 
 
@@ -139,16 +123,16 @@ def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
 
     def find(name: str) -> Any:
         inner = f"{full_name}.{name}"
-        if path and not name.startswith("_") and PathFinder.find_spec(inner, path):
+        if later.is_module(inner, path):
             return import_module(inner)
-        part = _part(inner)
-        if part in LATER:
-            module[name] = _load_later(*LATER[part])
+        short_name = _short_name(inner)
+        if short_name in later.LATER:
+            module[name] = later.load(short_name)
             return module[name]
-        origin = star_imports.handed_on().get(_part(full_name), {}).get(name)
+        origin = star_imports.handed_on().get(_short_name(full_name), {}).get(name)
         if origin:
             return star_imports.load(origin)
-        message = _absent(part)
+        message = absent(short_name)
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
             raise AttributeError(message, name=name)
@@ -157,15 +141,10 @@ def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
     return find
 
 
-def _load_later(origin: str, attribute: str) -> Any:
-    found = import_module(f"{_PACKAGE}.{origin}")
-    return getattr(found, attribute) if attribute else found
-
-
 class _Finder(MetaPathFinder):
     def find_spec(self, name: str, path=None, target=None) -> None:
-        package, _, part = name.partition(f"{_PACKAGE}.")
-        message = not package and _absent(part)
+        package, _, short_name = name.partition(f"{_PACKAGE}.")
+        message = not package and absent(short_name)
         if message:
             # With this name `from mxnet import np` shows the message too.
             raise ModuleNotFoundError(message, name=message.split()[0])
@@ -179,7 +158,7 @@ def watch(module: dict[str, Any] | None = None) -> None:
     """
     if module is not None:
         module["__getattr__"] = _attribute(module)
-        star_imports.extend(module, _part(module["__name__"]))
+        star_imports.extend(module, _short_name(module["__name__"]))
         return
     for each in [*names(), *_EMPTY]:
         if _full_name(each) in sys.modules:

@@ -1,12 +1,13 @@
 """Names and arguments that NumPy has removed, with their meanings, for programs of MXNet's time.
 
-Left out are NumPy's internals, helpers for the prompt, and finance (now numpy_financial); and
-methods of arrays, such as ``tostring``, since Python allows no new methods of NumPy's classes.
+Left out are NumPy's internals, helpers for the prompt, and finance (now numpy_financial).
 """
 
 from __future__ import annotations
 
 import ast
+import ctypes
+import gc
 import math
 import warnings
 from collections.abc import Callable
@@ -140,14 +141,14 @@ class ByType(dict):
         return super().__getitem__(obj2sctype(key))
 
 
-KINDS = {
+SCTYPES = {
     "int": [np.int8, np.int16, np.int32, np.int64],
     "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
     "float": [np.float16, np.float32, np.float64, np.longdouble],
     "complex": [np.complex64, np.complex128, np.clongdouble],
     "others": [bool, object, bytes, str, np.void],
 }
-TYPES = [np.dtype(each).type for kind in KINDS.values() for each in kind]
+TYPES = [np.dtype(each).type for group in SCTYPES.values() for each in group]
 
 OTHERS = {
     "NINF": -np.inf,
@@ -170,7 +171,7 @@ OTHERS = {
     "recfromtxt": recfromtxt,
     "safe_eval": ast.literal_eval,
     "sctype2char": sctype2char,
-    "sctypes": KINDS,
+    "sctypes": SCTYPES,
     "typeDict": ByType((t, t) for t in TYPES),
     "warnings": warnings,
 }
@@ -230,8 +231,50 @@ def without_old_arguments() -> dict[str, Any]:
     return found
 
 
+def itemset(self, *args):
+    *index, value = args
+    if len(index) == 1 and not isinstance(index[0], tuple):
+        self.flat[index[0]] = value
+    else:
+        self[index[0] if len(index) == 1 else tuple(index)] = value
+
+
+def newbyteorder(self, new_order="S"):
+    return self.view(self.dtype.newbyteorder(new_order))
+
+
+def ptp(self, axis=None, out=None, keepdims=False):
+    return np.ptp(self, axis, out, keepdims)
+
+
+def tostring(self, order="C"):
+    return self.tobytes(order)
+
+
+METHODS = {"itemset": itemset, "newbyteorder": newbyteorder, "ptp": ptp, "tostring": tostring}
+
+
+def attributes_of(kind: type) -> dict[str, Any]:
+    """The dictionary behind ``vars(kind)``, which can be written also for a class in C.
+
+    Python refuses to set attributes of such a class by its name.
+    """
+    (found,) = gc.get_referents(vars(kind))
+    return found
+
+
+def add_methods(kind: type) -> None:
+    """Add the removed methods to one of NumPy's classes. Those that it has stay as they are."""
+    one = np.zeros(1) if kind is np.ndarray else np.float64()
+    # An array is asked: until NumPy 2.2 the class still has some names, which only raise.
+    attributes_of(kind).update({n: f for n, f in METHODS.items() if not hasattr(one, n)})
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))  # Python looks them up anew
+
+
 def restore() -> None:
-    """Add the removed names and arguments to NumPy. Names that it has stay as they are."""
+    """Add the removed names, arguments and methods to NumPy. Names that it has stay as they are."""
     names = missing()
     vars(np).update(names | without_old_arguments())
     np.__all__ += [name for name in names if name not in PYTHON]
+    add_methods(np.ndarray)
+    add_methods(np.generic)

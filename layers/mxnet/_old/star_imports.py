@@ -36,8 +36,8 @@ def load(origin: str) -> Any:
     return getattr(found, name) if name else found
 
 
-def extend(module: dict[str, Any], part: str) -> None:
+def extend(module: dict[str, Any], module_name: str) -> None:
     """Add to a module's ``__all__`` what a star import of MXNet's module brings besides."""
-    if part in handed_on():
+    if module_name in handed_on():
         own = module.get("__all__", [name for name in module if not name.startswith("_")])
-        module["__all__"] = sorted({*own, *handed_on()[part]})
+        module["__all__"] = sorted({*own, *handed_on()[module_name]})

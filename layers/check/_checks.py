@@ -51,6 +51,14 @@ def _checks(checker: Checker) -> Iterator[tuple]:
             yield "head gradient", _gradients.head_gradient
         for req in ("write", "add", "null"):
             yield f"req {req}", _arrays.requests, req
+    yield from _checks_elsewhere(checker)
+    if checker.subject.differentiated:
+        yield "second order", _gradients.second_order
+        yield "finite", _gradients.finite
+
+
+def _checks_elsewhere(checker: Checker) -> Iterator[tuple]:
+    """The checks that call the subject in another way, or somewhere else."""
     yield "another batch size", _environments.another_batch
     if checker.trial.dtype == "float64":
         yield "float32", _environments.float32
@@ -62,9 +70,6 @@ def _checks(checker: Checker) -> Iterator[tuple]:
         yield "pickle", _environments.pickled
     if checker.subject.block is not None:
         yield "parameters' file", _environments.saved
-    if checker.subject.differentiated:
-        yield "second order", _gradients.second_order
-        yield "finite", _gradients.finite
 
 
 def _not_checked(checker: Checker, reason: str) -> str:

@@ -56,7 +56,9 @@ class CustomCode:
         self.context = next((a.context for a in given), mx.cpu())
         shapes, types = [list(a.shape) for a in given], [a.dtype for a in given]
         self.kinds = list(zip(prop.infer_shape(shapes)[1], prop.infer_type(types)[1]))
-        self.op = prop.create_operator(self.context, shapes, types)
+        states = [arrays[n] for n in self.states]
+        shapes += [list(a.shape) for a in states]
+        self.op = prop.create_operator(self.context, shapes, types + [a.dtype for a in states])
         self.names: list[tuple[Any, str]] = []  # of the buffers that it has now
         self.mismatches: dict[str, list[str]] = {"shapes": [], "types": []}
         self._watch_assign()

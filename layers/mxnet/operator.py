@@ -29,7 +29,10 @@ class CustomOp:
         in_data, out_data, aux : list of NDArray
             Inputs, outputs to be written, states to be updated in place.
         """
-        raise NotImplementedError(f"{type(self).__name__}.forward")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no forward\n"
+            "  expected def forward(self, is_train, req, in_data, out_data, aux)"
+        )
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         """Compute the gradients of the inputs; one that is left unwritten is zero.
@@ -44,7 +47,10 @@ class CustomOp:
         in_grad : list of NDArray
             Gradients of the inputs, to be written.
         """
-        raise NotImplementedError(f"{type(self).__name__}.backward")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no backward, and a gradient is asked for\n"
+            "  expected def backward(self, req, out_grad, in_data, out_data, in_grad, aux)"
+        )
 
     def assign(self, dst, req, src) -> None:
         """Write `src` (NDArray, NumPy array or number) into `dst`, as `req` says.
@@ -113,7 +119,16 @@ class CustomOpProp:
         return top + list(in_data) + list(out_data)
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
-        """The `CustomOp` for arrays of these shapes and dtypes."""
+        """The `CustomOp` for arrays of these shapes and dtypes.
+
+        Parameters
+        ----------
+        ctx : Context
+        in_shapes : list of list of int
+            Of the inputs, then of the states.
+        in_dtypes : list of numpy type
+            Of the same arrays. MXNet has its own numbers of types here.
+        """
         return CustomOp()
 
 

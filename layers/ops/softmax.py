@@ -47,7 +47,7 @@ class softmax_cross_entropy:
         probabilities = nd.softmax(x)
         within = nd.clip(label, a_min=0, a_max=x.shape[1] - 1)  # as `pick` clips it
         hot = nd.one_hot(within, depth=x.shape[1], dtype=x.dtype)
-        return nd.broadcast_mul(probabilities - hot, dy.expand_dims(1))
+        return nd.broadcast_mul(probabilities - hot, dy.reshape((-1, 1)))
 
     def shapes(x):
         return {"label": x[:1], "y": x[:1]}

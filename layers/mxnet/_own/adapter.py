@@ -14,12 +14,13 @@ from ..autograd import state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import VIEWED
+from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray, from_numpy
 from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
-from .call import Call, as_input, as_output, call, take_tensor
+from .call import CustomCall, as_input, as_output, call, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -43,15 +44,19 @@ class Adapter:
             tensors = None  # and leave the handler, whose error is not the cause of what follows
         if tensors is None and any(isinstance(a, Symbol) for a in inputs):
             return self._node(inputs, attributes)
-        prepared, tensors = self.prepare(inputs, attributes, tensors)
-        outputs = [as_output(t, prepared.context) for t in call(prepared, tensors)]
-        return outputs if len(outputs) > 1 else outputs[0]
-
-    def prepare(self, inputs: list, attributes: dict[str, Any], tensors: list | None = None):
-        """What is called, and the tensors of the inputs; `tensors`, if they are there already."""
         if tensors is None:
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
+        prepared, tensors = self._prepared(inputs, attributes, tensors)
+        outputs = [as_output(t, prepared.context) for t in call(prepared, tensors)]
+        result = outputs if len(outputs) > 1 else outputs[0]
+        if state.recording and hasattr(self.operator, "prop"):
+            arrays, attributes = self._as_custom(inputs, attributes)
+            note_origin(result, CUSTOM, attributes, arrays)
+        return result
+
+    def _prepared(self, inputs: list, attributes: dict[str, Any], tensors: list):
+        """What is called, and the tensors of the inputs."""
         if self.operator.states:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
@@ -91,7 +96,7 @@ class Adapter:
         """What is called with arrays of a context."""
         if torch.compiler.is_compiling():  # inside another operator
             return OperatorCall(self.operator, context, state.training, attributes).as_traced()
-        key = context, state.training
+        key = context.device_type, context.device_id, state.training
         if attributes:
             key += tuple(attributes), *map(_exact, attributes.values())
         made = self._calls.get(key)
@@ -104,12 +109,18 @@ class Adapter:
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
+        given, attributes = self._as_custom(inputs, attributes)
+        return compose(CUSTOM, tuple(given), attributes, "custom")
+
+    def _as_custom(self, inputs: list, attributes: dict[str, Any]) -> tuple[list, dict]:
+        """The inputs and attributes as those of ``Custom(..., op_type=name)``."""
+        operator = self.operator
         text = {n: str(v) for n, v in attributes.items()}
-        text |= {f"no_{n}": "True" for n, a in zip(self.operator.inputs, inputs) if a is None}
-        by_name = dict(zip(self.operator.inputs, inputs))
-        given = tuple(by_name[n] for n in self.operator.custom_order if by_name[n] is not None)
-        op_type = OpType(self.operator.name, self.operator.prop)
-        return compose(CUSTOM, given, text | {"op_type": op_type}, "custom")
+        if operator.optional or operator.states:
+            by_name = dict(zip(operator.inputs, inputs))
+            text |= {f"no_{n}": "True" for n, a in by_name.items() if a is None}
+            inputs = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
+        return inputs, text | {"op_type": OpType(operator.name, operator.prop)}
 
     def _state(self, name: str, array: NDArray, tensor: torch.Tensor) -> torch.Tensor:
         return array._state_tensor() if name in self.operator.states else tensor
@@ -146,13 +157,13 @@ class Adapter:
 
 def _exact(value: Any) -> Any:
     """A key of an attribute's value: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
-    kind = type(value)
-    if kind is tuple:
+    cls = type(value)
+    if cls is tuple:
         return tuple([_exact(v) for v in value])
-    return kind, repr(value) if kind is float else value
+    return cls, repr(value) if cls is float else value
 
 
-class OperatorCall(Call):
+class OperatorCall(CustomCall):
     """The call of an operator with its attributes, on one context, for training or not.
 
     It keeps nothing of the arrays that it is called with: one serves all calls of its kind.
@@ -160,7 +171,8 @@ class OperatorCall(Call):
 
     def __init__(self, operator, context: Context, training: bool, attributes: dict[str, Any]):
         self.operator, self.context, self.training = operator, context, training
-        self.what, self.twice = f"operator {operator.name!r}", not operator.is_loss
+        self.name, self.what = operator.name, f"operator {operator.name!r}"
+        self.twice = not operator.is_loss
         self.inputs, self.outputs = operator.inputs, operator.outputs
         self.attributes = operator.attributes | attributes
         self.opaque, self.pure = operator.opaque, operator.pure
@@ -169,14 +181,14 @@ class OperatorCall(Call):
         self._seen: dict[tuple, list] = {}
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
 
-    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+    def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         arrays = [None if t is None else as_input(t, self.context) for t in tensors]
         for i in self.states:
             arrays[i]._held = VIEWED
         y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
         if not self.traced:  # where it is, it was checked before
-            self._check_if_new(values, tensors)
+            self._check_if_new(values, tensors, specs)
         return tuple([take_tensor(a) for a in values])
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
@@ -189,7 +201,7 @@ class OperatorCall(Call):
             plan = self._plans[asked] = GradientPlan(self.operator, asked)
         return plan
 
-    def backward(self, saved, dys, kinds, asked) -> tuple:
+    def backward(self, saved, dys, specs, asked) -> tuple:
         operator, plan = self.operator, self._plan(asked)
         if plan.missing:
             name = plan.missing[0]
@@ -198,37 +210,40 @@ class OperatorCall(Call):
                 f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
         known = dict(zip(plan.known, saved + dys))
-        found = self.run("backward", known.values(), self._gradients, known, plan.wanted)
-        gradients = [None] * len(kinds)
+        found = self.run("backward", known.values(), self._gradients, known, plan)
+        gradients = [None] * len(specs)
         for name, i in plan.wanted.items():
             if name not in found:
                 raise DTypeError(
                     f"operator {operator.name!r}: backward gave no gradient of {name}\n"
                     f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
                 )
-            gradients[i] = _expect_kind(operator, name, found[name], kinds[i])
+            gradients[i] = _expect_spec(operator, name, found[name], specs[i])
         return tuple(gradients)
 
-    def _gradients(self, known: dict[str, torch.Tensor], wanted) -> dict[str, NDArray]:
+    def _gradients(self, known: dict[str, torch.Tensor], plan) -> dict[str, NDArray]:
         operator = self.operator
         # A gradient that is itself to be differentiated is computed with the tensors as they are.
         wrap = NDArray if torch.is_grad_enabled() else as_input
         arrays = {n: t if t is None else wrap(t, self.context) for n, t in known.items()}
-        arrays |= self.attributes
+        if self.attributes:
+            arrays |= self.attributes
         if operator.backward is not None:
             names = next(iter(operator.needs.values()), ())
             return _expect_gradients(operator, operator.backward(**{n: arrays[n] for n in names}))
-        return {n: operator.gradient(n, arrays) for n in wanted}
+        return {
+            name: rule(**{n: arrays[n] for n in needs})
+            for name, (rule, needs) in plan.rules.items()
+        }
 
-    def _check_if_new(self, values: tuple, tensors) -> None:
+    def _check_if_new(self, values: tuple, tensors, specs: tuple) -> None:
         """Check the outputs, unless they are as before for inputs of these shapes and dtypes."""
-        key = tuple([t if t is None else (t.shape, t.dtype) for t in tensors])
-        kinds = _kinds(values)
-        if self._seen.get(key) != kinds:
+        found = [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
+        if self._seen.get(specs) != found:
             self._check(values, tensors)
             if len(self._seen) > 1024:
                 self._seen.clear()
-            self._seen[key] = kinds
+            self._seen[specs] = found
 
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""
@@ -249,7 +264,7 @@ class OperatorCall(Call):
             if name in declared:
                 self._check_type(name, value, declared[name])
             elif first is not None:
-                self._check_kind(name, value._tensor, value._context, first)
+                self._check_like_input(name, value._tensor, value._context, first)
         if operator.shapes is None:
             return
         shapes = {
@@ -281,7 +296,9 @@ class OperatorCall(Call):
                 f"{value._context}\n  expected {dtype} on {self.context}, which its `types` gives"
             )
 
-    def _check_kind(self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor) -> None:
+    def _check_like_input(
+        self, name: str, y: torch.Tensor, context: Context, x: torch.Tensor
+    ) -> None:
         """An output has the dtype of the first input, among the floating ones, and its context."""
         floating = y.is_floating_point() and x.is_floating_point()
         if (floating and y.dtype is not x.dtype) or context != self.context:
@@ -296,10 +313,6 @@ def _making(value: Any, inputs: Sequence[str]) -> str:
     """How an NDArray is made of NumPy's, for a message."""
     dtype = f", dtype={inputs[0]}.dtype" if inputs else ""
     return f"; nd.array(...{dtype}) makes one" if isinstance(value, np.ndarray) else ""
-
-
-def _kinds(values) -> list:
-    return [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
 
 
 def _expect_gradients(operator, given: Any) -> dict:
@@ -327,11 +340,13 @@ class GradientPlan:
             n for n in inputs if asked[operator.inputs.index(n)] and n not in operator.needs
         ]
         needed = {n for w in self.wanted for n in operator.needs[w]}
+        rules = operator.gradients
+        self.rules = {n: (rules[n], operator.needs[n]) for n in self.wanted if n in rules}
         self.saved = [i for i, n in enumerate(names) if n in needed]
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
 
 
-def _expect_kind(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
+def _expect_spec(operator, name: str, gradient, spec: tuple) -> torch.Tensor:
     """A gradient's tensor, if it is of the shape and dtype of its input."""
     if not isinstance(gradient, NDArray):
         raise DTypeError(
@@ -339,7 +354,7 @@ def _expect_kind(operator, name: str, gradient, kind: tuple) -> torch.Tensor:
             f"  expected an NDArray{_making(gradient, [name])}"
         )
     tensor = gradient._tensor
-    shape, dtype = kind
+    shape, dtype = spec
     if tensor.shape != shape or tensor.dtype is not dtype:
         raise ShapeError(
             f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"

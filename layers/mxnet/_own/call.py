@@ -1,7 +1,7 @@
 """Custom operators on PyTorch's autograd: one autograd function, which every call goes through.
 
-A `Call` runs a user's code on NDArrays that wrap the tensors: not recorded, training as the caller
-is, on the context of the inputs. An exception keeps its type and gets a note.
+A `CustomCall` runs a user's code on NDArrays that wrap the tensors: not recorded, training as the
+caller is, on the context of the inputs. An exception keeps its type and gets a note.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from typing import Any
 
 import torch
 
+from .._table import registry
 from .._tensor import describe
-from ..autograd import _set_grad_enabled, inside, saved_tensors, state
+from ..autograd import _set_grad_enabled, enter_operator, leave_operator, saved_tensors, state
 from ..base import NotFiniteError, RecordingError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
 from ..ndarray.ndarray import NDArray
 
 Tensor = torch.Tensor
-Kind = tuple[torch.Size, torch.dtype]
+Specs = tuple[tuple[torch.Size, torch.dtype] | None, ...]
 # Whether to look for NaN and infinity in what operators give.
 CHECK_NAN = os.environ.get("LAYERS_CHECK_NAN", "0") not in ("", "0")
 
 
-class Call:
-    """A custom operator with all that one call of it needs, but for the tensors.
+class CustomCall:
+    """A call of a custom operator, with all that it needs but the tensors.
 
     Attributes
     ----------
     what : str
         The operator, as messages name it.
+    name : str
+        Its own name.
     inputs, outputs : sequence of str
         Their names, where they have some.
     context : Context
@@ -52,6 +55,7 @@ class Call:
     """
 
     what: str
+    name: str
     inputs: Sequence[str] = ()
     outputs: Sequence[str] = ()
     context: Context
@@ -62,8 +66,8 @@ class Call:
     opaque = ""
     states: list
 
-    def forward(self, tensors: tuple) -> tuple[Tensor, ...]:
-        """The outputs."""
+    def forward(self, tensors: tuple, specs: Specs) -> tuple[Tensor, ...]:
+        """The outputs; `specs` has the shape and dtype of each tensor."""
         raise NotImplementedError
 
     def saved_for_backward(
@@ -72,10 +76,10 @@ class Call:
         """Of the inputs and outputs, those that `backward` needs for the gradients asked for."""
         return ()
 
-    def backward(self, saved: tuple, dys: tuple, kinds: list, asked: tuple[bool, ...]) -> tuple:
+    def backward(self, saved: tuple, dys: tuple, specs: Specs, asked: tuple[bool, ...]) -> tuple:
         """The gradients of the inputs that are asked for, None for the others.
 
-        `saved` is what `saved_for_backward` gave, `kinds` has the shape and dtype of each input.
+        `saved` is what `saved_for_backward` gave, `specs` has the shape and dtype of each input.
         """
         raise NotImplementedError
 
@@ -84,15 +88,20 @@ class Call:
         if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
         again = self.twice and phase == "backward" and torch.is_grad_enabled()
-        with inside(self.context, self.training, again):
-            try:
-                return function(*args, **kwargs)
-            except Exception as error:
-                req = f"; req {kwargs['req']}" if "req" in kwargs else ""
-                note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
-                raise
+        if (wrap := registry.wrap) is not None:
+            name = self.name if phase == "forward" else f"_{phase}_{self.name}"
+            function = wrap("Custom Operator", name, function)
+        before = enter_operator(self.context, self.training, again)
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            req = f"; req {kwargs['req']}" if "req" in kwargs else ""
+            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
+            raise
+        finally:
+            leave_operator(before)
 
-    def as_traced(self) -> Call:
+    def as_traced(self) -> CustomCall:
         """The same call, for a compiled graph."""
         made = copy(self)
         made.traced = True
@@ -103,7 +112,7 @@ class Call:
         return ", ".join(describe(t) for t in tensors if t is not None)
 
 
-def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
+def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past when recording is on and there is one."""
     if CHECK_NAN and not it.traced:
         it = Finite(it)
@@ -112,24 +121,26 @@ def call(it: Call, tensors: list) -> tuple[Tensor, ...]:
         state.recorder.refuse_impure(it.what, hint)
     if it.traced:
         asked = torch.is_grad_enabled()
-        return Differentiable.apply(it, *tensors) if asked else it.forward(tuple(tensors))
+        return Differentiable.apply(it, *tensors) if asked else forward_of(it, tensors)
     if not state.recording:
-        return it.forward(tuple(tensors))
-    before = torch.is_grad_enabled()
+        return forward_of(it, tensors)
+    if torch.is_grad_enabled():
+        return _apply(it, *tensors)
     _set_grad_enabled(True)
     try:
         return _apply(it, *tensors)
     finally:
-        _set_grad_enabled(before)
+        _set_grad_enabled(False)
 
 
 class Differentiable(torch.autograd.Function):
     """A call, with the gradients that it gives itself."""
 
     @staticmethod
-    def forward(ctx, it: Call, *tensors):
-        results = _separate(it, it.forward(tensors))
-        ctx.it, ctx.kinds = it, kinds_of(tensors)
+    def forward(ctx, it: CustomCall, *tensors):
+        specs = specs_of(tensors)
+        results = _separate(it, it.forward(tensors, specs))
+        ctx.it, ctx.specs = it, specs
         asked = ctx.needs_input_grad[1:]
         ctx.save_for_backward(*it.saved_for_backward(tensors, results, asked))
         return results
@@ -137,7 +148,7 @@ class Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *dys):
         it = ctx.it
-        gradients = it.backward(saved_tensors(ctx), dys, ctx.kinds, ctx.needs_input_grad[1:])
+        gradients = it.backward(saved_tensors(ctx), dys, ctx.specs, ctx.needs_input_grad[1:])
         if it.traced:
             gradients = _separate(it, gradients)
         elif not it.twice and torch.is_grad_enabled():
@@ -149,26 +160,31 @@ class Differentiable(torch.autograd.Function):
 _apply = super(torch.autograd.Function, Differentiable).apply
 
 
-def kinds_of(tensors: Iterable) -> list[Kind | None]:
+def specs_of(tensors: Iterable) -> Specs:
     """The shape and dtype of each."""
-    return [None if t is None else (t.shape, t.dtype) for t in tensors]
+    return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
 
 
-class Finite(Call):
+def forward_of(it: CustomCall, tensors: Iterable) -> tuple[Tensor, ...]:
+    """The outputs, without a past."""
+    return it.forward(tuple(tensors), specs_of(tensors))
+
+
+class Finite(CustomCall):
     """A call that raises where it makes NaN or infinity of what is finite."""
 
-    def __init__(self, it: Call):
+    def __init__(self, it: CustomCall):
         self.it, self.what, self.twice, self.pure = it, it.what, it.twice, it.pure
         self.saved_for_backward = it.saved_for_backward
 
-    def forward(self, tensors):
-        results = self.it.forward(tensors)
+    def forward(self, tensors, specs):
+        results = self.it.forward(tensors, specs)
         names = self.it.outputs or range(len(results))
         self._look("forward", tensors, {f"output {n}": t for n, t in zip(names, results)})
         return results
 
-    def backward(self, saved, dys, kinds, asked):
-        gradients = self.it.backward(saved, dys, kinds, asked)
+    def backward(self, saved, dys, specs, asked):
+        gradients = self.it.backward(saved, dys, specs, asked)
         names = self.it.inputs or range(len(gradients))
         found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
         self._look("backward", (*saved, *dys), found)
@@ -194,16 +210,12 @@ def _is_finite(tensor: Tensor | None) -> bool:
 
 def as_input(tensor: Tensor, context: Context) -> NDArray:
     """An input as the operator's code sees it: what is written there stays there."""
-    array = NDArray(tensor.detach() if tensor.requires_grad else tensor, context)
-    array._held = BORROWED
-    return array
+    return NDArray(tensor.detach() if tensor.requires_grad else tensor, context, BORROWED)
 
 
 def as_output(tensor: Tensor, context: Context) -> NDArray:
     """An output as the caller sees it; the operator may have kept it, and must not see writes."""
-    array = NDArray(tensor, context)
-    array._held = LENT
-    return array
+    return NDArray(tensor, context, LENT)
 
 
 def take_tensor(array: NDArray) -> Tensor:
@@ -213,7 +225,7 @@ def take_tensor(array: NDArray) -> Tensor:
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
-def _separate(it: Call, results: tuple) -> tuple:
+def _separate(it: CustomCall, results: tuple) -> tuple:
     """Results as tensors of their own, to which PyTorch may attach what they were computed from.
 
     An operator may give an array that it keeps, or a global: that one must have no past. In

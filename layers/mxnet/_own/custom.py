@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from .. import autograd
 from ..base import ArgumentError
+from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending, _context, give
 from .call import as_output, call
+from .node import CUSTOM
 from .registered import define
 
 __all__ = ["custom"]
@@ -48,4 +51,6 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
     prepared, tensors = definition.prepare(tensors, arrays[count:], context)
     outputs = [as_output(t, context) for t in call(prepared, tensors)]
     result = outputs if len(outputs) > 1 else outputs[0]
+    if autograd.state.recording:
+        note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)
     return result if out is None else give(result, out)

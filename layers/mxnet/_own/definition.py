@@ -14,7 +14,7 @@ from ..base import ArgumentError, DTypeError, MXNetError, ShapeError, note
 from ..context import Context
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending
-from .call import Call
+from .call import CustomCall
 
 Shape = tuple[int, ...]
 
@@ -27,6 +27,8 @@ class Definition:
 
     Attributes
     ----------
+    name : str
+        What the operator is registered under.
     what : str
         The operator, as messages name it.
     arguments, outputs, states : list of str
@@ -45,7 +47,7 @@ class Definition:
     any_shape = False
 
     def __init__(self, op_type: str, prop_class: type, attributes: tuple):
-        self.what = f"Custom {op_type!r}"
+        self.name, self.what = op_type, f"Custom {op_type!r}"
         self.prop = self._ask("__init__", "", prop_class, **dict(attributes))
         self.arguments = self._names("list_arguments")
         self.outputs = self._names("list_outputs")
@@ -70,7 +72,7 @@ class Definition:
         states: list[NDArray],
         context: Context,
         operators: dict | None = None,
-    ) -> tuple[Call, list[torch.Tensor | None]]:
+    ) -> tuple[CustomCall, list[torch.Tensor | None]]:
         """The call of the operator with these arguments, and the tensors that it takes.
 
         In `operators` a `CustomOp` is kept for the next call of its kind; without it, each call
@@ -134,10 +136,12 @@ class Definition:
 
     def _lists(self, phase: str, where: str, told: list) -> tuple[list, list, list]:
         """What `infer_shape` or `infer_type` gives, when it is two or three lists that fit."""
-        kind, read, expected = _PHASES[phase]
+        error_class, read, expected = _PHASES[phase]
 
         def refuse(gave: str, expected: str) -> MXNetError:
-            return kind(f"{self.what}: {phase} gave {gave}\n  expected {expected}\n  in {where}")
+            return error_class(
+                f"{self.what}: {phase} gave {gave}\n  expected {expected}\n  in {where}"
+            )
 
         def entry(name: str, value: Any) -> Any:
             try:

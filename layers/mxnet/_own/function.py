@@ -8,7 +8,7 @@ from ..autograd import state
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
 from ..context import current_context
 from ..ndarray.ndarray import NDArray
-from .call import Call, as_input, as_output, call, take_tensor
+from .call import CustomCall, as_input, as_output, call, take_tensor
 
 __all__ = ["Function"]
 
@@ -30,7 +30,13 @@ class Function:
 
     @property
     def saved_tensors(self) -> tuple:
-        """The arrays that were kept. Raises RecordingError when one was overwritten since."""
+        """The arrays that were kept.
+
+        Raises
+        ------
+        RecordingError
+            One was overwritten since.
+        """
         for i, (array, tensor, version) in enumerate(self._saved):
             if array._tensor is not tensor or tensor._version != version:
                 raise RecordingError(
@@ -57,7 +63,7 @@ class Function:
         return FunctionCall(self, inputs)(inputs)
 
 
-class FunctionCall(Call):
+class FunctionCall(CustomCall):
     """The one call of an `autograd.Function`."""
 
     pure = False  # each is an object of its own, which may remember what it was called with
@@ -74,7 +80,7 @@ class FunctionCall(Call):
         outputs = [as_output(t, self.context) for t in results]
         return outputs if self.many else outputs[0]
 
-    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+    def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         arrays = [as_input(t, self.context) for t in tensors]
         y = self.run("forward", tensors, self.function.forward, *arrays)
         self.many = isinstance(y, (list, tuple))
@@ -82,17 +88,17 @@ class FunctionCall(Call):
         self._are_arrays("output", arrays)
         return tuple([take_tensor(a) for a in arrays])
 
-    def backward(self, saved, dys, kinds, asked) -> tuple[torch.Tensor | None, ...]:
+    def backward(self, saved, dys, specs, asked) -> tuple[torch.Tensor | None, ...]:
         arrays = [as_input(t, self.context) for t in dys]
         given = self.run("backward", dys, self.function.backward, *arrays)
         given = given if isinstance(given, (list, tuple)) else (given,)
-        if len(given) != len(kinds):
+        if len(given) != len(specs):
             raise MXNetError(
                 f"{self.name}: backward gave {len(given)} gradients\n"
-                f"  expected {len(kinds)}, one for each input"
+                f"  expected {len(specs)}, one for each input"
             )
         self._are_arrays("gradient", [g for g in given if g is not None])
-        for i, (gradient, (shape, _)) in enumerate(zip(given, kinds)):
+        for i, (gradient, (shape, _)) in enumerate(zip(given, specs)):
             if gradient is not None and gradient._tensor.shape != shape:
                 raise ShapeError(
                     f"{self.name}: the gradient of input {i} is {gradient.shape}\n"

@@ -13,7 +13,7 @@ from .._table import registry
 from ..base import ArgumentError
 from ..context import Context
 from ..ndarray.ndarray import VIEWED, NDArray
-from .call import Call, call
+from .call import CustomCall, call
 from .definition import Definition
 from .registered import define
 
@@ -71,8 +71,13 @@ class _Custom(registry.Op):
         return False
 
     def input_types(self, dtypes: dict, attributes: dict) -> dict[str, torch.dtype]:
-        names = self.input_names(attributes)
-        return dict.fromkeys(names, next(iter(dtypes.values()))) if dtypes else {}
+        definition = _definition(attributes)
+        known = [dtypes[name] for name in definition.arguments if name in dtypes]
+        if not known or dtypes.keys() >= {*definition.inputs}:
+            return {}
+        given = [dtypes.get(name, known[0]) for name in definition.arguments]
+        inputs, _, states = definition.types(given)
+        return dict(zip(definition.inputs, [*inputs, *states]))
 
     def output_types(self, dtypes: dict, attributes: dict) -> list[torch.dtype]:
         definition = _definition(attributes)
@@ -114,7 +119,7 @@ def prepared(
     attributes: dict[str, str],
     context: Context,
     operators: dict | None = None,
-) -> tuple[Call, list[torch.Tensor | None]]:
+) -> tuple[CustomCall, list[torch.Tensor | None]]:
     """The call of a node, and the tensors of its inputs, None for one that is left out.
 
     In `operators` a `CustomOp` is kept for the next call; else each call has one of its own.

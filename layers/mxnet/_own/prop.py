@@ -16,7 +16,7 @@ from ..base import ArgumentError, DTypeError, MXNetError, RecordingError, ShapeE
 from ..context import Context
 from ..ndarray._memory import LENT, VIEWED
 from ..ndarray.ndarray import NDArray
-from .call import Call, as_input, take_tensor
+from .call import CustomCall, as_input, take_tensor
 from .definition import Definition
 
 
@@ -44,7 +44,7 @@ class PropDefinition(Definition):
     def prepare(self, tensors, states, context, operators=None):
         given = [*tensors, *[array._tensor for array in states]]
         shapes, dtypes = tuple([tuple(t.shape) for t in given]), tuple([t.dtype for t in given])
-        return CustomCall(_signature(self, shapes, dtypes, context), states, operators), tensors
+        return PropCall(_signature(self, shapes, dtypes, context), states, operators), tensors
 
     def shapes(self, given, where=""):
         with self._lock:
@@ -68,8 +68,8 @@ class PropDefinition(Definition):
         with self._lock:
             if self._inferred is not signature:
                 self.infer(signature)
-            shapes = [list(shape) for shape in signature.in_shapes]  # it may change what it gets
-            given = signature.context, shapes, [*signature.in_types]
+            shapes = [list(shape) for shape in signature.shapes]  # it may change what it gets
+            given = signature.context, shapes, [_dtype.to_numpy(t) for t in signature.dtypes]
             made = self._ask(phase, where, self.prop.create_operator, *given)
         if not isinstance(made, operator.CustomOp):
             raise DTypeError(
@@ -98,7 +98,9 @@ class Signature:
 
     Attributes
     ----------
-    in_shapes, in_types : list
+    shapes, dtypes : tuple
+        Of the arguments, then of the states.
+    in_shapes : list
         Of the arguments, as the user's code gets them.
     out_shapes, out_types : list
         Of the outputs.
@@ -114,9 +116,8 @@ class Signature:
             raise ArgumentError(
                 f"{definition.what}: {len(shapes)} inputs\n  expected {', '.join(names) or 'none'}"
             )
-        self._shapes, self._dtypes = shapes, dtypes
+        self.shapes, self.dtypes = shapes, dtypes
         self.in_shapes = [list(s) for s in shapes[:count]]
-        self.in_types = [_dtype.to_numpy(t) for t in dtypes[:count]]
         self.where = ", ".join(
             f"{n} {s} {_dtype.name(d)}" for n, s, d in zip(names, shapes, dtypes)
         )
@@ -126,21 +127,23 @@ class Signature:
         """Ask the Prop for shapes and types, and hold the inputs to what it says of them."""
         definition, count = self.definition, len(self.in_shapes)
         inputs, self.out_shapes, states = definition.shapes(self.in_shapes, self.where)
-        self._expect(ShapeError, "infer_shape", self._shapes, [*inputs, *states], str)
+        self._expect(ShapeError, "infer_shape", self.shapes, [*inputs, *states], str)
         for name, shape in zip(definition.outputs, self.out_shapes):
             if not shape:
                 raise ShapeError(
                     f"{definition.what}: infer_shape gave () for {name}\n"
                     f"  expected an axis at least: a number is of shape (1,)\n  in {self.where}"
                 )
-        inputs, self.out_types, states = definition.types(list(self._dtypes[:count]), self.where)
-        self._expect(DTypeError, "infer_type", self._dtypes, [*inputs, *states], _dtype.name)
+        inputs, self.out_types, states = definition.types(list(self.dtypes[:count]), self.where)
+        self._expect(DTypeError, "infer_type", self.dtypes, [*inputs, *states], _dtype.name)
 
-    def _expect(self, kind: type, phase: str, real: tuple, told: list, shown: Callable) -> None:
+    def _expect(
+        self, error_class: type, phase: str, real: tuple, told: list, shown: Callable
+    ) -> None:
         """Refuse inputs and states that are not what the operator says they are."""
         for name, found, expected in zip(self.definition.inputs, real, told):
             if found != expected:
-                raise kind(
+                raise error_class(
                     f"{self.definition.what}: {name} is {shown(found)}\n"
                     f"  expected {shown(expected)}, which {phase} gives\n  in {self.where}"
                 )
@@ -156,7 +159,7 @@ class Output(NDArray):
 
     def __init__(self, shape: tuple, dtype: torch.dtype, context: Context):
         self._size, self._type, self._value = shape, dtype, None
-        self._context, self._leaf, self._held = context, None, None
+        self._context, self._leaf, self._held, self._origin = context, None, None, None
 
     @property
     def _tensor(self) -> torch.Tensor:
@@ -175,7 +178,7 @@ class Output(NDArray):
     def _copy_from(self, other: NDArray) -> None:
         fits = other._tensor.dtype is self._type and other._context == self._context
         if fits and self._held is not VIEWED and other._held in (None, LENT) and not other._leaf:
-            self._value, self._held = other._tensor, LENT
+            self._value, self._held, self._origin = other._tensor, LENT, None
             if other._held is None:  # one that outlives the call is lent once, and not changed then
                 other._held = LENT
         else:
@@ -191,9 +194,9 @@ class LeftOut(NDArray):
     __slots__ = ("_what",)
     shape, size = (0,), 0
 
-    def __init__(self, what: str, call: CustomCall):
+    def __init__(self, what: str, call: PropCall):
         self._what = what
-        self._context, self._leaf, self._held = call.context, None, None
+        self._context, self._leaf, self._held, self._origin = call.context, None, None, None
 
     @property
     def _tensor(self) -> torch.Tensor:
@@ -203,7 +206,7 @@ class LeftOut(NDArray):
         )
 
 
-class CustomCall(Call):
+class PropCall(CustomCall):
     """One call of a `CustomOp`, which lives from forward to backward, or as long as `operators`.
 
     That is a dict of them by signature, for calls that come after each other.
@@ -212,7 +215,8 @@ class CustomCall(Call):
     def __init__(self, signature: Signature, states: list[NDArray], operators: dict | None = None):
         definition = signature.definition
         self.signature, self.definition, self.states = signature, definition, states
-        self.what, self.context = definition.what, signature.context
+        self.name, self.what = definition.name, definition.what
+        self.context = signature.context
         self.inputs, self.outputs = definition.arguments, definition.outputs
         self.training, self.pure = state.training, definition.pure
         self.operator = None if operators is None else operators.get(signature.key)
@@ -221,7 +225,7 @@ class CustomCall(Call):
             if operators is not None:
                 operators[signature.key] = self.operator
 
-    def forward(self, tensors) -> tuple[torch.Tensor, ...]:
+    def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         types = zip(self.signature.out_shapes, self.signature.out_types)
         outputs = [Output(shape, dtype, self.context) for shape, dtype in types]
         given = [*outputs]
@@ -244,9 +248,9 @@ class CustomCall(Call):
             t if i in outs else None for i, t in enumerate(outputs)
         ]
 
-    def backward(self, saved, dys, kinds, asked) -> tuple:
-        count, (tops, _, _) = len(kinds), self.definition.dependencies
-        gradients = [Output(tuple(s), t, self.context) for s, t in kinds]
+    def backward(self, saved, dys, specs, asked) -> tuple:
+        count, (tops, _, _) = len(specs), self.definition.dependencies
+        gradients = [Output(tuple(s), t, self.context) for s, t in specs]
         given = [*gradients]
         result = self.run(
             "backward",

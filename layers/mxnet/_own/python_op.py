@@ -44,7 +44,7 @@ class PythonOp:
         ArgumentError
             There are more inputs than `list_arguments` names, or others.
         """
-        name = NameManager._current.value.get(name, self._hint)
+        name = NameManager.current.get(name, self._hint)
         return symbol.Custom(*args, name=name, op_type=self._op_type(), **kwargs)
 
     def _op_type(self) -> str:

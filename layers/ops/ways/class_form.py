@@ -61,29 +61,17 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
     names = ("backward", "shapes", "types", "loss")
     parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
-    signature = inspect.signature(definition.forward)
-    parameters = signature.parameters.values()
+    parameters = inspect.signature(definition.forward).parameters.values()
     arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     inputs = [p.name for p in arrays]
     attributes = {p.name: _typed_default(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
     gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
-    problems = {
-        "a default of forward is a list, which may change; expected a tuple": any(
-            isinstance(value, list) for value in attributes.values()
-        ),
-        "forward has the input 'self', and is called without it": "self" in inputs,
-        "forward has the input 'ctx', and is called without it; gradients name what they need": (
-            "ctx" in inputs
-        ),
-        "there are a backward and single gradients": parts["backward"] and gradients,
-        "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
-        "an input has a default that is not None; attributes stand after *": any(
-            p.default is not None and p.default is not p.empty for p in arrays
-        ),
-    }
-    for problem, found in problems.items():
-        if found:
-            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
+    _expect_forward(definition, name, arrays, attributes)
+    if parts["backward"] and gradients:
+        raise TypeError(
+            f"operator {name!r}: there are a backward and single gradients\n"
+            f"  expected backward, or {', '.join(f'd{n}' for n in gradients)}"
+        )
     _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
     result = Operator(
         name,
@@ -100,6 +88,30 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     for part in ("__doc__", "__module__", "__name__", "__qualname__"):
         setattr(result, part, getattr(definition, part))
     return result
+
+
+def _expect_forward(
+    definition: type, name: str, arrays: list[inspect.Parameter], attributes: dict[str, Any]
+) -> None:
+    """Refuse a forward whose parameters are no inputs and attributes."""
+    inputs = [p.name for p in arrays]
+    problems = {
+        "a default of forward is a list, which may change; expected a tuple": any(
+            isinstance(value, list) for value in attributes.values()
+        ),
+        "forward has the input 'self', and is called without it": "self" in inputs,
+        "forward has the input 'ctx', and is called without it; gradients name what they need": (
+            "ctx" in inputs
+        ),
+        "a keyword of forward has no default": inspect.Parameter.empty in attributes.values(),
+        "an input has a default that is not None; attributes stand after *": any(
+            p.default is not None and p.default is not p.empty for p in arrays
+        ),
+    }
+    for problem, found in problems.items():
+        if found:
+            signature = inspect.signature(definition.forward)
+            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
 
 
 def _expect_parts(definition: type, name: str, functions: set[str]) -> None:

@@ -173,8 +173,10 @@ class Operator:
         TypeError
             An input is missing or unknown, or an attribute is not of its default's type.
         """
-        if not kwargs and not self.optional and len(args) == len(self.inputs):
-            return list(args), {}
+        if not kwargs and len(args) == len(self.inputs):  # the commonest call
+            left_out = self.optional and [a for a in args if a is None]
+            if not left_out:
+                return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}
         for name, value in kwargs.items():

@@ -104,15 +104,7 @@ class Custom:
         self.bprop, self._who = bprop, f"operator {self.name!r}"
         self.registered = registrations(who, info, func_type)
         registered = next(iter(self.registered.values()), None)
-        try:
-            self._code = code(who, func, registered.names if registered else ())
-        except KernelError as error:
-            note(
-                error,
-                f"  in {who}: func_type {func_type!r} is a loop kernel; "
-                "a function in NumPy is func_type='pyfunc'",
-            )
-            raise
+        self._code = _read(code, who, func, func_type, registered.names if registered else ())
         self._code.who = self._who
         if registered:
             self._code.attributes = registered.attributes
@@ -354,6 +346,19 @@ def _code(who: str, func: Any, func_type: str) -> type[Code]:
             f"{who}: func_type {func_type!r}{needs}\n  expected one of {', '.join(CODES)}"
         )
     return Loop if func_type == "pyfunc" and isinstance(func, Kernel) else CODES[func_type]
+
+
+def _read(code: type[Code], who: str, func: Any, func_type: str, names: tuple[str, ...]) -> Code:
+    """The code of a function, with these names for its inputs."""
+    try:
+        return code(who, func, names)
+    except KernelError as error:
+        note(
+            error,
+            f"  in {who}: func_type {func_type!r} is a loop kernel; "
+            "a function in NumPy is func_type='pyfunc'",
+        )
+        raise
 
 
 class Plan(NamedTuple):

@@ -39,7 +39,9 @@ def compiled_step(net, loss, trainer, **options):
     callable
         ``step(*inputs, label, batch_size=None)`` takes NDArrays and returns the losses before the
         update, (n,), not recorded. Gradients are divided by `batch_size`, by default n, the first
-        size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients.
+        size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients. A step
+        that raises an error in the graph leaves the gradients at 0 where the update is a part of
+        the graph.
 
     Raises
     ------

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.engine("torch")
 SOURCES = Path(__file__).parent / "ops" / "sources"
 HOW = {
     "eager": {"active": False},
-    "replayed": {},
-    "static": {"static_alloc": True, "static_shape": True},
+    "plain": {},
+    "recorded": {"static_alloc": True, "static_shape": True},
     "compiled": {"backend": "inductor"},
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from layers import DenseBlock, SoftmaxLoss, compiled_step
+from layers import DenseBlock, SigmoidBlock, SoftmaxLoss, compiled_step
 
 
 @pytest.fixture
@@ -79,6 +79,9 @@ EVERY = [
     ("rmsprop", {"wd": 0.1}),
     ("rmsprop", {"centered": True, "clip_weights": 0.3}),
     ("ftrl", {"wd": 0.1}),
+    ("ftml", {"wd": 0.01}),
+    ("lamb", {"wd": 0.01, "upper_bound": 2.0}),
+    ("dcasgd", {"momentum": 0.9, "wd": 0.01}),
 ]
 
 
@@ -111,6 +114,19 @@ def test_it_is_one_graph(mx, data):
     before = counters["stats"]["unique_graphs"]
     step(*data)
     assert counters["stats"]["unique_graphs"] == before
+
+
+@pytest.mark.engine("torch")
+def test_a_gradient_that_is_zero_but_for_rounding(mx, caplog):
+    """That of a bias before BatchNorm: what is compiled and what is not round it differently."""
+    nn = mx.gluon.nn
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, 3), nn.BatchNorm(), SigmoidBlock(), nn.Flatten(), DenseBlock(0, 3))
+    net.initialize(mx.init.Xavier())
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"momentum": 0.9})
+    x = mx.nd.array(np.random.RandomState(0).randn(12, 3, 8, 8))
+    compiled_step(net, SoftmaxLoss(), trainer)(x, mx.nd.arange(12) % 3)
+    assert "not compiled" not in caplog.text
 
 
 @pytest.mark.engine("torch")
@@ -447,9 +463,38 @@ def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer,
         return net, SoftmaxLoss(), mx.gluon.Trainer(net.collect_params(), optimizer, settings)
 
     if replayed:
-        monkeypatch.setattr(compiled.Compiled, "kinds", 0)
+        monkeypatch.setattr(compiled.Compiled, "most_kinds", 0)
     # The first call runs as it is, for there are custom operators.
     compared(mx, data, lambda step, *_: [step(*data).asnumpy()], parts, backend="aot_eager")
+
+
+@pytest.mark.engine("torch")
+def test_frozen_parameters_are_compiled_once(mx, data, monkeypatch):
+    from layers.mxnet._run.compiled import Compiled
+
+    made, make = [], Compiled.make
+    monkeypatch.setattr(Compiled, "make", lambda *args: made.append(args) or make(*args))
+    net, loss, trainer = plain(mx, "sgd", learning_rate=0.1)
+    step = compiled_step(net, loss, trainer, backend="aot_eager")
+    weight, frozen = net[0].weight, []
+    for req in ("write", "null", "write", "null"):
+        weight.grad_req = req
+        before = weight.data().asnumpy()
+        step(*data)
+        frozen.append((weight.data().asnumpy() == before).all())
+    assert frozen == [False, True, False, True]
+    assert len(made) == 3  # the second time that it is trained, its count is behind the others'
+
+
+@pytest.mark.engine("torch")
+def test_parameters_of_another_dtype_are_no_call_of_the_same_kind(mx, data):
+    net, loss, trainer = plain(mx, "sgd", learning_rate=0.1)
+    step = compiled_step(net, loss, trainer, backend="aot_eager")
+    step(*data)
+    for parameter in net.collect_params().values():
+        parameter.cast("float64")
+    with pytest.raises(mx.base.MXNetError, match="weight is float64"):
+        step(*data)
 
 
 @pytest.mark.engine("torch")

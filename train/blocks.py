@@ -20,9 +20,14 @@ from .options import OPTIMIZERS
 
 __all__ = ["HYBRIDIZE", "Learner", "Measured"]
 
-# The arguments of `hybridize`. With "step", calls outside the compiled step are replayed.
-REPLAY = {"static_alloc": True, "static_shape": True}
-HYBRIDIZE = {"none": None, "replay": REPLAY, "compile": {"backend": "inductor"}, "step": REPLAY}
+# The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
+RECORDED = {"static_alloc": True, "static_shape": True}
+HYBRIDIZE = {
+    "none": None,
+    "recorded": RECORDED,
+    "compiled": {"backend": "inductor"},
+    "step": RECORDED,
+}
 
 
 class Learner:
@@ -52,8 +57,8 @@ class Learner:
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
         """The learner for these options."""
         mode = options.hybridize
-        if mode in ("compile", "step") and not engine.compiles():
-            raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or replay")
+        if mode in ("compiled", "step") and not engine.compiles():
+            raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or recorded")
         if mode == "step" and len(ctx) > 1:
             raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
         net = mlp(data.x.shape[1], options.hidden, data.classes)

@@ -67,8 +67,8 @@ MODES = {
     "train": """\
 hybridize:
   none      every operator by itself, as the program comes to it
-  replay    the net as one graph, made and recorded by the first call
-  compile   that graph compiled, the net's own operators included (--engine torch)
+  recorded  the net as one graph, made and recorded by the first call
+  compiled  that graph compiled, the net's own operators included (--engine torch)
   step      forward, loss, backward and update as one compiled graph (--engine torch, one context)
 
 """,
@@ -157,10 +157,10 @@ def add_how(add: Callable, program: str) -> None:
     if program != "train.module":  # its net is always a graph
         add(
             "--hybridize",
-            choices=["none", "replay", "compile", "step"],
+            choices=["none", "recorded", "compiled", "step"],
             default="none",
             metavar="MODE",
-            help="none, replay, compile or step: see below (none)",
+            help="none, recorded, compiled or step: see below (none)",
         )
 
 

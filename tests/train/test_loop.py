@@ -185,7 +185,7 @@ def test_loss_and_hits():
 
 
 def modes():
-    marks = {"compile": pytest.mark.engine("torch"), "step": pytest.mark.engine("torch")}
+    marks = {"compiled": pytest.mark.engine("torch"), "step": pytest.mark.engine("torch")}
     return [pytest.param(mode, marks=marks.get(mode, ())) for mode in HYBRIDIZE if mode != "none"]
 
 

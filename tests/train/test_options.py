@@ -22,7 +22,7 @@ def test_the_symbolic_program_has_the_same_options():
     options = vars(parse([], "train.module")) | {"out": Path("build/train"), "hybridize": "none"}
     assert options == vars(parse([]))
     with pytest.raises(Refused, match="--hybridize"):
-        parse(["--hybridize", "replay"], "train.module")
+        parse(["--hybridize", "recorded"], "train.module")
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -35,7 +35,7 @@ def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (
         "--data mnist:/data --ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
-        "--optimizer sgd --lr 1e-3 --seed 4 --hybridize replay --out ~/out --engine mxnet"
+        "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet"
     )
     assert vars(parse(line.split())) == {
         "data": "mnist:/data",
@@ -46,7 +46,7 @@ def test_everything_given(monkeypatch):
         "optimizer": "sgd",
         "lr": 1e-3,
         "seed": 4,
-        "hybridize": "replay",
+        "hybridize": "recorded",
         "out": Path("/home/someone/out"),
         "engine": "mxnet",
     }
@@ -78,7 +78,7 @@ def test_everything_given(monkeypatch):
         ("--seed", "-1", "a whole number from 0"),
         ("--seed", str(2**31), "a whole number from 0"),
         ("--optimizer", "magic", "adam or sgd"),
-        ("--hybridize", "all", "replay"),
+        ("--hybridize", "all", "recorded"),
         ("--engine", "tensorflow", "torch"),
     ],
 )

@@ -154,23 +154,23 @@ def test_module_with_too_few_held_out_samples(run, tmp_path):
     assert errors == "train.module: --ctx: not a held-out sample for each of 2 contexts\n"
 
 
-def test_replayed(run, tmp_path):
+def test_recorded(run, tmp_path):
     assert run(*SHORT)[0] == 0
     eager = history(tmp_path / "out")
-    assert run(*SHORT, "--hybridize", "replay")[0] == 0
+    assert run(*SHORT, "--hybridize", "recorded")[0] == 0
     for row, other in zip(history(tmp_path / "out"), eager):
         assert row == pytest.approx(other, rel=1e-4)
     config = json.loads((tmp_path / "out/config.json").read_text())
-    assert config["options"]["hybridize"] == "replay"
+    assert config["options"]["hybridize"] == "recorded"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
 
 
 @pytest.mark.engine("mxnet")
-@pytest.mark.parametrize("mode", ["compile", "step"])
+@pytest.mark.parametrize("mode", ["compiled", "step"])
 def test_mxnet_compiles_nothing(run, tmp_path, mode):
     status, said, errors = run("--hybridize", mode)
     assert (status, said) == (2, "") and not list(tmp_path.iterdir())
-    assert errors == f"train: --hybridize {mode}: needs --engine torch; here is none or replay\n"
+    assert errors == f"train: --hybridize {mode}: needs --engine torch; here is none or recorded\n"
 
 
 @pytest.mark.engine("torch")

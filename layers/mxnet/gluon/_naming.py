@@ -4,46 +4,54 @@ from __future__ import annotations
 
 import inspect
 
-from .. import name
 from .._stack import ThreadStack
 from ..base import ArgumentError
+from ..name import NameManager, Prefix
 from .parameter import ParameterDict
-
-_scopes = ThreadStack(lambda: None)  # of the Blocks that are being made
 
 
 class _BlockScope:
-    """What `with block.name_scope()` names: the children and parameters made inside."""
+    """What `with block.name_scope()` names: the children and parameters made inside.
 
-    def __init__(self, prefix: str, params: ParameterDict, transparent: bool):
-        self._prefix, self._params, self._transparent = prefix, params, transparent
-        self._names = name.NameManager()
+    Parameters
+    ----------
+    block : Block, or another object with ``prefix`` and ``_empty_prefix``
+        With an empty prefix, what is made inside is named as what is made around the scope.
+    """
+
+    _current = ThreadStack(lambda: None)  # of the Blocks that are being made
+
+    def __init__(self, block):
+        self._prefix, self._transparent = block.prefix, block._empty_prefix
+        # Not the Block itself: in a circle it would wait for Python's collector.
+        self._params: ParameterDict | None = getattr(block, "_params", None)
+        self._names = NameManager()
 
     def __enter__(self) -> _BlockScope:
         if not self._transparent:
-            _scopes.push(self)
-            name.Prefix(self._prefix).__enter__()
+            self._current.push(self)
+            Prefix(self._prefix).__enter__()
         return self
 
     def __exit__(self, *_) -> None:
         if not self._transparent:
-            name.NameManager._current.pop()
-            _scopes.pop()
+            NameManager._current.pop()
+            self._current.pop()
 
-
-def named(prefix: str | None, params: ParameterDict | None, hint: str):
-    """The prefix and the parameters of a Block that is made in the present scope."""
-    scope = _scopes.value
-    if prefix is None:
-        names = scope._names if scope else name.NameManager._current.value
-        prefix = names.get(None, hint) + "_"
-    if params is not None:
-        params = ParameterDict(params.prefix, params)
-    elif scope:
-        params = ParameterDict(scope._params.prefix + prefix, scope._params._shared)
-    else:
-        params = ParameterDict(prefix)
-    return (scope._prefix if scope else "") + prefix, params
+    @staticmethod
+    def create(prefix: str | None, params: ParameterDict | None, hint: str):
+        """The prefix and the parameters of a Block that is made in the present scope."""
+        scope = _BlockScope._current.value
+        if prefix is None:
+            names = scope._names if scope else NameManager.current
+            prefix = names.get(None, hint) + "_"
+        if params is not None:
+            params = ParameterDict(params.prefix, params)
+        elif scope:
+            params = ParameterDict(scope._params.prefix + prefix, scope._params._shared)
+        else:
+            params = ParameterDict(prefix)
+        return (scope._prefix if scope else "") + prefix, params
 
 
 def refuse_unknown(block, unknown: dict) -> None:

@@ -43,6 +43,16 @@ def leaves(value) -> Iterator[Any]:
         yield value
 
 
+def refuse_mixed(inputs: list) -> None:
+    """Raise an error for inputs that are NDArrays and Symbols."""
+    kinds = {*map(type, inputs)}
+    if Symbol in kinds and NDArray in kinds:
+        raise BlockError(
+            f"a HybridBlock was called with {', '.join(type(x).__name__ for x in inputs)}\n"
+            "  expected NDArrays, or Symbols, but not both"
+        ) from None
+
+
 def _flatten(args, inout_str: str):
     """Nested arrays as a list, and how they were nested: 0 an array, -1 None, or a list."""
     if isinstance(args, NDArray):
@@ -83,12 +93,12 @@ def _regroup(args: list, fmt):
 _OWN = ("_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks")
 
 
-def warn_of_unregistered(block, kind: type) -> None:
-    """Warn of attributes of a block that are containers of Blocks (`kind`) that are no children."""
+def warn_of_unregistered(block, block_class: type) -> None:
+    """Warn of attributes of a block that hold Blocks (`block_class`) that are no children."""
     children = {id(child) for child in block._children.values()}
     for key, value in block.__dict__.items():
         if isinstance(value, (list, tuple, dict)) and key not in _OWN:
-            if any(id(inner) not in children for inner in _blocks_in(value, kind)):
+            if any(id(inner) not in children for inner in _blocks_in(value, block_class)):
                 warnings.warn(
                     f"{type(block).__name__}.{key} is an unregistered container with Blocks\n"
                     "  expected register_child(), or a Sequential or HybridSequential",
@@ -96,10 +106,10 @@ def warn_of_unregistered(block, kind: type) -> None:
                 )
 
 
-def _blocks_in(value: Any, kind: type) -> Iterator[Any]:
+def _blocks_in(value: Any, block_class: type) -> Iterator[Any]:
     """All Blocks in nested lists, tuples and dicts."""
-    if isinstance(value, kind):
+    if isinstance(value, block_class):
         yield value
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _blocks_in(item, kind)
+            yield from _blocks_in(item, block_class)

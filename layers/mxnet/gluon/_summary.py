@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ..base import StateError
 from ..ndarray import NDArray
 
 ROW = "{:>20}  {:>42} {:>15}"
@@ -39,10 +40,15 @@ def summary(block, inputs: tuple) -> str:
     """The table for one forward pass: each call of a block, its output's shape, its parameters.
 
     A row of layers, such as Sequential, has none of its own.
+
+    Raises
+    ------
+    StateError
+        A block is hybridized: its graph would not call the blocks inside.
     """
     count = _Count()
     rows = [("Input", _shapes(list(inputs)), 0)]
-    handles, active = [], []
+    handles = []
 
     def record(called, _, output):
         name = f"{type(called).__name__}-{len(rows)}"
@@ -50,19 +56,19 @@ def summary(block, inputs: tuple) -> str:
 
     def watch(child):
         if getattr(child, "_active", False):
-            active.append(child)  # its graph would not call the blocks inside
-            child._active = False
+            raise StateError(
+                f"summary: {child.name!r} is hybridized, so that it does not call the blocks inside"
+                "\n  expected hybridize(False), or summary before hybridize"
+            )
         if child._in_summary:
             handles.append(child.register_forward_hook(record))
 
-    block.apply(watch)
     try:
+        block.apply(watch)
         block(*inputs)
     finally:
         for handle in handles:
             handle.detach()
-        for child in active:
-            child._active = True
     return "\n".join(
         [
             "-" * WIDTH,

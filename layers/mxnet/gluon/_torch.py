@@ -19,13 +19,13 @@ from torch.nn.parameter import is_lazy
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from .. import _dtype, autograd, symbol
-from .._run.exported import as_torch, traceable
+from .._run.exported import as_torch, for_tracers
 from .._tensor import call_recorded, copy_if_aliased
 from ..base import ArgumentError, ContextError
 from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
-from ._graph import Graph, trace
+from ._graph import Graph, graph_of
 from ._nesting import BlockError, _regroup
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, Parameter
@@ -68,7 +68,7 @@ class BlockModule(torch.nn.Module):
         if self._graph is not None:
             sources, program = self._graph.sources, self._graph.program
             self._sources = [s if isinstance(s, int) else paths[s] for s in sources]
-            self._functions = [traceable(program, training) for training in (False, True)]
+            self._functions = [for_tracers(program, training) for training in (False, True)]
 
     def _leaf(self, parameter: Parameter) -> torch.Tensor:
         """A tensor in the memory of a parameter, with a gradient of its own, or a buffer."""
@@ -197,7 +197,7 @@ def _graph(block: Block) -> Graph | None:
         and p.default is p.empty
         and p.name not in block._reg_params
     ]
-    return trace(block, tuple([symbol.var(name) for name in inputs]))
+    return graph_of(block, tuple([symbol.var(name) for name in inputs]))
 
 
 class ModuleBlock(Block):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+import weakref
 from collections.abc import Iterable
 
 import numpy as np
@@ -61,7 +62,7 @@ class Parameter:
     Raises
     ------
     ParameterError
-        `grad_req` is none of the three.
+        `grad_req` is none of the three, or a storage type is none of MXNet's.
     UnsupportedError
         `stype` or `grad_stype` is not 'default'.
     """
@@ -80,6 +81,9 @@ class Parameter:
         stype: str = "default",
         grad_stype: str = "default",
     ):
+        for key, kind in (("stype", stype), ("grad_stype", grad_stype)):
+            if kind not in ("default", "row_sparse", "csr"):
+                raise ParameterError(f"Parameter {name!r}: {key} is {kind!r}\n  expected 'default'")
         if (stype, grad_stype) != ("default", "default"):
             raise UnsupportedError(
                 f"Parameter {name!r}: stype={stype!r}, grad_stype={grad_stype!r}\n"
@@ -94,6 +98,7 @@ class Parameter:
         self._deferred_init: tuple = ()  # init, contexts, default_init, data or None
         self._grad_req = None
         self._var = None
+        self._trainer_ref: weakref.ref | None = None
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -250,10 +255,14 @@ class Parameter:
         Raises
         ------
         ParameterError
-            The shape does not fit, or the parameter has not been initialized.
+            The shape does not fit.
+        MXNetError
+            It has not been initialized.
         """
         self.shape = data.shape
         if self._data is not None:
+            if trainer := self._trainer:
+                trainer._forget_kvstore(self)
             for array in self._data:
                 array[:] = data
         elif self._deferred_init:
@@ -308,6 +317,11 @@ class Parameter:
         Parameters
         ----------
         ctx : Context or list of Context
+
+        Raises
+        ------
+        MXNetError
+            The parameter has not been initialized.
         """
         contexts = _contexts(ctx)
         if self._data is not None:
@@ -367,7 +381,13 @@ class Parameter:
         return None if self._data is None or self.grad_req == "null" else self.list_grad()
 
     def list_ctx(self) -> list[Context]:
-        """The contexts that the parameter is initialized on, or will be."""
+        """The contexts that the parameter is initialized on, or will be.
+
+        Raises
+        ------
+        MXNetError
+            It has not been initialized.
+        """
         if self._data is not None:
             return [array.context for array in self._data]
         if self._deferred_init:
@@ -399,8 +419,13 @@ class Parameter:
             self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
         return self._var
 
+    @property
+    def _trainer(self):
+        """The Trainer that was made last for it, if there is one still."""
+        return self._trainer_ref and self._trainer_ref()
+
     def _set_trainer(self, trainer) -> None:
-        """Nothing: only sparse parameters need to know their Trainer."""
+        self._trainer_ref = trainer and weakref.ref(trainer)
 
     def _reduce(self) -> NDArray:
         """The value on the CPU, averaged over contexts."""
@@ -460,7 +485,8 @@ class Parameter:
     # Copies and pickles of arrays come without their gradients.
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_gradients_of_data": [a.grad for a in self._data or ()]}
+        gradients = [a.grad for a in self._data or ()]
+        return self.__dict__ | {"_gradients_of_data": gradients, "_trainer_ref": None}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)

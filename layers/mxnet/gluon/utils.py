@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import torch
 
 from .. import ndarray
-from ..base import ArgumentError, ShapeError, UnsupportedError
+from ..base import ArgumentError, ShapeError, StateError, UnsupportedError
 from ..context import Context
 from ..ndarray import NDArray
 
@@ -29,19 +29,34 @@ __all__ = [
 ]
 
 
+_REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+
+
 class HookHandle:
     """What registering a hook returns: `detach` takes the hook away again.
 
     In a ``with`` statement that happens at its end.
     """
 
-    def __init__(self, hooks: dict, hook: Callable):
-        self._hooks, self._key = hooks, object()
-        hooks[self._key] = hook
+    _hooks: dict | None = None
+
+    def attach(self, hooks_dict: dict, hook: Callable) -> None:
+        """Add a hook to a dictionary of them, from which `detach` takes it.
+
+        Raises
+        ------
+        StateError
+            The handle has a hook already.
+        """
+        if self._hooks is not None:
+            raise StateError("HookHandle: it has a hook already\n  expected a handle for each hook")
+        self._hooks, self._key = hooks_dict, object()
+        hooks_dict[self._key] = hook
 
     def detach(self) -> None:
         """Take the hook away; a second time does nothing."""
-        self._hooks.pop(self._key, None)
+        if self._hooks is not None:
+            self._hooks.pop(self._key, None)
 
     def __enter__(self) -> HookHandle:
         return self
@@ -227,6 +242,37 @@ def download(
     )
 
 
+def _get_repo_url() -> str:
+    """Where the files of MXNet's data sets and models are: MXNET_GLUON_REPO, or its own place."""
+    return os.environ.get("MXNET_GLUON_REPO", _REPOSITORY).rstrip("/") + "/"
+
+
+def _get_repo_file_url(namespace: str, filename: str) -> str:
+    """The url of one of these files."""
+    return f"{_get_repo_url()}{namespace}/{filename}"
+
+
 def replace_file(src: str | os.PathLike, dst: str | os.PathLike) -> None:
     """Move a file over another, at once."""
     os.replace(src, dst)
+
+
+# What programs import, though MXNet's names for it are private
+
+
+def _indent(s_: str, numSpaces: int) -> str:
+    """A text whose lines but the first are indented."""
+    return s_.replace("\n", "\n" + numSpaces * " ")
+
+
+def _brief_print_list(lst: list, limit: int = 7) -> str:
+    """The quoted items of a list, those in the middle left out if there are more than `limit`."""
+    shown = [f"'{item}'" for item in lst]
+    if len(shown) > limit:
+        shown = [*shown[: limit // 2], "...", *shown[-limit // 2 :]]
+    return ", ".join(shown)
+
+
+def _check_same_symbol_type(symbols: list) -> type:
+    """The type of Symbols."""
+    return type(symbols[0])

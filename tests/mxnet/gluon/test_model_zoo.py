@@ -157,10 +157,11 @@ def test_names():
 def test_trained_weights_are_found_and_verified(tmp_path, monkeypatch):
     name = "mobilenetv2_0.25"
     path = tmp_path / f"{name}-{store.short_hash(name)}.params"
+    monkeypatch.setenv("MXNET_GLUON_REPO", "http://localhost:1/b")
     with pytest.raises(NotImplementedError) as caught:
         vision.get_model(name, pretrained=True, root=str(tmp_path))
     assert str(path) in str(caught.value)
-    assert f"gluon/models/{path.stem}.zip" in str(caught.value)
+    assert f"http://localhost:1/b/gluon/models/{path.stem}.zip" in str(caught.value)
     net = vision.get_model(name)
     net.initialize()
     y = net(images(32)).asnumpy()
@@ -175,6 +176,17 @@ def test_trained_weights_are_found_and_verified(tmp_path, monkeypatch):
     assert loaded(images(32).as_in_context(mx.cpu(1))).asnumpy().tolist() == y.tolist()
     store.purge(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@torch_only
+def test_the_folder_of_weights_is_looked_up_when_it_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+    with pytest.raises(NotImplementedError, match=f"{tmp_path}/models/alexnet-44335d1f.params"):
+        vision.alexnet(pretrained=True)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "a.params").touch()
+    store.purge()
+    assert not list((tmp_path / "models").iterdir())
 
 
 @torch_only

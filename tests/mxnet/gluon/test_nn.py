@@ -244,9 +244,14 @@ def test_what_layers_refuse():
 
 
 @pytest.mark.engine("torch")
-def test_sparse_gradients_are_refused():
-    with pytest.raises(NotImplementedError, match="sparse_grad=False"):
-        nn.Embedding(3, 4, sparse_grad=True)
+def test_a_sparse_gradient_is_dense():
+    with pytest.warns(UserWarning, match="the gradient is dense"):
+        layer = nn.Embedding(3, 2, sparse_grad=True)
+    layer.initialize()
+    with autograd.record():
+        y = layer(nd.array([1, 1]))
+    y.backward()
+    assert layer.weight.grad().asnumpy().tolist() == [[0, 0], [2, 2], [0, 0]]
 
 
 def test_batch_norm_stays_float32_in_float16():
@@ -287,6 +292,32 @@ def test_batch_norm_learns_only_in_training():
         y = layer(x).sum()
     y.backward()
     np.testing.assert_allclose(layer.running_mean.data().asnumpy(), [0.2, 0.4], rtol=1e-6)
+
+
+def test_batch_norm_of_a_slice_rounds_as_that_of_its_copy():
+    """A graph takes a slice where it lies, with gaps; the sum of all y has the gradient 0."""
+
+    class Sliced(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.norm = nn.BatchNorm(in_channels=3)
+
+        def hybrid_forward(self, F, x):
+            return self.norm(F.slice(x, begin=(0, 0, 8, 8), end=(4, 3, 40, 40)))
+
+    layer = Sliced()
+    layer.initialize()
+    x = nd.array(np.random.RandomState(0).rand(4, 3, 48, 48))
+    x.attach_grad()
+    gradients = []
+    for hybridized in (False, True):
+        layer.hybridize(hybridized)
+        with autograd.record():
+            y = layer(x)
+        y.backward()
+        gradients.append(x.grad.asnumpy())
+    np.testing.assert_allclose(*gradients, atol=5e-7)
 
 
 # Sequential

@@ -46,8 +46,9 @@ def test_initialize_needs_the_shape(shape):
 
 
 def test_what_is_wrong_with_arguments():
-    with pytest.raises(AssertionError, match="foo"):
-        Parameter("w", grad_req="foo")
+    for name in ("grad_req", "stype", "grad_stype"):
+        with pytest.raises(AssertionError, match="foo"):
+            Parameter("w", **{name: "foo"})
     with pytest.raises((AssertionError, TypeError), match="nope"):
         made(init="nope")
     with pytest.raises((AssertionError, TypeError), match="nope"):

@@ -500,3 +500,63 @@ def test_what_cells_refuse():
         rnn.ZoneoutCell(both)
     with pytest.raises(NotImplementedError, match="state_info is not defined"):
         rnn.RecurrentCell().begin_state(2)
+
+
+# Private functions, which programs with cells of their own import
+
+STEPS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]  # of two sequences
+
+
+def steps_of(found):
+    return [x.asnumpy().ravel().tolist() for x in found]
+
+
+@pytest.mark.parametrize("layout, axis", [("NTC", 1), ("TNC", 0)])
+def test_format_sequence(layout, axis):
+    format_sequence = rnn.rnn_cell._format_sequence
+    steps = [nd.array(x).reshape((2, 1)) for x in STEPS]
+    merged = nd.stack(*steps, axis=axis)
+    for inputs in (steps, merged):
+        found, *rest = format_sequence(3, inputs, layout, False)
+        assert steps_of(found) == STEPS and rest == [axis, mx.nd, 2]
+        found, *rest = format_sequence(3, inputs, layout, True)
+        assert found.asnumpy().tolist() == merged.asnumpy().tolist() and rest == [axis, mx.nd, 2]
+        assert format_sequence(3, inputs, layout, None)[0] is inputs
+        with pytest.raises(AssertionError):
+            format_sequence(4, inputs, layout, False)
+    assert format_sequence(3, merged, layout, True, layout[1::-1] + "C")[0].shape == (
+        merged.shape[1],
+        merged.shape[0],
+        1,
+    )
+    for inputs, wrong in ((None, layout), (merged, "NCC")):
+        with pytest.raises(AssertionError):
+            format_sequence(3, inputs, wrong, False)
+    found, *rest = format_sequence(3, mx.sym.var("x"), layout, False)
+    assert len(found) == 3 and rest == [axis, mx.sym, 0]
+    found, *_ = format_sequence(3, [mx.sym.var("x")] * 3, layout, True)
+    assert isinstance(found, mx.sym.Symbol)
+
+
+def test_states_to_begin_with():
+    begin = rnn.rnn_cell._get_begin_state
+    cell, x = rnn.LSTMCell(5), nd.ones((2, 3, 4), ctx=mx.cpu(1))
+    for inputs in (x, [x[:, 0]]):
+        states = begin(cell, mx.nd, None, inputs, 2)
+        assert [s.shape for s in states] == [(2, 5)] * 2
+        assert all(s.context == mx.cpu(1) for s in states)
+    assert begin(cell, mx.nd, [1], x, 2) == [1]
+
+
+def test_masked_and_reversed_sequences():
+    steps, valid = [nd.array(x).reshape((2, 1)) for x in STEPS], nd.array([1, 2])
+    masked = [[1, 2], [0, 4], [0, 0]]
+    mask = rnn.rnn_cell._mask_sequence_variable_length
+    assert steps_of(mask(mx.nd, steps, 3, valid, 0, False)) == masked
+    merged = nd.stack(*steps, axis=1)
+    found = mask(mx.nd, merged, 3, valid, 1, True)
+    assert found.asnumpy()[:, :, 0].T.tolist() == masked
+    reverse = rnn.rnn_cell._reverse_sequences
+    assert steps_of(reverse(steps, 3)) == STEPS[::-1]
+    assert steps_of(reverse(steps, 3, valid)) == [[1, 4], [3, 2], [5, 6]]
+    assert len(reverse([mx.sym.var("x")] * 3, 3, mx.sym.var("n"))) == 3

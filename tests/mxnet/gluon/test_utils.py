@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -173,3 +174,37 @@ def test_download_refuses(file):
         utils.download("http://localhost:1/x", path=str(file), sha1_hash="0" * 40)
     with pytest.raises(ValueError, match="path"):
         utils.download("http://localhost:1/")
+
+
+def test_where_the_files_of_models_are(monkeypatch):
+    monkeypatch.delenv("MXNET_GLUON_REPO", raising=False)
+    assert utils._get_repo_url().startswith("https://apache-mxnet.s3")
+    monkeypatch.setenv("MXNET_GLUON_REPO", "http://localhost:1/b")
+    assert utils._get_repo_url() == "http://localhost:1/b/"
+    assert utils._get_repo_file_url("gluon/x", "f.zip") == "http://localhost:1/b/gluon/x/f.zip"
+
+
+# Hooks
+
+
+def test_a_handle_has_one_hook():
+    handle, hooks = utils.HookHandle(), OrderedDict()
+    handle.attach(hooks, print)
+    with pytest.raises(AssertionError):
+        handle.attach(hooks, print)
+    assert list(hooks.values()) == [print]
+    handle.detach()
+    handle.detach()
+    assert not hooks
+
+
+# Private ones, which programs import
+
+
+def test_texts():
+    assert utils._indent("a\nb\n  c", 2) == "a\n  b\n    c"
+    assert utils._brief_print_list(["a", "b"]) == "'a', 'b'"
+    assert utils._brief_print_list("abcdefg") == "'a', 'b', 'c', 'd', 'e', 'f', 'g'"
+    assert utils._brief_print_list("abcdefghij") == "'a', 'b', 'c', ..., 'g', 'h', 'i', 'j'"
+    assert utils._brief_print_list("abcdefgh", 3) == "'a', ..., 'g', 'h'"
+    assert utils._check_same_symbol_type([mx.sym.var("a")]) is mx.sym.Symbol

@@ -397,8 +397,8 @@ class _BatchPickler(ForkingPickler):
         return NotImplemented
 
 
-def _with_tensor(kind: type, tensor: torch.Tensor, context: Context) -> NDArray:
-    return kind(tensor, context)
+def _with_tensor(array_class: type, tensor: torch.Tensor, context: Context) -> NDArray:
+    return array_class(tensor, context)
 
 
 def _in_shared_memory(tensor: torch.Tensor) -> torch.Tensor:

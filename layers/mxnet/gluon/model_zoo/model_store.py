@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from ...base import ArgumentError, MXNetError, UnsupportedError, data_dir
-from ..utils import check_sha1
+from ...base import ArgumentError, MXNetError, UnsupportedError, data_folder
+from ..utils import _REPOSITORY, _get_repo_file_url, check_sha1
 
 __all__ = ["get_model_file", "purge"]
 
-apache_repo_url = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
-_url_format = "{repo_url}gluon/models/{file_name}.zip"
-_ROOT = os.path.join(data_dir(), "models")
+apache_repo_url = _REPOSITORY
 
 # The SHA-1 of each model's file, as MXNet 1.9.1 has them.
 _model_sha1 = {
@@ -69,14 +66,14 @@ def short_hash(name: str) -> str:
     return _model_sha1[name][:8]
 
 
-def get_model_file(name: str, root: str | os.PathLike = _ROOT) -> str:
+def get_model_file(name: str, root: str | os.PathLike | None = None) -> str:
     """The path of a model's file of weights, which has to be in a folder.
 
     Parameters
     ----------
     name : str
         Such as 'resnet18_v1'.
-    root : path
+    root : path, optional
         The folder; by default ``models`` in that of the environment variable MXNET_HOME, or in
         ``~/.mxnet``.
 
@@ -90,10 +87,9 @@ def get_model_file(name: str, root: str | os.PathLike = _ROOT) -> str:
         There are no trained weights of that name.
     """
     file_name = f"{name}-{short_hash(name)}"
-    path = Path(root).expanduser() / f"{file_name}.params"
+    path = data_folder(root, "models") / f"{file_name}.params"
     if not path.is_file():
-        repository = os.environ.get("MXNET_GLUON_REPO", apache_repo_url)
-        url = _url_format.format(repo_url=f"{repository.rstrip('/')}/", file_name=file_name)
+        url = _get_repo_file_url("gluon/models", f"{file_name}.zip")
         raise UnsupportedError(
             f"get_model_file: {path} is not there, and nothing is downloaded at run time\n"
             f"  expected the file there: fetch {url} yourself, and unpack it in {path.parent}"
@@ -106,7 +102,7 @@ def get_model_file(name: str, root: str | os.PathLike = _ROOT) -> str:
     return str(path)
 
 
-def purge(root: str | os.PathLike = _ROOT) -> None:
-    """Remove all files of weights, ``*.params``, from a folder."""
-    for path in Path(root).expanduser().glob("*.params"):
+def purge(root: str | os.PathLike | None = None) -> None:
+    """Remove all files of weights, ``*.params``, from a folder; by default `get_model_file`'s."""
+    for path in data_folder(root, "models").glob("*.params"):
         path.unlink()

@@ -197,7 +197,7 @@ class Embedding(HybridBlock):
     dtype : str or numpy type
     weight_initializer : str or Initializer, optional
     sparse_grad : bool
-        Not supported: the gradient of the table is dense.
+        Without effect, but for a warning: the gradient of the table is dense.
 
     Inputs: x of numbers below input_dim, any shape. Outputs: (*x.shape, output_dim).
     """
@@ -212,6 +212,12 @@ class Embedding(HybridBlock):
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if sparse_grad:
+            warnings.warn(
+                "Embedding: with sparse_grad=True, too, the gradient is dense: an optimizer "
+                "changes all rows, by momentum and weight decay those not looked up",
+                stacklevel=2,
+            )
         self._kwargs = {
             "input_dim": input_dim,
             "output_dim": output_dim,
@@ -224,7 +230,6 @@ class Embedding(HybridBlock):
             init=weight_initializer,
             dtype=dtype,
             allow_deferred_init=True,
-            grad_stype="row_sparse" if sparse_grad else "default",
         )
 
     def hybrid_forward(self, F, x, weight):

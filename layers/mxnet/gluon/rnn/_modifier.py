@@ -18,6 +18,11 @@ class DropoutCell(HybridRecurrentCell):
         Axes along which the same elements are dropped.
 
     Inputs: x, any shape; an empty list. Outputs: the same.
+
+    Raises
+    ------
+    ArgumentError
+        `rate` is no number.
     """
 
     def __init__(self, rate: float, axes: tuple[int, ...] = (), prefix=None, params=None):
@@ -91,6 +96,11 @@ class ZoneoutCell(ModifierCell):
         The probability for outputs and for states.
 
     Inputs: as for the base cell. Outputs: as for the base cell.
+
+    Raises
+    ------
+    ArgumentError
+        The base cell is a BidirectionalCell.
     """
 
     def __init__(
@@ -192,7 +202,13 @@ class BidirectionalCell(Cells, HybridRecurrentCell):
         self._output_prefix = output_prefix
 
     def forward(self, inputs, states):
-        """Not supported: there is no single step."""
+        """Not supported: there is no single step.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
         raise UnsupportedError("BidirectionalCell: there is no single step\n  expected unroll")
 
     def unroll(

@@ -29,7 +29,13 @@ class RecurrentCell(Block):
                 cell.reset()
 
     def state_info(self, batch_size: int = 0) -> list[dict]:
-        """Shape and layout of each state."""
+        """Shape and layout of each state.
+
+        Raises
+        ------
+        UnsupportedError
+            The subclass does not define it.
+        """
         raise UnsupportedError(f"{type(self).__name__}: state_info is not defined")
 
     def begin_state(self, batch_size: int = 0, func=ndarray.zeros, **kwargs) -> list:
@@ -100,7 +106,13 @@ class RecurrentCell(Block):
         return sequence.outputs(outputs, merge_outputs), sequence.last(passed)
 
     def forward(self, inputs, states):
-        """The output and the states after one step."""
+        """The output and the states after one step.
+
+        Raises
+        ------
+        ArgumentError
+            There are more or fewer states than the cell has.
+        """
         if len(states) != len(self.state_info()):
             raise ArgumentError(
                 f"{type(self).__name__}: {len(states)} states\n"

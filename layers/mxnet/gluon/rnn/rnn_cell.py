@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from .._summary import indented
+from ._formats import _format_sequence as _format_sequence  # programs import these from here
+from ._formats import _get_begin_state as _get_begin_state
+from ._formats import _mask_sequence_variable_length as _mask_sequence_variable_length
+from ._formats import _reverse_sequences as _reverse_sequences
 from ._modifier import BidirectionalCell, DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from ._recurrent import Cells, HybridRecurrentCell, RecurrentCell
 from ._unroll import Sequence

@@ -82,10 +82,10 @@ class _RNNLayer(HybridBlock):
         layers = [f"{side}{i}" for i in range(count) for side in "lr"[: self._dir]]
         names = [  # as the operator has them
             f"{layer}_{part}"
-            for kind in ("weight", "bias")
+            for role in ("weight", "bias")
             for layer in layers
             for part in parts
-            if part.endswith(kind)
+            if part.endswith(role)
         ]
         sizes = size, count, self._dir == 2, mode, projection_size
         shapes = dict(zip(names, rnn.layout(input_size, *sizes)))

@@ -62,6 +62,24 @@ def test_unpacked_files_do_too(vision, mnist):
 
 
 @torch_only
+@pytest.mark.parametrize(
+    "name, folder",
+    [
+        ("MNIST", "mnist"),
+        ("FashionMNIST", "fashion-mnist"),
+        ("CIFAR10", "cifar10"),
+        ("CIFAR100", "cifar100"),
+    ],
+)
+def test_the_folder_of_data_sets_is_looked_up_when_it_is_needed(
+    vision, tmp_path, monkeypatch, name, folder
+):
+    monkeypatch.setenv("MXNET_HOME", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match=f"{tmp_path}/datasets/{folder}/"):
+        getattr(vision, name)()
+
+
+@torch_only
 def test_no_files(vision, tmp_path):
     with pytest.raises(FileNotFoundError, match="nothing is downloaded") as told:
         vision.MNIST(tmp_path / "none")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .... import ndarray
-from ....base import ArgumentError, MXNetError, data_dir
+from ....base import ArgumentError, MXNetError, data_folder
 from ....contrib.text.vocab import Vocabulary
 from ...data.dataset import Dataset
 from ...utils import check_sha1, download
@@ -33,8 +33,7 @@ class _WikiText(Dataset):
                 f"{type(self).__name__}: segment is {segment!r}\n"
                 f"  expected one of {', '.join(self._data_file)}"
             )
-        default = Path(data_dir(), "datasets", self._namespace)
-        self._root = Path(root or default).expanduser()
+        self._root = data_folder(root or None, "datasets", self._namespace)
         self._segment, self._seq_len = segment, seq_len
         self._vocab, self._counter = vocab, None
         words = self._words(self._file().read_text("utf-8"))

@@ -318,8 +318,8 @@ class Estimator:
         )
 
     def _completed(self, handlers: list, defaults: list[tuple]) -> list:
-        for kind, make in defaults:
-            if not any(isinstance(handler, kind) for handler in handlers):
+        for handler_class, make in defaults:
+            if not any(isinstance(handler, handler_class) for handler in handlers):
                 handlers.append(make())
         for handler in handlers:
             _check_handler_metric_ref(handler, self.train_metrics + self.val_metrics)
@@ -327,8 +327,8 @@ class Estimator:
 
     def _categorize_handlers(self, event_handlers: list) -> tuple:
         """The handlers of each event."""
-        kinds = TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd
-        return tuple([h for h in event_handlers if isinstance(h, kind)] for kind in kinds)
+        events = TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd
+        return tuple([h for h in event_handlers if isinstance(h, event)] for event in events)
 
 
 def _initialized(parameter) -> bool:

@@ -451,12 +451,12 @@ class CheckpointHandler(_Counting):
         elif self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"
             self._save_params_and_trainer(estimator, prefix)
-            told = f"{name} went from {self.best:.5f} to {value:.5f}, saves the best model in "
-            self._log(estimator, f"{told}{place}{prefix}")
+            message = f"{name} went from {self.best:.5f} to {value:.5f}, saves the best model in "
+            self._log(estimator, f"{message}{place}{prefix}")
             self.best = value
         else:
-            told = f"the best model stays, {name} is {value:.5f}, its best {self.best:.5f}"
-            self._log(estimator, told)
+            message = f"the best model stays, {name} is {value:.5f}, its best {self.best:.5f}"
+            self._log(estimator, message)
 
     def _save_symbol(self, estimator) -> None:
         path = Path(self.model_dir, f"{self.model_prefix}-symbol.json")
@@ -501,8 +501,8 @@ class CheckpointHandler(_Counting):
             )
         if not found:
             self.trained_epoch = self.trained_batch = -1
-            told = f"{self.model_dir} has no checkpoint, all {most} {_plural(what)} are trained"
-            estimator.logger.info(f"CheckpointHandler: {told}")
+            message = f"{self.model_dir} has no checkpoint, all {most} {_plural(what)} are trained"
+            estimator.logger.info(f"CheckpointHandler: {message}")
             return
         self.trained_epoch, self.trained_batch = max(found)
         done = self.trained_epoch if of_epochs else self.trained_batch

@@ -109,7 +109,7 @@ class _ConvCell(HybridRecurrentCell):
         return (channels, *spatial) if self._channel_axis == 1 else (*spatial, channels)
 
     def _alias(self) -> str:
-        return f"conv_{self._kind}"
+        return f"conv_{self._cell_name}"
 
     def state_info(self, batch_size: int = 0) -> list[dict]:
         """Shape and layout of each state."""
@@ -164,7 +164,7 @@ class _ConvCell(HybridRecurrentCell):
 class _ConvRNNCell(_ConvCell):
     """h' = tanh(W * x + b + R * h + c)."""
 
-    _kind = "rnn"
+    _cell_name = "rnn"
 
     def hybrid_forward(self, F, inputs, states, **parameters):
         """The output and the states after one step."""
@@ -176,7 +176,7 @@ class _ConvRNNCell(_ConvCell):
 class _ConvLSTMCell(_ConvCell):
     """s' = σ(f) s + σ(i) tanh(g), h' = σ(o) tanh(s'), where i, f, g, o = W * x + b + R * h + c."""
 
-    _kind, gates, states = "lstm", 4, 2
+    _cell_name, gates, states = "lstm", 4, 2
 
     def hybrid_forward(self, F, inputs, states, **parameters):
         """The output and the states after one step."""
@@ -192,7 +192,7 @@ class _ConvLSTMCell(_ConvCell):
 class _ConvGRUCell(_ConvCell):
     """h' = (1 - σ(z)) tanh(W * x + b + σ(r) (R * h + c)) + σ(z) h, with gates r and z."""
 
-    _kind, gates = "gru", 3
+    _cell_name, gates = "gru", 3
 
     def hybrid_forward(self, F, inputs, states, **parameters):
         """The output and the states after one step."""

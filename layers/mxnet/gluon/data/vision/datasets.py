@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....base import MXNetError, ShapeError, data_dir
+from ....base import MissingFileError, MXNetError, ShapeError, data_folder
 from ....io._files import read_idx
 from ....ndarray import NDArray, array
 from ..dataset import Dataset, RecordFileDataset, _DownloadedDataset
@@ -24,12 +24,6 @@ __all__ = [
     "ImageRecordDataset",
 ]
 
-_HOME = os.path.join(data_dir(), "datasets")
-
-
-class MissingFileError(MXNetError, FileNotFoundError):
-    """A file of a data set is not where it should be."""
-
 
 class MNIST(_DownloadedDataset):
     """Handwritten digits: sample i is (image (28, 28, 1) of uint8, label of int32).
@@ -40,7 +34,8 @@ class MNIST(_DownloadedDataset):
 
     Parameters
     ----------
-    root : path
+    root : path, optional
+        By default a folder of ``datasets`` in that of MXNET_HOME, or in ``~/.mxnet``.
     train : bool
         The 60,000 images to train with, else the 10,000 to test with.
     transform : callable, optional
@@ -49,24 +44,27 @@ class MNIST(_DownloadedDataset):
     Raises
     ------
     MXNetError
-        A file is not there, or not in its format; the message names it. One that is not there is a
-        FileNotFoundError too.
+        A file is not in its format; the message names it.
+    MissingFileError
+        A file is not there.
     """
+
+    _namespace = "mnist"
 
     def __init__(
         self,
-        root: str | os.PathLike = f"{_HOME}/mnist",
+        root: str | os.PathLike | None = None,
         train: bool = True,
         transform: Callable | None = None,
     ):
         self._train = train
-        super().__init__(root, transform)
+        super().__init__(data_folder(root, "datasets", self._namespace), transform)
 
     def _get_data(self) -> None:
         part, name = "train" if self._train else "t10k", type(self).__name__
         paths = [
-            _find(self, f"{part}-{kind}-ubyte{end}", f"{part}-{kind}-ubyte")
-            for kind, end in (("images-idx3", ".gz"), ("labels-idx1", ".gz"))
+            _find(self, f"{part}-{content}-ubyte{end}", f"{part}-{content}-ubyte")
+            for content, end in (("images-idx3", ".gz"), ("labels-idx1", ".gz"))
         ]
         images, labels = read_idx(paths[0], 3, name), read_idx(paths[1], 1, name)
         if len(images) != len(labels):
@@ -81,13 +79,7 @@ class MNIST(_DownloadedDataset):
 class FashionMNIST(MNIST):
     """Pictures of clothes, in files of the same names and format as `MNIST`, and used as it."""
 
-    def __init__(
-        self,
-        root: str | os.PathLike = f"{_HOME}/fashion-mnist",
-        train: bool = True,
-        transform: Callable | None = None,
-    ):
-        super().__init__(root, train, transform)
+    _namespace = "fashion-mnist"
 
 
 class CIFAR10(_DownloadedDataset):
@@ -98,7 +90,8 @@ class CIFAR10(_DownloadedDataset):
 
     Parameters
     ----------
-    root : path
+    root : path, optional
+        By default a folder of ``datasets`` in that of MXNET_HOME, or in ``~/.mxnet``.
     train : bool
         The 50,000 images to train with, else the 10,000 to test with.
     transform : callable, optional
@@ -107,21 +100,24 @@ class CIFAR10(_DownloadedDataset):
     Raises
     ------
     MXNetError
-        A file is not there, or not in its format; the message names it. One that is not there is a
-        FileNotFoundError too.
+        A file is not in its format; the message names it.
+    MissingFileError
+        A file is not there.
     """
 
     _folder = "cifar-10-batches-bin"
     _labels = 1  # bytes of labels before each image
 
+    _namespace = "cifar10"
+
     def __init__(
         self,
-        root: str | os.PathLike = f"{_HOME}/cifar10",
+        root: str | os.PathLike | None = None,
         train: bool = True,
         transform: Callable | None = None,
     ):
         self._train = train
-        super().__init__(root, transform)
+        super().__init__(data_folder(root, "datasets", self._namespace), transform)
 
     def _names(self) -> Iterable[str]:
         return [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
@@ -154,7 +150,8 @@ class CIFAR100(CIFAR10):
 
     Parameters
     ----------
-    root : path
+    root : path, optional
+        By default a folder of ``datasets`` in that of MXNET_HOME, or in ``~/.mxnet``.
     fine_label : bool
         Labels of the 100 kinds, else of the 20 groups that they form.
     train, transform
@@ -164,9 +161,11 @@ class CIFAR100(CIFAR10):
     _folder = "cifar-100-binary"
     _labels = 2
 
+    _namespace = "cifar100"
+
     def __init__(
         self,
-        root: str | os.PathLike = f"{_HOME}/cifar100",
+        root: str | os.PathLike | None = None,
         fine_label: bool = False,
         train: bool = True,
         transform: Callable | None = None,

@@ -11,6 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
+from ...._table.colours import around_one
 from ....base import ArgumentError, DTypeError
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Lambda, Sequential
@@ -362,10 +363,6 @@ class RandomFlipTopBottom(HybridBlock):
         return F.image.random_flip_top_bottom(x)
 
 
-def _around_one(amount: float) -> tuple[float, float]:
-    return max(0, 1 - amount), 1 + amount
-
-
 class RandomBrightness(HybridBlock):
     """The image times a factor that is drawn from [max(0, 1 - brightness), 1 + brightness).
 
@@ -379,7 +376,7 @@ class RandomBrightness(HybridBlock):
 
     def __init__(self, brightness: float):
         super().__init__()
-        self._factors = _around_one(brightness)
+        self._factors = around_one(brightness)
 
     def hybrid_forward(self, F, x):
         """x, brighter or darker."""
@@ -400,7 +397,7 @@ class RandomContrast(HybridBlock):
 
     def __init__(self, contrast: float):
         super().__init__()
-        self._factors = _around_one(contrast)
+        self._factors = around_one(contrast)
 
     def hybrid_forward(self, F, x):
         """x with another contrast."""
@@ -421,7 +418,7 @@ class RandomSaturation(HybridBlock):
 
     def __init__(self, saturation: float):
         super().__init__()
-        self._factors = _around_one(saturation)
+        self._factors = around_one(saturation)
 
     def hybrid_forward(self, F, x):
         """x with another saturation."""
@@ -441,7 +438,7 @@ class RandomHue(HybridBlock):
 
     def __init__(self, hue: float):
         super().__init__()
-        self._factors = _around_one(hue)
+        self._factors = around_one(hue)
 
     def hybrid_forward(self, F, x):
         """x with other colours."""

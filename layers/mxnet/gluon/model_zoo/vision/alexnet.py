@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ... import nn
 from ...block import HybridBlock
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = ["AlexNet", "alexnet"]
@@ -47,6 +46,6 @@ class AlexNet(HybridBlock):
         return self.output(self.features(x))
 
 
-def alexnet(pretrained: bool = False, ctx=None, root=_ROOT, **kwargs) -> AlexNet:
+def alexnet(pretrained: bool = False, ctx=None, root=None, **kwargs) -> AlexNet:
     """AlexNet."""
     return loaded(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
@@ -99,7 +98,7 @@ densenet_spec = {
 
 
 def get_densenet(
-    num_layers: int, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs
+    num_layers: int, pretrained: bool = False, ctx=None, root=None, **kwargs
 ) -> DenseNet:
     """A DenseNet of 121, 161, 169 or 201 layers."""
     net = DenseNet(*densenet_spec[num_layers], **kwargs)

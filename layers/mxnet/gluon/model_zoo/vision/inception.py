@@ -5,7 +5,6 @@ from __future__ import annotations
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = ["Inception3", "inception_v3"]
@@ -149,6 +148,6 @@ _MODULES = [
 ]
 
 
-def inception_v3(pretrained: bool = False, ctx=None, root=_ROOT, **kwargs) -> Inception3:
+def inception_v3(pretrained: bool = False, ctx=None, root=None, **kwargs) -> Inception3:
     """Inception v3, for images of 299 by 299."""
     return loaded(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

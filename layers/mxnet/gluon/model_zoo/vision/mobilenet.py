@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ... import nn
 from ...block import HybridBlock
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = [
@@ -171,7 +170,7 @@ def _named(multiplier: float) -> str:
 
 
 def get_mobilenet(
-    multiplier: float, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs
+    multiplier: float, pretrained: bool = False, ctx=None, root=None, **kwargs
 ) -> MobileNet:
     """A MobileNet with a share of the channels."""
     net = MobileNet(multiplier, **kwargs)
@@ -179,7 +178,7 @@ def get_mobilenet(
 
 
 def get_mobilenet_v2(
-    multiplier: float, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs
+    multiplier: float, pretrained: bool = False, ctx=None, root=None, **kwargs
 ) -> MobileNetV2:
     """A MobileNet v2 with a share of the channels."""
     net = MobileNetV2(multiplier, **kwargs)

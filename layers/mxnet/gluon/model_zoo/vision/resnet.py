@@ -5,7 +5,6 @@ from __future__ import annotations
 from ....base import ParameterError
 from ... import nn
 from ...block import HybridBlock
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = [
@@ -259,7 +258,7 @@ class ResNetV2(_ResNet):
             self.output = nn.Dense(classes, in_units=channels[-1])
 
 
-# By the number of layers: the kind of block, blocks of each stage, channels.
+# By the number of layers: the name of the block, blocks of each stage, channels.
 resnet_spec = {
     18: ("basic_block", [2, 2, 2, 2], [64, 64, 128, 256, 512]),
     34: ("basic_block", [3, 4, 6, 3], [64, 64, 128, 256, 512]),
@@ -275,7 +274,7 @@ resnet_block_versions = [
 
 
 def get_resnet(
-    version: int, num_layers: int, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs
+    version: int, num_layers: int, pretrained: bool = False, ctx=None, root=None, **kwargs
 ) -> HybridBlock:
     """A ResNet.
 
@@ -297,8 +296,8 @@ def get_resnet(
         )
     if version not in (1, 2):
         raise ParameterError(f"Invalid resnet version: {version}. Options are 1 and 2.")
-    kind, layers, channels = resnet_spec[num_layers]
-    block = resnet_block_versions[version - 1][kind]
+    block_name, layers, channels = resnet_spec[num_layers]
+    block = resnet_block_versions[version - 1][block_name]
     net = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
     return loaded(net, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
 

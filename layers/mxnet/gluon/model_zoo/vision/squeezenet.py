@@ -6,7 +6,6 @@ from ....base import ParameterError
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
@@ -81,7 +80,7 @@ class SqueezeNet(HybridBlock):
 
 
 def get_squeezenet(
-    version: str, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs
+    version: str, pretrained: bool = False, ctx=None, root=None, **kwargs
 ) -> SqueezeNet:
     """A SqueezeNet of version '1.0' or '1.1'."""
     net = SqueezeNet(version, **kwargs)

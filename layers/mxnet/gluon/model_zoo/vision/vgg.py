@@ -6,7 +6,6 @@ from ....base import ParameterError
 from ....initializer import Xavier
 from ... import nn
 from ...block import HybridBlock
-from ..model_store import _ROOT
 from ._trained import loaded
 
 __all__ = [
@@ -88,7 +87,7 @@ vgg_spec = {
 }
 
 
-def get_vgg(num_layers: int, pretrained: bool = False, ctx=None, root=_ROOT, **kwargs) -> VGG:
+def get_vgg(num_layers: int, pretrained: bool = False, ctx=None, root=None, **kwargs) -> VGG:
     """A VGG of 11, 13, 16 or 19 layers; with ``batch_norm=True`` a normalized one."""
     layers, filters = vgg_spec[num_layers]
     normalized = "_bn" if kwargs.get("batch_norm") else ""

@@ -52,9 +52,9 @@ class DenseBlock(gluon.HybridBlock):
     ):
         super().__init__(**kwargs)
         if bias is None or isinstance(bias, (bool, np.bool_)):
-            learnable, self._constant = bool(bias), 0.0
+            learnable, self._attributes = bool(bias), {}
         elif isinstance(bias, (int, float, np.number)):
-            learnable, self._constant = False, float(bias)
+            learnable, self._attributes = False, {"bias": float(bias)}
         else:
             raise TypeError(f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
         with self.name_scope():
@@ -76,7 +76,7 @@ class DenseBlock(gluon.HybridBlock):
         return super().__call__(x)
 
     def hybrid_forward(self, F, x, weight, bias=None):
-        y = dense(x, weight, bias, bias=self._constant)
+        y = dense(x, weight, bias, **self._attributes)
         return y if self.activation is None else self.activation(y)
 
     def __repr__(self) -> str:

@@ -106,7 +106,7 @@ def step() -> type:
 
 
 def compiles() -> bool:
-    """Whether this engine can compile hybridized blocks, not only replay them."""
+    """Whether this engine can compile hybridized blocks, not only record them."""
     return name() == "torch"
 
 

@@ -82,15 +82,15 @@ def mx(engine):
 @pytest.fixture
 def phases(monkeypatch):
     """What operators' own code was run for."""
-    from layers.mxnet._own.call import Call
+    from layers.mxnet._own.call import CustomCall
 
-    seen, run = [], Call.run
+    seen, run = [], CustomCall.run
 
     def watched(self, phase, *args, **kwargs):
         seen.append(phase)
         return run(self, phase, *args, **kwargs)
 
-    monkeypatch.setattr(Call, "run", watched)
+    monkeypatch.setattr(CustomCall, "run", watched)
     return seen
 
 

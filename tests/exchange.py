@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 NAMES = ("mlp", "conv", "embedding", "recurrent")
-KINDS = ("save_parameters", "export", "save_checkpoint")
+KINDS = ("save_parameters", "export", "save", "save_checkpoint")
 
 
 @cache
@@ -41,7 +41,7 @@ def _register(mx):
             return Gate(self.scale)
 
 
-def _net(mx, name):
+def _net(mx, name, prefix="net_"):
     _register(mx)
     nn = mx.gluon.nn
     gate = partial(
@@ -65,7 +65,7 @@ def _net(mx, name):
         "recurrent": lambda: [Unrolled(), nn.Dense(4)],
         "embedding": lambda: [nn.Embedding(9, 5), gate(), nn.Dense(4, use_bias=False)],
     }
-    net = nn.HybridSequential(prefix="net_")
+    net = nn.HybridSequential(prefix=prefix)
     with net.name_scope():
         net.add(*layers[name]())
     return net
@@ -93,6 +93,7 @@ def written(mx, folder):
         net.hybridize()
         net(x)
         net.export(str(folder / name), epoch=2)
+        net.save(str(folder / name))
         _checkpoint(mx, folder, name, net, x)
     return outputs
 
@@ -121,6 +122,9 @@ def read(mx, folder):
         files = str(folder / f"{name}-symbol.json"), str(folder / f"{name}-0002.params")
         block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1])
         outputs[f"{name} export"] = block(x).asnumpy()
+        net = _net(mx, name, "other_")
+        net.load(str(folder / name))
+        outputs[f"{name} save"] = net(x).asnumpy()
         module = mx.mod.Module.load(str(folder / f"{name}-module"), 3, label_names=None)
         module.bind([("data", x.shape)], for_training=False)
         module.forward(mx.io.DataBatch([x], None), is_train=False)

@@ -14,6 +14,7 @@ import sys
 import tokenize
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
@@ -84,6 +85,12 @@ class Source:
                 origin = self.origin(node)
                 known |= {n.asname or n.name: f"{origin}.{n.name}" for n in node.names}
         return known
+
+    @cached_property
+    def made(self):
+        """The type that each function says it returns: of those that make exceptions, theirs."""
+        functions = [n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef)]
+        return {f.name: f.returns.id for f in functions if isinstance(f.returns, ast.Name)}
 
     def name(self, node):
         """The full dotted name of an expression, "" where it has none."""
@@ -225,12 +232,16 @@ def statements(function):
                 rest += ast.iter_child_nodes(node)
 
 
-def raised(function):
-    """Names of the exceptions that a function raises itself, where its text has them."""
+def raised(function, made):
+    """Names of the exceptions that a function raises itself, where its text has them.
+
+    `made` has the types of those that functions of the module return, to be raised.
+    """
     for node in statements(function):
         if isinstance(node, ast.Raise) and node.exc is not None:
             what = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
             name = what.attr if isinstance(what, ast.Attribute) else getattr(what, "id", "")
+            name = made.get(name, name)
             if name[:1].isupper() and name != "NotImplementedError":  # of a method to be written
                 yield node.lineno, name
 
@@ -241,10 +252,14 @@ def sections(docstring):
     return dict(zip(parts[1::2], parts[2::2]))
 
 
-def public_functions(source):
+def listed(source):
+    """The names in `__all__`, where it is a list in the text; it may be filled as it goes on."""
+    found = re.search(r"^__all__ = (\[[^*]*?\])$", source.text, re.MULTILINE)
+    return ast.literal_eval(found[1]) if found else []
+
+
+def public_functions(source, names):
     """Each public function and method, with the docstring that describes its call."""
-    listed = re.search(r"^__all__ = (\[[^*]*?\])$", source.text, re.MULTILINE)
-    names = ast.literal_eval(listed[1]) if listed else []  # or filled as it goes on
     for node in source.tree.body:
         name = getattr(node, "name", "_")
         if name not in names if names else name.startswith("_"):
@@ -261,11 +276,15 @@ def public_functions(source):
 
 @rule("layers")
 def public_functions_say_what_they_raise(source):
-    if re.search(r"(^|\.)_", source.module):
-        return
-    for function, docstring in public_functions(source):
+    if not re.search(r"(^|\.)_", source.module):
+        yield from unsaid(source, listed(source))
+
+
+def unsaid(source, names):
+    """What functions raise whose docstrings do not say so."""
+    for function, docstring in public_functions(source, names):
         told = sections(docstring).get("Raises", "")
-        for line, name in raised(function):
+        for line, name in raised(function, source.made):
             if not re.search(rf"\b{name}\b", told):
                 yield line, f"{function.name} raises {name}, and its docstring does not say so"
 
@@ -378,6 +397,25 @@ def test_public_names(source):
     own = {n: it for n, it in public.items() if getattr(it, "__module__", "").startswith("layers")}
     undocumented = [name for name, it in own.items() if callable(it) and not it.__doc__]
     assert not undocumented
+
+
+@pytest.mark.engine("torch")
+def test_functions_of_private_modules_say_what_they_raise():
+    """Those that a public module shows."""
+    shown = {}
+    for source in PUBLIC:
+        module = importlib.import_module(source.module)
+        for it in [getattr(module, name) for name in getattr(module, "__all__", ())]:
+            if isinstance(it, type | FunctionType):
+                shown.setdefault(it.__module__, set()).add(it.__name__)
+    private = [s for s in sources("layers") if s.module in shown and s not in PUBLIC]
+    assert len(private) > 10
+    offences = [
+        f"{source.path}:{line}: {what}"
+        for source in private
+        for line, what in unsaid(source, shown[source.module])
+    ]
+    assert not offences, "\n" + "\n".join(offences)
 
 
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -497,3 +535,12 @@ def test_importing_layers_imports_no_engine():
         check=True,
     )
     assert result.stdout.split() == []
+
+
+@pytest.mark.engine("torch")
+def test_files_that_make_gpu_names_are_there():
+    files = re.search(r"ON_GPU = \$\(addprefix tests/,([^)]*)\)", (ROOT / "Makefile").read_text())[
+        1
+    ]
+    missing = [f for f in files.replace("\\", "").split() if not (ROOT / "tests" / f).exists()]
+    assert files and not missing

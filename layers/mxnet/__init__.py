@@ -58,6 +58,7 @@ from .attribute import AttrScope
 from .base import MXNetError
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from .gluon._torch import from_torch
+from .symbol._recorded import get_symbol
 from .util import (
     is_np_array,
     is_np_shape,
@@ -134,7 +135,7 @@ __all__ = [
     "viz",
 ]
 # What MXNet has in a module on which its code here is built.
-autograd.Function = Function
+autograd.Function, autograd.get_symbol = Function, get_symbol
 ndarray.Custom = custom
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
 missing.watch()

@@ -20,16 +20,16 @@ from . import install
 SHIM = str(Path(__file__).parent / "_old" / "shim")
 
 
-def show_from_the_program_on(kind, error, trace) -> None:
+def show_from_the_program_on(kind, error, traceback) -> None:
     """Print an error as Python does, without the frames of this module and of runpy above it."""
-    start = trace
+    start = traceback
     while start and (
         start.tb_frame.f_globals is globals() or start.tb_frame.f_globals["__name__"] == "runpy"
     ):
         start = start.tb_next
     if start or isinstance(error, SyntaxError):  # which has its line in itself
-        error.__traceback__ = trace = start
-    sys.__excepthook__(kind, error, trace)
+        error.__traceback__ = traceback = start
+    sys.__excepthook__(kind, error, traceback)
 
 
 def main(arguments: list[str]) -> None:

@@ -26,9 +26,9 @@ _names = {tensor: name for name, (_, tensor) in _rows.items()}
 _torch = {name: tensor for name, (_, tensor) in _rows.items()}
 _torch |= {np.dtype(array): tensor for array, tensor in _rows.values()}
 NATIVE = {np.dtype(array) for array, _ in _rows.values()} - {bfloat16}  # what PyTorch reads
-_aliases = {name: np.dtype(kind) for name, kind in np.sctypeDict.items()}  # "half", "long"
-_torch |= {name: _torch[kind] for name, kind in _aliases.items() if kind in NATIVE}
-_torch |= {code: _torch[kind] for kind in NATIVE for code in (kind.char, kind.str[1:])}  # "f4"
+_aliases = {name: np.dtype(scalar) for name, scalar in np.sctypeDict.items()}  # "half", "long"
+_torch |= {name: _torch[dtype] for name, dtype in _aliases.items() if dtype in NATIVE}
+_torch |= {code: _torch[dtype] for dtype in NATIVE for code in (dtype.char, dtype.str[1:])}  # "f4"
 _torch |= {"bool_": torch.bool, "int": torch.int64, "float": torch.float64}
 
 

@@ -60,15 +60,15 @@ def describe(tensor: torch.Tensor) -> str:
 
 def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:
     """A new tensor of what NumPy makes of `values`; `what` wants it, for the error."""
-    kind = _dtype.to_numpy(torch.float32 if dtype is torch.bfloat16 else dtype)
+    np_dtype = _dtype.to_numpy(torch.float32 if dtype is torch.bfloat16 else dtype)
     try:
         if isinstance(values, (list, tuple)):
             try:
-                raw = np.array(values, kind)
+                raw = np.array(values, np_dtype)
             except OverflowError:  # NumPy 2 refuses 300 as uint8 in a list, where MXNet wraps it
-                raw = np.array(values).astype(kind)
+                raw = np.array(values).astype(np_dtype)
         else:
-            raw = np.asarray(values).astype(kind)
+            raw = np.asarray(values).astype(np_dtype)
     except (ValueError, TypeError) as error:
         raise ArgumentError(
             f"{what}: {type(values).__name__} does not make an array of {_dtype.name(dtype)}: "

@@ -96,28 +96,21 @@ class _Running(threading.local):
     elements: int | None = None  # that NumPy has got from it; None while no custom operator runs
 
 
-_running = _Running()
+running = _Running()
 
 
-def enter_operator() -> int | None:
-    """A custom operator begins; what is returned is for `leave_operator`."""
-    before, _running.elements = _running.elements, 0
-    return before
-
-
-def leave_operator(before: int | None) -> None:
-    """The custom operator ends."""
-    if _running.elements and _is_small(_running.elements):
+def end_of_operator() -> None:
+    """A custom operator ends that has given arrays to NumPy."""
+    if _is_small(running.elements):
         _openblas.release()
-    _running.elements = before
 
 
 def give_to_numpy(elements: int) -> None:
     """An array with so many elements goes to NumPy."""
-    before = _running.elements
+    before = running.elements
     if before is None:
         return
-    _running.elements = after = before + elements
+    running.elements = after = before + elements
     if _is_small(after) and not _is_small(before):
         _openblas.limit()
     elif _is_small(before) and not _is_small(after):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ._stack import ThreadStack
+from ._stack import ThreadStack, scope_type
 
 __all__ = ["AttrScope"]
 
 
-class AttrScope:
+class AttrScope(metaclass=scope_type("current", "_current")):
     """Gives its attributes to every symbol made inside; scopes inside each other add up.
+
+    `AttrScope.current` is the scope in force, and may be set to another one.
 
     Parameters
     ----------
@@ -33,17 +35,12 @@ class AttrScope:
 
     def __enter__(self) -> AttrScope:
         inner = AttrScope()
-        inner._attr = current().get(self._attr)
-        _stack.push(inner)
+        inner._attr = AttrScope.current.get(self._attr)
+        AttrScope._current.push(inner)
         return self
 
     def __exit__(self, *_) -> None:
-        _stack.pop()
+        AttrScope._current.pop()
 
 
-_stack = ThreadStack(AttrScope)
-
-
-def current() -> AttrScope:
-    """The scope in force."""
-    return _stack.value
+AttrScope._current = ThreadStack(AttrScope)

@@ -18,12 +18,14 @@ __all__ = [
     "DTypeError",
     "DeferredInitializationError",
     "MXNetError",
+    "MissingFileError",
     "NotFiniteError",
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "ParameterError",
     "RecordingError",
     "ShapeError",
+    "StateError",
     "UnsupportedError",
     "classproperty",
     "data_dir",
@@ -52,8 +54,12 @@ class DTypeError(MXNetError, TypeError):
     """A dtype is unknown, or does not fit the others."""
 
 
-class ArgumentError(MXNetError, TypeError, ValueError):
-    """Something was called with a wrong, missing or unreadable argument."""
+class ArgumentError(MXNetError, AssertionError, TypeError, ValueError):
+    """Something was called with a wrong, missing or unreadable argument; MXNet may assert it."""
+
+
+class StateError(MXNetError, AssertionError):
+    """Something was called that does not go with what was done before; MXNet asserts it."""
 
 
 class ContextError(MXNetError, ValueError):
@@ -76,6 +82,10 @@ class DeferredInitializationError(MXNetError):
     """A parameter has no array yet: the first forward pass will tell its shape."""
 
 
+class MissingFileError(FileNotFoundError, MXNetError):
+    """A file or a folder does not exist."""
+
+
 class UnsupportedError(MXNetError, NotImplementedError):
     """A part of MXNet that does not exist here; the message says why."""
 
@@ -85,13 +95,19 @@ class NotSupportedForSparseNDArray(UnsupportedError):
 
 
 class NotImplementedForSymbol(UnsupportedError):
-    """A function that arrays have and symbols have not: ``NotImplementedForSymbol(f, "f", x)``."""
+    """A function that arrays have and symbols have not: ``NotImplementedForSymbol(f, "f", x)``.
 
-    def __init__(self, function: Callable, alias: str | None, *args):
-        kinds = ", ".join(type(each).__name__ for each in args)
+    In place of the function it takes the whole message.
+    """
+
+    def __init__(self, function: Callable | str, alias: str | None = None, *args):
+        if isinstance(function, str):
+            super().__init__(function)
+            return
+        types = ", ".join(type(each).__name__ for each in args)
         also = f" (the operator {alias})" if alias else ""
         super().__init__(
-            f"{function.__name__}{also}: symbols have no such function, called with ({kinds})\n"
+            f"{function.__name__}{also}: symbols have no such function, called with ({types})\n"
             "  expected arrays"
         )
 
@@ -163,6 +179,11 @@ def data_dir() -> str:
     return os.environ.get("MXNET_HOME") or data_dir_default()
 
 
+def data_folder(root: str | os.PathLike | None, *names: str) -> Path:
+    """`root`, or where it is None the folder of these names in `data_dir`."""
+    return Path(data_dir(), *names) if root is None else Path(root).expanduser()
+
+
 class classproperty:
     """A property of a class: the decorated function gets the class."""
 
@@ -196,19 +217,19 @@ _DTYPES = "same dtype", "same datatype", "be the same", "scalar type", "mixed dt
 def explained(
     error: Exception, shapes: dict[str, tuple[int, ...]], dtypes: Iterable = ()
 ) -> tuple[type[MXNetError], str]:
-    """Of what kind an error of PyTorch is, and what it says, with the inputs where that is known.
+    """Which error of ours one of PyTorch is, and what it says, with the inputs where that is known.
 
     `shapes` and `dtypes` are those of the inputs.
     """
     sentence = str(error).split("\n")[0]
     if sentence == "ZeroDivisionError":
         return ArgumentError, "integers are divided by 0\n  expected other divisors, or floats"
-    kinds = {n: str(d).removeprefix("torch.") for n, d in zip(shapes, dtypes)}
-    if len({*kinds.values()}) > 1 and any(part in sentence for part in _DTYPES):
-        found = ", ".join(f"{name} is {dtype}" for name, dtype in kinds.items())
+    by_name = {n: str(d).removeprefix("torch.") for n, d in zip(shapes, dtypes)}
+    if len({*by_name.values()}) > 1 and any(part in sentence for part in _DTYPES):
+        found = ", ".join(f"{name} is {dtype}" for name, dtype in by_name.items())
         return DTypeError, f"{found}\n  expected one dtype; astype changes it"
-    if kinds and "not implemented for '" in sentence:
-        found = ", ".join(f"{name} is {dtype}" for name, dtype in kinds.items())
+    if by_name and "not implemented for '" in sentence:
+        found = ", ".join(f"{name} is {dtype}" for name, dtype in by_name.items())
         return DTypeError, f"{found}\n  expected another dtype; astype changes it"
     for start, expected in _SHAPES.items():
         if sentence.startswith(start):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import torch
 
-from ._stack import ThreadStack
+from ._stack import ThreadStack, scope_type
 from .base import ContextError
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
 
-class Context:
+class Context(metaclass=scope_type("default_ctx", "_default_ctx")):
     """A device, by MXNet's name for it: ``cpu(0)``, ``gpu(1)``.
 
     ``cpu(0)`` and ``cpu(1)`` are different contexts on one device, which lets code for several
     devices run on a machine with one. ``gpu(i)`` is PyTorch's ``cuda:i``. Used in a ``with``
-    statement a context becomes the default for arrays made without one.
+    statement a context becomes the default for arrays made without one, `Context.default_ctx`.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ class Context:
         _stack.pop()
 
 
-_stack = ThreadStack(lambda: Context("cpu", 0))
+_stack = Context._default_ctx = ThreadStack(lambda: Context("cpu", 0))
 
 
 def current_context() -> Context:
     """The context that arrays get when none is named: the innermost ``with``, else ``cpu(0)``."""
-    return _stack.value
+    return _stack.items[-1]
 
 
 def cpu(device_id: int = 0) -> Context:

@@ -405,11 +405,11 @@ class FusedRNN(Initializer):
         gates = {"lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}.get(mode, ("",))
         sides = [f"{side}{i}" for i in range(layers) for side in "lr"[: 1 + bidirectional]]
         maps = [f"{side}_{map}" for side in sides for map in ("i2h", "h2h")]
-        parts = [(map, kind) for kind in ("weight", "bias") for map in maps]
+        parts = [(map, role) for role in ("weight", "bias") for map in maps]
         begin = 0
-        for (map, kind), (rows, *rest) in zip(parts, layout(columns, *self._sizes)):
+        for (map, role), (rows, *rest) in zip(parts, layout(columns, *self._sizes)):
             for gate in gates:
-                desc = InitDesc(f"{map}{gate}_{kind}", None, getattr(name, "global_init", None))
+                desc = InitDesc(f"{map}{gate}_{role}", None, getattr(name, "global_init", None))
                 values = zeros((rows // len(gates), *rest), arr.context, arr.dtype)
                 if desc.endswith("_f_bias"):
                     values[:] = self._forget_bias

@@ -593,6 +593,13 @@ class _Error(Built):
 
     def _batch(self, label, pred) -> None:
         label, pred = (a[:, None] if a.dim() == 1 else a for a in (label, pred))
+        try:
+            torch.broadcast_shapes(label.shape, pred.shape)
+        except RuntimeError:
+            raise ShapeError(
+                f"{self.name}: labels are {tuple(label.shape)}, predictions {tuple(pred.shape)}\n"
+                "  expected shapes that broadcast"
+            ) from None
         self._add(self._error(label - pred), 1)
 
 

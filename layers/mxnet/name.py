@@ -5,15 +5,16 @@ The managers in force form a stack, each thread its own.
 
 from __future__ import annotations
 
-from ._stack import ThreadStack
+from ._stack import ThreadStack, scope_type
 
 __all__ = ["NameManager", "Prefix"]
 
 
-class NameManager:
+class NameManager(metaclass=scope_type("current", "_current")):
     """Makes names by counting: the hint and a number.
 
     Used in a ``with`` statement it counts anew, from 0, for what is created inside.
+    `NameManager.current` is the manager in force, and may be set to another one.
     """
 
     def __init__(self):

@@ -20,12 +20,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import torch
 
-from . import context, io, symbol
+from . import io, symbol
 from . import ndarray as nd
 from ._files import atomic
 from ._old import missing
 from .base import ArgumentError, MXNetError, UnsupportedError
-from .context import Context, current_context
+from .context import Context, current_context, num_gpus
 from .gluon import utils
 from .io._files import read_idx
 from .ndarray import NDArray
@@ -131,7 +131,7 @@ def default_context() -> Context:
 
 def set_default_context(ctx: Context) -> None:
     """Make a context that of arrays that name none, in this thread, until a ``with`` ends."""
-    context._stack.items[-1] = Context(ctx)
+    Context.default_ctx = Context(ctx)
 
 
 def default_dtype():
@@ -556,26 +556,26 @@ def assert_allclose(a, b, rtol=1e-07, atol=0, equal_nan=True) -> None:
 
 def _exceeded(a, b, rtol, atol, names, wrong: np.ndarray, mismatches) -> str:
     """The message of arrays that differ; the worst elements are printed."""
-    told = f"tolerance rtol={rtol:e}, atol={atol:e}"
+    tolerance = f"tolerance rtol={rtol:e}, atol={atol:e}"
     errors = _errors(a, b, rtol, atol, wrong)
     if errors.ndim == 0:
-        return _report(f"\nError {float(errors):f} exceeds {told}.\n", a, b)
-    whole_a, whole_b = (np.broadcast_to(v, errors.shape) for v in (a, b))
+        return _report(f"\nError {float(errors):f} exceeds {tolerance}.\n", a, b)
+    broadcast_a, broadcast_b = (np.broadcast_to(v, errors.shape) for v in (a, b))
     count = np.count_nonzero(wrong)
     order = np.argsort(-np.nan_to_num(errors, nan=np.inf).ravel(), kind="stable")
     worst = [tuple(map(int, np.unravel_index(i, errors.shape))) for i in order[: mismatches[0]]]
     print(f"\n*** Maximum errors for vector of size {errors.size}:  rtol={rtol}, atol={atol}\n")
     for number, index in enumerate(worst[:count], 1):
-        place = locationError(whole_a, whole_b, index, names)
+        place = locationError(broadcast_a, broadcast_b, index, names)
         print(f"{number:3d}: Error {float(errors[index]):f}  {place}")
     counted, least = count, ""
     if mismatches[1] and count > mismatches[1]:
         counted, least = mismatches[1] + 1, "at least "
     first = tuple(map(int, np.unravel_index(order[0], errors.shape)))
     return _report(
-        f"\nError {float(errors[first]):f} exceeds {told} "
+        f"\nError {float(errors[first]):f} exceeds {tolerance} "
         f"(mismatch {least}{100 * counted / errors.size:f}%).\n"
-        + locationError(whole_a, whole_b, first, names, maxError=True),
+        + locationError(broadcast_a, broadcast_b, first, names, maxError=True),
         a,
         b,
     )
@@ -858,8 +858,8 @@ def check_symbolic_forward(
     names = sym.list_outputs()
     wanted = [expected[name] for name in names] if isinstance(expected, dict) else expected
     for name, value, output in zip(names, wanted, executor.outputs):
-        told = f"EXPECTED_{name}", f"FORWARD_{name}"
-        assert_almost_equal(value, output, rtol, atol, told, equal_nan=equal_nan)
+        labels = f"EXPECTED_{name}", f"FORWARD_{name}"
+        assert_almost_equal(value, output, rtol, atol, labels, equal_nan=equal_nan)
     return executor.outputs
 
 
@@ -923,8 +923,8 @@ def check_symbolic_backward(
             found = found - begun
         elif requests[name] == "null":
             value = begun
-        told = f"EXPECTED_{name}", f"BACKWARD_{name}"
-        assert_almost_equal(_numpy(value), found, rtol, atol, told, equal_nan=equal_nan)
+        labels = f"EXPECTED_{name}", f"BACKWARD_{name}"
+        assert_almost_equal(_numpy(value), found, rtol, atol, labels, equal_nan=equal_nan)
     return grads
 
 
@@ -937,8 +937,8 @@ def _check_storage(name: str, stypes) -> None:
 def _requests(grad_req, names: list[str], asked) -> dict[str, str]:
     if isinstance(grad_req, str):
         return {name: grad_req if name in asked else "null" for name in names}
-    given = dict(grad_req if isinstance(grad_req, dict) else zip(names, grad_req))
-    return {name: given.get(name, "null") if name in asked else "null" for name in names}
+    by_name = dict(grad_req if isinstance(grad_req, dict) else zip(names, grad_req))
+    return {name: by_name.get(name, "null") if name in asked else "null" for name in names}
 
 
 def _head_grads(executor, sym: Symbol, out_grads, ctx) -> list[NDArray] | None:
@@ -1068,12 +1068,12 @@ def check_numeric_gradient(
         executor, {n: a.asnumpy() for n, a in args.items()}, begun, step, use_forward_train, dtype
     )
     for name, request in requests.items():
-        told = f"NUMERICAL_{name}", f"BACKWARD_{name}"
+        labels = f"NUMERICAL_{name}", f"BACKWARD_{name}"
         if request == "null":
-            assert_almost_equal(before[name], found[name], rtol, atol, told)
+            assert_almost_equal(before[name], found[name], rtol, atol, labels)
         else:
             result = found[name] - before[name] if request == "add" else found[name]
-            assert_almost_equal(numeric[name], result, rtol, atol, told)
+            assert_almost_equal(numeric[name], result, rtol, atol, labels)
 
 
 def _checked_nodes(grad_nodes, args: dict) -> dict[str, str]:
@@ -1247,8 +1247,8 @@ def check_speed(
     shapes = kwargs if location is None else {n: np.shape(v) for n, v in location.items()}
     executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)
     for name, array in executor.arg_dict.items():
-        given = np.random.normal(size=array.shape) if location is None else location[name]
-        array[:] = _numpy(given)
+        value = np.random.normal(size=array.shape) if location is None else location[name]
+        array[:] = _numpy(value)
 
     def run() -> None:
         executor.forward(is_train=typ == "whole")
@@ -1444,11 +1444,11 @@ def get_mnist() -> dict[str, np.ndarray]:
         A file is not in MNIST's format.
     """
     found = {}
-    for part, name in (("train", "train"), ("test", "t10k")):
+    for subset, name in (("train", "train"), ("test", "t10k")):
         labels = read_idx(download(f"{_MNIST}{name}-labels-idx1-ubyte.gz"), 1)
         images = read_idx(download(f"{_MNIST}{name}-images-idx3-ubyte.gz"), 3)
-        found[f"{part}_data"] = images[:, None].astype(np.float32) / 255
-        found[f"{part}_label"] = labels.astype(np.int8)
+        found[f"{subset}_data"] = images[:, None].astype(np.float32) / 255
+        found[f"{subset}_label"] = labels.astype(np.int8)
     return found
 
 
@@ -1472,10 +1472,10 @@ def get_mnist_ubyte() -> None:
     UnsupportedError
         Neither is there.
     """
-    for part in ("train", "t10k"):
-        for kind in ("images-idx3", "labels-idx1"):
+    for subset in ("train", "t10k"):
+        for content in ("images-idx3", "labels-idx1"):
             url = "http://data.mxnet.io/mxnet/data/mnist.zip"
-            get_zip_data("data", url, f"{part}-{kind}-ubyte")
+            get_zip_data("data", url, f"{subset}-{content}-ubyte")
 
 
 def get_cifar10() -> None:
@@ -1531,8 +1531,8 @@ def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
     MXNetError
         The archive is damaged, has no such file, or one of more than 4 GiB.
     """
-    whole = Path(data_dir, data_origin_name)
-    if whole.exists():
+    unpacked = Path(data_dir, data_origin_name)
+    if unpacked.exists():
         return
     packed = download(url, dirname=data_dir)
     with _unpacking(packed):
@@ -1542,9 +1542,9 @@ def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
             raise MXNetError(f"{packed}: it has no file {data_origin_name}")
         with _unpacking(packed):
             source = archive.open(data_origin_name)
-        whole.parent.mkdir(parents=True, exist_ok=True)
+        unpacked.parent.mkdir(parents=True, exist_ok=True)
         with source:
-            atomic.write({whole: _unpacked(source, packed)})
+            atomic.write({unpacked: _unpacked(source, packed)})
 
 
 def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> None:
@@ -1557,12 +1557,12 @@ def get_bz2_data(data_dir, data_name: str, url: str, data_origin_name: str) -> N
     MXNetError
         The bz2 file is damaged, or unpacks to more than 4 GiB.
     """
-    whole = Path(data_dir, data_name)
-    if whole.exists():
+    unpacked = Path(data_dir, data_name)
+    if unpacked.exists():
         return
     packed = download(url, Path(data_dir, data_origin_name))
     with bz2.BZ2File(packed) as source:
-        atomic.write({whole: _unpacked(source, packed)})
+        atomic.write({unpacked: _unpacked(source, packed)})
     os.remove(packed)
 
 
@@ -1593,19 +1593,10 @@ def _unpacked(source: BinaryIO, packed: str) -> Iterator[bytes]:
 
 
 def get_im2rec_path(home_env="MXNET_HOME") -> str:
-    """The path of MXNet's program im2rec, under the folder that an environment variable names.
+    """The path of the program im2rec: this package's, whatever the environment variable says."""
+    from .tools import im2rec
 
-    Raises
-    ------
-    UnsupportedError
-        It is not there.
-    """
-    path = Path(os.environ.get(home_env, ""), "tools", "im2rec.py")
-    if home_env not in os.environ or not path.is_file():
-        raise UnsupportedError(
-            f"get_im2rec_path: {path} is not there\n  expected {home_env} to name a folder with it"
-        )
-    return str(path)
+    return im2rec.__file__
 
 
 class DummyIter(io.DataIter):
@@ -1637,7 +1628,7 @@ class DummyIter(io.DataIter):
 
 def list_gpus() -> range:
     """The numbers of the GPUs."""
-    return range(context.num_gpus())
+    return range(num_gpus())
 
 
 @contextmanager
@@ -1682,14 +1673,14 @@ def _set_environment(values: dict[str, str | None]) -> None:
 @contextmanager
 def discard_stderr() -> Iterator[None]:
     """Let nothing through to stderr inside a ``with`` statement, not even from C code."""
-    kept = os.dup(2)
+    original_stderr = os.dup(2)
     try:
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(original_stderr, 2)
+        os.close(original_stderr)
 
 
 def is_cd_run() -> bool:

@@ -149,7 +149,22 @@ def np_shape(active: bool = True):
     return nullcontext()
 
 
-def np_array(active: bool = True):
+class _NumpyArrayScope:
+    """What `np_array` returns: a ``with`` statement refuses to switch the arrays on."""
+
+    def __init__(self, is_np_array: bool):
+        self._is_np_array = is_np_array
+
+    def __enter__(self) -> _NumpyArrayScope:
+        if self._is_np_array:
+            _refuse("np_array")
+        return self
+
+    def __exit__(self, *_) -> None:
+        pass
+
+
+def np_array(active: bool = True) -> _NumpyArrayScope:
     """A scope without arrays of ``mx.np``.
 
     Raises
@@ -159,7 +174,7 @@ def np_array(active: bool = True):
     """
     if active:
         _refuse("np_array")
-    return nullcontext()
+    return _NumpyArrayScope(active)
 
 
 def _refuse_when_used(name: str) -> Callable[[Any], Any]:

@@ -85,8 +85,10 @@ def print_summary(
         total += number
         size = "x".join(map(str, shapes.get(id(node), ())[1:]))
         before = list(dict.fromkeys(n.name for n, _ in node.inputs if n in shown)) or [""]
-        kind = node.op.name if node.op else "null"
-        print(_line((f"{node.name}({kind})", size, str(number if shape else ""), before[0]), ends))
+        operator = node.op.name if node.op else "null"
+        print(
+            _line((f"{node.name}({operator})", size, str(number if shape else ""), before[0]), ends)
+        )
         for name in before[1:]:
             print(_line(("", "", "", name), ends))
         print(("=" if node is shown[-1] else "_") * line_length)
@@ -187,9 +189,9 @@ def plot_network(
     box |= {"style": "filled"} | (node_attrs or {})
     shown = [n for n in nodes if n.op or not (hide_weights and n.name.endswith(WEIGHTS))]
     for node in shown:
-        kind = node.op.name if node.op else "null"
+        operator = node.op.name if node.op else "null"
         more = {"shape": "oval"} if node.op is None else {}
-        color = COLORS.get(kind, OTHERS)
+        color = COLORS.get(operator, OTHERS)
         drawing.node(_quoted(node.name), label=_label(node), **(box | more), fillcolor=color)
     for node in shown:
         for source, _ in node.inputs:

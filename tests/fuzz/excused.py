@@ -24,7 +24,10 @@ LARGE = r"(?<![\d.])\d{9}"
 DIVISION = "^arithmetic/[/%]$|div|mod"
 EMPTY = r"np\.zeros\(\(.*\b0\b"
 UNBOUNDED = "softsign|relu|Activation|smooth_l1|moments"
-ADDED = "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
+ADDED = (
+    "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
+    "|amp_multicast"
+)
 OVER_THE_EDGE = "ceil_mode=True|pooling_convention='full'"
 LIST_BESIDE_NONE = r"(\.\.\.|None).*(np\.array|\[\[)|(np\.array|\[\[).*(\.\.\.|None)"
 NEGATIVE_IN_A_LIST = r"\[[^\]:]*(\[|array\(\[)[\d, ]*-\d"
@@ -197,6 +200,17 @@ RULES = [
         "(?s)scale=False|^(?!.*fix_gamma='?(False|0)).*nd",
         docs="BatchNorm leaves gamma as it is",
         differs=is_one,
+    ),
+    Rule(
+        "an image is not written whole",
+        "_image_.*flip",
+        docs="Images that MXNet does not write whole",
+    ),
+    Rule(
+        "one truth value",
+        "_contrib_allclose",
+        theirs=r"^mx\.nd\.array\(np\.uint8",
+        docs="No array has the shape ()",
     ),
     Rule("norm of integers", "norm", INTEGERS, docs="The norm of integers"),
     Rule(

@@ -78,7 +78,8 @@ def _spelling(draw, row: Op, inputs: dict, attributes: dict) -> Expression:
 
 def _is_random(c: Draft) -> bool:
     name = c.row.name
-    drawn = name.startswith(("_random", "_sample", "_shuffle")) or name == "Dropout"
+    prefixes = ("_random", "_sample", "_shuffle", "_image_random")
+    drawn = name.startswith(prefixes) or name == "Dropout"
     return drawn or c.attributes.get("act_type") == "rrelu" or bool(c.attributes.get("p"))
 
 

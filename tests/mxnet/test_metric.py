@@ -284,3 +284,14 @@ def test_check_label_shapes():
     assert metric.check_label_shapes(x, y, wrap=True) == ([x], [y])
     with pytest.raises(ValueError, match="3"):
         metric.check_label_shapes(x, y, shape=True)
+
+
+@pytest.mark.parametrize("name", ["mae", "mse", "rmse"])
+@pytest.mark.parametrize("label, pred", [((6, 2), (6, 3)), ((6,), (5,))])
+def test_an_error_of_shapes_that_do_not_fit(name, label, pred):
+    made = metric.create(name)
+    with pytest.raises(ValueError, match="broadcast"):
+        made.update([nd.ones(label)], [nd.ones(pred)])
+    assert made.num_inst == 0
+    made.update([nd.ones((6, 1))], [nd.zeros((6, 3))])
+    assert made.get()[1] == 1.0

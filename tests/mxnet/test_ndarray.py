@@ -920,3 +920,45 @@ def test_a_new_shape_in_place(nd, name, args, shape, inplace):
     y[:] = 5
     assert y.shape == shape
     assert x.asnumpy().tolist() == ([[5], [5]] if inplace else [[1], [1]])
+
+
+@pytest.mark.engine("torch")  # MXNet has sparse arrays
+@pytest.mark.parametrize("name", ["zeros", "empty"])
+def test_arrays_are_dense(nd, name):
+    with pytest.raises(ValueError, match=f"{name}: stype is 'csr'\n  expected 'default'"):
+        getattr(nd, name)((2, 3), stype="csr")
+    assert getattr(nd, name)((2, 3), stype="default").shape == (2, 3)
+
+
+def test_operands_by_name(mx, nd):
+    x, y = nd.array([1, 2]), nd.array([[3, 3]])
+    same(nd.power(base=x, exp=2), [1, 4])
+    same(nd.power(2, exp=x), [2, 4])
+    same(nd.maximum(lhs=x, rhs=1.5), [1.5, 2])
+    same(nd.minimum(1.5, rhs=x), [1, 1.5])
+    same(nd.broadcast_like(lhs=y, rhs=nd.ones((2, 2))), [[3, 3], [3, 3]])
+    wide = nd.broadcast_like(y, rhs=nd.ones((3, 1)), lhs_axes=(0,), rhs_axes=(0,))
+    assert wide.shape == (3, 2)
+    a, b, sym = mx.sym.var("a"), mx.sym.var("b"), mx.sym
+    for both in (
+        sym.power(base=a, exp=b),
+        sym.pow(base=a, exp=b),
+        sym.maximum(left=a, right=b),
+        sym.minimum(left=a, right=b),
+        sym.hypot(left=a, right=b),
+    ):
+        assert both.list_arguments() == ["a", "b"]
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -1)])
+def test_a_negative_size(mx, shape):
+    for make in (mx.nd.zeros, mx.nd.ones):
+        with pytest.raises(mx.MXNetError, match="-1"):
+            make(shape)
+
+
+@pytest.mark.engine("torch")  # MXNet's is an OverflowError
+def test_a_negative_size_without_values(mx):
+    for make in (mx.nd.empty, lambda shape: mx.nd.full(shape, 2)):
+        with pytest.raises(mx.base.ShapeError, match=r"shape is \(2, -1\)\n  expected"):
+            make((2, -1))

@@ -47,8 +47,8 @@ def test_numpys_interface_is_off(mx, name):
 
 
 def test_numpys_interface_can_be_switched_off(mx):
-    with mx.util.np_shape(False), mx.util.np_array(False):
-        assert not mx.util.is_np_shape()
+    with mx.util.np_shape(False), mx.util.np_array(False), mx.util._NumpyArrayScope(False):
+        assert not mx.util.is_np_shape() and not mx.util.is_np_array()
     assert mx.util.set_np_shape(False) is False
     mx.util.set_np(shape=False, array=False)
     mx.util.reset_np()

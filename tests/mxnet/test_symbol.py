@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -330,11 +331,18 @@ def test_a_label_tells_no_types(net):
     assert told == ([None, None, None, np.int32], [None], [])
 
 
-def test_nothing_is_written_into_a_symbol(sym):
+def test_nothing_is_written_into_a_symbol(mx, sym):
     x, y = sym.Variable("x"), sym.Variable("y")
     for write in ("__iadd__", "__isub__", "__imul__", "__itruediv__"):
-        with pytest.raises(Exception, match="x"):
+        with pytest.raises(mx.base.NotImplementedForSymbol, match="x"):
             getattr(x, write)(y)
+
+
+def test_what_only_arrays_have(mx, sym):
+    x = sym.Variable("x")
+    for name in ("asnumpy", "asscalar", "wait_to_read", "copy", "detach", "backward"):
+        with pytest.raises(mx.base.NotImplementedForSymbol, match=name):
+            getattr(x, name)()
 
 
 def test_methods_that_are_functions(sym):
@@ -342,6 +350,44 @@ def test_methods_that_are_functions(sym):
     assert x.broadcast_to((2, 3)).attr("shape") == "(2, 3)"
     assert len(x.split_v2(2)) == 2 and x.as_nd_ndarray() is x
     assert sym.hypot(x, x).name == "_hypot0"
+
+
+@pytest.mark.parametrize("options", [{}, {"inplace": True}], ids=["", "in place"])
+def test_methods_of_arrays_that_may_be_in_place(sym, options):
+    x = sym.Variable("x")
+    for y, shape in (
+        (x.flatten(**options), (2, 3)),
+        (x.expand_dims(1, **options), (2, 1, 1, 3)),
+        (x.expand_dims(axis=0, **options), (1, 2, 1, 3)),
+        (x.squeeze(**options), (2, 3)),
+        (x.squeeze(1, **options), (2, 3)),
+        (x.squeeze(axis=1, name="y", **options), (2, 3)),
+    ):
+        assert y.infer_shape(x=(2, 1, 3))[1] == [shape]
+    assert y.name == "y"
+    assert x.flatten(**options).name == "flatten1" and x.squeeze().name == "squeeze2"
+
+
+def test_the_operator_of_a_node(sym):
+    net = sym.FullyConnected(sym.Variable("x"), num_hidden=3, name="fc")
+    atomic = net._gen_atomic_symbol()
+    assert atomic.list_arguments() == [] and atomic.list_outputs() == ["output"]
+    assert atomic.attr("num_hidden") == "3"
+    other = atomic(data=sym.Variable("y"), name="other")
+    assert other.list_arguments() == ["y", "other_weight", "other_bias"]
+    assert other.infer_shape(y=(2, 5))[1] == [(2, 3)]
+    state = [sym.Variable(name) for name in ("parameters", "h", "c")]
+    options = {"mode": "lstm", "state_size": 2, "num_layers": 1, "state_outputs": True}
+    net = sym.RNN(sym.Variable("x"), *state, **options)
+    assert len(net._gen_atomic_symbol()) == 3
+
+
+@pytest.mark.engine("torch")  # MXNet ends the process
+def test_what_has_no_operator_of_its_own(mx, sym):
+    x = sym.Variable("x")
+    for wrong in (x, sym.Group([x + 1, x + 2])):
+        with pytest.raises(mx.MXNetError, match="expected outputs of one operator"):
+            wrong._gen_atomic_symbol()
 
 
 @pytest.mark.engine("torch")
@@ -413,8 +459,8 @@ def test_json_is_mxnets(net):
     assert graph["nodes"][3]["attrs"] == {"num_hidden": "4"}
 
 
-def test_truth(sym):
-    with pytest.raises(Exception, match="(?i)symbol"):
+def test_truth(mx, sym):
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="(?i)symbol"):
         bool(sym.Variable("x") == sym.Variable("x"))
 
 
@@ -447,6 +493,35 @@ def test_a_deep_graph(sym):
         x = x + 1
     assert len(json.loads(x.tojson())["nodes"]) == 5001
     assert x.infer_shape(x=(2,))[1] == [(2,)]
+
+
+@pytest.mark.engine("torch")
+def test_equal_steps_of_a_graph_are_inferred_once(sym, monkeypatch):
+    """A run on PyTorch's meta device takes up to a millisecond, a graph of cells has thousands."""
+    run = Mock(side_effect=sym.tile.operator.function)
+    monkeypatch.setattr(sym.tile.operator, "function", run)
+    x = sym.Variable("x")
+    ends = [sym.tile(x * i, reps=(3, 5, 7)) for i in range(100)]
+    for _ in range(2):
+        assert sym.Group(ends).infer_shape(x=(11, 13))[1] == [(3, 55, 91)] * 100
+    assert run.call_count == 1
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_nodes_stand_after_their_inputs_and_each_once(sym, reverse):
+    """In the order in which a walk from the outputs leaves them, the first input first."""
+    a, b = sym.Variable("a"), sym.Variable("b")
+    first = sym.broadcast_add(a, b, name="first")
+    second = sym.broadcast_mul(first, a, name="second")
+    third = sym.broadcast_sub(b, second, name="third")
+    ends = [third, sym.broadcast_div(second, first, name="fourth")]
+    names = [s.name for s in sym.Group(ends[::-1] if reverse else ends).get_internals()]
+    expected = (
+        ["a", "b", "first", "second", "fourth", "third"]
+        if reverse
+        else ["b", "a", "first", "second", "third", "fourth"]
+    )
+    assert names == expected
 
 
 def test_children_of_several_outputs_of_one_node(mx):

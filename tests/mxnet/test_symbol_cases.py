@@ -52,8 +52,9 @@ def bound(mx, case, symbol):
 @every_case
 def test_bound(mx, case, eager):
     symbol = composed(mx, case)
-    again = mx.sym.load_json(symbol.tojson())
-    assert again.tojson() == symbol.tojson()
+    text = symbol.tojson(remove_amp_cast=False)
+    again = mx.sym.load_json(text)
+    assert again.tojson(remove_amp_cast=False) == text
     found = bound(mx, case, again)
     expected = eager(case.id)
     assert len(symbol.list_outputs()) == sum(name.startswith("y") for name in expected)

@@ -480,3 +480,14 @@ def test_names_of_inputs(mx, tmp_path):
     for names, message in (("z", "no input 'z'"), (["x", "x"], ".*expected different names")):
         with pytest.raises(mx.MXNetError, match=rf"(?s)a-symbol\.json': .*{message}"):
             mx.gluon.SymbolBlock.imports(path, names)
+
+
+@pytest.mark.engine("torch")  # MXNet refuses such an attribute
+def test_attributes_like_those_of_old_files_stay_where_they_are(mx):
+    """As often as a graph is saved: only files of before 0.9 have an input's on the operator."""
+    attr = {"data_lr_mult": "5"}
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc", attr=attr)
+    for _ in range(3):
+        found = symbol.attr_dict()
+        assert found["fc"]["data_lr_mult"] == "5" and "__lr_mult__" not in found.get("data", {})
+        symbol = mx.sym.load_json(symbol.tojson())

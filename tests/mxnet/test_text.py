@@ -1,5 +1,6 @@
 """mx.contrib.text: words counted, numbered, and as vectors from files."""
 
+import tracemalloc
 import warnings
 from collections import Counter
 from importlib import import_module
@@ -245,3 +246,18 @@ def test_files_that_are_there(tmp_path, name, monkeypatch):
         module.create(name)
     with pytest.raises(KeyError):
         module.get_pretrained_file_names("other")
+
+
+@torch_only
+def test_vectors_are_in_memory_once(load):
+    words, size = 3000, 100
+    numbers = " ".join(["0.25"] * size)
+    content = "".join(f"w{i} {numbers}\n" for i in range(words))
+    load("w 1 2\n")  # what is imported when it is first needed
+    tracemalloc.start()
+    found = load(content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.idx_to_vec.shape == (words + 1, size) and found.idx_to_vec[1:].min() == 0.25
+    words_alone = 300 * words
+    assert peak < 1.5 * 4 * words * size + words_alone

@@ -47,10 +47,10 @@ class DataLoaderIter(DataIter):
     @staticmethod
     def _pair(batch) -> tuple[NDArray, NDArray]:
         if not isinstance(batch, (list, tuple)) or len(batch) != 2:
-            kind = type(batch).__name__
+            type_name = type(batch).__name__
             size = f" with {len(batch)} parts" if isinstance(batch, (list, tuple)) else ""
             raise ArgumentError(
-                f"DataLoaderIter: a batch of the loader is a {kind}{size}\n"
+                f"DataLoaderIter: a batch of the loader is a {type_name}{size}\n"
                 "  expected data and labels"
             )
         return tuple(batch)

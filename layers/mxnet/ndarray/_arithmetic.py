@@ -6,11 +6,13 @@ import numbers
 
 import numpy as np
 
+from .. import autograd
 from .._table import registry
 from .._tensor import describe
 from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
+from ._origin import note_origin
 from .ndarray import NDArray
 from .register import compute
 
@@ -44,8 +46,16 @@ ROWS = {
     "logical_or": ("broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", None),
     "logical_xor": ("broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", None),
 }
-NUMBERS = (numbers.Real, np.bool_)
+NUMBERS = (int, float, numbers.Real, np.bool_)  # the commonest first: Real takes long to ask
 ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
+
+
+def _with_number(operator: registry.Op, x: NDArray, number: float) -> NDArray:
+    attributes = {"scalar": number}
+    y = compute(operator, [x._tensor], attributes, x._context)
+    if autograd.state.recording:
+        note_origin(y, operator, attributes, [x])
+    return y
 
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
@@ -57,10 +67,10 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
             if isinstance(rhs, NDArray):
                 return both(lhs, rhs)
             if isinstance(rhs, NUMBERS):
-                return compute(right, [lhs._tensor], {"scalar": rhs}, lhs._context)
+                return _with_number(right, lhs, rhs)
         elif isinstance(lhs, NUMBERS):
             if isinstance(rhs, NDArray):
-                return compute(left, [rhs._tensor], {"scalar": lhs}, rhs._context)
+                return _with_number(left, rhs, lhs)
             if isinstance(rhs, NUMBERS):
                 integers = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
@@ -98,14 +108,16 @@ def _in_place(name: str):
 
     def method(self, other):
         self._refuse_recorded()
-        result = _functions[name](self, other)._tensor
+        y = _functions[name](self, other)
+        result = y._tensor
         if result.shape != self._tensor.shape or result.dtype is not self._tensor.dtype:
-            kind = ShapeError if result.shape != self._tensor.shape else DTypeError
-            raise kind(
+            error_class = ShapeError if result.shape != self._tensor.shape else DTypeError
+            raise error_class(
                 f"{name} in place: the array is {describe(self._tensor)}\n"
                 f"  expected {describe(result)}, as the result is"
             )
         self._replace(result)
+        self._origin = y._origin
         return self
 
     return method
@@ -120,15 +132,20 @@ def _fill(cls: type) -> None:
             setattr(cls, f"__r{method}__", _reflected(name))
             if method != "pow":  # as in MXNet, x **= y makes a new array
                 setattr(cls, f"__i{method}__", _in_place(name))
-    cls.__neg__ = lambda self: _functions["multiply"](
-        self, -1
-    )  # bools too, which PyTorch does not negate
+    # Bools too, which PyTorch does not negate.
+    cls.__neg__ = lambda self: _with_number(_times, self, -1)
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 
 
+def power(base, exp):
+    """Power, elementwise, of arrays and numbers."""
+    return _functions["power"](base, exp)
+
+
+_times = registry.get("_mul_scalar")
 _functions = {name: _binary(name, *row[:3]) for name, row in ROWS.items()}
-globals().update(_functions)
+globals().update({name: f for name, f in _functions.items() if name != "power"})
 true_divide = _functions["divide"]
 _fill(NDArray)
 __all__ = [*ROWS, "true_divide"]

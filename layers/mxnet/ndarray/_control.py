@@ -26,6 +26,11 @@ def foreach(body: Callable, data: Any, init_states: Any) -> tuple[Any, Any]:
     -------
     outputs, states
         Nested as `body` returns them; the states are the last ones.
+
+    Raises
+    ------
+    ArgumentError
+        `data` or what `body` returns is no NDArray, or the first axes of `data` differ in size.
     """
     arrays = _flatten("foreach", "data", data)
     _flatten("foreach", "init_states", init_states)
@@ -64,6 +69,11 @@ def while_loop(
     outputs, loop_vars
         The outputs nested as `func` returns them, [] where there was no step; the loop_vars as in
         the call.
+
+    Raises
+    ------
+    ArgumentError
+        `max_iterations` or `loop_vars` is missing, or what a function returns is no NDArray.
     """
     if max_iterations is None:
         raise ArgumentError("while_loop: max_iterations is missing\n  expected an int")

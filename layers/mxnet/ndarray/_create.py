@@ -76,6 +76,8 @@ def _torch_dtype(dtype) -> torch.dtype:
 def _make(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDArray:
     context = _context(make.__name__, ctx)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"{make.__name__}: shape is {shape}\n  expected sizes of 0 or more")
     result = NDArray(make(shape, dtype=_torch_dtype(dtype), device=context.device), context)
     return _write_to(result, out)
 
@@ -87,25 +89,60 @@ def _write_to(result: NDArray, out: NDArray | None) -> NDArray:
     return out
 
 
-def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -> NDArray:
-    """An array of zeros, float32 by default."""
+def _expect_dense(function: str, stype: str | None) -> None:
     if stype not in (None, "default"):
-        raise ArgumentError(f"zeros: stype is {stype!r}\n  expected 'default'; arrays are dense")
+        raise ArgumentError(
+            f"{function}: stype is {stype!r}\n  expected 'default'; arrays are dense"
+        )
+
+
+def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -> NDArray:
+    """An array of zeros, float32 by default.
+
+    Raises
+    ------
+    ArgumentError
+        `stype` is another than 'default'.
+    ShapeError
+        A size is negative.
+    """
+    _expect_dense("zeros", stype)
     return _make(torch.zeros, shape, ctx, dtype, **kwargs)
 
 
 def ones(shape, ctx: Context | None = None, dtype=None, **kwargs) -> NDArray:
-    """An array of ones, float32 by default."""
+    """An array of ones, float32 by default.
+
+    Raises
+    ------
+    ShapeError
+        A size is negative.
+    """
     return _make(torch.ones, shape, ctx, dtype, **kwargs)
 
 
 def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
-    """An array whose values are not set, float32 by default."""
+    """An array whose values are not set, float32 by default.
+
+    Raises
+    ------
+    ArgumentError
+        `stype` is another than 'default'.
+    ShapeError
+        A size is negative.
+    """
+    _expect_dense("empty", stype)
     return _make(torch.empty, shape, ctx, dtype)
 
 
 def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArray:
-    """An array with one value everywhere, float32 by default."""
+    """An array with one value everywhere, float32 by default.
+
+    Raises
+    ------
+    ShapeError
+        A size is negative.
+    """
     result = _make(torch.empty, shape, ctx, dtype) if out is None else out
     result[:] = val
     return result
@@ -114,7 +151,7 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=None) -> NDArray:
     """Values from `start` up to `stop`, which is left out; from 0 to `start` without a `stop`.
 
-    Each value is there `repeat` times.
+    Each value is there `repeat` times. `infer_range` is ignored.
 
     Raises
     ------
@@ -138,7 +175,10 @@ def linspace(start, stop, num, endpoint=True, ctx=None, dtype=None) -> NDArray:
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None, out=None, name=None) -> NDArray:
-    """Ones on the `k`-th diagonal of an N x M array (square when M is 0), zeros elsewhere."""
+    """Ones on the `k`-th diagonal of an N x M array (square when M is 0), zeros elsewhere.
+
+    `name` is ignored.
+    """
     ctx = str(_context("eye", ctx))
     return _write_to(_internal["_eye"](N=N, M=M, k=k, dtype=_torch_dtype(dtype), ctx=ctx), out)
 

@@ -31,12 +31,12 @@ def is_basic(key: Any) -> bool:
 
 def _is_torch_key(key: Any) -> bool:
     """Whether a key means the same in PyTorch; bools, arrays and negative steps do not."""
-    kind = type(key)
-    if kind is tuple:
+    key_type = type(key)
+    if key_type is tuple:
         return all(map(_is_torch_key, key)) and sum([part is Ellipsis for part in key]) < 2
-    if kind is slice:
+    if key_type is slice:
         return key.step is None or (type(key.step) is int and key.step > 0)
-    return kind is int or key is None or key is Ellipsis
+    return key_type is int or key is None or key is Ellipsis
 
 
 def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:

@@ -16,6 +16,7 @@ from .. import autograd
 from .._tensor import as_tensor, call_recorded, contiguous_copy, copy_to
 from ..base import ArgumentError, RecordingError
 from . import _index
+from ._origin import note_written
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
@@ -83,6 +84,7 @@ class Memory:
         else:
             self._note_rebinding()
             self._tensor, self._held = tensor, LENT if lent else None
+            self._origin = None
 
     def _note_rebinding(self) -> None:
         """Tell a recorder that this array's tensor is replaced, which it cannot see itself."""
@@ -96,6 +98,7 @@ class Memory:
             call_recorded(torch.Tensor.copy_, self._writable(), self._copy_if_overlapping(other))
             return
         self._note_rebinding()
+        self._origin = None
         if (
             other._leaf is not None
             or other._held in (VIEWED, BORROWED)
@@ -112,6 +115,7 @@ class Memory:
         if isinstance(value, Memory) and value.shape == self.shape:
             if value is not self:
                 self._copy_from(value)
+                note_written(self, value)
         else:
             if self._held in (LENT, BORROWED) and not self._keeps_memory():
                 self._note_rebinding()

@@ -15,6 +15,7 @@ from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
 from . import _index
 from ._memory import BORROWED, LENT, VIEWED, Memory
+from ._origin import note_call, note_item
 
 if TYPE_CHECKING:
     from ._methods import Methods
@@ -57,15 +58,16 @@ class NDArray(Memory, Methods):
     """
 
     # _leaf: has the gradient of an array with `attach_grad`; _held: who else has the memory, see
-    # `Memory`.
-    __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_tensor")
+    # `Memory`; _origin: what it was computed from, where that is recorded.
+    __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_origin", "_tensor")
     __array_priority__ = 1000.0
 
-    def __init__(self, tensor: torch.Tensor, context: Context):
+    def __init__(self, tensor: torch.Tensor, context: Context, held: str | None = None):
         self._tensor = tensor
         self._context = context
         self._leaf = None
-        self._held = None
+        self._held = held
+        self._origin = None
 
     # Shape, dtype, context and values
 
@@ -239,7 +241,10 @@ class NDArray(Memory, Methods):
             It is an array of another shape.
         """
         if isinstance(other, Context):
-            return NDArray(call_recorded(copy_to, self._tensor, other.device), other)
+            copy = NDArray(call_recorded(copy_to, self._tensor, other.device), other)
+            if autograd.state.recording:
+                note_call(copy, "identity", {}, self)
+            return copy
         if not isinstance(other, NDArray):
             raise ArgumentError(
                 f"copyto: the target is {other!r}\n  expected an NDArray or a Context"
@@ -267,8 +272,10 @@ class NDArray(Memory, Methods):
         target = _dtype.to_torch(dtype)
         if not copy and target is self._tensor.dtype:
             return self
-        copy = call_recorded(copy_to, self._tensor, self._tensor.device, target)
-        return NDArray(copy, self._context)
+        copy = self._wrap(call_recorded(copy_to, self._tensor, self._tensor.device, target))
+        if autograd.state.recording:
+            note_call(copy, "Cast", {"dtype": target}, self)
+        return copy
 
     def tostype(self, stype: str) -> NDArray:
         """A copy; `stype` is ``'default'``, there are no sparse arrays.
@@ -310,7 +317,10 @@ class NDArray(Memory, Methods):
             )
         target = _index.reshaped(self.shape, tuple([index(n) for n in shape]), bool(reverse))
         self._share()
-        return self._view(call_recorded(torch.Tensor.reshape, self._tensor_to_view(), target))
+        view = self._view(call_recorded(torch.Tensor.reshape, self._tensor_to_view(), target))
+        if autograd.state.recording:
+            note_call(view, "Reshape", {"shape": target}, self)
+        return view
 
     # Indexing
 
@@ -323,7 +333,10 @@ class NDArray(Memory, Methods):
             result, is_view = call_recorded(_index.get, self._tensor_to_view(), key)
         else:
             result, is_view = _index.get(self._tensor, key)
-        return self._view(result) if is_view else self._wrap(result)
+        array = self._view(result) if is_view else self._wrap(result)
+        if autograd.state.recording:
+            note_item(array, self, key)
+        return array
 
     def _wrap(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor on the same context."""
@@ -337,9 +350,7 @@ class NDArray(Memory, Methods):
 
     def _view(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor in the same memory; each sees writes into the other."""
-        result = NDArray(tensor, self._context)
-        result._held = BORROWED if self._held is BORROWED else VIEWED
-        return result
+        return NDArray(tensor, self._context, BORROWED if self._held is BORROWED else VIEWED)
 
     def __setitem__(self, key, value) -> None:
         if _index.is_everything(key):
@@ -372,6 +383,8 @@ class NDArray(Memory, Methods):
         Parameters
         ----------
         grad_req : {'write', 'add', 'null'}
+        stype : str, optional
+            Ignored: gradients are dense.
         """
         grad = NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._context)
         autograd.mark(self, grad, grad_req)
@@ -406,9 +419,7 @@ def _restore(raw: np.ndarray, name: str, context: Context) -> NDArray:
 def from_torch(tensor: torch.Tensor) -> NDArray:
     """An NDArray in a tensor's memory, without a copy: writes are seen on both sides."""
     _dtype.to_torch(tensor.dtype)  # raises DTypeError for one that MXNet does not have
-    result = NDArray(tensor.detach(), from_device(tensor.device))
-    result._held = VIEWED
-    return result
+    return NDArray(tensor.detach(), from_device(tensor.device), VIEWED)
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:

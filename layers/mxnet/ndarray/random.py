@@ -34,8 +34,8 @@ globals().update(op.functions("_random_"))  # uniform_like and the others
 def _draw(name: str, parameters: dict, shape, dtype, ctx, out, kwargs: dict) -> Any:
     arrays = [isinstance(value, NDArray) for value in parameters.values()]
     if any(arrays) and not all(arrays):
-        kinds = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
-        raise ArgumentError(f"random.{name}: {kinds}\n  expected all numbers, or all NDArrays")
+        types = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
+        raise ArgumentError(f"random.{name}: {types}\n  expected all numbers, or all NDArrays")
     options = {"shape": shape, "dtype": dtype, "out": out}
     if out is not None and not any(arrays):
         options["shape"], options["dtype"] = shape or out.shape, dtype or out.dtype

@@ -9,15 +9,17 @@ from typing import Any
 
 import torch
 
-from .. import autograd
-from .._table import registry
+from .._table import precision, registry
 from .._tensor import copy_if_aliased, describe
+from ..autograd import _set_grad_enabled, state
 from ..base import ArgumentError, MXNetError, explained, note
 from ..context import Context, current_context
+from ._origin import note_origin
 from .ndarray import NDArray
 
 __all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
 
+Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 # Arguments for Symbols, which an array ignores: it has no name or attr, and inputs are counted.
 _SYMBOL_ARGUMENTS = ("name", "attr", "num_args")
 
@@ -41,30 +43,31 @@ class Pending:
 def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
-    required = set(operator.required)
+    required, parsers = set(operator.required), operator.parsers
     by_position = needed > 0 and not (operator.variadic or operator.supplied or operator.states)
 
     def function(*args, **kwargs):
         # A fast path for the commonest call, inputs by position and attributes by name. `call`
         # takes every other call, and raises the errors.
-        if (
-            not by_position
-            or not needed <= len(args) <= count
-            or (required and required - kwargs.keys())
-        ):
+        if not by_position or not needed <= len(args) <= count or not kwargs.keys() >= required:
             return call(operator, args, kwargs)
         try:
-            tensors = [a._tensor for a in args[:needed]]
-            if len(args) > needed:
+            if len(args) == needed:
+                tensors = [a._tensor for a in args]
+            else:
+                tensors = [a._tensor for a in args[:needed]]
                 tensors += [None if a is None else a._tensor for a in args[needed:]]
             if kwargs:
                 kwargs.pop("name", None)  # of Symbols
-                kwargs = {n: operator.parsers[n](value) for n, value in kwargs.items()}
+                kwargs = {n: parsers[n](value) for n, value in kwargs.items()}
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:
             return call(operator, args, kwargs)
-        return compute(operator, tensors, kwargs, args[0]._context)
+        result = compute(operator, tensors, kwargs, args[0]._context)
+        if state.recording:
+            note_origin(result, operator, kwargs, args)
+        return result
 
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = operator.__doc__
@@ -124,13 +127,15 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         for n, a in inputs.items()
     ]
     result = compute(operator, tensors, attributes, context)
+    if state.recording:
+        note_origin(result, operator, attributes, inputs.values())
     return result if out is None else give(result, out)
 
 
 def _supply(name: str, context: Context) -> Any:
     """The value of an argument that the caller fills in; see `registry.SUPPLIED`."""
     if name == "training":
-        return autograd.state.training
+        return state.training
     return context.device if name == "device" else context
 
 
@@ -208,29 +213,39 @@ def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: lis
 def _context(ctx: str | None) -> Context:
     if not ctx:
         return current_context()
-    kind, _, number = str(ctx).rstrip(")").partition("(")
-    return Context(kind, int(number or 0))
+    device_type, _, number = str(ctx).rstrip(")").partition("(")
+    return Context(device_type, int(number or 0))
 
 
 def compute(operator: registry.Op, tensors: list, attributes: dict, context: Context) -> Any:
-    """Run an operator on tensors, with PyTorch's grad mode on where autograd records."""
-    recording = autograd.state.recording
-    mode_differs = torch.is_grad_enabled() is not recording
+    """Run an operator on tensors, with PyTorch's grad mode on where autograd records.
+
+    Raises
+    ------
+    Exception
+        What the operator raises, with its name; PyTorch's own errors as those of this package.
+    """
+    recording = state.recording
+    mode_differs = is_grad_enabled() is not recording
     try:
         if mode_differs:
-            autograd._set_grad_enabled(recording)
-        y = operator.run(*tensors, **attributes)
+            _set_grad_enabled(recording)
+        if precision.in_force is not None:
+            tensors, attributes = precision.in_force.prepare(operator, tensors, attributes)
+        wrap = registry.wrap
+        run = operator.run if wrap is None else wrap("operator", operator.name, operator.run)
+        y = run(*tensors, **attributes)
         if operator.view:
-            is_one = type(y) is torch.Tensor
+            is_one = type(y) is Tensor
             y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
-        if recording and type(y) is torch.Tensor and not y.requires_grad:
+        if recording and type(y) is Tensor and not y.requires_grad:
             y = _with_zero_gradients(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
         if mode_differs:
-            autograd._set_grad_enabled(not recording)
-    if type(y) is torch.Tensor:
+            _set_grad_enabled(not recording)
+    if type(y) is Tensor:
         return NDArray(y, context)
     shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
     arrays = [NDArray(t, context) for t in shown]
@@ -273,8 +288,10 @@ def _explained(
     where = f"  in {operator.name}({', '.join(shown)})"
     if type(error) in (RuntimeError, IndexError, NotImplementedError, torch.linalg.LinAlgError):
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
-        kind, problem = explained(error, shapes, [t.dtype for t in inputs.values()])
-        return kind(f"{operator.name}: {problem}\n{where}").with_traceback(error.__traceback__)
+        error_class, problem = explained(error, shapes, [t.dtype for t in inputs.values()])
+        return error_class(f"{operator.name}: {problem}\n{where}").with_traceback(
+            error.__traceback__
+        )
     return note(error, where)
 
 

@@ -27,6 +27,8 @@ def save(fname: str | PathLike, data) -> None:
     ------
     ArgumentError
         One of `data` is no NDArray.
+    MissingFileError
+        There is no folder for the file.
     """
     atomic.write({fname: pieces(fname, data)})
 
@@ -54,6 +56,8 @@ def load(fname: str | PathLike):
 
     Raises
     ------
+    MissingFileError
+        There is no such file.
     ParamsFileError
         The file is not in its format, or is cut off; the message says where.
     """

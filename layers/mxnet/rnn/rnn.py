@@ -51,8 +51,10 @@ def load_rnn_checkpoint(cells, prefix, epoch: int) -> tuple:
 
     Raises
     ------
-    MXNetError, FileNotFoundError
-        A file is not there, or is not what it should be.
+    MissingFileError
+        A file is missing.
+    MXNetError
+        A file is not what it should be.
     KeyError
         A parameter of a cell is not in it.
     """

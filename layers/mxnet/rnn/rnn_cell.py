@@ -195,11 +195,11 @@ class BaseRNNCell:
         """The name of each parameter, and the names of its parts: one for each gate."""
         return [
             (
-                f"{self._prefix}{map}_{kind}",
-                [f"{self._prefix}{map}{gate}_{kind}" for gate in self._gate_names],
+                f"{self._prefix}{map}_{role}",
+                [f"{self._prefix}{map}{gate}_{role}" for gate in self._gate_names],
             )
             for map in ("i2h", "h2h")
-            for kind in ("weight", "bias")
+            for role in ("weight", "bias")
         ]
 
     def unpack_weights(self, args: Arrays) -> Arrays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 
 from .._table import registry
-from ..base import UnsupportedError
+from ..base import NotImplementedForSymbol
 from ..ndarray._arithmetic import ORDER, ROWS
 from .register import compose
 from .symbol import Symbol
@@ -52,7 +52,7 @@ def _in_place(name: str):
     """The method for x += y: it would change an array, and a Symbol cannot be changed."""
 
     def method(self, other):
-        raise UnsupportedError(
+        raise NotImplementedForSymbol(
             f"{name} in place: {self} is an output of a graph, and cannot be changed\n"
             "  expected x = x + y, or the operator that is meant, instead of x += y"
         )
@@ -65,7 +65,7 @@ _COMPARISONS = [name for name, row in ROWS.items() if row[3] in ORDER]
 
 def _fill(cls: type) -> None:
     for name, (*_, method) in ROWS.items():
-        function = globals()[name]
+        function = _functions[name]
         if method is None:
             continue
         setattr(cls, f"__{method}__", lambda self, other, f=function: f(self, other))
@@ -78,9 +78,34 @@ def _fill(cls: type) -> None:
     cls.__hash__ = object.__hash__
 
 
-for _name, (_, _scalar, _reflected, _) in ROWS.items():
-    globals()[_name] = _binary(_name, _scalar, _reflected)
-pow = globals()["power"]
-hypot = _binary("hypot", "_hypot_scalar", "_hypot_scalar")
+_functions = {name: _binary(name, *row[1:3]) for name, row in ROWS.items()}
+_functions["hypot"] = _binary("hypot", "_hypot_scalar", "_hypot_scalar")
+globals().update(_functions)
 _fill(Symbol)
+
+
+# MXNet has other names for the arguments of these; its `nd` has them for power only.
+
+
+def power(base, exp):
+    """Power, elementwise, of Symbols and numbers."""
+    return _functions["power"](base, exp)
+
+
+def maximum(left, right):
+    """Maximum, elementwise, of Symbols and numbers."""
+    return _functions["maximum"](left, right)
+
+
+def minimum(left, right):
+    """Minimum, elementwise, of Symbols and numbers."""
+    return _functions["minimum"](left, right)
+
+
+def hypot(left, right):
+    """The hypotenuse, elementwise, of Symbols and numbers."""
+    return _functions["hypot"](left, right)
+
+
+pow = power
 __all__ = [*ROWS, "hypot", "pow"]

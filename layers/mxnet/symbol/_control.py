@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .. import attribute
+from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray._control import pair
@@ -32,6 +32,12 @@ def foreach(body: Callable, data: Any, init_states: Any, name: str = "foreach") 
     -------
     outputs, states
         Nested as `body` returns them; the states are the last ones.
+
+    Raises
+    ------
+    ArgumentError
+        An argument or what a function returns is no Symbol, or nested in another way than it should
+        be.
     """
     sources, data_format = _flatten(name, "data", data)
     states, states_format = _flatten(name, "init_states", init_states)
@@ -91,6 +97,12 @@ def while_loop(
     -------
     outputs, loop_vars
         The outputs nested as `func` returns them, the loop_vars as in the call.
+
+    Raises
+    ------
+    ArgumentError
+        An argument or what a function returns is no Symbol, or nested in another way than it should
+        be. Or `max_iterations` is missing.
     """
     limit = _iteration_limit(name, max_iterations)
     variables, format = _flatten(name, "loop_vars", loop_vars)
@@ -135,6 +147,12 @@ def cond(pred: Symbol, then_func: Callable, else_func: Callable, name: str = "co
     """``then_func()`` where `pred`, of one element, is not 0, else ``else_func()``.
 
     Only one of the two is computed. Both return the same number of outputs, nested in the same way.
+
+    Raises
+    ------
+    ArgumentError
+        An argument or what a function returns is no Symbol, or nested in another way than it should
+        be.
     """
     start = next(serials)
     branches, formats = [[_expect_single(name, "pred", pred)]], []
@@ -290,12 +308,15 @@ def _merge_inputs(
 
 
 def _node(
-    kind: type[ControlFlow], graphs: Sequence[list[Entry]], inputs: list[Entry], **attributes
+    operator_class: type[ControlFlow],
+    graphs: Sequence[list[Entry]],
+    inputs: list[Entry],
+    **attributes,
 ) -> Iterator[Symbol]:
     """The outputs of a node with graphs inside."""
-    operator = kind(graphs, attributes, len(inputs))
-    name = NameManager._current.value.get(None, kind.kind)
-    attrs = with_hidden_names(attribute.current().get(None)) | {
+    operator = operator_class(graphs, attributes, len(inputs))
+    name = NameManager.current.get(None, operator_class.op_name)
+    attrs = with_hidden_names(AttrScope.current.get(None)) | {
         k: str(v) for k, v in attributes.items()
     }
     attrs["num_args"] = str(len(inputs) + len(graphs))

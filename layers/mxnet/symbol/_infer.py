@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
@@ -128,7 +128,9 @@ class _Propagation:
             self.visit(node, self.found)
             for entry, known in zip(around, before):
                 if self.found.get(entry) != known:
-                    again = [n for n in self.around(entry) if n not in waiting]
+                    # What it has told of its own outputs tells itself nothing.
+                    beside = self._users.get(entry, ()) if entry[0] is node else self.around(entry)
+                    again = [n for n in beside if n not in waiting]
                     queue.extend(again)
                     waiting.update(again)
 
@@ -166,7 +168,10 @@ INPUTS = -1  # the place among a node's shapes of those of the inputs that its o
 def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
     """Infer the shapes of a node's inputs, then of its outputs."""
     if node.op.same:
-        _share_shape(node, found)
+        _share_shape(node, found, [*node.input_names, "output"], [*node.inputs, (node, 0)])
+    if node.op.pairs:
+        for pair in zip(node.inputs, node.entries):
+            _share_shape(node, found, ["data", "output"], pair)
     known = [found.get(entry) for entry in node.inputs]
     # A custom operator may refuse known shapes: an input may have another than it declares.
     if node.op.own or not all(is_known(shape) for shape in known):
@@ -233,15 +238,16 @@ def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> 
     ]
 
 
-def _share_shape(node: Node, found: dict[Entry, Shape]) -> None:
-    """Give all inputs and the output of a node, which have one shape, what is known of it."""
-    entries = dict(zip([*node.input_names, "output"], [*node.inputs, (node, 0)]))
+def _share_shape(
+    node: Node, found: dict[Entry, Shape], names: list[str], entries: Sequence[Entry]
+) -> None:
+    """Give inputs and an output of a node, which have one shape, what is known of it."""
     shape: Shape | None = None
-    for name, entry in entries.items():
+    for name, entry in zip(names, entries):
         if entry in found:
             shape = _merge(node, name, found[entry], shape or found[entry])
     if shape is not None:
-        found.update(dict.fromkeys(entries.values(), shape))
+        found.update(dict.fromkeys(entries, shape))
 
 
 def is_known(shape: Shape | None) -> bool:

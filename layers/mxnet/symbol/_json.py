@@ -14,6 +14,7 @@ from typing import Any
 from .._own.node import CUSTOM
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
+from ._casts import without_casts
 from ._infer import declared_shape, declared_type
 from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
 from ._subgraph import OPERATORS, ControlFlow
@@ -26,12 +27,14 @@ MOST_OUTPUTS = 1 << 16
 CHARACTERS_PER_OUTPUT = 64
 
 
-def dumps(entries: list[Entry]) -> str:
-    """The graph of some entries, in MXNet's format."""
-    return json.dumps(_graph(entries) | {"attrs": {"mxnet_version": ["int", VERSION]}}, indent=2)
+def dumps(entries: list[Entry], with_casts: bool = True) -> str:
+    """The graph of some entries, in MXNet's format; with the casts of mixed precision or not."""
+    graph = _graph(entries, with_casts) | {"attrs": {"mxnet_version": ["int", VERSION]}}
+    return json.dumps(graph, indent=2)
 
 
-def _graph(entries: list[Entry]) -> dict[str, Any]:
+def _graph(entries: list[Entry], with_casts: bool) -> dict[str, Any]:
+    entries = entries if with_casts else without_casts(entries)
     nodes = ordered(entries)
     number = {id(node): i for i, node in enumerate(nodes)}
     rows, ends = [], [0]
@@ -47,7 +50,7 @@ def _graph(entries: list[Entry]) -> dict[str, Any]:
         updates.update(id(source) for name, (source, _) in named if name in state_names)
         row["inputs"] = [[number[id(n)], index, updates[id(n)]] for n, index in node.inputs]
         if isinstance(node.op, ControlFlow):
-            row["subgraphs"] = [_graph(graph.entries) for graph in node.op.graphs]
+            row["subgraphs"] = [_graph(g.entries, with_casts) for g in node.op.graphs]
         rows.append(row)
         ends.append(ends[-1] + len(node.outputs))
     return {
@@ -138,12 +141,12 @@ class _GraphParser:
         if row.get("op") == "null":
             return _variable(row["name"], attrs, where)
         entries = [nodes.entry(e, where) for e in inputs]
-        kind = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
-        if kind is None:
+        operator_class = OPERATORS.get(row["op"]) if isinstance(row.get("op"), str) else None
+        if operator_class is None:
             operator = _operator(row.get("op"), where)
         else:
-            graphs = self.subgraphs(row, kind, where, depth)
-            operator = _control_flow(kind, graphs, attrs, len(entries), where)
+            graphs = self.subgraphs(row, operator_class, where, depth)
+            operator = _control_flow(operator_class, graphs, attrs, len(entries), where)
         if self.version < 905 and operator.name in ("argmax", "argmin"):
             if attrs.get("axis") == "-1":
                 del attrs["axis"]  # before 0.9.5 -1 stood for no axis
@@ -152,17 +155,17 @@ class _GraphParser:
         for name in names[len(entries) :]:
             entries.append((Node(None, f"{row['name']}_{name}"), 0))
         # Before 0.9 an operator had the hidden attributes of its inputs: weight_lr_mult.
-        for name, (source, _) in zip(names, entries):
+        for name, (source, _) in zip(names, entries) if self.version < 900 else ():
             for key in HIDDEN:
                 if source.op is None and f"{name}_{key}" in attrs:
                     source.attrs[f"__{key}__"] = attrs.pop(f"{name}_{key}")
         return Node(operator, row["name"], entries, attributes, attrs)
 
     def subgraphs(
-        self, row: dict, kind: type[ControlFlow], where: str, depth: int
+        self, row: dict, operator_class: type[ControlFlow], where: str, depth: int
     ) -> list[list[Entry]]:
         """The graphs inside a node."""
-        graphs, expected = row.get("subgraphs"), len(kind.parts)
+        graphs, expected = row.get("subgraphs"), len(operator_class.parts)
         if not isinstance(graphs, list) or len(graphs) != expected:
             found = len(graphs) if isinstance(graphs, list) else quoted(graphs)
             raise MXNetError(f"symbol: {where}: subgraphs: {found}\n  expected {expected} of them")
@@ -252,9 +255,11 @@ def _parse_attributes(
     return attributes, names
 
 
-def _control_flow(kind: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str):
+def _control_flow(
+    operator_class: type[ControlFlow], graphs: list, attrs: dict, count: int, where: str
+):
     try:
-        return kind(graphs, attrs, count)
+        return operator_class(graphs, attrs, count)
     except ArgumentError as error:
         raise MXNetError(f"symbol: {where}: {error}") from None
 

@@ -45,6 +45,21 @@ def broadcast_to(self: Symbol, shape) -> Symbol:
     return op.broadcast_to(self, shape=tuple(shape))
 
 
+def squeeze(self: Symbol, axis=None, inplace: bool = False, **kwargs) -> Symbol:
+    """Without axes of size 1; `inplace` is for arrays."""
+    return op.squeeze(self, axis=axis, **kwargs)
+
+
+def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs) -> Symbol:
+    """With a new axis of size 1; `inplace` is for arrays."""
+    return op.expand_dims(self, axis=axis, **kwargs)
+
+
+def flatten(self: Symbol, inplace: bool = False, **kwargs) -> Symbol:
+    """With all axes but the first as one; `inplace` is for arrays."""
+    return op.flatten(self, **kwargs)
+
+
 def split_v2(self: Symbol, *args, **kwargs) -> Symbol:
     """Parts along an axis; see `sym.split_v2`."""
     return _create.split_v2(self, *args, **kwargs)
@@ -56,4 +71,4 @@ def astype(self: Symbol, dtype) -> Symbol:
 
 
 # The methods that do more than call their operator.
-HANDWRITTEN = (reshape, broadcast_to, split_v2, astype)
+HANDWRITTEN = (reshape, broadcast_to, squeeze, expand_dims, flatten, split_v2, astype)

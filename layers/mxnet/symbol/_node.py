@@ -60,7 +60,8 @@ class Node:
         """The name of an output: ``fc_output``, ``split0_output1``; a variable's own."""
         if self.op is None:
             return self.name
-        return f"{self.name}_{self.op.output_name(index, self.attributes)}"
+        own = self.op.output_name(index, self.attributes)
+        return f"{self.name}_{own}" if self.name else own
 
 
 def with_hidden_names(attrs: dict[str, str]) -> dict[str, str]:
@@ -75,17 +76,14 @@ def ordered(entries: Iterable[Entry]) -> list[Node]:
     """
     done: dict[int, Node] = {}
     for head in dict.fromkeys(node for node, _ in entries):
-        stack = [(head, iter(head.inputs))]
-        seen = {id(head)}
+        stack = [head]
         while stack:
-            node, rest = stack[-1]
-            following = next((n for n, _ in rest if id(n) not in done and id(n) not in seen), None)
-            if following is not None:
-                seen.add(id(following))
-                stack.append((following, iter(following.inputs)))
+            node = stack[-1]
+            before = [n for n, _ in node.inputs if id(n) not in done]
+            if before and id(node) not in done:
+                stack.extend(reversed(before))
             else:
-                stack.pop()
-                done.setdefault(id(node), node)
+                done.setdefault(id(stack.pop()), node)
     return list(done.values())
 
 

@@ -94,13 +94,13 @@ class ControlFlow(registry.Op):
         Graphs, attributes and inputs do not fit each other.
     """
 
-    kind: str
+    op_name: str
     parts: tuple[str, ...]  # what each of its graphs is, for messages
     depends_on_values = True
     any_size = False
 
     def __init__(self, graphs: Sequence[list[Entry]], attributes: dict[str, Any], count: int):
-        super().__init__(self.inputs_of_graphs, self.kind)
+        super().__init__(self.inputs_of_graphs, self.op_name)
         self.run, self.supplied, self.outputs_rule = self._run, registry.SUPPLIED, _count_outputs
         self.graphs = [Subgraph(entries) for entries in graphs]
         self.traceable = not self.depends_on_values and all(
@@ -110,7 +110,7 @@ class ControlFlow(registry.Op):
         attributes = self.read({k: v for k, v in attributes.items() if self.owns(k)})
         missing = [name for name in self.required if name not in attributes]
         if missing:
-            raise ArgumentError(f"{self.kind}: {missing[0]} is missing\n  expected {self.form}")
+            raise ArgumentError(f"{self.op_name}: {missing[0]} is missing\n  expected {self.form}")
         self.graph_inputs = [tuple(indices) for indices in self.inputs_of_graphs(**attributes)]
         for part, graph, indices in zip(self.parts, self.graphs, self.graph_inputs):
             fits = len(indices) == len(graph.variables) and all(0 <= i < count for i in indices)
@@ -141,7 +141,7 @@ class ControlFlow(registry.Op):
     ) -> Tensor | tuple[Tensor, ...]:
         if not self.traceable and torch.compiler.is_compiling():
             raise UnsupportedError(
-                f"{self.kind}: its steps depend on values, or an operator inside cannot be traced"
+                f"{self.op_name}: its steps depend on values, or an operator in it cannot be traced"
             )
 
         def run_graph(number: int, values: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -153,7 +153,7 @@ class ControlFlow(registry.Op):
 
     def _require(self, fits: bool, found: str, expected: str) -> None:
         if not fits:
-            raise ArgumentError(f"{self.kind}: {found}\n  expected {expected}")
+            raise ArgumentError(f"{self.op_name}: {found}\n  expected {expected}")
 
     def _require_output_counts(self, *expected: int) -> None:
         """Refuse graphs that have other numbers of outputs."""
@@ -220,7 +220,7 @@ class ControlFlow(registry.Op):
             return after if _infer.is_known(after) else before
         if _infer.is_known(after) and after != before:
             raise ShapeError(
-                f"{self.kind}: a state is {before}, and {after} after a step\n"
+                f"{self.op_name}: a state is {before}, and {after} after a step\n"
                 "  expected one shape in all steps"
             )
         return before
@@ -231,7 +231,7 @@ class ControlFlow(registry.Op):
         dtypes = self.output_types(dict(enumerate(t.dtype for t in data)), {})
         if not all(_infer.is_known(shape) for shape in outputs[-1][:count]):
             raise ShapeError(
-                f"{self.kind}: there is no step, and without one the shapes of the outputs are "
+                f"{self.op_name}: there is no step, and without one the shapes of the outputs are "
                 f"not known: {outputs[-1][:count]}"
             )
         return [
@@ -247,7 +247,7 @@ def _count_outputs(num_outputs: int) -> int:
 class Foreach(ControlFlow):
     """Calls its graph for each slice of its first inputs along their first axis."""
 
-    kind, parts, depends_on_values = "_foreach", ("the body",), False
+    op_name, parts, depends_on_values = "_foreach", ("the body",), False
 
     def inputs_of_graphs(
         self,
@@ -300,7 +300,7 @@ class Foreach(ControlFlow):
         lengths = [shape[0] for shape in shapes]
         if len(set(lengths)) != 1:
             raise ShapeError(
-                f"{self.kind}: the first axes of data are {lengths}\n"
+                f"{self.op_name}: the first axes of data are {lengths}\n"
                 "  expected one size, the number of steps"
             )
         return lengths[0]
@@ -324,7 +324,7 @@ def _slice_shape(shape: Shape | None) -> Shape | None:
 class WhileLoop(ControlFlow):
     """Calls its second graph as long as its first gives a number that is not 0."""
 
-    kind, parts = "_while_loop", ("cond", "func")
+    op_name, parts = "_while_loop", ("cond", "func")
 
     def inputs_of_graphs(
         self,
@@ -358,7 +358,7 @@ class WhileLoop(ControlFlow):
         """Compute the outputs of all steps, stacked and padded with zeros; the last loop_vars."""
         values, steps = list(data), []
         while len(steps) < max_iterations:
-            if not _truth(self.kind, run_graph(0, values)[0]):
+            if not _truth(self.op_name, run_graph(0, values)[0]):
                 break
             results = run_graph(1, values)
             steps.append(results[:num_out_data])
@@ -380,16 +380,18 @@ def _padded(y: Tensor, length: int) -> Tensor:
     return torch.cat([y, y.new_zeros((missing, *y.shape[1:]))]) if missing else y
 
 
-def _truth(kind: str, value: Tensor) -> bool:
+def _truth(op_name: str, value: Tensor) -> bool:
     if value.numel() != 1:
-        raise ShapeError(f"{kind}: the condition is {tuple(value.shape)}\n  expected one element")
+        raise ShapeError(
+            f"{op_name}: the condition is {tuple(value.shape)}\n  expected one element"
+        )
     return bool(value.item())
 
 
 class Cond(ControlFlow):
     """Calls its second graph where its first gives a number that is not 0, else its third."""
 
-    kind, parts = "_cond", ("pred", "then", "else")
+    op_name, parts = "_cond", ("pred", "then", "else")
 
     def inputs_of_graphs(
         self,
@@ -405,7 +407,7 @@ class Cond(ControlFlow):
 
     def compute(self, run_graph, data, device, **_):
         """Compute the outputs of one of its graphs; the other one does not run."""
-        return run_graph(1 if _truth(self.kind, run_graph(0, data)[0]) else 2, data)
+        return run_graph(1 if _truth(self.op_name, run_graph(0, data)[0]) else 2, data)
 
     def output_shapes(self, shapes, attributes):
         """The shapes that both branches have; a size in which they differ is unknown."""
@@ -418,4 +420,4 @@ class Cond(ControlFlow):
         ]
 
 
-OPERATORS: dict[str, type[ControlFlow]] = {kind.kind: kind for kind in (Foreach, WhileLoop, Cond)}
+OPERATORS: dict[str, type[ControlFlow]] = {cls.op_name: cls for cls in (Foreach, WhileLoop, Cond)}

@@ -30,8 +30,8 @@ globals().update(op.functions("_random_"))  # uniform_like and the others
 def _draw(name: str, parameters: dict, shape, dtype, kwargs: dict) -> Symbol:
     symbols = [isinstance(value, Symbol) for value in parameters.values()]
     if any(symbols) and not all(symbols):
-        kinds = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
-        raise ArgumentError(f"random.{name}: {kinds}\n  expected all numbers, or all Symbols")
+        types = ", ".join(f"{k} is {type(v).__name__}" for k, v in parameters.items())
+        raise ArgumentError(f"random.{name}: {types}\n  expected all numbers, or all Symbols")
     kwargs |= {k: v for k, v in (("shape", shape), ("dtype", dtype)) if v is not None}
     if any(symbols):
         return _internal[f"_sample_{name}"](*parameters.values(), **kwargs)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from .. import _dtype, attribute
-from .._table import registry
+from .. import _dtype
+from .._table import precision, registry
+from ..attribute import AttrScope
 from ..base import ArgumentError
 from ..name import NameManager
 from ..ndarray.register import signature
-from ._node import HIDDEN, Node, with_hidden_names
+from ._node import HIDDEN, Entry, Node, with_hidden_names
 from .symbol import Symbol
 
 __all__ = ["compose", "symbolic"]
@@ -56,16 +58,16 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
     positional = operator.places(attributes, len(args))
     symbols |= {k: v for k, v in zip(positional, args) if v is not None}
-    name = NameManager._current.value.get(kwargs.get("name"), hint.lower())
+    name = NameManager.current.get(kwargs.get("name"), hint.lower())
     if not operator.variadic and len(args) > len(positional) + len(operator.attribute_names):
         raise ArgumentError(
             f"{operator.name} {name!r}: {len(args)} arguments by position\n"
             f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
-    attrs = with_hidden_names(attribute.current().get(kwargs.get("attr")) | attached)
+    attrs = with_hidden_names(AttrScope.current.get(kwargs.get("attr")) | attached)
     attrs |= {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
     if operator.variadic:
-        attrs["num_args"] = str(len(symbols))
+        attrs[operator.counted] = str(len(symbols))
     names = operator.input_names(attributes, len(symbols))
     _check_inputs(f"{operator.name} {name!r}", symbols, names)
     inputs = [
@@ -77,8 +79,33 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     for key, (source, _) in zip(names, inputs):
         if source.op is None and key in operator.inits:
             source.attrs.setdefault("__init__", operator.inits[key])
+    if precision.in_force is not None:
+        inputs = _with_casts(precision.in_force, operator, attributes, names, inputs)
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def _with_casts(
+    policy: precision.Policy,
+    operator: registry.Op,
+    attributes: dict[str, Any],
+    names: list[str],
+    inputs: list[Entry],
+) -> list[Entry]:
+    """The inputs of a node, with the casts of mixed precision."""
+    if operator in policy.scaled:
+        logging.warning("%s: amp.scale_loss does not scale its gradient in a graph", operator.name)
+    dtype, fixed = policy.dtype(operator, attributes), operator.state_names(attributes)
+    if dtype is not None:
+        cast, given = registry.get("amp_cast"), {"dtype": dtype}
+        return [
+            e if n in fixed else compose(cast, (Symbol([e]),), given, "amp_cast")._entries[0]
+            for n, e in zip(names, inputs)
+        ]
+    if policy.takes_widest(operator):
+        cast, given = registry.get("amp_multicast"), {"num_outputs": len(inputs)}
+        return compose(cast, tuple([Symbol([e]) for e in inputs]), given, "amp_multicast")._entries
+    return inputs
 
 
 def _is_attached(operator: registry.Op, name: str) -> bool:
@@ -104,8 +131,8 @@ def _positional_attributes(operator: registry.Op, args: tuple) -> dict[str, Any]
 
 
 def _described(value: Any) -> str:
-    kind, shape = type(value).__name__, getattr(value, "shape", None)
-    return f"{value!r} ({kind})" if shape is None else f"of type {kind}, {tuple(shape)}"
+    type_name, shape = type(value).__name__, getattr(value, "shape", None)
+    return f"{value!r} ({type_name})" if shape is None else f"of type {type_name}, {tuple(shape)}"
 
 
 def _check_inputs(where: str, symbols: dict[str, Any], names: list[str]) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from operator import eq
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _dtype, attribute
+from .. import _dtype
 from .._files import atomic
-from ..base import ArgumentError, MXNetError, UnsupportedError
+from .._files.opening import open_file
+from ..attribute import AttrScope
+from ..base import ArgumentError, MXNetError, NotImplementedForSymbol, UnsupportedError
 from ..context import current_context
 from . import _infer, _json
 from ._node import HIDDEN, Entry, Node, by_name, copy_graph, ordered, states, with_hidden_names
@@ -30,6 +31,14 @@ _ALTERNATIVES = {
     "T": "x.transpose()",
     "asnumpy": "an operator in nd, or a custom operator that computes in NumPy",
 }
+
+
+# Methods of arrays that MXNet's Symbol has too, and that only raise an error there.
+_OF_ARRAYS = ["as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"]
+
+
+class _OnlyOfArrays(NotImplementedForSymbol, AttributeError):
+    pass
 
 
 class Symbol(Methods):
@@ -76,7 +85,7 @@ class Symbol(Methods):
         return Symbol([self._entries[index]])
 
     def __bool__(self) -> bool:
-        raise UnsupportedError(
+        raise NotImplementedForSymbol(
             "the truth of a Symbol is not known before it is computed\n"
             "  expected an operator, such as where, instead of if"
         )
@@ -85,11 +94,14 @@ class Symbol(Methods):
 
     def __getattr__(self, name: str):
         instead = _ALTERNATIVES.get(name, "an operator for it")
-        raise AttributeError(
+        text = (
             f"'Symbol' object has no attribute {name!r}: it has no values, and no shape, yet\n"
-            f"  expected {instead}",
-            name=name,  # without `obj`: with it, Python would add a hint at a similar name
+            f"  expected {instead}"
         )
+        if name in _OF_ARRAYS:
+            raise _OnlyOfArrays(text)
+        # Without `obj`: with it, Python would add a hint at a similar name.
+        raise AttributeError(text, name=name)
 
     def __copy__(self) -> Symbol:
         return Symbol(copy_graph(self._entries, lambda _: None))
@@ -98,10 +110,15 @@ class Symbol(Methods):
         return self.__copy__()
 
     def __reduce__(self):
-        return load_json, (self.tojson(),)
+        return load_json, (self.tojson(remove_amp_cast=False),)
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
         """A copy of the graph, in which the given symbols replace variables."""
+        node = self._entries[0][0]
+        if node.op is not None and not node.inputs and not node.name:
+            from .register import compose
+
+            return compose(node.op, args, node.attrs | {"name": name} | kwargs, node.op.name)
         arguments = self.list_arguments()
         given = by_name(str(self), arguments, args) | kwargs
         for key, symbol in given.items():
@@ -120,6 +137,19 @@ class Symbol(Methods):
         if name:
             entries[0][0].name = name
         return Symbol(entries)
+
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The operator of its node, without a name and inputs; a call gives it both.
+
+        Raises
+        ------
+        ArgumentError
+            Its outputs are of several nodes, or it is a variable.
+        """
+        node = self._entries[0][0]
+        if node.op is None or any(other is not node for other, _ in self._entries):
+            raise ArgumentError(f"_gen_atomic_symbol of {self}\n  expected outputs of one operator")
+        return Symbol(Node(node.op, "", (), node.attributes, node.attrs).entries)
 
     # Names
 
@@ -248,7 +278,16 @@ class Symbol(Methods):
 
     # Computing
 
-    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, **_):
+    def bind(
+        self,
+        ctx,
+        args,
+        args_grad=None,
+        grad_req="write",
+        aux_states=None,
+        group2ctx=None,
+        shared_exec=None,
+    ):
         """An `Executor` on given arrays.
 
         Parameters
@@ -259,20 +298,43 @@ class Symbol(Methods):
             the graph where they are lists.
         grad_req : str, or dict or list of them
             'write', 'add' or 'null', for all arguments or for each.
+        group2ctx : dict of str to Context, optional
+            Where nodes with the attribute ``ctx_group`` compute. An operator without it computes
+            where its first input is, and `ctx` is for all else.
+        shared_exec : optional
+            Ignored: PyTorch shares the memory of what is computed.
+
+        Raises
+        ------
+        ArgumentError
+            A group has no context.
         """
         from ..executor import bind
 
-        return bind(self, ctx, args, args_grad, grad_req, aux_states)
+        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx)
 
-    def simple_bind(self, ctx, grad_req="write", type_dict=None, **kwargs):
+    def simple_bind(
+        self,
+        ctx,
+        grad_req="write",
+        type_dict=None,
+        stype_dict=None,
+        group2ctx=None,
+        shared_arg_names=None,
+        shared_exec=None,
+        shared_buffer=None,
+        **kwargs,
+    ):
         """An `Executor` on new arrays of zeros; `kwargs` are the shapes of arguments.
 
-        Options by which MXNet shares and places memory, such as `shared_exec`, are ignored.
+        Arrays of arguments with the attribute ``ctx_group`` are on the context that `group2ctx`
+        has for it; see `bind`. All arrays are new: `shared_arg_names`, `shared_exec` and
+        `shared_buffer`, by which MXNet shares memory, are ignored, and `shared_buffer` stays as it
+        is. So is `stype_dict`, for arrays are dense.
         """
         from ..executor import simple_bind
 
-        shapes = {k: v for k, v in kwargs.items() if k not in _MEMORY_OPTIONS}
-        return simple_bind(self, ctx, grad_req, type_dict, **shapes)
+        return simple_bind(self, ctx, grad_req, type_dict, group2ctx, **kwargs)
 
     def eval(self, ctx=None, **kwargs):
         """The outputs for given values of all variables, a list of NDArrays."""
@@ -288,28 +350,28 @@ class Symbol(Methods):
     # Files
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as text, in MXNet's format."""
-        return _json.dumps(self._entries)
+        """The graph as text, in MXNet's format.
+
+        By default without casts of mixed precision, `amp_cast` and `amp_multicast`.
+        """
+        return _json.dumps(self._entries, with_casts=not remove_amp_cast)
 
     def save(self, fname, remove_amp_cast: bool = True) -> None:
-        """Write the graph to a file, in MXNet's format; it appears whole or not at all."""
-        atomic.write({fname: [self.tojson().encode()]})
+        """Write the graph to a file, as `tojson` has it; it appears whole or not at all."""
+        atomic.write({fname: [self.tojson(remove_amp_cast).encode()]})
 
     def debug_str(self) -> str:
         """The graph as text, one line for each node."""
         lines = [f"output {name}" for name in self.list_outputs()]
         for node in ordered(self._entries):
             inputs = ", ".join(source.output_name(i) for source, i in node.inputs)
-            kind = "variable" if node.op is None else f"{node.op.name}({inputs})"
-            lines.append(f"{node.name} = {kind} {node.attrs or ''}".rstrip())
+            text = "variable" if node.op is None else f"{node.op.name}({inputs})"
+            lines.append(f"{node.name} = {text} {node.attrs or ''}".rstrip())
         return "\n".join(lines)
 
     def as_nd_ndarray(self) -> Symbol:
         """Itself."""
         return self
-
-
-_MEMORY_OPTIONS = ("stype_dict", "group2ctx", "shared_arg_names", "shared_exec", "shared_buffer")
 
 
 def _with_plain_names(attrs: dict[str, str]) -> dict[str, str]:
@@ -365,7 +427,7 @@ def var(
     """
     if not isinstance(name, str):
         raise TypeError(f"Variable: the name is {name!r}\n  expected text")
-    attrs = with_hidden_names(attribute.current().get(attr))
+    attrs = with_hidden_names(AttrScope.current.get(attr))
     known = {"shape": shape, "lr_mult": lr_mult, "wd_mult": wd_mult}
     if stype is not None:
         known["storage_type"] = ("default", "row_sparse", "csr").index(stype)
@@ -420,11 +482,15 @@ def load(fname) -> Symbol:
 
     Raises
     ------
+    MissingFileError
+        There is no such file.
     MXNetError
-        The file has no such graph; the message says what is wrong, and where.
+        It has no such graph; the message says what is wrong, and where.
     """
+    with open_file(fname) as file:
+        data = file.read()
     try:
-        return load_json(Path(fname).read_text(encoding="utf-8"))
+        return load_json(data.decode("utf-8"))
     except UnicodeDecodeError:
         problem = "these are bytes\n  expected the text of a graph, as in a -symbol.json file"
     except MXNetError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from array import array
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,8 @@ import numpy as np
 from ... import ndarray as nd
 from ... import registry
 from ..._old import missing
-from ...base import ArgumentError, MXNetError, ShapeError, data_dir
+from ...base import ArgumentError, MXNetError, ShapeError, data_folder
+from ...context import current_context
 from ...ndarray import NDArray
 from . import vocab
 
@@ -60,32 +61,46 @@ class _TokenEmbedding(vocab.Vocabulary):
         path = os.path.expanduser(pretrained_file_path)
         if not os.path.isfile(path):
             raise ArgumentError(f"embedding: {path} is no file\n  expected a file of vectors")
-        vectors = _read(path, elem_delim, encoding)
-        unknown = vectors.pop(self.unknown_token, None)
-        if not vectors and unknown is None:
+        before, given = len(self._idx_to_token), set()
+        rows = array("f")  # of all words behind each other, which is the one place where they are
+
+        def is_given(word: str) -> bool:
+            number = self._token_to_idx.get(word, -1)
+            return number >= before or number in given
+
+        for word, vector in _read(path, elem_delim, encoding, is_given):
+            if not rows:
+                self._vec_len = size = len(vector)
+                rows.extend([0.0] * (before * size))
+            number = self._token_to_idx.get(word)
+            if number is None:
+                self._token_to_idx[word] = len(self._idx_to_token)
+                self._idx_to_token.append(word)
+                rows.extend(vector)
+            else:
+                rows[number * size : (number + 1) * size] = vector
+                given.add(number)
+        if not rows:
             raise EmbeddingFileError(
                 f"{path}: there is no vector\n  expected lines such as: hello 0.1 0.2"
             )
-        self._vec_len = len(next(iter(vectors.values()), unknown))
-        for word in vectors:
-            if word not in self._token_to_idx:
-                self._token_to_idx[word] = len(self._idx_to_token)
-                self._idx_to_token.append(word)
-        default = init_unknown_vec(shape=self._vec_len) if unknown is None else nd.array(unknown)
-        default = default.asnumpy().astype("float32")
-        rows = np.stack([np.asarray(vectors.get(w, default), "float32") for w in self.idx_to_token])
-        self._idx_to_vec = nd.array(rows)
+        found = np.frombuffer(rows, np.float32).reshape(-1, size)
+        if 0 not in given:  # the unknown word
+            found[0] = init_unknown_vec(shape=size).asnumpy()
+        found[[number for number in range(before) if number not in given]] = found[0]
+        self._idx_to_vec = nd.from_numpy(found).as_in_context(current_context())
 
     def _take(self, embeddings: Sequence[_TokenEmbedding], vocabulary: vocab.Vocabulary) -> None:
         """Have the words of a vocabulary, and vectors from others behind each other."""
         words = vocabulary.idx_to_token
-        parts = [each._idx_to_vec[0:1] for each in embeddings]
-        rows = [nd.concat(*parts, dim=1)]
-        if len(words) > 1:
-            parts = [each.get_vecs_by_tokens(list(words[1:])) for each in embeddings]
-            rows.append(nd.concat(*parts, dim=1))
-        self._idx_to_vec = nd.concat(*rows, dim=0)
-        self._vec_len = self._idx_to_vec.shape[1]
+        size = sum(each.vec_len for each in embeddings)
+        found, end = nd.empty((len(words), size)), 0
+        for each in embeddings:
+            begin, end = end, end + each.vec_len
+            found[0, begin:end] = each._idx_to_vec[0]
+            if len(words) > 1:
+                found[1:, begin:end] = each.get_vecs_by_tokens(list(words[1:]))
+        self._idx_to_vec, self._vec_len = found, size
         self._unknown_token = vocabulary.unknown_token
         reserved = vocabulary.reserved_tokens
         self._reserved_tokens = None if reserved is None else list(reserved)
@@ -150,9 +165,13 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._idx_to_vec[rows] = new_vectors.reshape(expected)
 
 
-def _read(path: str, delimiter: str, encoding: str) -> dict[Hashable, array]:
-    """The vector of each word in a file, whose lines are a word and numbers."""
-    found: dict[Hashable, array] = {}
+def _read(
+    path: str, delimiter: str, encoding: str, is_given: Callable[[str], bool]
+) -> Iterator[tuple[str, array]]:
+    """Each word of a file with its vector; the lines are a word and numbers.
+
+    A word that `is_given` already is left out.
+    """
     size = None
     with open(path, encoding=encoding) as file:
         for number, line in enumerate(_lines(file, path, encoding), 1):
@@ -160,7 +179,7 @@ def _read(path: str, delimiter: str, encoding: str) -> dict[Hashable, array]:
             place = f"{path}, line {number}"
             if not texts:
                 raise EmbeddingFileError(f"{place}: there is no number\n  expected a word and some")
-            if word in found:
+            if is_given(word):
                 warnings.warn(f"{place}: {word!r} is there again; it is left out", stacklevel=4)
                 continue
             if len(texts) == 1:
@@ -171,11 +190,11 @@ def _read(path: str, delimiter: str, encoding: str) -> dict[Hashable, array]:
                     f"{place}: {word!r} has {len(texts)} numbers\n  expected {size}, as before"
                 )
             try:
-                found[word] = array("f", map(float, texts))
+                vector = array("f", map(float, texts))
             except ValueError as error:
                 raise EmbeddingFileError(f"{place}: {error}\n  expected a number") from None
             size = len(texts)
-    return found
+            yield word, vector
 
 
 def _lines(file, path: str, encoding: str):
@@ -209,8 +228,7 @@ def create(embedding_name: str, **kwargs) -> _TokenEmbedding:
 
 
 def _folder(name: str, root: str | None = None) -> Path:
-    root = os.path.join(data_dir(), "embeddings") if root is None else root
-    return Path(root).expanduser() / name
+    return data_folder(root, "embeddings") / name
 
 
 def get_pretrained_file_names(embedding_name: str | None = None):

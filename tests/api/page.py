@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from . import lost
 from .compared import Name, names, private_operators
 from .recording import NUMPY
 
@@ -46,6 +47,7 @@ def page() -> str:
     )
     sections = [section(part, found) for part, found in sorted(parts.items())]
     tests = (HERE / "tests.md").read_text("utf-8")
+    tests += "".join(lost.rows()) + "\n"
     return head + table + "\n" + tests + operators() + "\n".join(sections).rstrip() + "\n"
 
 

@@ -6,7 +6,6 @@ NO_C = "it belongs to MXNet's C library, which is not used"
 ITS_OWN = "MXNet's own part, not meant for programs"
 NUMPY = "it is for the NumPy interface, which is not here"
 NO_VALUES = "a Symbol has no values: MXNet's methods only raise NotImplementedForSymbol"
-NOT_WATCHED = "operators of a graph are not watched one by one: use register_forward_hook"
 
 # By the place of a name, a pattern: why it is absent. What is not here asks
 # layers/mxnet/_old/missing.py, and is NOT_YET if that says nothing.
@@ -20,7 +19,6 @@ ABSENT = {
     r"ndarray\.(get_indexing_dispatch_code|indexing_key_expand_implicit_axes)": ITS_OWN,
     r"ndarray\.ndarray\.check_boolean_array_dimension": ITS_OWN,
     r"gluon\.model_zoo\.vision\.inception\.make_aux|optimizer\.Test(\..*)?": ITS_OWN,
-    r"kvstore\.base\.TestStore(\..*)?": ITS_OWN,
     r"gluon\.data\.dataloader\.(?!DataLoaderV1)\w+(\..*)?": ITS_OWN,
     r".*\.(DL\w+|NDArrayBase|SymbolBase|CachedOp|MXDataIter)(\..*)?": NO_C,
     r"operator\.(OperatorArguments(\..*)?|get_operator_arguments)": NO_C,
@@ -28,14 +26,10 @@ ABSENT = {
     r"util\.(np_ufunc_legal_option|wrap_np_\w+)": NUMPY,
     r"test_utils\.check_gluon_hybridize_consistency": NUMPY,
     r"space(\..*)?": "it needs MXNet built with TVM",
-    r"module\.executor_group\.DataParallelExecutorGroup(\..*)?": "use mx.mod.Module",
     r"tools\.im2rec\.\w+": "a part of the program, not meant for others",
     r"libinfo\.\w+": "there is no C library of MXNet to be found",
     r"(ndarray|symbol)\.imdecode": "use mx.image.imdecode",
-    r"gluon\.(Hybrid)?Block\.register_op_hook": NOT_WATCHED,
-    r"gluon\.HybridBlock\.infer_type": "dtypes are those that parameters are made with: use cast",
     r"kvstore\.KVStore\.set_gradient_compression": "gradients are not compressed",
-    r"autograd\.get_symbol": "use a hybridized block, and export it",
     r"symbol\.Symbol\.(as(numpy|scalar|_in_context)|backward|copy|detach|wait_to_read)": NO_VALUES,
     r"symbol\.Symbol\.gradient": "not yet: MXNet's raises an error, too",
 }
@@ -45,10 +39,9 @@ NOT_SWITCHED_ON = "can be switched off only: the NumPy interface is not here"
 MADE_BY = "the constructor takes other arguments: MXNet's takes a handle of its C library"
 ONE_PROCESS = "stores within a process only: no 'dist_sync' and the like"
 NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
-NO_PLACES = "ignores `group2ctx`, `shared_exec` and other arguments that share or place memory"
+NO_SHARING = "ignores `shared_exec` and other arguments that share memory"
 DIFFERS = {
     "executor.Executor": MADE_BY,
-    "gluon.nn.Embedding": "`sparse_grad` must be False: there are no sparse arrays",
     "gluon.Parameter": "`stype` and `grad_stype` must be 'default': there are no sparse arrays",
     "gluon.Trainer": "`compression_params` must be None: gradients are not compressed",
     "gluon.contrib.nn.SyncBatchNorm": "`num_devices` must be 1",
@@ -57,17 +50,14 @@ DIFFERS = {
     "gluon.utils.download": NO_DOWNLOAD,
     "kvstore.KVStore": MADE_BY,
     "kvstore.create": ONE_PROCESS,
-    "module.Module": "`group2ctxs` and `compression_params` must be None",
-    "module.executor_group.DataParallelExecutorGroup": "Module's own, with other arguments",
+    "module.Module": "`compression_params` must be None: gradients are not compressed",
     "ndarray.NDArray": MADE_BY,
-    "ndarray.Embedding": "the gradient is dense, also with `sparse_grad=True`",
-    "ndarray.empty": "`stype` is ignored: there are no sparse arrays",
+    "ndarray.empty": "`stype` must be 'default': there are no sparse arrays",
     "ndarray.zeros": "`stype` must be 'default': there are no sparse arrays",
-    "symbol.Embedding": "the gradient is dense, also with `sparse_grad=True`",
     "symbol.Symbol": MADE_BY,
-    "symbol.Symbol.bind": NO_PLACES,
+    "symbol.Symbol.bind": NO_SHARING,
     "symbol.Symbol.optimize_for": "returns the graph as it is: MXNet's backends are not here",
-    "symbol.Symbol.simple_bind": NO_PLACES,
+    "symbol.Symbol.simple_bind": NO_SHARING,
     "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",
     "test_utils.rand_ndarray": "`stype` must be 'default': there are no sparse arrays",
 } | dict.fromkeys(
@@ -102,17 +92,30 @@ DIFFERENCES = {
         ndarray.SoftmaxActivation symbol.SoftmaxActivation ndarray.SoftmaxOutput
         symbol.SoftmaxOutput ndarray.Pooling symbol.Pooling gluon.nn.AvgPool1D gluon.nn.AvgPool2D
         gluon.nn.AvgPool3D""",
+    "batch_take has a gradient": "ndarray.batch_take symbol.batch_take",
     "Derivatives at 0": "ndarray.prod symbol.prod ndarray.gamma symbol.gamma",
     "A backend that does not exist is refused": "gluon.HybridBlock.hybridize",
+    "A hook of operators gets arrays": "gluon.Block.register_op_hook",
+    "A hybridized block takes other inputs, too": "",
+    "A value that is set leaves the states of the optimizer": "",
     "BatchNorm leaves gamma as it is": "ndarray.BatchNorm symbol.BatchNorm gluon.nn.BatchNorm",
     "BatchNorm updates its running averages in forward": "",
     "Dropout with p=1": "ndarray.Dropout symbol.Dropout gluon.nn.Dropout",
     "PoissonNLLLoss with targets of 0": "gluon.loss.PoissonNLLLoss",
     "SoftmaxOutput of three axes or more": "ndarray.Softmax symbol.Softmax",
     "BidirectionalCell with valid_length": "gluon.rnn.BidirectionalCell",
+    "Lengths of sequences on a CPU": """
+        gluon.rnn.RNN gluon.rnn.LSTM gluon.rnn.GRU ndarray.RNN symbol.RNN""",
     "Deconvolution in float64 with dilation": "ndarray.Deconvolution symbol.Deconvolution",
     "Pooling with a pad as large as the kernel": "",
+    "Gradients of an embedding are dense": """
+        gluon.nn.Embedding ndarray.Embedding symbol.Embedding""",
+    "A label that is no class": "ndarray.CTCLoss symbol.CTCLoss gluon.loss.CTCLoss",
     "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
+    "PCC refuses labels below 0": "metric.PCC",
+    "A crop has a pixel": """
+        image.scale_down image.random_crop image.center_crop image.RandomCropAug
+        image.CenterCropAug""",
     "The saturation of colours": """
         ndarray.image.random_saturation symbol.image.random_saturation
         gluon.data.vision.transforms.RandomSaturation""",
@@ -134,12 +137,16 @@ DIFFERENCES = {
     "Early stopping watches for the lesser loss": """
         gluon.contrib.estimator.EarlyStoppingHandler gluon.contrib.estimator.CheckpointHandler""",
     "Inputs can be given by name": "ndarray.Custom symbol.Custom",
+    "create_operator gets NumPy's dtypes": "operator.CustomOpProp.create_operator",
+    "Mixed precision: a parameter that is used in both": """
+        contrib.amp.convert_symbol contrib.amp.convert_model contrib.amp.convert_hybrid_block
+        contrib.amp.amp.convert_bucketing_module""",
     "The states of an optimizer": """
         gluon.Trainer.save_states gluon.Trainer.load_states optimizer.Updater.get_states
         optimizer.Updater.set_states module.Module.save_optimizer_states
         module.Module.load_optimizer_states kvstore.KVStore.save_optimizer_states
         kvstore.KVStore.load_optimizer_states""",
-    "A recorded computation has no Symbol": "",
+    "Names stay when a net is loaded": "gluon.Block.load",
 }
 
 # Operators that are no rows of the table: nodes with graphs inside, and those that MXNet's engine

@@ -21,7 +21,7 @@
 #   PROGRAM=train.module  make train with Symbol and Module (train)
 #   MINUTES=60          how long make fuzz runs (10)
 #   COUNT=100000        how many files make hostile reads (100000)
-#   ARGS=...            options of the program: make train ARGS="--hybridize replay"
+#   ARGS=...            options of the program: make train ARGS="--hybridize recorded"
 #   WORKERS=1           make test in so many processes (as many as there are cores, at most 4)
 
 PYTHON ?= python3
@@ -76,7 +76,7 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 
 .venv-bench/%: setup.cfg constraints/mxnet.txt
 	$(call venv,$(MXNET_PYTHON))
-	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]'
+	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]' torchvision
 	touch $@
 
 # JAX needs a newer NumPy than MXNet, so it has an environment of its own.
@@ -147,7 +147,8 @@ gpu: gpu-test gpu-bench
 # All tests, and those of operators and layers once more with their arrays on the GPU.
 ALL = tests
 ON_GPU = $(addprefix tests/,ops minpy mindspore mxnet/test_cases.py mxnet/test_symbol_cases.py \
-    mxnet/test_captured.py mxnet/test_compile.py test_layers.py test_operator_block.py test_step.py)
+    mxnet/test_recorded.py mxnet/test_cuda_graph.py mxnet/test_compile.py test_layers.py \
+    test_operator_block.py test_step.py)
 
 gpu-test:
 	mkdir -p benchmarks/results

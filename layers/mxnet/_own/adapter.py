@@ -51,8 +51,7 @@ class Adapter:
         outputs = [as_output(t, prepared.context) for t in call(prepared, tensors)]
         result = outputs if len(outputs) > 1 else outputs[0]
         if state.recording and hasattr(self.operator, "prop"):
-            arrays, attributes = self._as_custom(inputs, attributes)
-            note_origin(result, CUSTOM, attributes, arrays)
+            note_origin(result, self, attributes, inputs)
         return result
 
     def _prepared(self, inputs: list, attributes: dict[str, Any], tensors: list):
@@ -109,11 +108,11 @@ class Adapter:
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
         """The operator in a graph."""
-        given, attributes = self._as_custom(inputs, attributes)
+        given, attributes = self.as_custom(inputs, attributes)
         return compose(CUSTOM, tuple(given), attributes, "custom")
 
-    def _as_custom(self, inputs: list, attributes: dict[str, Any]) -> tuple[list, dict]:
-        """The inputs and attributes as those of ``Custom(..., op_type=name)``."""
+    def as_custom(self, inputs: list, attributes: dict[str, Any]) -> tuple[list, dict]:
+        """The inputs and attributes of a call as those of ``Custom(..., op_type=name)``."""
         operator = self.operator
         text = {n: str(v) for n, v in attributes.items()}
         if operator.optional or operator.states:

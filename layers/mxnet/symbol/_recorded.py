@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
+from .._own.node import CUSTOM
 from .._table.registry import SUPPLIED, Op
 from ..base import RecordingError, UnsupportedError
 from ..ndarray import NDArray
@@ -40,8 +41,8 @@ def get_symbol(x: NDArray) -> Symbol:
     made: dict[int, list[Entry]] = {}  # by the step: its outputs
     for step in _in_order(last):
         operator, attributes, sources = step
-        sources = [step_and_index(origin) for origin in sources if origin is not None]
-        inputs = [made[id(source)][i] for source, i in sources]
+        origins = [None if origin is None else step_and_index(origin) for origin in sources]
+        inputs = [None if o is None else made[id(o[0])][o[1]] for o in origins]
         if step is UNKNOWN:
             raise UnsupportedError(
                 "get_symbol: a part of the computation is no operator\n"
@@ -54,8 +55,11 @@ def get_symbol(x: NDArray) -> Symbol:
             given = dict(zip(operator.program.variables, inputs))
             made[id(step)] = copy_graph(operator.symbol._entries, given.get)
         else:
-            name = f"node_{next(names)}"
-            made[id(step)] = _node(name, operator, attributes, inputs).entries
+            if hasattr(operator, "as_custom"):  # one of `layers.ops`
+                inputs, attributes = operator.as_custom(inputs, attributes)
+                operator = CUSTOM
+            given = [entry for entry in inputs if entry is not None]
+            made[id(step)] = _node(f"node_{next(names)}", operator, attributes, given).entries
     return Symbol([made[id(last)][index]])
 
 

@@ -3,6 +3,8 @@
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from unittest.mock import Mock
 
 import numpy as np
@@ -544,3 +546,31 @@ def test_the_data_of_a_convolution_from_its_output(mx):
     y = mx.sym.Convolution(x, num_filter=2, kernel=(3, 3), dilate=(2, 2), pad=(1, 1), name="y")
     shapes, _, _ = (y + mx.sym.var("z", shape=(5, 2, 8, 9))).infer_shape()
     assert shapes[0] == (5, 10, 10, 11)
+
+
+FIRST_SHAPES = """
+import sys
+import layers.mxnet as mx
+
+x = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), stride=(2, 2), pad=(1, 1), num_filter=4)
+x = mx.sym.LeakyReLU(mx.sym.BatchNorm(x))
+x = mx.sym.Concat(x, mx.sym.broadcast_mul(x, mx.sym.mean(x, axis=(2, 3), keepdims=True)))
+x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pooling_convention="full")
+x = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=3), name="softmax")
+module = mx.mod.Module(x)
+module.bind([("data", (2, 1, 9, 9))], [("softmax_label", (2,))])
+
+net = mx.gluon.nn.HybridSequential()
+net.add(mx.gluon.nn.Embedding(5, 4), mx.gluon.nn.Dense(3), mx.gluon.nn.LayerNorm())
+net.initialize()
+net.hybridize()
+print(module.output_shapes, net(mx.nd.zeros((2, 6))).shape)
+print({"sympy", "torch._dynamo"} & {*sys.modules})
+"""
+
+
+@pytest.mark.engine("torch")
+def test_the_first_shapes_import_no_compiler():
+    """PyTorch's meta device would, for up to two seconds: the commonest operators have rules."""
+    found = subprocess.run([sys.executable, "-c", FIRST_SHAPES], capture_output=True, text=True)
+    assert found.stdout == "[('softmax_output', (2, 3))] (2, 3)\nset()\n", found.stderr

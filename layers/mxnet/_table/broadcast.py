@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from .._dtype import name as dtype_name
@@ -27,7 +28,14 @@ def broadcast(name, function, doc, *aliases, **rules):
 
         return row
 
-    return family(template, function, name, doc, *aliases, **rules)
+    row = family(template, function, name, doc, *aliases, **rules)
+    row.shaped(_broadcast_shape)
+    return row
+
+
+def _broadcast_shape(lhs, rhs):
+    fits = all(m == n or 1 in (m, n) for m, n in zip(reversed(lhs), reversed(rhs)))
+    return np.broadcast_shapes(lhs, rhs) if fits else None
 
 
 def elementwise(name, function, doc, *aliases, **rules):

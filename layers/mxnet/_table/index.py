@@ -76,6 +76,11 @@ def _(dtype):
     return {"weight": dtype}
 
 
+@Embedding.shaped
+def _(data, output_dim):
+    return *data, output_dim
+
+
 @Embedding.infer
 def _(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}

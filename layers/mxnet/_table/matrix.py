@@ -45,6 +45,13 @@ def dot(
     return y.reshape((*left, *right) or (1,))
 
 
+@dot.shaped
+def _(lhs, rhs, transpose_a, transpose_b):
+    if len(lhs) != 2 or len(rhs) != 2 or lhs[not transpose_a] != rhs[transpose_b]:
+        return None
+    return lhs[transpose_a], rhs[not transpose_b]
+
+
 def _first(x):
     """A matrix whose rows are the first axis."""
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
@@ -86,6 +93,14 @@ def batch_dot(
         expected = "(..., n, k) and (..., k, m) of 3 axes or more"
         raise _unfit("batch_dot", lhs, rhs, transpose_a, transpose_b, expected)
     return _matmul(a, b)
+
+
+@batch_dot.shaped
+def _(lhs, rhs, transpose_a, transpose_b):
+    (*batch, n, k), (*others, m, p) = lhs, rhs
+    n, k = (k, n) if transpose_a else (n, k)
+    m, p = (p, m) if transpose_b else (m, p)
+    return (*batch, n, p) if batch and batch == others and k == m else None
 
 
 def _matmul(a, b):

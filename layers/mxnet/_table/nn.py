@@ -78,6 +78,11 @@ def _(data, num_hidden, no_bias, flatten):
     return {"weight": (num_hidden, columns)} | ({} if no_bias else {"bias": (num_hidden,)})
 
 
+@FullyConnected.shaped
+def _(data, num_hidden, flatten):
+    return *(data[:1] if flatten else data[:-1]), num_hidden
+
+
 @FullyConnected.back
 def _(inputs, output, flatten):
     """The output has the rows of the data."""
@@ -176,6 +181,11 @@ def _(data, act_type):
     return {"gamma": (data[1] if len(data) > 1 else 1,)} if act_type == "prelu" else {}
 
 
+@LeakyReLU.shaped
+def _(data, act_type):
+    return [data, data] if act_type == "rrelu" else data
+
+
 @op(names_input=True)
 def softmax(
     data: Tensor,
@@ -204,6 +214,11 @@ def softmax(
 @softmax.takes
 def _(use_length):
     return ("data", "length") if use_length else ("data",)
+
+
+@softmax.shaped
+def _(data):
+    return data
 
 
 @softmax.infer
@@ -423,6 +438,13 @@ def _(data):
     return dict.fromkeys(("gamma", "beta", "moving_mean", "moving_var"), (data[1],))
 
 
+@BatchNorm.shaped
+@BatchNormWithReLU.shaped
+@_contrib_SyncBatchNorm.shaped
+def _like_data(data, output_mean_var):
+    return None if output_mean_var else data
+
+
 @BatchNorm.typed
 @BatchNormWithReLU.typed
 @_contrib_SyncBatchNorm.typed
@@ -468,6 +490,9 @@ def LayerNorm(
 
 
 LayerNorm.gives(BatchNorm.outputs_rule)
+
+
+LayerNorm.shaped(_like_data)
 
 
 @LayerNorm.infer
@@ -534,14 +559,17 @@ def _(num_groups):
 # Convolution and pooling
 
 
-def _spatial(name, data, kernel, stride, dilate, pad):
-    """Stride, dilation and padding, as many as the kernel has axes; 1, 1 and 0 where not given."""
+def _spatial(name, shape, kernel, stride, dilate, pad):
+    """Stride, dilation and padding, as many as the kernel has axes; 1, 1 and 0 where not given.
+
+    `shape` is the data's.
+    """
     n = len(kernel)
     sizes = [stride or (1,) * n, dilate or (1,) * n, pad or (0,) * n]
-    if not 1 <= n <= 3 or data.dim() != n + 2 or any(len(size) != n for size in sizes):
+    if not 1 <= n <= 3 or len(shape) != n + 2 or any(len(size) != n for size in sizes):
         raise ShapeError(
             f"{name}: kernel is {kernel}, stride {stride}, dilate {dilate}, pad {pad} "
-            f"for data {tuple(data.shape)}\n"
+            f"for data {tuple(shape)}\n"
             "  expected 1 to 3 numbers, as many of each, and as many axes besides batch and channel"
         )
     return sizes
@@ -572,7 +600,7 @@ def Convolution(
 
     data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
     """
-    stride, dilate, pad = _spatial("Convolution", data, kernel, stride, dilate, pad)
+    stride, dilate, pad = _spatial("Convolution", data.shape, kernel, stride, dilate, pad)
     bias = _bias("Convolution", bias, no_bias)
     expected = _convolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
     _expect("Convolution", data, expected, weight=weight, bias=bias)
@@ -590,6 +618,25 @@ def _convolution_shapes(data, kernel, num_filter, num_group, no_bias, layout):
     channels = data[-1 if last else 1] // num_group
     inner = (*kernel, channels) if last else (channels, *kernel)
     return {"weight": (num_filter, *inner)} | ({} if no_bias else {"bias": (num_filter,)})
+
+
+@Convolution.shaped
+def _(data, kernel, stride, dilate, pad, num_filter, num_group, layout):
+    last = _channels_last(layout)
+    given = _spatial("Convolution", data, kernel, stride, dilate, pad)
+    sizes = data[1:-1] if last else data[2:]
+    if (
+        min(*given[0], *given[1]) < 1
+        or data[-1 if last else 1] % num_group
+        or num_filter % num_group
+    ):
+        return None
+    sizes = [
+        (size - d * (k - 1) - 1 + 2 * p) // s + 1 for size, k, s, d, p in zip(sizes, kernel, *given)
+    ]
+    if min(sizes) < 1:
+        return None
+    return (data[0], *sizes, num_filter) if last else (data[0], num_filter, *sizes)
 
 
 @Convolution.back
@@ -637,7 +684,7 @@ def Deconvolution(
     The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
     which pad and adj then follow.
     """
-    stride, dilate, pad = _spatial("Deconvolution", data, kernel, stride, dilate, pad)
+    stride, dilate, pad = _spatial("Deconvolution", data.shape, kernel, stride, dilate, pad)
     bias = _bias("Deconvolution", bias, no_bias)
     expected = _deconvolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
     _expect("Deconvolution", data, expected, weight=weight, bias=bias)
@@ -696,12 +743,7 @@ def Pooling(
     data : (n, c, ...)
     """
     x = data.movedim(-1, 1) if _channels_last(layout) else data
-    if global_pool:
-        kernel, stride, pad, pooling_convention = tuple(x.shape[2:]), (), (), "valid"
-    stride, _, pad = _spatial("Pooling", x, kernel, stride, (), pad)
-    windows = [
-        Window(*sizes, pooling_convention) for sizes in zip(x.shape[2:], kernel, stride, pad)
-    ]
+    windows = _windows(x.shape, kernel, global_pool, pooling_convention, stride, pad)
     if pool_type == "lp":
         y = _root(_sums(_power(x, p_value), windows), p_value)
     elif pool_type == "avg":
@@ -709,6 +751,23 @@ def Pooling(
     else:
         y = _largest(x, windows) if pool_type == "max" else _sums(x, windows)
     return y.movedim(1, -1) if _channels_last(layout) else y
+
+
+@Pooling.shaped
+def _(data, kernel, global_pool, pooling_convention, stride, pad, layout):
+    last = _channels_last(layout)
+    shape = (data[0], data[-1], *data[1:-1]) if last else data
+    windows = _windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    counts = [window.count for window in windows]
+    return (data[0], *counts, data[-1]) if last else (*data[:2], *counts)
+
+
+def _windows(shape, kernel, global_pool, convention, stride, pad):
+    """The windows on each axis of data of a shape that has its channels on axis 1."""
+    if global_pool:
+        kernel, stride, pad, convention = tuple(shape[2:]), (), (), "valid"
+    stride, _, pad = _spatial("Pooling", shape, kernel, stride, (), pad)
+    return [Window(*sizes, convention) for sizes in zip(shape[2:], kernel, stride, pad)]
 
 
 class Window:

@@ -57,6 +57,11 @@ def _rows(x):
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
+@SoftmaxOutput.shaped
+def _like_data(data):
+    return data
+
+
 @SoftmaxOutput.infer
 def _(data, multi_output, preserve_shape):
     return {"label": _label_shape(data, multi_output, preserve_shape)}
@@ -126,6 +131,7 @@ def _regression(name, doc, link, slope):
     row.__name__ = row.__qualname__ = name
     row.__doc__ = doc
     operator = op(view=True)(row)
+    operator.shaped(_like_data)
 
     @operator.infer
     def _(data):

@@ -30,7 +30,19 @@ def reduce(name, function, doc, *aliases, **rules):
 
         return row
 
-    return family(template, function, name, doc, *aliases, **rules)
+    row = family(template, function, name, doc, *aliases, **rules)
+    row.shaped(_reduced_shape)
+    return row
+
+
+def _reduced_shape(data, axis, keepdims, exclude):
+    count = len(data)
+    if any(not -count <= a < count for a in axis or ()):
+        return None
+    over = {a % count for a in axis or range(count)}
+    sizes = [1 if (a in over) is not exclude else n for a, n in enumerate(data)]
+    kept = [n for a, n in enumerate(sizes) if keepdims or (a in over) is exclude]
+    return tuple(kept) or (1,)
 
 
 def _axes(name, data, axis, exclude=False):

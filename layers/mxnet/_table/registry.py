@@ -131,6 +131,7 @@ class Op:
         self.inits: dict[str, str] = inits or {}
         self.ignores = ignores
         self.infer_rules: list[Callable] = []
+        self.shape_rule: Callable | None = None
         self.back_rule: Callable | None = None
         self.types_rule: Callable | None = None
         self.type_rules: list[Callable] = []
@@ -227,8 +228,23 @@ class Op:
         return list(told) if isinstance(told, tuple) else [told] * count
 
     def output_shapes(self, shapes: list[tuple], attributes: dict) -> list[tuple[int, ...]]:
-        """Shapes of the outputs: the function's, on PyTorch's meta device, which has no data."""
-        return list(_shapes_without_data(self, tuple(shapes), tuple(attributes.items())))
+        """Shapes of the outputs: by rule, else the function's on PyTorch's meta device.
+
+        That device has no data; its first call in a process imports modules for up to two seconds.
+        """
+        told = self._shapes_by_rule(shapes, attributes) if self.shape_rule else None
+        return told or list(_shapes_without_data(self, tuple(shapes), tuple(attributes.items())))
+
+    def _shapes_by_rule(
+        self, shapes: list[tuple], attributes: dict
+    ) -> list[tuple[int, ...]] | None:
+        """Shapes of the outputs by rule; None where the function is to tell them, or an error."""
+        inputs = dict(zip(self.input_names(attributes, len(shapes)), shapes))
+        expected = self.infer_shapes(inputs, attributes)
+        if any(0 in s for s in shapes) or any(inputs.get(n) != s for n, s in expected.items()):
+            return None
+        told = ask(self.shape_rule, self.defaults | attributes | inputs | {"shapes": shapes})
+        return told if told is None or isinstance(told, list) else [tuple(told)]
 
     def owns(self, attribute: str) -> bool:
         """Whether an attribute of a node is the operator's, and not attached by a user."""
@@ -296,6 +312,12 @@ class Op:
     def infer(self, rule: Callable) -> Callable:
         """rule(shapes of known inputs, attributes) -> {input: shape} for the others."""
         self.infer_rules.append(rule)
+        return rule
+
+    def shaped(self, rule: Callable) -> Callable:
+        """rule(shapes of inputs, attributes) -> that of the output, or a list of them; None where
+        only the function tells. The shapes are those that `infer` asks for; `shapes` are all."""
+        self.shape_rule = rule
         return rule
 
     def back(self, rule: Callable) -> Callable:

@@ -97,6 +97,18 @@ def Concat(*data: Tensor, dim: int = 1) -> Tensor:
     return torch.cat(_alike("Concat", data), dim)
 
 
+@Concat.shaped
+def _(shapes, dim):
+    first = shapes[0]
+    if not -len(first) <= dim < len(first):
+        return None
+    axis = dim % len(first)
+    others = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
+    if len(others) > 1:
+        return None
+    return (*first[:axis], sum(shape[axis] for shape in shapes), *first[axis + 1 :])
+
+
 @Concat.back
 def _(inputs, output, dim):
     """But for the axis they have one shape, which each of them, and the output, may tell."""
@@ -112,6 +124,15 @@ def _(inputs, output, dim):
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
     """The arrays one after the other along a new axis."""
     return torch.stack(_alike("stack", data), axis)
+
+
+@stack.shaped
+def _(shapes, axis):
+    first = shapes[0]
+    if len({*shapes}) > 1 or not -len(first) - 1 <= axis <= len(first):
+        return None
+    at = axis % (len(first) + 1)
+    return *first[:at], len(shapes), *first[at:]
 
 
 def _alike(name, data):

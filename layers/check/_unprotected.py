@@ -23,9 +23,10 @@ class OperatorCode:
 
     def __init__(self, operator: Operator, attributes: dict[str, Any]):
         self.operator, self.attributes = operator, operator.attributes | attributes
+        self.saved: dict[str, Any] = {}
 
     def forward(self, arrays: dict[str, Any]) -> list:
-        names = self.operator.outputs
+        names = self.operator.results
         inputs = [arrays.get(n) for n in self.operator.inputs]
         y = self.operator.forward(*inputs, **self.attributes)
         outputs = list(y) if isinstance(y, (list, tuple)) else [y]
@@ -34,12 +35,14 @@ class OperatorCode:
         for name, value in zip(names, outputs):
             if not isinstance(value, nd.NDArray):
                 raise Failure(f"output {name} is {type(value).__name__}, not an NDArray")
-        return outputs
+        count = len(self.operator.outputs)
+        self.saved = dict(zip(names[count:], outputs[count:]))
+        return outputs[:count]
 
     def backward(self, arrays: dict[str, Any], outputs: list, heads: list) -> dict[str, Any]:
         operator = self.operator
         known = dict.fromkeys(operator.inputs) | arrays | self.attributes
-        known |= dict(zip(operator.outputs, outputs))
+        known |= self.saved | dict(zip(operator.outputs, outputs))
         known |= {f"d{n}": dy for n, dy in zip(operator.outputs, heads)}
         if operator.backward is not None:
             return operator.ask(operator.backward, known)

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from .. import _dtype
+from .._run.draws import generator_states
 from .._tensor import describe
 from ..autograd import state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
@@ -171,7 +172,10 @@ class OperatorCall(CustomCall):
     def __init__(self, operator, context: Context, training: bool, attributes: dict[str, Any]):
         self.operator, self.context, self.training = operator, context, training
         self.name, self.what = operator.name, f"operator {operator.name!r}"
-        self.twice = not operator.is_loss
+        self.twice = not (operator.is_loss or operator.not_kept)
+        if operator.not_kept:
+            self.reason = _without_second(operator, *operator.not_kept)
+        self.visible = len(operator.outputs) if operator.saves else None
         self.inputs, self.outputs = operator.inputs, operator.outputs
         self.attributes = operator.attributes | attributes
         self.opaque, self.pure = operator.opaque, operator.pure
@@ -227,6 +231,8 @@ class OperatorCall(CustomCall):
         arrays = {n: t if t is None else wrap(t, self.context) for n, t in known.items()}
         if self.attributes:
             arrays |= self.attributes
+        if plan.saves and not self.traced and torch.is_grad_enabled():
+            arrays |= self._saves_again(arrays)
         if operator.backward is not None:
             names = next(iter(operator.needs.values()), ())
             return _expect_gradients(operator, operator.backward(**{n: arrays[n] for n in names}))
@@ -234,6 +240,23 @@ class OperatorCall(CustomCall):
             name: rule(**{n: arrays[n] for n in needs})
             for name, (rule, needs) in plan.rules.items()
         }
+
+    def _saves_again(self, arrays: dict[str, Any]) -> dict[str, NDArray]:
+        """What forward saves, computed from the inputs again, with a past.
+
+        What was saved is a constant, through which a second derivative would be wrong.
+        """
+        operator = self.operator
+        before = generator_states(self.context)
+        y = operator.forward(*[arrays[n] for n in operator.inputs], **self.attributes)
+        after = generator_states(self.context)
+        if not all(map(torch.equal, before, after)):
+            raise RecordingError(
+                f"{self.what} has no second derivative: forward draws random numbers, and "
+                f"{', '.join(operator.saves)} would be computed of others\n"
+                "  expected random numbers that are an input"
+            )
+        return dict(zip(operator.saves, y[len(operator.outputs) :]))
 
     def _check_if_new(self, values: tuple, tensors, specs: tuple) -> None:
         """Check the outputs, unless they are as before for inputs of these shapes and dtypes."""
@@ -247,11 +270,18 @@ class OperatorCall(CustomCall):
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""
         operator = self.operator
-        if len(values) != len(operator.outputs):
+        if len(values) != len(operator.results):
+            saved = f", and what it saves: {', '.join(operator.saves)}" if operator.saves else ""
             raise ShapeError(
                 f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
-                f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}"
+                f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}{saved}"
             )
+        for name, value in zip(operator.saves, values[len(operator.outputs) :]):
+            if not isinstance(value, NDArray):
+                raise DTypeError(
+                    f"operator {operator.name!r}: {name}, which it saves, is "
+                    f"{type(value).__name__}\n  expected an NDArray"
+                )
         declared = self._declared_types(tensors)
         first = next((t for t in tensors if t is not None), None)
         for name, value in zip(operator.outputs, values):
@@ -325,11 +355,26 @@ def _expect_gradients(operator, given: Any) -> dict:
     return given
 
 
+def _without_second(operator, gradient: str, value: str, x: str) -> str:
+    """Why a saved value cannot be computed again for a second derivative."""
+    if x in operator.states:
+        why, expected = f"forward has changed {x} since", "an operator without states"
+    else:
+        why, expected = (
+            f"{x} is not kept",
+            f"{x} among the parameters of the gradient of {gradient}",
+        )
+    return (
+        f": the gradient of {gradient} takes {value}, which would have to be computed again, and "
+        f"{why}\n  expected {expected}"
+    )
+
+
 class GradientPlan:
     """Which gradients are computed when some are asked for, and what has to be saved for them."""
 
     def __init__(self, operator, asked: tuple[bool, ...]):
-        names = (*operator.inputs, *operator.outputs)
+        names = (*operator.inputs, *operator.results)
         self.wanted = {
             n: i for i, n in enumerate(operator.inputs) if asked[i] and n in operator.needs
         }
@@ -342,6 +387,7 @@ class GradientPlan:
         rules = operator.gradients
         self.rules = {n: (rules[n], operator.needs[n]) for n in self.wanted if n in rules}
         self.saved = [i for i, n in enumerate(names) if n in needed]
+        self.saves = needed & {*operator.saves}
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
 
 

@@ -40,8 +40,13 @@ class CustomCall:
         Their names, where they have some.
     context : Context
     training : bool
+    visible : int or None
+        How many of the results of `forward` are outputs; the others are for `backward` alone. None
+        where all are.
     twice : bool
         Whether its gradients can be differentiated again.
+    reason : str
+        Why they cannot, and what would help, for a message.
     traced : bool
         Whether it is part of a compiled graph.
     pure : bool or None
@@ -60,20 +65,22 @@ class CustomCall:
     outputs: Sequence[str] = ()
     context: Context
     training: bool
+    visible: int | None = None
     twice = False
+    reason = "\n  expected its gradient written in nd, one function for each input"
     traced = False
     pure: bool | None = None
     opaque = ""
     states: list
 
     def forward(self, tensors: tuple, specs: Specs) -> tuple[Tensor, ...]:
-        """The outputs; `specs` has the shape and dtype of each tensor."""
+        """The outputs, and what only `backward` sees; `specs` has each tensor's shape and dtype."""
         raise NotImplementedError
 
     def saved_for_backward(
         self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]
     ) -> Iterable:
-        """Of the inputs and outputs, those that `backward` needs for the gradients asked for."""
+        """Of the inputs and results, those that `backward` needs for the gradients asked for."""
         return ()
 
     def backward(self, saved: tuple, dys: tuple, specs: Specs, asked: tuple[bool, ...]) -> tuple:
@@ -143,7 +150,7 @@ class Differentiable(torch.autograd.Function):
         ctx.it, ctx.specs = it, specs
         asked = ctx.needs_input_grad[1:]
         ctx.save_for_backward(*it.saved_for_backward(tensors, results, asked))
-        return results
+        return results[: it.visible]
 
     @staticmethod
     def backward(ctx, *dys):
@@ -152,7 +159,7 @@ class Differentiable(torch.autograd.Function):
         if it.traced:
             gradients = _separate(it, gradients)
         elif not it.twice and torch.is_grad_enabled():
-            gradients = refuse_second(gradients, it.what)
+            gradients = refuse_second(gradients, f"{it.what} has no second derivative{it.reason}")
         return None, *gradients
 
 
@@ -167,7 +174,7 @@ def specs_of(tensors: Iterable) -> Specs:
 
 def forward_of(it: CustomCall, tensors: Iterable) -> tuple[Tensor, ...]:
     """The outputs, without a past."""
-    return it.forward(tuple(tensors), specs_of(tensors))
+    return it.forward(tuple(tensors), specs_of(tensors))[: it.visible]
 
 
 class Finite(CustomCall):
@@ -175,6 +182,7 @@ class Finite(CustomCall):
 
     def __init__(self, it: CustomCall):
         self.it, self.what, self.twice, self.pure = it, it.what, it.twice, it.pure
+        self.visible, self.reason = it.visible, it.reason
         self.saved_for_backward = it.saved_for_backward
 
     def forward(self, tensors, specs):
@@ -240,23 +248,20 @@ class _Refused(torch.autograd.Function):
     """A gradient, which has none itself."""
 
     @staticmethod
-    def forward(ctx, what: str, gradient: Tensor):
-        ctx.what = what
+    def forward(ctx, message: str, gradient: Tensor):
+        ctx.message = message
         return gradient.clone()
 
     @staticmethod
     def backward(ctx, *_):
-        raise RecordingError(
-            f"{ctx.what} has no second derivative\n"
-            "  expected its gradient written in nd, one function for each input"
-        )
+        raise RecordingError(ctx.message)
 
 
-def refuse_second(gradients: tuple, what: str) -> tuple:
+def refuse_second(gradients: tuple, message: str) -> tuple:
     """Gradients that raise when they are differentiated again, instead of giving zeros."""
     return tuple(
         [
-            None if g is None else _Refused.apply(what, g.detach().requires_grad_())
+            None if g is None else _Refused.apply(message, g.detach().requires_grad_())
             for g in gradients
         ]
     )

@@ -79,6 +79,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         inputs=inputs,
         outputs=_names(definition, name, "outputs", ("y",)),
         states=_names(definition, name, "states", ()),
+        saves=_names(definition, name, "saves", ()),
         optional=[p.name for p in arrays if p.default is None],
         attributes=attributes,
         gradients=gradients,
@@ -123,7 +124,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
         else:
             kind, known, reason = (
                 "part of an operator",
-                {*functions, "outputs", "states", "pure"},
+                {*functions, "outputs", "states", "saves", "pure"},
                 "",
             )
         if part not in known and (reason or not part.startswith("_")):
@@ -134,7 +135,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
 
 
 def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
-    """The names in an attribute of the class, `outputs` or `states`."""
+    """The names in an attribute of the class, `outputs`, `states` or `saves`."""
     names = getattr(definition, what, default)
     if isinstance(names, str):
         raise TypeError(f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names")

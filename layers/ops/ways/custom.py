@@ -94,6 +94,7 @@ class _Op(mx.operator.CustomOp):
         super().__init__()
         self.prop, self.operator = prop, prop.operator
         self.attributes = self.operator.attributes | prop.attributes
+        self.saved: dict[str, Any] = {}  # by the last forward
 
     def _by_name(self, in_data: list, aux: list) -> dict[str, Any]:
         """Inputs and states by name, None for those that are left out."""
@@ -106,15 +107,38 @@ class _Op(mx.operator.CustomOp):
 
     def forward(self, is_train, req, in_data, out_data, aux):
         inputs = self._by_name(in_data, aux)
-        y = self.operator.forward(*inputs.values(), **self.attributes)
-        outputs = y if isinstance(y, (list, tuple)) else [y]
-        if len(outputs) != len(out_data):
-            raise ValueError(
-                f"operator {self.operator.name!r}: forward gave {len(outputs)} outputs\n"
-                f"  expected {', '.join(self.operator.outputs)}"
-            )
+        outputs = self._results(inputs)
+        self.saved = self._by_saved_name(outputs)
         for name, dst, req_of, value in zip(self.operator.outputs, out_data, req, outputs):
             self._write(f"output {name}", dst, req_of, value)
+
+    def _results(self, inputs: dict[str, Any]) -> list:
+        """What the operator's own forward returns."""
+        y = self.operator.forward(*inputs.values(), **self.attributes)
+        results = y if isinstance(y, (list, tuple)) else [y]
+        if len(results) != len(self.operator.results):
+            raise ValueError(
+                f"operator {self.operator.name!r}: forward gave {len(results)} outputs\n"
+                f"  expected {', '.join(self.operator.results)}"
+            )
+        return list(results)
+
+    def _by_saved_name(self, results: list) -> dict[str, Any]:
+        """The values that only gradients see, by name; they stay in this object.
+
+        MXNet has an object for each call whose backward is still to come, also in a static graph
+        and on several contexts. A view of an input is as good as a copy: backward depends on all
+        inputs and outputs, so MXNet leaves their memory alone until then.
+        """
+        operator = self.operator
+        values = results[len(operator.outputs) :]
+        for name, value in zip(operator.saves, values):
+            if not isinstance(value, mx.nd.NDArray):
+                raise ValueError(
+                    f"operator {operator.name!r}: {name}, which it saves, is "
+                    f"{type(value).__name__}\n  expected an NDArray"
+                )
+        return dict(zip(operator.saves, values))
 
     def _write(self, what: str, dst, req_of: str, value) -> None:
         """Write an output or a gradient, if it has the declared shape."""
@@ -130,6 +154,8 @@ class _Op(mx.operator.CustomOp):
         outputs = self.operator.outputs
         # All arrays are declared as needed: MXNet 1.9.1 cannot rebuild the list without the others.
         known = self._by_name(in_data, aux) | self.attributes | dict(zip(outputs, out_data))
+        if self.operator.saves:
+            known |= self.saved
         known |= dict(zip([f"d{n}" for n in outputs], out_grad))
         all_gradients = self.operator.backward and self.operator.ask(self.operator.backward, known)
         for name, req_of, dst in zip(self.prop.list_arguments(), req, in_grad):

@@ -35,6 +35,9 @@ class Operator:
         ``forward(*inputs, **attributes)`` returns the output, or a tuple of them, as NDArrays.
     inputs, outputs, states : sequence of str
         `states` are inputs that `forward` updates in place and that have no gradient.
+    saves : sequence of str
+        Values that `forward` returns after the outputs, for the gradients that name them. Nobody
+        else sees them; they may have any shape and dtype.
     optional : sequence of str
         Inputs that may be left out; they are None then.
     attributes : dict of str to value
@@ -82,6 +85,7 @@ class Operator:
         inputs: Sequence[str],
         outputs: Sequence[str] = ("y",),
         states: Sequence[str] = (),
+        saves: Sequence[str] = (),
         optional: Sequence[str] = (),
         attributes: dict[str, Any] | None = None,
         gradients: dict[str, Callable] | None = None,
@@ -95,7 +99,8 @@ class Operator:
         self.name, self.forward = name, forward
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
-        self.optional, self.attributes = tuple(optional), attributes or {}
+        self.saves, self.optional = tuple(saves), tuple(optional)
+        self.attributes = attributes or {}
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss = shapes, types, loss
         self.pure, self.opaque = expect_bool(f"operator {name!r}", "pure", pure), opaque
@@ -114,7 +119,12 @@ class Operator:
     def known(self) -> tuple[str, ...]:
         """The names that gradients may have as parameters."""
         tops = [f"d{n}" for n in self.outputs]
-        return (*self.inputs, *self.attributes, *self.outputs, *tops)
+        return (*self.inputs, *self.attributes, *self.results, *tops)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What `forward` returns: the outputs, then the values that it saves."""
+        return (*self.outputs, *self.saves)
 
     def _names_needed(self, rule: Callable) -> tuple[str, ...]:
         names = _parameter_names(rule)
@@ -134,12 +144,41 @@ class Operator:
                     f"operator {self.name!r}: {what} are {', '.join(names)}\n"
                     "  expected different names"
                 )
+        self._validate_saves()
         for input_name, names in self.needs.items():
             if unknown := [n for n in names if n not in self.known]:
                 raise TypeError(
                     f"operator {self.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
                     f"  expected of {', '.join(sorted(self.known))}"
                 )
+
+    def _validate_saves(self) -> None:
+        taken = (*self.inputs, *self.attributes, *self.outputs, *(f"d{n}" for n in self.outputs))
+        for i, name in enumerate(self.saves):
+            if name in (*taken, *self.saves[:i]):
+                raise TypeError(
+                    f"operator {self.name!r}: it saves {name!r}, which is a name already\n"
+                    f"  expected a name beside {', '.join(taken)}"
+                )
+            if not any(name in names for names in self.needs.values()):
+                raise TypeError(
+                    f"operator {self.name!r}: it saves {name!r}, which no gradient takes\n"
+                    f"  expected {name} among the parameters of a gradient"
+                )
+
+    @cached_property
+    def not_kept(self) -> tuple[str, str, str] | None:
+        """A gradient, a saved value that it takes, and an input that it does not take, if any.
+
+        Where there is one, the saved value cannot be computed again for a second derivative. A
+        state can never be: `forward` has changed it.
+        """
+        for gradient, names in self.needs.items():
+            for value in (n for n in self.saves if n in names):
+                for x in self.inputs:
+                    if x not in names or x in self.states:
+                        return gradient, value, x
+        return None
 
     @cached_property
     def is_loss(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from ..engine import autograd, nd
 from ._checker import Checker
 from ._report import Failure, Unchecked, describe_error
+from ._surrogates import surrogates, without_derivative
 from ._trial import Trial, drop_pending_errors
 from ._values import PRECISION, Results, Values, compare, format_index, format_number
 
@@ -53,6 +54,17 @@ def _expect_finite_outputs(checker: Checker) -> None:
 
 def check_gradient(trial: Trial, known: Results, name: str) -> str:
     """Compare a gradient with central differences, and describe how near it is."""
+    with surrogates() as used:
+        try:
+            text = _compare_with_differences(trial.in_python(known.values), known, name, used)
+        except Failure as problem:
+            if used and trial.subject.operator is None:  # what follows it sees other values
+                raise Unchecked(f"it is not that{_of(used)}: check that operator") from problem
+            raise
+    return text + _of(used)
+
+
+def _compare_with_differences(trial: Trial, known: Results, name: str, used: set[str]) -> str:
     eps, atol, rtol = PRECISION[trial.dtype]
     x, gradient = known.values[name], known.gradients[name]
     if gradient.shape != x.shape:
@@ -70,7 +82,8 @@ def check_gradient(trial: Trial, known: Results, name: str) -> str:
         worst = int(np.nanargmax(np.where(np.isnan(distance), np.inf, distance - allowed)))
         raise Failure(
             f"{format_number(found[worst])} at {format_index(places[worst])}, numeric "
-            f"{format_number(slopes[worst])}; {wrong} of {len(places)} elements are wrong"
+            f"{format_number(slopes[worst])}{_of(used)}; "
+            f"{wrong} of {len(places)} elements are wrong"
         )
     text = f"max difference {format_number(distance.max(initial=0))}"
     if len(places) == x.size:
@@ -79,10 +92,15 @@ def check_gradient(trial: Trial, known: Results, name: str) -> str:
     slope = _slope(objective, direction, eps)
     if wrong := _wrong_along(direction, gradient, slope, atol, rtol):
         raise Failure(
-            f"{wrong} along a random direction, numeric {format_number(slope)}; "
+            f"{wrong} along a random direction, numeric {format_number(slope)}{_of(used)}; "
             f"the {len(places)} elements tried one by one are right"
         )
     return f"{text}; {len(places)} of {x.size} elements, and a random direction"
+
+
+def _of(used: set[str]) -> str:
+    """What numeric gradients are those of, if not of the subject itself."""
+    return f", of {' and '.join(sorted(used))}" if used else ""
 
 
 def _sampled_indices(x: np.ndarray) -> list[tuple]:
@@ -134,7 +152,12 @@ def second_order(checker: Checker) -> str:
         found = _differentiated(checker, factors)
     except Exception as error:  # refused, as it should be where it cannot be right
         return f"refused: {describe_error(error).partition(';')[0]}"
-    return _check_second(checker, factors, found)
+    try:
+        return _check_second(checker, factors, found)
+    except Failure:
+        if why := without_derivative(checker):
+            raise Unchecked(f"the gradients are no derivatives: {why}") from None
+        raise
 
 
 def _differentiated(checker: Checker, factors: Values) -> Values:

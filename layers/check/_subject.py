@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import count
 from typing import Any
 
@@ -120,6 +121,11 @@ class Subject:
             many = len(outputs) > 1
             self.outputs = tuple(f"y{i}" if many else "y" for i in range(len(outputs)))
         return outputs
+
+    @property
+    def eager(self) -> Subject:
+        """The subject, whose operators run their own Python in each call."""
+        return self
 
     def run(self, arrays: dict[str, Any]) -> Any:
         """Call it, as a program does."""
@@ -357,6 +363,17 @@ class LayerSubject(Subject):
         if not isinstance(self.block, gluon.HybridBlock):
             raise Unchecked("a Block, not a HybridBlock, is never a graph")
         return self.twin()
+
+    @cached_property
+    def eager(self) -> LayerSubject:
+        try:
+            twin = self.twin()
+        except ValueError:  # MXNet cannot copy a block that has a graph
+            return self
+        with warnings.catch_warnings():  # where a Sequential could be a HybridSequential
+            warnings.simplefilter("ignore")
+            twin.block.hybridize(False)
+        return twin
 
     def twin(self) -> LayerSubject:
         """The same subject with a copy of the block."""

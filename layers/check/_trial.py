@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -72,10 +72,19 @@ class Trial:
             random.uniform(0.5, 1.5, y.shape) * random.choice([-1, 1], y.shape) for y in outputs
         ]
 
+    def in_python(self, values: Values) -> Trial:
+        """The trial in which the Python of each operator runs in each call."""
+        if getattr(self.subject.operator, "surrogate", None) is not None:
+            return UnprotectedTrial.of(self, values) or self
+        return replace(self, subject=self.subject.eager)
+
     def objective(self, values: Values, heads: list[np.ndarray]) -> float:
         """The number whose gradient the operator's gradients are."""
         subject, arrays = self.subject, self.place(values)
         outputs = self.call(arrays)
+        for name, y, dy in zip(subject.outputs, outputs, heads):
+            if y.shape != dy.shape:
+                raise Failure(f"the surrogate gives {name} {y.shape}, and forward {dy.shape}")
         if subject.loss is None:
             pairs = [(y.asnumpy(), dy) for y, dy in zip(outputs, heads)]
             pairs = [(y.astype("float64"), dy) for y, dy in pairs if y.dtype.kind == "f"]

@@ -59,7 +59,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     """Make the operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
         raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
-    names = ("backward", "shapes", "types", "loss")
+    names = ("backward", "shapes", "types", "loss", "surrogate")
     parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
     parameters = inspect.signature(definition.forward).parameters.values()
     arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]

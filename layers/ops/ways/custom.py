@@ -13,7 +13,7 @@ from ...engine import mx
 from .numpy_border import adopt, number
 from .operator import Operator
 
-__all__ = ["Adapter", "register"]
+__all__ = ["Adapter", "register", "registered"]
 
 _registered: WeakValueDictionary[str, Operator] = WeakValueDictionary()  # by name
 
@@ -34,6 +34,11 @@ def register(operator: Operator) -> None:
     Prop.__name__ = Prop.__qualname__ = operator.__name__
     mx.operator.register(operator.name)(Prop)
     _registered[operator.name] = operator
+
+
+def registered() -> list[Operator]:
+    """The operators that are registered now."""
+    return list(_registered.values())
 
 
 class _Prop(mx.operator.CustomOpProp):

@@ -55,6 +55,10 @@ class Operator:
     loss : callable, optional
         The function whose gradients these are, if it is not the sum of the outputs. The checker
         compares with it.
+    surrogate : callable or str, optional
+        What the gradients are those of, if not of `forward`: a function in `nd`, whose parameters
+        name inputs and attributes; or text that says why there is none. The checker compares with
+        it; calls do not use it.
     pure : bool
         Whether the results of `forward` and of the gradients depend on inputs and attributes alone.
         If not, their Python runs in each call, also where a graph is recorded or compiled.
@@ -71,8 +75,8 @@ class Operator:
     Raises
     ------
     TypeError
-        A name is there twice, a state is no input, a gradient has a parameter of an unknown name,
-        or `pure` is no bool.
+        A name is there twice, a state is no input, a gradient or `surrogate` has a parameter of an
+        unknown name, or `pure` is no bool.
     """
 
     prop: type
@@ -93,6 +97,7 @@ class Operator:
         shapes: Callable | None = None,
         types: Callable | None = None,
         loss: Callable | None = None,
+        surrogate: Callable | str | None = None,
         pure: bool = True,
         opaque: str = "",
     ):
@@ -103,6 +108,7 @@ class Operator:
         self.attributes = attributes or {}
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss = shapes, types, loss
+        self.surrogate = surrogate
         self.pure, self.opaque = expect_bool(f"operator {name!r}", "pure", pure), opaque
         rules = self.gradients
         if backward is not None:
@@ -145,6 +151,7 @@ class Operator:
                     "  expected different names"
                 )
         self._validate_saves()
+        self._validate_surrogate()
         for input_name, names in self.needs.items():
             if unknown := [n for n in names if n not in self.known]:
                 raise TypeError(
@@ -165,6 +172,23 @@ class Operator:
                     f"operator {self.name!r}: it saves {name!r}, which no gradient takes\n"
                     f"  expected {name} among the parameters of a gradient"
                 )
+
+    def _validate_surrogate(self) -> None:
+        given = self.surrogate
+        if given is None or (isinstance(given, str) and given.strip()):
+            return
+        if not callable(given):
+            raise TypeError(
+                f"operator {self.name!r}: surrogate is {given!r}\n"
+                "  expected a function, or text that says why there is none"
+            )
+        known = (*self.inputs, *self.attributes)
+        names = _parameter_names(given)
+        if unknown := [n for n in names or () if n not in known]:
+            raise TypeError(
+                f"operator {self.name!r}: surrogate has the parameter {unknown[0]!r}\n"
+                f"  expected of {', '.join(known)}"
+            )
 
     @cached_property
     def not_kept(self) -> tuple[str, str, str] | None:

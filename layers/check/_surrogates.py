@@ -1,0 +1,79 @@
+"""Operators whose gradients are not their derivatives, and what they are the derivatives of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ..ops.ways.custom import registered
+from ..ops.ways.operator import Operator
+from ._checker import Checker
+from ._report import Unchecked
+
+
+@contextmanager
+def surrogates() -> Iterator[set[str]]:
+    """``with surrogates() as used:`` operators compute their surrogates, in whatever is called.
+
+    `used` has what messages name those that ran.
+
+    Raises
+    ------
+    Unchecked
+        An operator ran that has none, and says why.
+    """
+    used: set[str] = set()
+    reasons: list[str] = []
+    forwards = {op: op.forward for op in registered() if op.surrogate is not None}
+    for op in forwards:
+        is_text = isinstance(op.surrogate, str)
+        _set_forward(op, _noted(op, reasons) if is_text else _surrogate(op, used))
+    try:
+        yield used
+    except Exception:
+        if not reasons:  # else what is compared is no derivative, and may well differ
+            raise
+    finally:
+        for op, forward in forwards.items():
+            _set_forward(op, forward)
+    if reasons:
+        raise Unchecked(f"it is no derivative: {reasons[0]}")
+
+
+def without_derivative(checker: Checker) -> str:
+    """What a subject's gradients are, if not derivatives of what it computes; "" if they are."""
+    trial = checker.trial.in_python(checker.values)
+    try:
+        with surrogates() as used:
+            trial.forward(checker.values)
+    except Unchecked as reason:
+        return str(reason)
+    return f"they are of {' and '.join(sorted(used))}" if used else ""
+
+
+def _set_forward(op: Operator, forward: Callable) -> None:
+    op.forward = forward
+    vars(op).pop("_adapter", None)  # it may have kept the one before
+
+
+def _noted(op: Operator, reasons: list[str]) -> Callable:
+    """The forward itself, which notes that it ran."""
+    original = op.forward
+
+    def forward(*inputs, **attributes):
+        reasons.append(f"{op.surrogate} ({op.__name__})")
+        return original(*inputs, **attributes)
+
+    return forward
+
+
+def _surrogate(op: Operator, used: set[str]) -> Callable:
+    """The surrogate, called as the forward is, and returning as many arrays."""
+
+    def forward(*inputs, **attributes):
+        used.add(f"the surrogate of {op.__name__}")
+        y = op.ask(op.surrogate, dict(zip(op.inputs, inputs)) | attributes)
+        outputs = y if isinstance(y, (list, tuple)) else (y,)
+        return (*outputs, *outputs[:1] * len(op.saves))
+
+    return forward

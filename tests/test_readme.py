@@ -19,7 +19,12 @@ SHOWN = re.compile(
 NAME = {"torch": "layers.mxnet", "mxnet": "MXNet"}
 WIDTH = 15  # of the column with the names
 # What shows that a program needs a package which may not be there.
-PACKAGES = {"onnx.": "onnxscript", ".safetensors": "safetensors", "import kernel": "numba"}
+PACKAGES = {
+    "onnx.": "onnxscript",
+    ".safetensors": "safetensors",
+    "import kernel": "numba",
+    "import torch": "torch",
+}
 
 
 def missing(text):

@@ -21,6 +21,7 @@ from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
+from . import conversions
 from .call import CustomCall, as_input, as_output, call, take_tensor
 from .library import launch
 from .node import CUSTOM
@@ -89,6 +90,11 @@ class Adapter:
         if torch.compiler.is_compiling() or values.dtype not in _dtype.NATIVE:
             return from_numpy(values, zero_copy=False).as_in_context(context)
         return Adapter.adopt(values.copy(), context)
+
+    @staticmethod
+    def tensors(who: str):
+        """The conversions between arrays and tensors, for an operator written in PyTorch."""
+        return conversions
 
     launch = staticmethod(launch)
 

@@ -1,4 +1,4 @@
-"""The `Operator` of a plain function, in NumPy or in `nd`, whose gradients are registered."""
+"""The `Operator` of a plain function, in NumPy, PyTorch or `nd`, whose gradients are registered."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import engine
 from ...engine import mx, nd
 from ._arguments import Layout
 from .numpy_border import array, is_floating, values
@@ -232,11 +233,10 @@ class Border:
             )
 
 
-class NumPyBorder(Border):
-    """Calls a function, and the makers of its gradients, with NumPy's arrays.
+class ForeignBorder(Border):
+    """Calls a function, and the makers of its gradients, with arrays of another library.
 
-    A result that is a number, or an array without axes, is an output of shape (1,); makers take it
-    as an array without axes again.
+    A result without axes is an output of shape (1,); makers take it without axes again.
     """
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
@@ -244,12 +244,24 @@ class NumPyBorder(Border):
         # By shapes of inputs and attributes, whether each result has no axes, if any has none.
         self._without_axes: dict[tuple, tuple[bool, ...]] = {}
 
+    def read(self, x: Any) -> Any:
+        """The other library's array of an NDArray."""
+        raise NotImplementedError
+
+    def expect(self, what: str, y: Any) -> Any:
+        """What the function, or that of a gradient, has returned; refused if it is no array."""
+        raise NotImplementedError
+
+    def as_arrays(self, results: list, inputs: Sequence, context: Any) -> list:
+        """The outputs, NDArrays of the results."""
+        raise NotImplementedError
+
     def to_arguments(self, inputs: Sequence) -> dict[str, Any]:
-        return {n: None if x is None else values(x) for n, x in zip(self.layout.inputs, inputs)}
+        return {n: None if x is None else self.read(x) for n, x in zip(self.layout.inputs, inputs)}
 
     def to_outputs(self, y: Any, inputs: tuple, attributes: dict) -> list:
         results = self.as_list(y)
-        results = [self._as_numbers(f"result {i}", y) for i, y in enumerate(results)]
+        results = [self.expect(f"result {i}", y) for i, y in enumerate(results)]
         without_axes = tuple([y.ndim == 0 for y in results])
         if any(without_axes):
             key = self._key(inputs, attributes)
@@ -259,19 +271,28 @@ class NumPyBorder(Border):
                 self._without_axes[key] = without_axes
         present = [x for x in inputs if x is not None]
         context = present[0].context if present else mx.current_context()
-        dtype = next((x.dtype for x in present if is_floating(x)), None)
-        arrays = [array(y, context) for y in results]
-        if dtype is None:
-            return arrays
-        return [y.astype(dtype) if y.dtype is not dtype and is_floating(y) else y for y in arrays]
+        return self.as_arrays(results, inputs, context)
 
     def _key(self, inputs: Sequence, attributes: dict) -> tuple:
         """The shapes of the inputs and the attributes, which decide the shapes of the results."""
         shapes = [None if x is None else x.shape for x in inputs]
         return (*shapes, *[attributes[n] for n in self.layout.attributes])
 
-    def _as_numbers(self, what: str, y: Any) -> np.ndarray:
-        """A result of the function as an array of numbers."""
+    def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
+        found = [self.read(y) for y in arrays]
+        without_axes = self._without_axes and self._without_axes.get(self._key(inputs, attributes))
+        if not without_axes:
+            return found
+        return [y.reshape(()) if scalar else y for y, scalar in zip(found, without_axes * 2)]
+
+
+class NumPyBorder(ForeignBorder):
+    """Calls a function, and the makers of its gradients, with NumPy's arrays or numbers."""
+
+    def read(self, x: Any) -> np.ndarray:
+        return values(x)
+
+    def expect(self, what: str, y: Any) -> np.ndarray:
         # The dtype is not checked here, since PyTorch's compiler cannot trace that: `array` refuses
         # elements that are no numbers.
         if not isinstance(y, NUMERIC):
@@ -282,21 +303,44 @@ class NumPyBorder(Border):
             )
         return np.asarray(y)
 
-    def to_maker(self, arrays: list, inputs: list, attributes: dict) -> list:
-        found = [values(y) for y in arrays]
-        without_axes = self._without_axes and self._without_axes.get(self._key(inputs, attributes))
-        if not without_axes:
-            return found
-        return [y.reshape(()) if scalar else y for y, scalar in zip(found, without_axes * 2)]
+    def as_arrays(self, results: list, inputs: Sequence, context: Any) -> list:
+        dtype = next((x.dtype for x in inputs if x is not None and is_floating(x)), None)
+        arrays = [array(y, context) for y in results]
+        if dtype is None:
+            return arrays
+        return [y.astype(dtype) if y.dtype is not dtype and is_floating(y) else y for y in arrays]
 
     def to_gradient(self, name: str, value: Any, x: Any) -> Any:
         if value is None:
             return nd.zeros_like(x)
-        gradient = array(self._as_numbers(f"the gradient of {name}", value), x.context)
+        gradient = array(self.expect(f"the gradient of {name}", value), x.context)
         return gradient.astype(x.dtype, copy=False)
 
 
-BORDERS = {"mxnet": Border, "numpy": NumPyBorder}
+class TorchBorder(ForeignBorder):
+    """Calls a function, and the makers of its gradients, with tensors of PyTorch, not copied."""
+
+    def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
+        super().__init__(name, layout, outputs)
+        self._tensors = engine.adapter().tensors(self.what)
+
+    def read(self, x: Any) -> Any:
+        return self._tensors.tensor(x)
+
+    def expect(self, what: str, y: Any) -> Any:
+        return self._tensors.expect_tensor(f"{self.what}: {what}", y)
+
+    def as_arrays(self, results: list, inputs: Sequence, context: Any) -> list:
+        with_axes = [y if y.ndim else y.reshape((1,)) for y in results]
+        return [self._tensors.output(y, context, inputs) for y in with_axes]
+
+    def to_gradient(self, name: str, value: Any, x: Any) -> Any:
+        if value is None:
+            return nd.zeros_like(x)
+        return self._tensors.array(self.expect(f"the gradient of {name}", value), x.context)
+
+
+BORDERS = {"mxnet": Border, "numpy": NumPyBorder, "torch": TorchBorder}
 
 
 def _name(maker: Callable) -> str:

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ... import engine
 from ...engine import mx
 from .numpy_border import adopt, number
 from .operator import Operator
@@ -243,6 +244,20 @@ class Adapter:
     def array(values: np.ndarray, context):
         """An NDArray with a copy of `values`."""
         return mx.nd.from_numpy(values, zero_copy=False).as_in_context(context)
+
+    @staticmethod
+    def tensors(who: str):
+        """Refuse an operator that is written in PyTorch.
+
+        Raises
+        ------
+        EngineError
+            Always: this engine has no tensors of PyTorch.
+        """
+        raise engine.EngineError(
+            f"{who}: customop('torch') takes tensors of PyTorch, and layers runs on 'mxnet'\n"
+            "  expected customop('numpy') or customop('mxnet'), or LAYERS_ENGINE=torch"
+        )
 
     @staticmethod
     def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:

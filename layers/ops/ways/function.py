@@ -43,9 +43,10 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
 
     Parameters
     ----------
-    type : {'numpy', 'mxnet'}
-        The arrays that the function and its gradients take and return: NumPy's, or NDArrays.
-        Floating results in NumPy get the dtype of the first floating input.
+    type : {'numpy', 'mxnet', 'torch'}
+        The arrays that the function and its gradients take and return: NumPy's, NDArrays, or
+        PyTorch's tensors. Floating results in NumPy get the dtype of the first floating input.
+        Tensors are the arrays' own memory, not to be written into; the MXNet engine has none.
     outputs : int
         The number of arrays that it returns, in a tuple where there are several.
     pure : bool
@@ -57,6 +58,8 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
     ValueError, TypeError
         The type is unknown, `outputs` is no number from 1, `pure` is no bool; or the decorator is
         used without parentheses.
+    EngineError
+        A TypeError: the type is 'torch', and the engine is MXNet.
 
     Examples
     --------
@@ -69,10 +72,10 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
         shown = getattr(type, "__name__", type)
         raise TypeError(
             f"customop: its type is missing, and it is given {shown!r}\n"
-            "  expected @customop('numpy') or @customop('mxnet') above the function"
+            "  expected @customop('numpy'), 'mxnet' or 'torch', above the function"
         )
     if type not in BORDERS:
-        raise ValueError(f"customop: the type is {type!r}\n  expected 'numpy' or 'mxnet'")
+        raise ValueError(f"customop: the type is {type!r}\n  expected 'numpy', 'mxnet' or 'torch'")
     if not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1:
         raise ValueError(f"customop: outputs is {outputs!r}\n  expected their number, 1 or more")
 
@@ -101,7 +104,7 @@ class Primitive:
     name : str
         The `op_type` under which it is registered; methods are not registered.
     type : str
-        'numpy' or 'mxnet'.
+        'numpy', 'mxnet' or 'torch'.
     pure : bool
     operator : Operator
         The operator that runs when it is called by name.

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .loss import SoftmaxLoss
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
+    from .remat import Remat
     from .step import compiled_step
 
 __version__ = "0.1.0"
@@ -17,6 +18,7 @@ __all__ = [
     "Operator",
     "OperatorBlock",
     "ReLUBlock",
+    "Remat",
     "SigmoidBlock",
     "SoftmaxLoss",
     "compiled_step",
@@ -28,6 +30,7 @@ _MODULES = {
     "Operator": "ops",
     "OperatorBlock": "operator_block",
     "ReLUBlock": "activation",
+    "Remat": "remat",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",
     "compiled_step": "step",

@@ -26,6 +26,7 @@ __all__ = [
     "mx",
     "name",
     "nd",
+    "recomputed",
     "step",
     "sym",
 ]
@@ -103,6 +104,12 @@ def step() -> type:
     """The class of a whole training step on this engine; see `layers.compiled_step`."""
     module = {"torch": "layers.mxnet._run.step", "mxnet": "layers.step"}[name()]
     return import_module(module).Step
+
+
+def recomputed() -> type:
+    """The class of a block that is computed again in backward; see `layers.Remat`."""
+    module = {"torch": "layers.mxnet.gluon._recomputed", "mxnet": "layers.remat"}[name()]
+    return import_module(module).Recomputed
 
 
 def compiles() -> bool:

@@ -51,7 +51,8 @@ class OperatorBlock(gluon.HybridBlock):
         super().__init__(prefix=prefix)
         self._op, self._attributes, self._inputs = op, attributes, _inputs(op)
         options = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, {})
-        states = {n: {"init": "zeros", "grad_req": "null"} for n in getattr(op, "states", ())}
+        state = {"init": "zeros", "grad_req": "null", "differentiable": False}
+        states = dict.fromkeys(getattr(op, "states", ()), state)
         with self.name_scope():
             for name, more in (states | options).items():
                 defaults = {"allow_deferred_init": True} | states.get(name, {})

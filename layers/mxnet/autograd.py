@@ -51,6 +51,7 @@ class _State(threading.local):
     training = False
     differentiating = False  # inside a gradient that is itself to be differentiated
     recorder = None  # of the calls of PyTorch
+    plain = False  # graphs run as they are, neither recorded nor compiled
 
     def __init__(self):
         # Of each scope whose `with` statement has not ended, from the outermost: a weak reference,

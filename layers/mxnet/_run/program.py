@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import linecache
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from graphlib import CycleError, TopologicalSorter
 from itertools import count
 from traceback import walk_tb
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from ..base import explained, note
 from ..context import Context
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered, states
+from .recompute import recomputed
 
 _numbers = count()
 
@@ -55,7 +57,8 @@ class Program:
     settings: ClassVar[dict[str, bool]] = {}  # of PyTorch's tracer
 
     def __init__(self, entries: list[Entry], nodes: list[Node] | None = None):
-        nodes = ordered(entries) if nodes is None else nodes
+        groups = _with_parts_together(ordered(entries) if nodes is None else nodes)
+        nodes = [n for _, group in groups for n in group]
         self.entries = entries
         variables = [n for n in nodes if n.op is None]
         updated = states(nodes)
@@ -63,7 +66,9 @@ class Program:
         self.inputs = [n.name for n in variables]
         self.outputs = len(entries)
         self.states = {i for i, n in enumerate(variables) if id(n) in updated}
-        self.source, self._lines, self._names, self._tensors = _written(nodes, entries)
+        source = _Source(groups, entries)
+        self.source, self._lines = source.text, source.nodes_at
+        self._names, self._tensors = source.names, source.tensors
         self.is_open = "sizes" in self.source
         self.keeps = not all(node.op.traceable for node in self._lines.values())
         if self.is_open:
@@ -150,40 +155,110 @@ def node_line(node: Node, shapes: dict[str, tuple[int, ...]]) -> str:
     return f"  in {node.op.name} {node.name!r} of the graph" + (f" ({shown})" if shown else "")
 
 
-def _written(
-    nodes: list[Node], entries: list[Entry]
-) -> tuple[str, dict[int, Node], dict[str, Any], dict[Entry, str]]:
-    """The source, the node of each line, what names are bound to, and those of the tensors."""
-    tensors: dict[Entry, str] = {}
-    numbers = count()
-    for node in nodes:
-        for i in range(len(node.outputs)):
-            tensors[node, i] = f"t{next(numbers)}"
-    last, outputs = {entry: node for node in nodes for entry in node.inputs}, set(entries)
-    inputs = [tensors[n, 0] for n in nodes if n.op is None]
-    lines = [f"def graph({', '.join([*inputs, '*', 'training', 'context', 'device'])}):"]
-    waiting = {n: place for place, n in enumerate(n for n in nodes if _open(n))}
-    if waiting:
-        lines.append(f"    shapes = sizes(({''.join(f'tuple({t}.shape), ' for t in inputs)}))")
-    names: dict[str, Any] = {}
-    nodes_at: dict[int, Node] = {}
-    for number, node in enumerate(n for n in nodes if n.op is not None):
+class _Source:
+    """The source of a graph's function.
+
+    Attributes
+    ----------
+    text : str
+    nodes_at : dict of int to Node
+        The node of each line.
+    names : dict of str to value
+        What names in it are bound to.
+    tensors : dict of (Node, int) to str
+        The names of the tensors.
+    """
+
+    def __init__(self, groups: list[tuple[int | None, list[Node]]], entries: list[Entry]):
+        nodes = [n for _, group in groups for n in group]
+        self.names: dict[str, Any] = {}
+        self.nodes_at: dict[int, Node] = {}
+        names = (f"t{i}" for i in count())
+        self.tensors = {entry: next(names) for node in nodes for entry in node.entries}
+        self._last = {entry: node for node in nodes for entry in node.inputs}
+        self._outputs = set(entries)
+        inputs = [self.tensors[n, 0] for n in nodes if n.op is None]
+        supplied = ["*", "training", "context", "device"]
+        self._lines = [f"def graph({', '.join([*inputs, *supplied])}):"]
+        self._waiting = {n: place for place, n in enumerate(n for n in nodes if _open(n))}
+        if self._waiting:
+            shapes = "".join(f"tuple({t}.shape), " for t in inputs)
+            self._lines.append(f"    shapes = sizes(({shapes}))")
+        for part, group in groups:
+            computing = [n for n in group if n.op is not None]
+            if part is None:
+                for node in computing:
+                    self._add_node(node, "    ", self._outputs)
+            else:
+                self._add_part(computing)
+        self._lines.append(f"    return ({self._listed(entries)})")
+        self.text = "\n".join(self._lines) + "\n"
+
+    def _listed(self, entries: Iterable[Entry]) -> str:
+        return "".join(f"{self.tensors[e]}, " for e in entries).rstrip()
+
+    def _add_node(self, node: Node, indent: str, kept: set[Entry]) -> None:
+        number, names, tensors = len(self.nodes_at), self.names, self.tensors
         names[f"f{number}"] = _single(node) if len(node.outputs) == 1 else node.op.run
         names[f"a{number}"] = node.attributes
         args = [tensors[e] for e in node.inputs]
         args += [f"{n}={n}" for n in node.op.supplied]
-        if node in waiting:  # what is read of `shape` now comes from what is around the node
+        if node in self._waiting:  # what is read of `shape` now comes from what is around the node
             names[f"a{number}"] = {k: v for k, v in node.attributes.items() if k != "shape"}
-            args.append(f"shape=shapes[{waiting[node]}]")
+            args.append(f"shape=shapes[{self._waiting[node]}]")
         args += [f"**a{number}"] if names[f"a{number}"] else []
-        results = ", ".join(tensors[node, i] for i in range(len(node.outputs)))
-        lines.append(f"    {results} = f{number}({', '.join(args)})  # {node.op.name}")
-        nodes_at[len(lines)] = node
-        done = sorted({tensors[e] for e in node.inputs if last[e] is node and e not in outputs})
+        results = ", ".join(tensors[entry] for entry in node.entries)
+        self._lines.append(f"{indent}{results} = f{number}({', '.join(args)})  # {node.op.name}")
+        self.nodes_at[len(self._lines)] = node
+        self._add_del([e for e in node.inputs if self._last[e] is node], indent, kept)
+
+    def _add_part(self, nodes: list[Node]) -> None:
+        """The lines of nodes that are computed again in backward: a function inside the graph's."""
+        inside = {*nodes}
+        given = dict.fromkeys(e for n in nodes for e in n.inputs if e[0] not in inside)
+        made = dict.fromkeys(e for n in nodes for e in n.entries)
+        left = [e for e in made if e in self._outputs or self._last.get(e, nodes[0]) not in inside]
+        updated = states(nodes)
+        arguments = self._listed(given)
+        self._lines.append(f"    def part({arguments}):")
+        for node in nodes:
+            self._add_node(node, " " * 8, {*left, *given})
+        self._lines.append(f"        return ({self._listed(left)})")
+        changed = self._listed(e for e in given if id(e[0]) in updated)
+        self._lines.append(
+            f"    {self._listed(left)} = recomputed(part, ({arguments}), ({changed}))"
+        )
+        self.names["recomputed"] = recomputed
+        self._add_del([e for e in given if self._last[e] in inside], "    ", self._outputs)
+
+    def _add_del(self, entries: Iterable[Entry], indent: str, kept: set[Entry]) -> None:
+        done = sorted({self.tensors[e] for e in entries if e not in kept})
         if done:  # what is not needed any more does not keep its memory
-            lines.append(f"    del {', '.join(done)}")
-    lines.append(f"    return ({', '.join(tensors[e] for e in entries)},)")
-    return "\n".join(lines) + "\n", nodes_at, names, tensors
+            self._lines.append(f"{indent}del {', '.join(done)}")
+
+
+def _with_parts_together(nodes: list[Node]) -> list[tuple[int | None, list[Node]]]:
+    """The nodes in an order in which those of each part follow each other, by parts."""
+    if all(n.part is None for n in nodes):
+        return [(None, nodes)]
+    groups: dict[Any, list[Node]] = {}
+    for node in nodes:
+        groups.setdefault(_group(node), []).append(node)
+    before = {
+        group: dict.fromkeys(
+            before for n in members for e in n.inputs if (before := _group(e[0])) != group
+        )
+        for group, members in groups.items()
+    }
+    try:
+        order = [*TopologicalSorter(before).static_order()]
+    except CycleError:  # nodes of two parts have been made one: nothing is computed again
+        return [(None, nodes)]
+    return [(group if isinstance(group, int) else None, groups[group]) for group in order]
+
+
+def _group(node: Node) -> Node | int:
+    return node if node.op is None or node.part is None else node.part
 
 
 def _open(node: Node) -> bool:

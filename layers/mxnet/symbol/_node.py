@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import count
 from operator import is_
 from typing import Any
@@ -18,6 +20,28 @@ Entry = tuple["Node", int]  # one output of a node
 serials = count()  # of all nodes, in the order in which they are made
 
 
+class _Parts(threading.local):
+    current: int | None = None
+
+
+_parts = _Parts()
+
+
+@contextmanager
+def part() -> Iterator[None]:
+    """``with part():`` the nodes made inside are a part that is computed again in backward.
+
+    A part inside another is not one of its own.
+    """
+    before = _parts.current
+    if before is None:
+        _parts.current = next(serials)
+    try:
+        yield
+    finally:
+        _parts.current = before
+
+
 class Node:
     """An operator in a graph, or a variable, whose operator is None.
 
@@ -29,14 +53,17 @@ class Node:
         The operator's attributes, parsed.
     attrs : dict of str to str
         The same as text, and what a user or a scope has attached.
+    part : int or None
+        The part of the graph that is computed again in backward, if it is in one.
     serial : int
         A node that was made later has a larger one.
     """
 
-    __slots__ = ("attributes", "attrs", "inputs", "name", "op", "serial")
+    __slots__ = ("attributes", "attrs", "inputs", "name", "op", "part", "serial")
 
     def __init__(self, op: Op | None, name: str, inputs=(), attributes=None, attrs=None):
         self.op, self.name, self.serial = op, name, next(serials)
+        self.part = _parts.current
         self.inputs: list[Entry] = list(inputs)
         self.attributes: dict[str, Any] = attributes or {}
         self.attrs: dict[str, str] = attrs or {}

@@ -22,6 +22,7 @@ LAYERS = {
     "DenseBlock": [(lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3))],
     "OperatorBlock": [(lambda: layers.OperatorBlock(ops.dense, params=["b"]), (4, 3), (5, 3))],
     "ReLUBlock": [(layers.ReLUBlock, (4, 3))],
+    "Remat": [(lambda: layers.Remat(layers.DenseBlock(3, 5, activation="relu")), (4, 3))],
     "SigmoidBlock": [(layers.SigmoidBlock, (4, 3))],
     "SoftmaxLoss": [(lambda: layers.SoftmaxLoss(weight=0.5), (4, 5), LABEL)],
 }

@@ -17,8 +17,10 @@ from .data import Data
 from .loop import Meter
 from .mlp import mlp
 from .options import OPTIMIZERS
+from .scaling import with_scaling
+from .task import Task
 
-__all__ = ["HYBRIDIZE", "Learner", "Measured"]
+__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError"]
 
 # The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
 RECORDED = {"static_alloc": True, "static_shape": True}
@@ -36,18 +38,23 @@ class Learner:
     Parameters
     ----------
     net : HybridBlock
-        (n, features) to (n, classes), initialized on the contexts `ctx`.
+        (n, features) to (n, outputs), initialized on the contexts `ctx`.
     trainer : gluon.Trainer
         The trainer of the net's parameters.
     mode : str
         A key of HYBRIDIZE.
+    task : Task
+    features : int
     """
 
     files = ("model.params", "model-symbol.json", "model-0000.params")
 
-    def __init__(self, net, trainer, ctx: list, mode: str = "none"):
+    inputs, outputs = ("data",), "scores"  # of the exported graph
+
+    def __init__(self, net, trainer, ctx: list, mode: str, task: Task, features: int):
         self.net, self.trainer, self.ctx, self.mode = net, trainer, ctx, mode
-        self.loss = Measured()
+        self.features = features
+        self.loss = Measured() if task.classes else MeasuredError(task.std)
         if flags := HYBRIDIZE[mode]:
             net.hybridize(**flags)
             self.loss.hybridize(**flags)
@@ -61,15 +68,16 @@ class Learner:
             raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or recorded")
         if mode == "step" and len(ctx) > 1:
             raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
-        net = mlp(data.x.shape[1], options.hidden, data.classes)
+        net = with_scaling(mlp(data.features, options.hidden, data.task.outputs), data)
         net.initialize(ctx=ctx)
         settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
         trainer = gluon.Trainer(net.collect_params(), options.optimizer, settings)
-        return cls(net, trainer, ctx, mode)
+        return cls(net, trainer, ctx, mode, data.task, data.features)
 
     @property
     def parameters(self) -> int:
-        return sum(math.prod(p.shape) for p in self.net.collect_params().values())
+        learned = [p for p in self.net.collect_params().values() if p.grad_req != "null"]
+        return sum(math.prod(p.shape) for p in learned)
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
@@ -87,7 +95,7 @@ class Learner:
         meter.add(losses)
 
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
-        """Measure loss and accuracy on samples, without learning from them."""
+        """Measure loss and metric on samples, without learning from them."""
         pairs = zip(self.split(x), self.split(y))
         meter.add([self.loss(self.net(part), labels) for part, labels in pairs])
 
@@ -100,8 +108,7 @@ class Learner:
         self.net.save_parameters(str(folder / "model.params"))
         if self.mode == "none":  # no graph has been made yet
             self.net.hybridize()
-            features = self.net[0].weight.shape[1]
-            self.net(nd.zeros((1, features), ctx=self.ctx[0]))
+            self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
         self.net.export(str(folder / "model"))
 
 
@@ -119,3 +126,15 @@ class Measured(gluon.HybridBlock):
     def hybrid_forward(self, F, scores, label):
         right = F.BlockGrad(F.argmax(scores, axis=1) == label)
         return F.stack(self.loss(scores, label), right, axis=1)
+
+
+class MeasuredError(gluon.HybridBlock):
+    """The loss of each sample, ((y - target) / std)², and beside it |y - target|: (n, 2)."""
+
+    def __init__(self, std: float, **kwargs):
+        super().__init__(**kwargs)
+        self.std = std
+
+    def hybrid_forward(self, F, values, target):
+        error = F.reshape(values, shape=(-1,)) - target
+        return F.stack(F.square(error / self.std), F.BlockGrad(F.abs(error)), axis=1)

@@ -1,4 +1,4 @@
-"""The loop over epochs and batches, and the means of loss and accuracy."""
+"""The loop over epochs and batches, and the means of loss and metric."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Epoch", "Learner", "Meter", "fit"]
 class Epoch:
     """The results of one pass over the training data.
 
-    Loss and accuracy are means over the pass, in which the network still changes; those of the
-    held-out samples are measured after it. `samples` is the number of those that it learned from:
-    all, unless the pass ended early.
+    Loss and metric are means over the pass, in which the network still changes; those of the
+    held-out samples are measured after it. The metric is the task's: accuracy, or absolute error.
+    `samples` is the number of those that it learned from: all, unless the pass ended early.
     """
 
     epoch: int
     loss: float
-    accuracy: float
+    metric: float
     held_out_loss: float
-    held_out_accuracy: float
+    held_out_metric: float
     seconds: float
     samples: int
 
@@ -40,6 +40,8 @@ class Learner(Protocol):
     """A network and how it learns; the numbers of a batch go to a `Meter`."""
 
     files: tuple[str, ...]  # that `save` writes
+    inputs: tuple[str, ...]  # of the graph that `save` exports
+    outputs: str  # of that graph: scores or probabilities of classes; or a number
     parameters: int
 
     @classmethod
@@ -94,7 +96,7 @@ def fit(
 
 @dataclass
 class Meter:
-    """Means of loss and accuracy.
+    """Means of loss and metric.
 
     `add` does not wait for the device: the numbers are read when `read` is called.
     """
@@ -103,23 +105,23 @@ class Meter:
     samples: int = 0
     steps: int = 0
     loss: float = 0.0
-    correct: float = 0.0
+    metric: float = 0.0
     pending: list = field(default_factory=list)
 
     def add(self, measured: list) -> None:
-        """Add a step: by context, for each sample its loss, and 1 if it is classified correctly."""
+        """Add a step: by context, for each sample its loss and its metric."""
         self.pending.append([(len(part), part.sum(axis=0)) for part in measured])
 
     def read(self) -> tuple[float, float]:
-        """Mean loss and accuracy of all steps until now."""
+        """Mean loss and metric of all steps until now."""
         for parts in self.pending:
             self.steps += 1
             for samples, sums in parts:
-                loss, correct = sums.asnumpy().tolist()
+                loss, metric = sums.asnumpy().tolist()
                 self.samples += samples
                 self.loss += loss
-                self.correct += correct
+                self.metric += metric
             if not math.isfinite(self.loss):
                 raise Diverged(f"{self.name}, step {self.steps}: the loss is {self.loss}")
         self.pending.clear()
-        return self.loss / self.samples, self.correct / self.samples
+        return self.loss / self.samples, self.metric / self.samples

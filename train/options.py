@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import math
 import os
 import re
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 
 from . import Refused
 
-__all__ = ["OPTIMIZERS", "parse"]
+__all__ = ["OPTIMIZERS", "Parser", "check_utf8", "parse"]
 
 # The arguments of each optimizer; --lr replaces the learning rate.
 OPTIMIZERS: dict[str, dict[str, float]] = {
@@ -22,8 +23,9 @@ OPTIMIZERS: dict[str, dict[str, float]] = {
 }
 
 DESCRIPTION = """\
-Train a multi-layer perceptron to tell classes apart, by default handwritten digits:
-layers x Wᵀ + b with sigmoids between them, and the cross entropy of softmax as the loss;
+Train a multi-layer perceptron to tell classes apart, by default handwritten digits, or to predict
+a number: layers x Wᵀ + b with sigmoids between them, and as the loss the cross entropy of softmax,
+or the squared error;
 """
 HOW = {
     "train": "with Gluon, from this library's own layers. `python -m train.module` uses Module.",
@@ -34,7 +36,8 @@ MORE = """\
 examples:
   python -m {program}                              the digits of scikit-learn, in seconds
   python -m {program} --data mnist:~/mnist         60,000 digits, from the published files
-  python -m {program} --data flowers.npz --out build/flowers
+  python -m {program} --data iris.csv --target species --out build/iris
+  python -m {program} --data houses.csv --task regression --target price --ignore id
   python -m {program} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
   python -m {program} --ctx gpu:0,gpu:1            half of each batch on each GPU
 
@@ -42,17 +45,25 @@ data:
   digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
   mnist[:FOLDER]           train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k,
   fashion-mnist[:FOLDER]   with .gz or without; FOLDER is ~/.mxnet/datasets/NAME if not given
-  FILE.npz                 x (samples, ...) and y (samples,), of which a fifth is held out; or
-                           x_train, y_train, x_test, y_test. y has class numbers: 0, 1, 2, ...
+  cifar10[:FOLDER]         data_batch_1.bin to data_batch_5.bin and test_batch.bin
+  FILE.csv, FILE.tsv       a line for each sample, after a line with the names of the columns
+  FILE.npz                 x (samples, ...) and y (samples,); or x_train, y_train, x_test, y_test
+  X.npy,Y.npy              the same as two files
+  FOLDER                   images, PNG or JPEG, in a folder for each class
+  FILE.rec                 images in RecordIO, with FILE.idx beside it
 
-The held-out samples are the same for every seed, and no training step sees them.
+Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
+without test samples a fifth is held out, the same part of each class and for every seed, or
+--validation names held-out samples. No training step sees them. Each column of a table is scaled
+by itself, pixels all alike; the saved net does it. Nothing may be missing, and nothing is
+unpickled. To use what was trained: python -m train.predict --help
 
 {hybridize}files in --out:
-  history.csv         loss and accuracy of every epoch; on one machine, and with one --hybridize,
+  history.csv         loss and metric of every epoch; on one machine, and with one --hybridize,
                       the same seed gives the same file
   curves.png          the same as a picture
 {files}
-  config.json         how to do it again: options, engine, versions, scaling of the data, result
+  config.json         how to do it again: options, engine, versions, classes and scaling, result
 
 All files appear together, after the training. Ctrl-C ends it after the step, as SIGTERM and SIGHUP
 do: what was learned until then is measured and written. Ctrl-C twice leaves at once and writes
@@ -100,13 +111,24 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     Refused
         One is unknown, has a wrong value, or is not text in UTF-8.
     """
-    for text in sys.argv[1:] if argv is None else argv:
-        if not is_utf8(text):  # engines cannot write files of such names
-            raise Refused(f"{text!r} is not UTF-8")
+    check_utf8(argv)
     options = parser(program).parse_args(argv)
     if options.lr is None:
         options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
     return options
+
+
+def check_utf8(argv: list[str] | None) -> None:
+    """Refuse arguments that are no text: engines cannot write files of such names.
+
+    Raises
+    ------
+    Refused
+        One is not UTF-8.
+    """
+    for text in sys.argv[1:] if argv is None else argv:
+        if not is_utf8(text):
+            raise Refused(f"{text!r} is not UTF-8")
 
 
 def parser(program: str) -> argparse.ArgumentParser:
@@ -120,6 +142,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     )
     add = result.add_argument_group("what to learn").add_argument
     add("--data", default="digits", metavar="DATA", help="see below (digits)")
+    add_data(add)
     add(
         "--hidden",
         type=sizes,
@@ -130,6 +153,21 @@ def parser(program: str) -> argparse.ArgumentParser:
     add_how(result.add_argument_group("how").add_argument, program)
     add_where(result.add_argument_group("where").add_argument, program)
     return result
+
+
+def add_data(add: Callable) -> None:
+    add("--validation", metavar="DATA", help="held-out samples, in the form of --data")
+    add(
+        "--task",
+        choices=["classification", "regression"],
+        default="classification",
+        metavar="TASK",
+        help="classification or regression (classification)",
+    )
+    add("--target", metavar="COLUMN", help="what to predict from a table (its last column)")
+    add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
+    add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
+    add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")
 
 
 def add_how(add: Callable, program: str) -> None:
@@ -208,6 +246,20 @@ def sizes(text: str) -> list[int]:
     if not all(re.fullmatch(r"\s*0*[1-9]\d{0,6}\s*", part) for part in parts):
         raise wrong(text, "sizes of layers, such as 128 or 128,64")
     return [int(part) for part in parts]
+
+
+def names(text: str) -> tuple[str, ...]:
+    found = tuple([name.strip() for name in next(csv.reader([text]), [])])
+    if not found or not all(found) or len({*found}) < len(found):
+        raise wrong(text, "names of columns, each once, such as age,height")
+    return found
+
+
+def size(text: str) -> tuple[int, int]:
+    parts = text.split(",")
+    if len(parts) > 2 or not all(re.fullmatch(r"\s*0*[1-9]\d{0,3}\s*", part) for part in parts):
+        raise wrong(text, "height and width in pixels, such as 32 or 32,48")
+    return int(parts[0]), int(parts[-1])
 
 
 def optimizer(text: str) -> str:

@@ -7,6 +7,7 @@ import time
 from tqdm import tqdm
 
 from .loop import Epoch, Meter
+from .task import Task
 
 __all__ = ["Progress"]
 
@@ -14,10 +15,10 @@ PERIOD = 0.1  # seconds between two reads of the loss, which wait for the device
 
 
 class Progress:
-    """A bar with loss, accuracy and samples a second, where there is a terminal to show it."""
+    """A bar with loss, metric and samples a second, where there is a terminal to show it."""
 
-    def __init__(self, samples: int, epochs: int):
-        self.samples, self.epochs = samples, epochs
+    def __init__(self, samples: int, epochs: int, task: Task):
+        self.samples, self.epochs, self.task = samples, epochs, task
         self.held_out, self.due = "", 0.0
         self.bar = tqdm(
             desc=f"epoch 1/{epochs}",
@@ -33,17 +34,16 @@ class Progress:
     def step(self, epoch: int, meter: Meter) -> None:
         """After a step: show the progress, unless it was shown just before."""
         if time.monotonic() >= self.due:
-            loss, accuracy = meter.read()
-            self.show(epoch, meter.samples, loss, accuracy)
+            self.show(epoch, meter.samples, *meter.read())
 
     def epoch(self, done: Epoch) -> None:
         """After an epoch: show its results."""
-        self.held_out = f", held out {done.held_out_accuracy:.1%}"
-        self.show(done.epoch, done.samples, done.loss, done.accuracy)
+        self.held_out = f", held out {self.task.show(done.held_out_metric)}"
+        self.show(done.epoch, done.samples, done.loss, done.metric)
 
-    def show(self, epoch: int, samples: int, loss: float, accuracy: float) -> None:
+    def show(self, epoch: int, samples: int, loss: float, metric: float) -> None:
         self.bar.set_description_str(f"epoch {epoch}/{self.epochs}", refresh=False)
-        text = f"loss {loss:.4f}, accuracy {accuracy:.1%}{self.held_out}"
+        text = f"loss {loss:.4f}, {self.task.metric} {self.task.show(metric)}{self.held_out}"
         self.bar.set_postfix_str(text, refresh=False)
         self.bar.update((epoch - 1) * self.samples + samples - self.bar.n)
         self.due = time.monotonic() + PERIOD

@@ -25,6 +25,7 @@ if sys.platform != "win32":
 from . import Refused
 from .loop import Epoch, Learner
 from .report import curves, history
+from .task import Task
 
 __all__ = ["check", "files", "write"]
 
@@ -72,7 +73,12 @@ def check(out: Path, names: tuple[str, ...]) -> None:
 
 
 def write(
-    out: Path, epochs: list[Epoch], learner: Learner, config: dict[str, Any], title: str
+    out: Path,
+    epochs: list[Epoch],
+    learner: Learner,
+    config: dict[str, Any],
+    title: str,
+    task: Task,
 ) -> None:
     """Write all files of a run, or none.
 
@@ -88,8 +94,8 @@ def write(
             try:
                 unfinished = out / UNFINISHED
                 unfinished.mkdir()
-                history(epochs, unfinished / "history.csv")
-                curves(epochs, unfinished / "curves.png", title)
+                history(epochs, unfinished / "history.csv", task)
+                curves(epochs, unfinished / "curves.png", title, task)
                 learner.save(unfinished)
                 content = config | {"files": files(learner)}
                 (unfinished / CONFIG).write_text(json.dumps(content, indent=2) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 import sys
@@ -18,7 +17,7 @@ from layers import engine
 from layers.engine import mx
 
 from . import Diverged, Interrupted, Refused, report, results
-from .data import Data, load, steps
+from .data import Data, Reading, load, steps
 from .loop import Epoch, Learner, Meter, fit
 from .options import OPTIMIZERS
 from .progress import Progress
@@ -45,7 +44,7 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     """
     ctx = contexts(options.ctx)
     results.check(options.out, results.files(learner_class))
-    data = load(options.data)
+    data = load(options.data, options.validation, reading(options))
     if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
         raise Refused(
             f"--batch-size {options.batch_size}: not a sample for each of {len(ctx)} contexts"
@@ -54,7 +53,8 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     mx.random.seed(options.seed)
     learner = learner_class.of(data, ctx, options)
     config = describe(options, data, learner)
-    say(headline(options, config), sys.stdout)
+    for line in (*data.notes, headline(options, config)):
+        say(line, sys.stdout)
 
     with Stop() as stop:
         start = time.perf_counter()
@@ -64,23 +64,54 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
             raise Diverged(f"{error}; {advice(options)}") from error
         seconds = time.perf_counter() - start
         rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-        config["result"] = vars(epochs[-1]) | {"seconds": seconds, "samples_per_second": rate}
-        title = f"{options.data}: {epochs[-1].held_out_accuracy:.2%} of the held-out samples right"
+        config["result"] = report.numbers(epochs[-1], data.task) | {
+            **r2(epochs[-1], data),
+            "seconds": seconds,
+            "samples_per_second": rate,
+        }
+        title = f"{options.data}: {summary(epochs[-1], data)}"
         try:
-            results.write(options.out, epochs, learner, config, title)
+            results.write(options.out, epochs, learner, config, title, data.task)
         finally:
-            say(report.table(epochs), sys.stdout)
+            say(report.table(epochs, data.task), sys.stdout)
             say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)
         say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
     if stop.signal:
         raise Interrupted(interruption(epochs[-1], data, options), stop.signal)
-    guessing = math.log(data.classes)
+    guessing = data.task.guessing
     if epochs[-1].loss > 2 * guessing:  # an untrained network's is a little above it
         raise Diverged(
             f"epoch {epochs[-1].epoch}: the loss is {epochs[-1].loss:.4g}, and that of guessing "
             f"{guessing:.4g}; {advice(options)}"
         )
     return epochs
+
+
+def reading(options: Namespace) -> Reading:
+    """How the options say that the data is read."""
+    return Reading(
+        options.task == "regression",
+        options.target,
+        options.features,
+        options.ignore,
+        options.image_size,
+    )
+
+
+def summary(last: Epoch, data: Data) -> str:
+    """The results on the held-out samples."""
+    if data.task.classes:
+        return f"{last.held_out_metric:.2%} of the held-out samples right"
+    shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
+    return f"{shares}mean absolute error {last.held_out_metric:.4g} on the held-out samples"
+
+
+def r2(last: Epoch, data: Data) -> dict[str, float]:
+    """The share of the held-out targets' variance that is predicted, if they are numbers."""
+    variance = data.held_out_y.var(dtype="float64")
+    if data.task.classes or not variance:
+        return {}
+    return {"held_out_r2": 1 - last.held_out_loss * data.task.std**2 / float(variance)}
 
 
 def advice(options: Namespace) -> str:
@@ -100,7 +131,7 @@ def interruption(last: Epoch, data: Data, options: Namespace) -> str:
 def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[Epoch]:
     epochs = []
     rng = np.random.default_rng(options.seed)
-    with Progress(len(data.x), options.epochs) as progress:
+    with Progress(len(data.x), options.epochs, data.task) as progress:
 
         def after_step(epoch: int, meter: Meter) -> bool:
             progress.step(epoch, meter)
@@ -136,6 +167,7 @@ def contexts(names: list[tuple[str, int]]) -> list:
 def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]:
     """The information for repeating the run, and for using its parameters."""
     ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
+    task, single = data.task, data.mean.size == 1
     return {
         "options": vars(options) | {"out": str(options.out), "ctx": ctx},
         "engine": engine.describe(),
@@ -143,13 +175,20 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             "samples": len(data.x),
             "held_out": len(data.held_out_x),
             "shape": data.shape,
-            "classes": data.classes,
-            "mean": data.mean,
-            "std": data.std,
+            "task": task.name,
+            "classes": task.classes,
+            "target": {"name": data.target, "mean": task.mean, "std": task.std},
+            "columns": data.columns,
+            "pixels": data.pixels,
+            "resized": data.resized,
+            "mean": data.mean.item() if single else data.mean[0].tolist(),
+            "std": data.std.item() if single else data.std[0].tolist(),
         },
         "network": {
-            "units": [data.x.shape[1], *options.hidden, data.classes],
+            "units": [data.features, *options.hidden, task.outputs],
             "parameters": learner.parameters,
+            "inputs": learner.inputs,
+            "outputs": learner.outputs if task.classes else "values",
         },
         "optimizer": {
             "name": options.optimizer,
@@ -172,8 +211,11 @@ def installed(library: str) -> str | None:
 
 def headline(options: Namespace, config: dict[str, Any]) -> str:
     data, network = config["data"], config["network"]
+    classes, target = data["classes"], data["target"]["name"]
+    what = f"{len(classes)} classes" if classes else "a number"
     return (
-        f"{options.data}: {data['classes']} classes, {data['samples']:,} samples to learn from, "
+        f"{options.data}: {what}{f' in {target!r}' if target else ''}, "
+        f"{data['samples']:,} samples to learn from, "
         f"{data['held_out']:,} held out\n"
         f"{' - '.join(map(str, network['units']))}: {network['parameters']:,} parameters, "
         f"{options.optimizer} with learning rate {options.lr:g}, "

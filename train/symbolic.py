@@ -15,8 +15,9 @@ from .data import Data, steps
 from .loop import Meter
 from .mlp import SIGMOID
 from .options import OPTIMIZERS
+from .task import Task
 
-__all__ = ["Learner", "Softmax", "SoftmaxProp", "mlp"]
+__all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp"]
 
 TINY = 1e-37  # about float32's smallest normal number; keeps the loss of a probability 0 finite
 
@@ -55,27 +56,62 @@ class SoftmaxProp(mx.operator.CustomOpProp):
         return Softmax()
 
 
-def mlp(hidden: list[int], classes: int):
-    """The Symbol y = softmax(W₃ s(W₂ s(W₁ x + b₁) + b₂) + b₃) with the logistic s.
+class Regression(mx.operator.CustomOp):
+    """y = x std + mean, with the gradient of the loss ((y - label) / std)²."""
 
-    Its inputs are `data` and `softmax_label`; `fc1_weight`, `fc1_bias` and so on its parameters.
+    def __init__(self, mean: float, std: float):
+        super().__init__()
+        self.mean, self.std = mean, std
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0].asnumpy() * self.std + self.mean
+        self.assign(out_data[0], req[0], mx.nd.array(y))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        y, label = out_data[0].asnumpy(), in_data[1].asnumpy()
+        self.assign(in_grad[0], req[0], mx.nd.array(2 * (y - label[:, None]) / self.std))
+
+
+@mx.operator.register("regression")
+class RegressionProp(SoftmaxProp):
+    """x : (n, 1)      label : (n,) numbers      y : (n, 1)"""
+
+    def __init__(self, mean="0.0", std="1.0"):
+        super().__init__()
+        self.mean, self.std = float(mean), float(std)
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return Regression(self.mean, self.std)
+
+
+def mlp(hidden: list[int], data: Data):
+    """The Symbol y = softmax(W₃ s(W₂ s(W₁ z + b₁) + b₂) + b₃), z = (x - mean) / std; logistic s.
+
+    Its inputs are `data` and `softmax_label`; `fc1_weight`, `fc1_bias` and so on its parameters,
+    `mean` and `std` constants. For a number it ends in `regression`, not in `softmax`.
     """
-    x = mx.sym.Variable("data")
+    task, shape = data.task, data.mean.shape
+    x = mx.sym.broadcast_sub(mx.sym.Variable("data"), mx.sym.Variable("mean", shape=shape))
+    x = mx.sym.broadcast_div(x, mx.sym.Variable("std", shape=shape))
     for i, units in enumerate(hidden, 1):
         weight = mx.sym.Variable(f"fc{i}_weight", init=mx.init.Xavier(magnitude=SIGMOID))
         x = mx.sym.FullyConnected(x, weight, num_hidden=units, name=f"fc{i}")
         x = mx.sym.Activation(x, act_type="sigmoid", name=f"sigmoid{i}")
-    x = mx.sym.FullyConnected(x, num_hidden=classes, name=f"fc{len(hidden) + 1}")
-    return mx.sym.Custom(data=x, name="softmax", op_type="softmax")
+    x = mx.sym.FullyConnected(x, num_hidden=task.outputs, name=f"fc{len(hidden) + 1}")
+    end = {"op_type": "softmax"}
+    if not task.classes:
+        end = {"op_type": "regression", "mean": task.mean, "std": task.std}
+    return mx.sym.Custom(data=x, name="softmax", **end)
 
 
 class Learner:
     """A Module, trained step by step: forward, backward, update."""
 
     files = ("model-symbol.json", "model-0000.params")
+    inputs, outputs = ("data", "softmax_label"), "probabilities"
 
-    def __init__(self, module, optimizer):
-        self.module, self.optimizer = module, optimizer
+    def __init__(self, module, optimizer, task: Task):
+        self.module, self.optimizer, self.task = module, optimizer, task
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
@@ -83,18 +119,21 @@ class Learner:
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):
             raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")
-        module = mx.mod.Module(mlp(options.hidden, data.classes), context=ctx)
+        net, constants = mlp(options.hidden, data), {"mean": data.mean, "std": data.std}
+        module = mx.mod.Module(net, context=ctx, fixed_param_names=[*constants])
         n = min(size, len(data.x))
-        module.bind([("data", (n, data.x.shape[1]))], [("softmax_label", (n,))])
-        module.init_params(mx.init.Xavier())
+        module.bind([("data", (n, data.features))], [("softmax_label", (n,))])
+        scaling = {name: mx.nd.array(value) for name, value in constants.items()}
+        module.init_params(mx.init.Xavier(), arg_params=scaling, allow_missing=True)
         settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
         optimizer = mx.optimizer.create(options.optimizer, rescale_grad=1 / n, **settings)
         module.init_optimizer(optimizer=optimizer)
-        return cls(module, optimizer)
+        return cls(module, optimizer, data.task)
 
     @property
     def parameters(self) -> int:
-        return sum(math.prod(p.shape) for p in self.module.get_params()[0].values())
+        found = self.module.get_params()[0]
+        return sum(math.prod(p.shape) for name, p in found.items() if name not in ("mean", "std"))
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
@@ -104,17 +143,21 @@ class Learner:
         self.module.update()
 
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
-        """Measure loss and accuracy on samples, without learning from them."""
+        """Measure loss and metric on samples, without learning from them."""
         self.forward(x, y, meter, is_train=False)
 
     def forward(self, x: np.ndarray, y: np.ndarray, meter: Meter, is_train: bool) -> None:
         batch = mx.io.DataBatch([mx.nd.array(x)], [mx.nd.array(y)])
         self.module.forward(batch, is_train)
-        probability = self.module.get_outputs()[0]
-        label = batch.label[0].as_in_context(probability.context)
-        loss = -mx.nd.log(mx.nd.pick(probability, label) + TINY)
-        right = probability.argmax(axis=1) == label
-        meter.add([mx.nd.stack(loss, right, axis=1)])
+        output = self.module.get_outputs()[0]
+        label = batch.label[0].as_in_context(output.context)
+        if self.task.classes:
+            loss = -mx.nd.log(mx.nd.pick(output, label) + TINY)
+            metric = output.argmax(axis=1) == label
+        else:
+            metric = (output.reshape((-1,)) - label).abs()
+            loss = (metric / self.task.std).square()
+        meter.add([mx.nd.stack(loss, metric, axis=1)])
 
     def save(self, folder: Path) -> None:
         """Write the Module's checkpoint."""

@@ -1,12 +1,15 @@
 """The data: splits, scales, batches, and arrays that do not fit together."""
 
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from train import Refused
-from train.data import FILES, batches, load, steps
+from train.data import Reading, batches, load, steps
+from train.data.images import FILES
+from train.data.prepare import scaling
 
 FILES = list(FILES)
 IMAGES = np.arange(5 * 2 * 3).reshape(5, 2, 3)
@@ -22,9 +25,9 @@ def npz(tmp_path):
     return save
 
 
-def refusal(name):
+def refusal(name, **how):
     with pytest.raises(Refused) as refused:
-        load(name)
+        load(name, **how)
     line = str(refused.value)
     assert line.startswith(f"--data {name}: ") and "\n" not in line
     return line
@@ -33,10 +36,11 @@ def refusal(name):
 def test_digits():
     data = load("digits")
     assert data.x.shape == (1438, 64) and data.held_out_x.shape == (359, 64)
-    assert data.classes == 10 and data.shape == (8, 8)
+    assert data.task.classes == tuple("0123456789") and data.shape == (8, 8)
     for array in (data.x, data.y, data.held_out_x, data.held_out_y):
         assert array.dtype == np.float32
-    assert abs(data.x.mean()) < 1e-5 and abs(data.x.std() - 1) < 1e-5
+    np.testing.assert_allclose(data.mean, data.x.mean(dtype="float64").reshape(1, 1), rtol=1e-6)
+    np.testing.assert_allclose(data.std, data.x.std(dtype="float64").reshape(1, 1), rtol=1e-6)
     assert set(data.y) == set(data.held_out_y) == set(range(10))
 
 
@@ -44,10 +48,10 @@ def test_no_sample_is_on_both_sides():
     from sklearn.datasets import load_digits
 
     data = load("digits")
-    both = np.concatenate([data.x, data.held_out_x]) * data.std + data.mean
+    both = np.concatenate([data.x, data.held_out_x])
     order = np.lexsort(both.T)
     expected = load_digits()
-    np.testing.assert_allclose(both[order], expected.data[np.lexsort(expected.data.T)], atol=1e-4)
+    np.testing.assert_array_equal(both[order], expected.data[np.lexsort(expected.data.T)])
 
 
 def test_npz_holds_a_fifth_out(npz):
@@ -55,12 +59,12 @@ def test_npz_holds_a_fifth_out(npz):
     data = load(npz(x=x, y=np.arange(100) % 4))
     again = load(npz(x=x, y=np.arange(100) % 4))
     assert data.x.shape == (80, 4) and data.held_out_x.shape == (20, 4)
-    assert data.classes == 4 and data.shape == (2, 2)
+    assert data.task.classes == tuple("0123") and data.shape == (2, 2)
     np.testing.assert_array_equal(data.held_out_x, again.held_out_x)
     np.testing.assert_array_equal(data.held_out_y, again.held_out_y)
     for x, y in ((data.x, data.y), (data.held_out_x, data.held_out_y)):  # labels went along
-        raw = x * data.std + data.mean
-        np.testing.assert_array_equal(np.round(raw[:, 0]) // 4 % 4, y)
+        np.testing.assert_array_equal(x[:, 0] // 4 % 4, y)
+    assert np.bincount(data.held_out_y.astype(int)).tolist() == [5] * 4
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float64", "bool"])
@@ -68,13 +72,13 @@ def test_npz_held_out_apart(npz, dtype):
     x = np.array([[0, 1], [1, 1], [1, 0]], dtype)
     data = load(npz(x_train=x, y_train=[0, 1, 2], x_test=x[:1], y_test=[2.0]))
     assert data.x.shape == (3, 2) and data.held_out_y.tolist() == [2]
-    np.testing.assert_allclose(data.x * data.std + data.mean, x, atol=1e-6)
-    np.testing.assert_allclose(data.held_out_x * data.std + data.mean, x[:1], atol=1e-6)
+    np.testing.assert_array_equal(data.x, x)
+    np.testing.assert_array_equal(data.held_out_x, x[:1])
 
 
 def test_constant_samples_are_left_in_their_scale(npz):
     data = load(npz(x=np.full((5, 2), 7), y=LABELS))
-    assert data.std == 1 and not data.x.any()
+    assert (data.std == 1).all() and (data.mean == 7).all() and data.std.shape == (1, 2)
 
 
 @pytest.fixture
@@ -94,9 +98,13 @@ def mnist(tmp_path):
 def test_mnist(mnist, name):
     data = load(f"{name}:{mnist()}")
     assert data.x.shape == (5, 6) and data.held_out_x.shape == (2, 6)
-    assert data.classes == 10 and data.shape == (2, 3)
+    assert len(data.task.classes) == 10 and data.shape == (2, 3) and data.pixels == 255
     assert data.y.tolist() == LABELS.tolist()
-    np.testing.assert_allclose(data.x * data.std + data.mean, IMAGES.reshape(5, 6), atol=1e-5)
+    np.testing.assert_array_equal(data.x, IMAGES.reshape(5, 6))
+    assert data.x.dtype == np.uint8  # 60,000 of them are not converted at once
+    assert data.mean.item() == np.float32(IMAGES.mean()) and data.std.shape == (1, 1)
+    assert data.std.item() == pytest.approx(IMAGES.std())
+    assert data.task.classes[9] == ("9" if name == "mnist" else "Ankle boot")
 
 
 def test_mnist_where_mxnet_keeps_it(mnist, monkeypatch, tmp_path_factory):
@@ -133,27 +141,168 @@ APART = {"x_train": X, "y_train": LABELS, "x_test": X, "y_test": LABELS}
         ({"x": X[0], "y": LABELS[:2]}, "x is (2,); expected (samples, features)"),
         ({"x": 3.0, "y": 1}, "x is (); expected"),
         ({"x": X, "y": LABELS[:, None]}, "y is (5, 1); expected (5,)"),
-        ({"x": X, "y": LABELS - 1}, "y[0] is -1; expected class numbers from 0"),
-        ({"x": X, "y": LABELS / 2}, "y[1] is 0.5; expected class numbers"),
-        ({"x": X, "y": LABELS * np.nan}, "y[0] is nan; expected class numbers"),
-        ({"x": X, "y": LABELS + np.inf}, "y[0] is inf; expected class numbers"),
-        ({"x": X, "y": LABELS * 10**9}, "y[1] is 1000000000; expected class numbers from 0 to 4"),
+        (
+            {"x": X, "y": LABELS / 2},
+            "y[1] is 0.5; expected classes, as whole numbers or texts; or --task",
+        ),
+        ({"x": X, "y": LABELS * np.nan}, "y[0] is nan; expected classes"),
+        ({"x": X, "y": LABELS + np.inf}, "y[0] is inf; expected classes"),
+        ({"x": X, "y": np.arange(5)}, "there are 5 classes, one for each sample"),
         ({"x": X, "y": LABELS * 0}, "y has only the class 0"),
-        ({"x": X * np.inf, "y": LABELS}, "x has values that are not finite"),
-        ({"x": X * 1e300, "y": LABELS}, "x has values that are not finite in float32"),
+        ({"x": X * np.inf, "y": LABELS}, "x[0] has a value that is not finite"),
+        ({"x": X * 1e300, "y": LABELS}, "x[0] has a value that is not finite in float32"),
         (
             APART | {"x_train": 0 * X + 3e38, "x_test": 0 * X - 3e38},
             "x_train has values too far apart",
         ),
         ({"x": X[:3], "y": LABELS[:3]}, "there are 3 samples; expected 5 or more"),
         (APART | {"x_test": np.ones((5, 3))}, "x_test is (5, 3); expected (samples, 2)"),
-        (APART | {"y_test": LABELS + 1}, "y_test[2] is 3; expected class numbers from 0 to 2"),
+        (APART | {"y_test": LABELS + 1}, "y_test[2] is 3; expected one of the classes 0, 1, 2"),
         (APART | {"y_test": LABELS[:2]}, "y_test is (2,); expected (5,)"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_npz_that_does_not_fit(npz, arrays, reason):
     assert reason in refusal(npz(**arrays))
+
+
+def test_the_scaling_is_that_of_each_column_or_of_all_pixels(npz):
+    x = np.random.default_rng(0).normal(size=(50, 6)) * [1, 10, 100, 1e-3, 1, 1] + [
+        0,
+        0,
+        0,
+        5,
+        9,
+        0,
+    ]
+    table = load(npz(x=x, y=np.arange(50) % 2))
+    np.testing.assert_allclose(table.mean[0], table.x.mean(axis=0, dtype="float64"), rtol=1e-6)
+    np.testing.assert_allclose(table.std[0], table.x.std(axis=0, dtype="float64"), rtol=1e-6)
+    pixels = load(npz(x=x.reshape(50, 2, 3), y=np.arange(50) % 2))
+    assert pixels.mean.item() == pytest.approx(pixels.x.mean(dtype="float64"))
+    assert pixels.std.item() == pytest.approx(pixels.x.std(dtype="float64"))
+
+
+def test_the_scaling_takes_little_memory():
+    x = np.random.default_rng(0).integers(0, 256, (3000, 5000), np.uint8)
+    tracemalloc.start()
+    scaling(x, alike=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * x.nbytes  # as float64
+
+
+@pytest.mark.parametrize(
+    "values, names",
+    [
+        ([10, 0, 5], ("0", "5", "10")),
+        ([-1, 1], ("-1", "1")),
+        ([2.0, 1.0], ("1", "2")),
+        ([True, False], ("0", "1")),
+        (["dog", "cat", "10", "9"], ("10", "9", "cat", "dog")),
+    ],
+    ids=str,
+)
+def test_classes_keep_their_names(npz, values, names):
+    data = load(npz(x=np.arange(40).reshape(20, 2), y=np.resize(values, 20)))
+    assert data.task.classes == names
+    for x, y in ((data.x, data.y), (data.held_out_x, data.held_out_y)):
+        for row, index in zip(x, y):
+            value = np.resize(values, 20)[int(row[0]) // 2]
+            expected = value if isinstance(value, str) else str(int(value))
+            assert data.task.classes[int(index)] == expected
+
+
+def test_each_class_is_held_out_in_its_part(npz):
+    y = np.repeat([0, 1, 2], [85, 10, 5])
+    data = load(npz(x=np.arange(200).reshape(100, 2), y=y))
+    assert np.bincount(data.held_out_y.astype(int)).tolist() == [17, 2, 1]
+
+
+def test_a_class_of_one_sample_is_learned_and_told(npz):
+    data = load(npz(x=np.eye(30), y=[7, *[0, 1] * 14, 9]))
+    assert data.task.classes == ("0", "1", "7", "9")
+    assert {2, 3} <= {*data.y} and not {2, 3} & {*data.held_out_y}
+    assert data.notes == ("of one sample, not held out: 7, 9",)
+    assert len(data.x) + len(data.held_out_x) == 30
+
+
+def test_a_key_that_is_not_used_is_told(npz):
+    name = npz(x=X, y=LABELS, weights=LABELS, z=X)
+    notes = [note for note in load(name).notes if "not used" in note]
+    assert notes == [f"{name} also has 'weights', 'z': not used"]
+
+
+def test_npy_pair(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", np.array(list("aabbb")))
+    data = load(f"{tmp_path}/x.npy,{tmp_path}/y.npy")
+    assert data.task.classes == ("a", "b") and data.features == 2
+    np.save(tmp_path / "y.npy", LABELS[:4])
+    assert "y.npy is (4,); expected (5,), for x.npy is (5, 2)" in refusal(
+        f"{tmp_path}/x.npy,{tmp_path}/y.npy"
+    )
+    assert "there is no " in refusal(f"{tmp_path}/x.npy,{tmp_path}/absent.npy")
+
+
+NUMBERS = Reading(regression=True)
+
+
+def test_regression(npz):
+    y = np.linspace(0, 1000, 50)
+    data = load(npz(x=y[:, None] * [1, 2], y=y), how=NUMBERS)
+    assert data.task.classes == () and data.task.outputs == 1
+    assert data.task.mean == pytest.approx(data.y.mean())
+    assert data.task.std == pytest.approx(data.y.std())
+    assert len(data.held_out_y) == 10
+    np.testing.assert_allclose(data.y, data.x[:, 0])
+
+
+@pytest.mark.parametrize(
+    "y, reason",
+    [
+        (LABELS * 0, "y is always 0; there is nothing to learn"),
+        (LABELS * np.nan, "y[0] is nan; expected numbers"),
+        (LABELS * 1e300, "y[1] is inf; expected numbers, finite in float32"),
+        (np.array(list("abcde")), "y[0] is 'a'; expected numbers, for --task regression"),
+    ],
+    ids=["one value", "nan", "too large", "texts"],
+)
+def test_numbers_that_cannot_be_learned(npz, y, reason):
+    assert reason in refusal(npz(x=X, y=y), how=NUMBERS)
+
+
+def test_a_validation_file(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.eye(6), y=[5, 0, 10] * 2)
+    np.savez(tmp_path / "b.npz", x=np.ones((2, 6)), y=[10, 0], more=X)
+    first, second = str(tmp_path / "a.npz"), str(tmp_path / "b.npz")
+    data = load(first, second)
+    assert len(data.x) == 6 and data.held_out_y.tolist() == [2, 0]
+    np.testing.assert_array_equal(data.mean, np.full((1, 6), np.float32(1 / 6)))
+    assert data.notes == (f"{second} also has 'more': not used",)
+
+
+@pytest.mark.parametrize(
+    "arrays, reason",
+    [
+        ({"x": X, "y": LABELS + 1}, "--validation {}: y[2] is 3; expected one of the classes 0, 1"),
+        ({"x": X.T, "y": [0, 1]}, "--validation {}: x is (2, 5); expected (samples, 2)"),
+        ({"z": X}, "--validation {}: it has 'z'; expected x and y"),
+        (APART, "--validation {}: it has held-out samples of its own"),
+    ],
+    ids=["another class", "other features", "other keys", "two sets"],
+)
+def test_a_validation_file_that_does_not_fit(tmp_path, npz, arrays, reason):
+    np.savez(tmp_path / "b.npz", **arrays)
+    second = str(tmp_path / "b.npz")
+    with pytest.raises(Refused) as refused:
+        load(npz(x=X, y=LABELS), second)
+    assert str(refused.value).startswith(reason.format(second))
+
+
+def test_a_validation_file_beside_held_out_samples(npz):
+    with pytest.raises(Refused, match="--data .*: it has held-out samples of its own"):
+        load(npz(**APART), "digits")
 
 
 @pytest.mark.parametrize("name", ["", "cats", "mnist.gz", "digits:/here", "data.npy"])

@@ -1,5 +1,6 @@
 """The command line."""
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -34,11 +35,19 @@ def test_each_optimizer_has_its_rate(name):
 def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (
-        "--data mnist:/data --ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
+        "--data mnist:/data --validation mnist:/more --task regression --target price "
+        "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
+        "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
         "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet"
     )
-    assert vars(parse(line.split())) == {
+    assert vars(parse(shlex.split(line))) == {
         "data": "mnist:/data",
+        "validation": "mnist:/more",
+        "task": "regression",
+        "target": "price",
+        "features": ("a", "b, c"),
+        "ignore": ("id",),
+        "image_size": (32, 48),
         "ctx": [("gpu", 0), ("cpu", 1)],
         "hidden": [7, 5, 3],
         "epochs": 2,
@@ -77,6 +86,12 @@ def test_everything_given(monkeypatch):
         ("--lr", "fast", "a number above 0"),
         ("--seed", "-1", "a whole number from 0"),
         ("--seed", str(2**31), "a whole number from 0"),
+        ("--task", "ranking", "classification"),
+        ("--features", "", "names of columns"),
+        ("--features", "a,,b", "names of columns"),
+        ("--ignore", "a,a", "each once"),
+        ("--image-size", "0", "such as 32 or 32,48"),
+        ("--image-size", "8,8,3", "such as 32 or 32,48"),
         ("--optimizer", "magic", "adam or sgd"),
         ("--hybridize", "all", "recorded"),
         ("--engine", "tensorflow", "torch"),

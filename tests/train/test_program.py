@@ -15,6 +15,7 @@ import termios
 import threading
 import time
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,8 @@ from train.data import load
 from train.loop import Meter
 from train.mlp import mlp
 from train.progress import Progress
+from train.scaling import with_scaling
+from train.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
@@ -75,6 +78,12 @@ def test_config_says_how_to_do_it_again(digits, engine):
     options = config["options"]
     assert options | {"out": ""} == {
         "data": "digits",
+        "validation": None,
+        "task": "classification",
+        "target": None,
+        "features": [],
+        "ignore": [],
+        "image_size": None,
         "hidden": [256, 128],
         "epochs": 30,
         "batch_size": 64,
@@ -89,24 +98,24 @@ def test_config_says_how_to_do_it_again(digits, engine):
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__
     assert config["libraries"]["numpy"] == np.__version__
     assert config["data"] | {"mean": 0, "std": 0} == {
-        "samples": 1438, "held_out": 359, "shape": [8, 8], "classes": 10, "mean": 0, "std": 0,
+        "samples": 1438, "held_out": 359, "shape": [8, 8], "mean": 0, "std": 0,
+        "task": "classification", "classes": list("0123456789"), "columns": [], "pixels": 16,
+        "resized": False, "target": {"name": None, "mean": 0, "std": 1},
     }  # fmt: skip
     parameters = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
-    assert config["network"] == {"units": [64, 256, 128, 10], "parameters": parameters}
+    assert config["network"] == {
+        "units": [64, 256, 128, 10], "parameters": parameters,
+        "inputs": ["data"], "outputs": "scores",
+    }  # fmt: skip
 
 
 def test_the_parameters_are_those_of_the_result(digits):
     config, data = json.loads((digits / "config.json").read_text()), load("digits")
     units = config["network"]["units"]
-    net = mlp(units[0], units[1:-1], units[-1])
+    net = with_scaling(mlp(units[0], units[1:-1], units[-1]), replace(data, mean=data.std))
     net.load_parameters(str(digits / "model.params"))
-    right = net(held_out(config, data)).asnumpy().argmax(1) == data.held_out_y
+    right = net(nd.array(data.held_out_x)).asnumpy().argmax(1) == data.held_out_y
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
-
-
-def held_out(config, data):
-    raw = data.held_out_x * data.std + data.mean
-    return nd.array((raw - config["data"]["mean"]) / config["data"]["std"])
 
 
 def test_the_exported_net_is_that_of_the_result(digits):
@@ -115,7 +124,7 @@ def test_the_exported_net_is_that_of_the_result(digits):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # MXNet's, of the type of data
         net = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
-    right = net(held_out(config, data)).asnumpy().argmax(1) == data.held_out_y
+    right = net(nd.array(data.held_out_x)).asnumpy().argmax(1) == data.held_out_y
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
 
 
@@ -130,7 +139,7 @@ def test_with_module(run, tmp_path, ctx):
         assert row == pytest.approx(gluons, rel=1e-3)
     config, data = json.loads((tmp_path / "out/config.json").read_text()), load("digits")
     trained = mx.mod.Module.load(str(tmp_path / "out/model"), 0)
-    x = held_out(config, data)
+    x = nd.array(data.held_out_x)
     trained.bind([("data", x.shape)], [("softmax_label", x.shape[:1])], for_training=False)
     trained.forward(mx.io.DataBatch([x]), is_train=False)
     right = trained.get_outputs()[0].asnumpy().argmax(1) == data.held_out_y
@@ -147,8 +156,8 @@ def test_module_from_the_command_line(engine, tmp_path):
 
 
 def test_module_with_too_few_held_out_samples(run, tmp_path):
-    np.savez(tmp_path / "data.npz", x=np.eye(6), y=np.arange(6) % 2)
-    argv = ["--data", str(tmp_path / "data.npz"), "--ctx", "cpu:0,cpu:1"]
+    np.savez(tmp_path / "data.npz", x=np.eye(6), y=np.arange(6))
+    argv = ["--data", str(tmp_path / "data.npz"), "--ctx", "cpu:0,cpu:1", "--task", "regression"]
     status, _, errors = run(*SHORT, *argv, main=module.main)
     assert status == 2
     assert errors == "train.module: --ctx: not a held-out sample for each of 2 contexts\n"
@@ -334,7 +343,7 @@ def test_both_programs_into_one_folder(run, tmp_path):
 
 
 def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("train.run.load", lambda _: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr("train.run.load", lambda *_: signal.raise_signal(signal.SIGINT))
     status, _, errors = run(*SHORT)
     assert (status, errors) == (130, "train: interrupted; no file was written\n")
     assert not list(tmp_path.iterdir())
@@ -360,13 +369,13 @@ def test_the_bar(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress(20, 2) as progress:
+    with Progress(20, 2, Task(("a", "b"))) as progress:
         meter = Meter("epoch 1")
         meter.add([nd.array([[0.5, 1]] * 10)])
         progress.step(1, meter)
     said = "".join(terminal)
     assert "epoch 1/2" in said and "samples/s" in said
-    assert "loss 0.5000, accuracy 100.0%" in said
+    assert "loss 0.5000, accuracy 100.00%" in said
 
 
 def test_an_engine_that_is_not_this_one(run, engine, monkeypatch):

@@ -12,7 +12,9 @@ import pytest
 
 from train import Refused, results
 from train.loop import Epoch
+from train.task import Task
 
+TASK = Task(("a", "b"))
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,7 +38,7 @@ def test_write(tmp_path):
     out = tmp_path / "a/b"
     results.check(out, FILES)
     assert not out.parent.exists()
-    results.write(out, epochs(3), Net(), {"seed": 4}, "a title")
+    results.write(out, epochs(3), Net(), {"seed": 4}, "a title", TASK)
     assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
     assert json.loads((out / "config.json").read_text()) == {"seed": 4, "files": [*FILES]}
     umask = os.umask(0)
@@ -58,12 +60,12 @@ def failing(error):
     ids=["full", "Ctrl-C"],
 )
 def test_all_or_nothing(tmp_path, monkeypatch, error, raised):
-    results.write(tmp_path, epochs(3), Net(), {}, "")
+    results.write(tmp_path, epochs(3), Net(), {}, "", TASK)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr(results, "curves", failing(error))
     for out in (tmp_path, tmp_path / "new/folder"):
         with pytest.raises(raised):
-            results.write(out, epochs(9), Net(), {}, "")
+            results.write(out, epochs(9), Net(), {}, "", TASK)
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -109,16 +111,16 @@ class Net:
             (folder / name).write_text(f"run {self.run}")
             time.sleep(slow)
 
-def curves(epochs, path, title):
+def curves(epochs, path, title, task):
     path.write_text(title)
 
-def history(epochs, path):
+def history(epochs, path, task):
     path.write_text(f"run {epochs}")
 
 results.curves, results.history = curves, history
 
 def write(run, *files):
-    results.write(out, run, Net(run, *files), {"run": run}, f"run {run}")
+    results.write(out, run, Net(run, *files), {"run": run}, f"run {run}", None)
 
 def run_of(path):
     text = path.read_text()
@@ -195,11 +197,11 @@ assert moment > 20 and again > 15 and seen == {*FILES}, (moment, again, seen)
 
 
 def test_files_that_an_earlier_run_has_not_written_stay(tmp_path):
-    results.write(tmp_path, epochs(1), Net(), {}, "")
+    results.write(tmp_path, epochs(1), Net(), {}, "", TASK)
     (tmp_path / "model-0000.params").write_text("of somebody else")
     (tmp_path / "notes.txt").write_text("of somebody else")
     there = {*FILES, "model-0000.params", "notes.txt"}
-    results.write(tmp_path, epochs(2), Net(), {}, "")
+    results.write(tmp_path, epochs(2), Net(), {}, "", TASK)
     assert {path.name for path in tmp_path.iterdir()} == there
 
 
@@ -214,7 +216,7 @@ def test_a_config_of_somebody_else(tmp_path, text):
     for path in (out / "notes.txt", tmp_path / "notes.txt"):
         path.write_text("of somebody else")
     (out / "config.json").write_text(text)
-    results.write(out, epochs(2), Net(), {}, "")
+    results.write(out, epochs(2), Net(), {}, "", TASK)
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
     assert (tmp_path / "notes.txt").exists()
 
@@ -240,7 +242,7 @@ for attempt in range(3):
 def test_a_folder_that_is_removed_while_it_waits(tmp_path):
     out = tmp_path / "out"
     with results.locked(out):
-        thread = threading.Thread(target=results.write, args=(out, epochs(1), Net(), {}, ""))
+        thread = threading.Thread(target=results.write, args=(out, epochs(1), Net(), {}, "", TASK))
         thread.start()
         thread.join(0.2)
         assert thread.is_alive() and not list(out.iterdir())
@@ -252,7 +254,7 @@ def test_a_folder_that_is_removed_while_it_waits(tmp_path):
 def test_files_that_cannot_be_moved_are_not_lost(tmp_path):
     (tmp_path / "config.json").mkdir()
     with pytest.raises(Refused, match="; the files are in .*finished$"):
-        results.write(tmp_path, epochs(3), Net(), {}, "")
+        results.write(tmp_path, epochs(3), Net(), {}, "", TASK)
     (tmp_path / "config.json").rmdir()
     results.check(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)

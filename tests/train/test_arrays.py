@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from train import Refused
-from train.files import read_idx, read_npz
+from train.data.arrays import read_idx, read_npy, read_npz
 
 IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
 NAME = "train-images-idx3-ubyte"
@@ -121,23 +121,48 @@ def save(path, compression=zipfile.ZIP_DEFLATED, **arrays):
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed, save])
 def test_npz(tmp_path, write):
     write(tmp_path / "a.npz", y=Y, x=X, more=Y)
-    arrays = read_npz(tmp_path / "a.npz", CHOICES)
-    assert list(arrays) == ["x", "y"]
+    arrays, unused = read_npz(tmp_path / "a.npz", CHOICES)
+    assert list(arrays) == ["x", "y"] and unused == ["more"]
     np.testing.assert_array_equal(arrays["x"], X)
     np.testing.assert_array_equal(arrays["y"], Y)
 
 
+def test_npz_with_texts_for_labels(tmp_path):
+    names = np.array(["cat", "dog", "dog", "\N{SNOWMAN}"])
+    np.savez(tmp_path / "a.npz", x=X, y=names)
+    assert read_npz(tmp_path / "a.npz", CHOICES)[0]["y"].tolist() == names.tolist()
+    np.savez(tmp_path / "a.npz", x=names, y=names)
+    assert "x.npy has dtype '<U3'; expected numbers" in refusal(
+        read_npz, tmp_path / "a.npz", CHOICES
+    )
+
+
+def test_npy(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, X)
+    np.testing.assert_array_equal(read_npy(path), X)
+    np.save(path, np.array(["a", "bc"]))
+    assert read_npy(path, texts=True).tolist() == ["a", "bc"]
+    assert f"{path} has dtype '<U2'; expected numbers" in refusal(read_npy, path)
+    np.save(path, np.array([Trap()], object))
+    assert f"{path} has dtype '|O'; expected numbers" in refusal(read_npy, path)
+    for content in (npy(X)[:-1], npy(X) + b"\0", npy(X, shape=(2**40, 2)), b"", b"no numpy"):
+        path.write_bytes(content)
+        assert str(path) in refusal(read_npy, path)
+    assert f"there is no {tmp_path / 'b.npy'}" in refusal(read_npy, tmp_path / "b.npy")
+
+
 def test_npz_held_out(tmp_path):
     np.savez(tmp_path / "a.npz", x_test=X, y_test=Y, x_train=X.T, y_train=Y[:2])
-    arrays = read_npz(tmp_path / "a.npz", CHOICES)
-    assert list(arrays) == ["x_train", "y_train", "x_test", "y_test"]
+    arrays, unused = read_npz(tmp_path / "a.npz", CHOICES)
+    assert not unused and list(arrays) == ["x_train", "y_train", "x_test", "y_test"]
     np.testing.assert_array_equal(arrays["x_train"], X.T)
 
 
 def test_npz_by_columns(tmp_path):
     x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     np.savez(tmp_path / "a.npz", x=x, y=Y)
-    np.testing.assert_array_equal(read_npz(tmp_path / "a.npz", CHOICES)["x"], x)
+    np.testing.assert_array_equal(read_npz(tmp_path / "a.npz", CHOICES)[0]["x"], x)
 
 
 def header(text):
@@ -227,7 +252,7 @@ def test_npz_flipped_bytes(tmp_path):
         changed[rng.integers(len(whole), size=2)] = rng.integers(256, size=2)
         path.write_bytes(changed.tobytes())
         try:
-            arrays = read_npz(path, CHOICES)
+            arrays, _ = read_npz(path, CHOICES)
         except Refused:
             continue
         np.testing.assert_array_equal(arrays["x"], X)

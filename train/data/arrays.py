@@ -1,4 +1,4 @@
-"""Files of arrays: idx, in which MNIST is published, and NumPy's npz.
+"""Files of arrays: idx, in which MNIST is published, and NumPy's npy and npz.
 
 A file is not trusted: nothing in it is run, and each length in it is compared with the bytes that
 are there before it is used.
@@ -6,6 +6,7 @@ are there before it is used.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import math
 import re
@@ -19,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from . import Refused
+from .. import Refused
 
-__all__ = ["read_idx", "read_npz"]
+__all__ = ["read_idx", "read_npy", "read_npz", "refusing_damage"]
 
 MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
 CHUNK_SIZE = 1 << 20  # bytes read at once
@@ -38,7 +39,10 @@ DAMAGE = (
     IndexError,
     OverflowError,
     RuntimeError,
+    SyntaxError,
+    TypeError,
     ValueError,
+    csv.Error,
     struct.error,
     zipfile.BadZipFile,
     zlib.error,
@@ -107,8 +111,12 @@ def read_at_most(file: Any, size: int) -> bytearray:
     return found
 
 
-def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.ndarray]:
-    """Arrays of numbers in an npz file, by the first choice of names that it has.
+def read_npz(
+    path: Path, choices: tuple[tuple[str, ...], ...]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Arrays in an npz file, by the first choice of names that it has; and its other names.
+
+    Those whose names begin with y have numbers or texts, the others numbers.
 
     Raises
     ------
@@ -123,13 +131,14 @@ def read_npz(path: Path, choices: tuple[tuple[str, ...], ...]) -> dict[str, np.n
             for names in choices:
                 if members.keys() >= {*names}:
                     most = path.stat().st_size * MOST_COMPRESSION
-                    return {name: npy(archive, members[name], most) for name in names}
+                    arrays = {name: member(archive, members[name], most) for name in names}
+                    return arrays, [name for name in members if name not in names]
     expected = ", or ".join(" and ".join(names) for names in choices)
     found = ", ".join([repr(name[:100]) for name in list(members)[:9]])
     raise Refused(f"it has {found or 'no arrays'}; expected {expected}")
 
 
-def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarray:
+def member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarray:
     name = info.filename
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise Refused(f"{name} is packed in a way that NumPy does not use")
@@ -138,17 +147,37 @@ def npy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> np.ndarra
             f"{name} says that it has {info.file_size} bytes; the file is too short for that"
         )
     with archive.open(info) as file:
-        shape, by_columns, dtype = npy_header(file, name)
-        size, remaining = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
-        if size != remaining:
-            raise Refused(
-                f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {remaining}"
-            )
-        values = read_at_most(file, size + 1)  # one more: at the end the checksum is compared
+        return npy(file, info.file_size, name, texts=name.startswith("y"))
+
+
+def read_npy(path: Path, texts: bool = False) -> np.ndarray:
+    """The numbers in a npy file, or the texts if they are allowed.
+
+    Raises
+    ------
+    Refused
+        There is no such file, it is damaged, or it has no numbers.
+    """
+    with refusing_damage(path):
+        if not path.is_file():
+            raise Refused(f"there is no {path}")
+        with open(path, "rb") as file:
+            return npy(file, path.stat().st_size, str(path), texts)
+
+
+def npy(file: Any, length: int, name: str, texts: bool) -> np.ndarray:
+    """The array in a file of this length."""
+    shape, by_columns, dtype = npy_header(file, name, texts)
+    size, remaining = math.prod(shape) * dtype.itemsize, length - file.tell()
+    if size != remaining:
+        raise Refused(
+            f"{name} says that it is {shape} of {dtype}, {size} bytes; it has {remaining}"
+        )
+    values = read_at_most(file, size + 1)  # one more: at the end the checksum is compared
     return np.frombuffer(values, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
-def npy_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+def npy_header(file: Any, name: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, whether it is stored by columns, and dtype.
 
     The header is a Python dict, which NumPy evaluates, and that may raise any error. Here its three
@@ -166,8 +195,11 @@ def npy_header(file: Any, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     if len(sizes) > 32 or any(n >= 1 << 63 for n in sizes):
         raise Refused(f"{name} says that it is {sizes[:9]}; expected up to 32 sizes of 64 bits")
     try:
-        if not re.fullmatch("[<>|=]?[biuf][0-9]{1,2}", dtype[1]):
+        kinds = "[biuf][0-9]{1,2}|U[1-9][0-9]{0,3}" if texts else "[biuf][0-9]{1,2}"
+        if not re.fullmatch(f"[<>|=]?({kinds})", dtype[1]):
             raise TypeError
         return sizes, order[1] == "True", np.dtype(dtype[1])
     except TypeError:
-        raise Refused(f"{name} has dtype {dtype[1]!r}; expected numbers") from None
+        raise Refused(
+            f"{name} has dtype {dtype[1]!r}; expected {'numbers or texts' if texts else 'numbers'}"
+        ) from None

@@ -1,0 +1,186 @@
+"""Tables: columns by their names, and lines that are refused."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from train import Refused
+from train.__main__ import main
+from train.data import Reading, load
+
+NAMES = ("setosa", "versicolor")
+
+
+@pytest.fixture
+def table(tmp_path):
+    def save(text, name="data.csv"):
+        (tmp_path / name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return str(tmp_path / name)
+
+    return save
+
+
+def lines(count=20, target="kind", head="id,length,width,kind"):
+    rows = [f"{i},{i + 0.5},{10 * i},{NAMES[i % 2]}" for i in range(count)]
+    return "\n".join([head, *rows]) + "\n"
+
+
+def refusal(name, **how):
+    with pytest.raises(Refused) as refused:
+        load(name, how=Reading(**how))
+    line = str(refused.value)
+    assert line.startswith(f"--data {name}: ") and "\n" not in line
+    return line.removeprefix(f"--data {name}: ")
+
+
+def test_the_last_column_is_the_target(table):
+    data = load(table(lines()))
+    assert data.columns == ("id", "length", "width") and data.target == "kind"
+    assert data.task.classes == NAMES
+    for x, y in ((data.x, data.y), (data.held_out_x, data.held_out_y)):
+        np.testing.assert_array_equal(x[:, 0] % 2, y)
+        np.testing.assert_array_equal(x[:, 1:], np.stack([x[:, 0] + 0.5, x[:, 0] * 10], 1))
+
+
+@pytest.mark.parametrize(
+    "how, columns",
+    [
+        ({"ignore": ("id",)}, ("length", "width")),
+        ({"features": ("width", "length")}, ("width", "length")),
+        ({"features": ("width", "id"), "ignore": ("id",)}, ("width",)),
+        ({"target": "id", "ignore": ("kind",), "regression": True}, ("length", "width")),
+    ],
+    ids=str,
+)
+def test_columns_by_name(table, how, columns):
+    data = load(table(lines()), how=Reading(**how))
+    assert data.columns == columns
+    by_name = {"id": 0.0, "length": 0.5, "width": 0.0}
+    expected = np.array([[by_name[name] for name in columns]])
+    both = np.concatenate([data.x, data.held_out_x])
+    np.testing.assert_array_equal(both[both[:, 0].argmin()], expected[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lines().replace(",", ";"),
+        lines().replace(",", "\t"),
+        lines().replace("\n", "\r\n"),
+        "\ufeff" + lines(),
+        lines().replace(",", " , "),
+        lines().replace("\n", "\n\n"),
+        lines().replace("length", '"length"').replace("setosa", '"setosa"'),
+    ],
+    ids=["semicolons", "tabs", "CR LF", "a byte order mark", "spaces", "empty lines", "quotes"],
+)
+def test_how_tables_are_written(table, text):
+    expected, found = load(table(lines())), load(table(text, "other.csv"))
+    np.testing.assert_array_equal(found.x, expected.x)
+    np.testing.assert_array_equal(found.y, expected.y)
+    assert (found.columns, found.task.classes) == (expected.columns, expected.task.classes)
+
+
+def test_numbers_are_classes_by_their_values(table):
+    data = load(table("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(["10", "9.0"] * 5))))
+    assert data.task.classes == ("9", "10")
+
+
+LINES = lines()
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        (LINES.replace("4.5", ""), "line 6, column 'length' is missing (''); expected a number"),
+        (LINES.replace("4.5", "NA"), "line 6, column 'length' is missing ('NA')"),
+        (LINES.replace("4.5", "nan"), "line 6, column 'length' is missing ('nan')"),
+        (LINES.replace("4.5", "inf"), "line 6, column 'length' is 'inf'; expected a number"),
+        (LINES.replace("4.5", "1_0"), "line 6, column 'length' is '1_0'; expected a number"),
+        (LINES.replace("4.5", "Rome"), "line 6, column 'length' is 'Rome'; expected a number"),
+        (LINES.replace("4.5", "1e60"), "line 6 has a value that is not finite in float32"),
+        (LINES.replace("40,setosa", "40,"), "line 6, column 'kind' is missing ('')"),
+        (LINES.replace("40,setosa", "40,?"), "line 6, column 'kind' is missing ('?')"),
+        (LINES.replace("4.5,", ""), "line 6 has 3 values; expected 4, as line 1"),
+        (LINES.replace("4.5", '"4.5'), "line 6 cannot be read: "),
+        (LINES.replace("width", "id"), "line 1 has the column 'id' twice"),
+        (LINES.splitlines()[0], "it has no line after the first"),
+        ("", "it is empty"),
+        ("\n1,2\n", "it is empty"),
+        ("1,2\n3,4\n", "line 1 begins with '1'; expected the names of the columns"),
+        ("kind\na\nb\n", "it has no column but 'kind'; expected features"),
+        (b"a,b\n\xff,1\n", "it cannot be read: 'utf-8' codec"),
+        ("a,b\n" + "x" * 200_000 + ",1\n", "line 2 cannot be read: field larger than field limit"),
+    ],
+    ids=range(19),
+)
+def test_what_is_refused(table, text, reason):
+    assert refusal(table(text)).startswith(reason)
+
+
+@pytest.mark.parametrize(
+    "how, reason",
+    [
+        ({"target": "color"}, "it has no column 'color'; it has 'id', 'length', 'width', 'kind'"),
+        ({"features": ("size",)}, "it has no column 'size'; it has 'id'"),
+        ({"ignore": ("x",)}, "it has no column 'x'; it has 'id'"),
+        ({"regression": True}, "line 2, column 'kind' is 'setosa'; expected a number"),
+        ({"target": "length", "ignore": ("kind",)}, "line 2, column 'length' is 0.5; expected cl"),
+    ],
+    ids=["target", "features", "ignore", "a number", "classes"],
+)
+def test_columns_that_do_not_fit(table, how, reason):
+    assert refusal(table(lines()), **how).startswith(reason)
+
+
+def test_no_table(tmp_path):
+    assert refusal(str(tmp_path / "absent.csv")) == "there is no such file"
+
+
+def test_a_validation_table_has_its_columns_in_any_order(table):
+    first = table(lines())
+    second = table("kind,more,width,length,id\nversicolor,?,3,2,1\n", "second.csv")
+    data = load(first, second)
+    np.testing.assert_array_equal(data.held_out_x, [[1, 2, 3]])
+    assert data.held_out_y.tolist() == [1]
+    with pytest.raises(Refused, match="--validation .*: line 2, column 'kind' is rose; expected o"):
+        load(first, table("kind,width,length,id\nrose,3,2,1\n", "third.csv"))
+    with pytest.raises(Refused, match="--validation .*: it has no column 'id'"):
+        load(first, table("kind,width,length\nsetosa,3,2\n", "third.csv"))
+
+
+def write(path, name):
+    """A table that scikit-learn brings along."""
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{name}")()
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*found.feature_names, "kind"])
+        for x, y in zip(found.data.tolist(), found.target):
+            writer.writerow([*x, found.target_names[y] if "target_names" in found else y])
+
+
+@pytest.mark.parametrize(
+    "name, right", [("wine", 0.97), ("breast_cancer", 0.95), ("iris", 0.96)], ids=str
+)
+def test_columns_of_different_sizes(tmp_path, name, right):
+    """With one mean and deviation for all columns it was 74, 95 and 90 %."""
+    write(tmp_path / "data.csv", name)
+    assert main(["--data", str(tmp_path / "data.csv"), "--out", str(tmp_path / "out")]) == 0
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    assert config["result"]["held_out_accuracy"] >= right
+    assert len(config["data"]["mean"]) == len(config["data"]["columns"])
+
+
+def test_a_number_from_a_table(tmp_path, capsys):
+    write(tmp_path / "data.csv", "diabetes")
+    argv = ["--data", str(tmp_path / "data.csv"), "--task", "regression", "--target", "kind"]
+    argv += ["--hidden", "8", "--epochs", "40", "--lr", "0.01", "--out", str(tmp_path / "out")]
+    assert main(argv) == 0
+    said = capsys.readouterr().out
+    assert "a number in 'kind', 354 samples" in said and "R² 0." in said
+    result = json.loads((tmp_path / "out/config.json").read_text())["result"]
+    assert result["held_out_r2"] > 0.3 and 35 < result["held_out_mae"] < 55

@@ -1,0 +1,282 @@
+"""From the samples of a file to those of a training: classes, held-out part, scaling, batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .. import Refused
+from ..task import Task
+from .samples import Reading, Samples
+from .sources import read
+
+__all__ = ["Data", "batches", "load", "rows", "steps"]
+
+CHUNK = 1 << 22  # numbers that are summed at once, in float64
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Samples to learn from and samples held out, as rows. The network scales them itself.
+
+    x, held_out_x : (n, features), float32, or uint8 where they are pixels
+    y, held_out_y : (n,), indices of classes or numbers, as float32
+    task : the classes, or a number
+    shape : of one sample, before it became a row
+    mean, std : (1, features) where each feature has its own, (1, 1) where they are one for all
+    columns, target : names in a table
+    pixels : the value of a white pixel, where samples are images; else None
+    resized : images were resized
+    notes : sentences for the user
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    held_out_x: np.ndarray
+    held_out_y: np.ndarray
+    task: Task
+    shape: tuple[int, ...]
+    mean: np.ndarray
+    std: np.ndarray
+    columns: tuple[str, ...] = ()
+    target: str | None = None
+    pixels: int | None = None
+    resized: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> int:
+        return self.x.shape[1]
+
+
+def load(name: str, validation: str | None = None, how: Reading | None = None) -> Data:
+    """The data that ``--data`` names, with held-out samples from the file of ``--validation``.
+
+    Raises
+    ------
+    Refused
+        There is no such data, a file is damaged, or its arrays do not fit together.
+    """
+    how, option = how or Reading(), f"--data {name}"
+    try:
+        samples = read(name, how)
+        if validation is not None:
+            if samples.held_out:
+                raise Refused("it has held-out samples of its own; expected no --validation")
+            option = f"--validation {validation}"
+            samples.held_out = read_as(samples, validation, how)
+            samples.notes += samples.held_out.notes
+        return prepare(samples, how.regression)
+    except Refused as error:
+        raise Refused(f"{option}: {error}") from error
+    except MemoryError as error:
+        raise Refused(f"{option}: it does not fit in memory") from error
+
+
+def read_as(samples: Samples, name: str, how: Reading) -> Samples:
+    """The samples that a name stands for, with the columns, or the size of images, of others."""
+    shape = samples.x.shape[1:] if samples.pixels else None
+    size = shape[:2] if shape and samples.resized else None
+    how = replace(how, target=samples.target, features=samples.columns, shape=shape, size=size)
+    found = read(name, how)
+    if found.held_out:
+        raise Refused("it has held-out samples of its own; expected one set of samples")
+    return found
+
+
+def prepare(samples: Samples, regression: bool) -> Data:
+    """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
+    shape = samples.x.shape[1:]
+    x, notes = rows(samples, shape), list(samples.notes)
+    classes = () if regression else samples.classes or classes_of(samples)
+    y = targets(samples, classes)
+    if samples.held_out:
+        held_out = samples.held_out
+        held_out_x = rows(held_out, shape)
+        held_out_y = targets(held_out, classes)
+    else:
+        learned, kept = hold_out(y, classes, notes)
+        x, y, held_out_x, held_out_y = x[learned], y[learned], x[kept], y[kept]
+    mean, std = scaling(x, alike=len(shape) > 1)
+    check_range(samples.x_name, (x, held_out_x), mean, std)
+    return Data(
+        x, y, held_out_x, held_out_y, task(y, classes, samples.y_name), shape, mean, std,
+        samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
+    )  # fmt: skip
+
+
+def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
+    """Samples of this shape as rows: pixels as they are, other numbers as float32."""
+    x, name = samples.x, samples.x_name
+    if x.ndim < 2 or not x.size:
+        raise Refused(f"{name} is {x.shape}; expected (samples, features), with more axes or not")
+    if x.shape[1:] != shape:
+        expected = ", ".join(map(str, ("samples", *shape)))
+        raise Refused(f"{name} is {x.shape}; expected ({expected})")
+    x = x.reshape(len(x), -1)
+    if x.dtype == np.uint8:
+        return x
+    with np.errstate(over="ignore"):
+        x = x.astype("float32")
+    finite = np.isfinite(x).all(axis=1)
+    if not finite.all():
+        where = samples.at(int(finite.argmin()), name)
+        raise Refused(f"{where} has a value that is not finite in float32")
+    return x
+
+
+def classes_of(samples: Samples) -> tuple[str, ...]:
+    """The names of the classes that there are: sorted, numbers by their values."""
+    y, name = samples.y, samples.y_name
+    check_targets(samples)
+    if y.dtype.kind != "U":
+        wrong = np.flatnonzero(~(np.isfinite(y) & (y == np.floor(y))))
+        if wrong.size:
+            raise Refused(
+                f"{samples.at(wrong[0], name)} is {y[wrong[0]]}; expected classes, as whole "
+                "numbers or texts; or --task regression"
+            )
+    found = [class_name(value) for value in np.unique(y).tolist()]
+    if len(found) < 2:
+        raise Refused(f"{name} has only the class {found[0]}; expected two classes or more")
+    return tuple(found)
+
+
+def class_name(value: float | str) -> str:
+    """The name of a class: of 3 and of 3.0 it is 3."""
+    whole = not isinstance(value, str) and np.isfinite(value) and value == int(value)
+    return str(int(value)) if whole else str(value)
+
+
+def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
+    """Indices of classes, or, where there are none, numbers; as float32."""
+    check_targets(samples)
+    y, name = samples.y, samples.y_name
+    if not classes:
+        return numbers(samples)
+    if samples.classes:
+        names, indices = np.arange(len(classes)), y
+        wrong = np.flatnonzero(y >= len(classes))
+        expected = f"class numbers from 0 to {len(classes) - 1}"
+    else:
+        values, inverse = np.unique(y, return_inverse=True)
+        known = {name: i for i, name in enumerate(classes)}
+        names = np.array([known.get(class_name(value), -1) for value in values.tolist()])
+        indices = names[inverse]
+        wrong = np.flatnonzero(indices < 0)
+        more = ", ..." if len(classes) > 20 else ""
+        expected = f"one of the classes {', '.join(classes[:20])}{more}"
+    if wrong.size:
+        raise Refused(f"{samples.at(wrong[0], name)} is {y[wrong[0]]}; expected {expected}")
+    return indices.astype("float32")
+
+
+def check_targets(samples: Samples) -> None:
+    x, y = samples.x, samples.y
+    if y.shape != x.shape[:1] or not y.size:
+        raise Refused(
+            f"{samples.y_name} is {y.shape}; expected ({len(x) if x.ndim else 'samples'},), for "
+            f"{samples.x_name} is {x.shape}"
+        )
+
+
+def numbers(samples: Samples) -> np.ndarray:
+    y, name = samples.y, samples.y_name
+    if y.dtype.kind == "U":
+        raise Refused(
+            f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"
+        )
+    with np.errstate(over="ignore"):
+        y = y.astype("float32")
+    wrong = np.flatnonzero(~np.isfinite(y))
+    if wrong.size:
+        where = samples.at(wrong[0], name)
+        raise Refused(f"{where} is {y[wrong[0]]}; expected numbers, finite in float32")
+    return y
+
+
+def task(y: np.ndarray, classes: tuple[str, ...], name: str) -> Task:
+    """The task of learning these targets."""
+    if classes:
+        return Task(classes)
+    mean, std = float(y.mean(dtype="float64")), float(y.std(dtype="float64"))
+    if not np.float32(std):
+        raise Refused(f"{name} is always {y[0]:g}; there is nothing to learn")
+    return Task((), mean, std)
+
+
+def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Sequence[Any]:
+    """The indices of all but a fifth, and of that fifth, which has about a fifth of each class.
+
+    They are the same for every seed, so that runs can be compared.
+    """
+    try:
+        from sklearn.model_selection import train_test_split
+    except ModuleNotFoundError as error:
+        raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
+    if len(y) < 5:
+        raise Refused(f"there are {len(y)} samples; expected 5 or more, to hold a fifth out")
+    if not classes:
+        return train_test_split(np.arange(len(y)), test_size=len(y) // 5, random_state=0)
+    counts = np.bincount(y.astype(int), minlength=len(classes))
+    if counts.max() == 1:
+        raise Refused(
+            f"there are {len(y)} classes, one for each sample; expected fewer, or --task regression"
+        )
+    single = np.flatnonzero(counts == 1)
+    if single.size:
+        names = ", ".join(classes[i] for i in single[:9])
+        notes.append(f"of one sample, not held out: {names}")
+    several = np.flatnonzero(counts[y.astype(int)] > 1)
+    held_out = max(len(several) // 5, int((counts > 1).sum()))
+    learned, kept = train_test_split(
+        several, test_size=held_out, random_state=0, stratify=y[several]
+    )
+    return np.concatenate([learned, np.flatnonzero(counts[y.astype(int)] == 1)]), kept
+
+
+def scaling(x: np.ndarray, alike: bool) -> Pair:
+    """Mean and deviation of each feature, or of all `alike`; what is constant has a deviation of 1.
+
+    In float64, of some rows at a time: pixels of eight bits are never all converted.
+    """
+    size = max(1, CHUNK // x.shape[1])
+    chunks = [slice(i, i + size) for i in range(0, len(x), size)]
+    mean = np.sum([x[part].sum(axis=0, dtype="float64") for part in chunks], axis=0) / len(x)
+    variance = np.sum([np.square(x[p] - mean).sum(axis=0) for p in chunks], axis=0) / len(x)
+    if alike:
+        variance = (variance + np.square(mean - mean.mean())).mean(keepdims=True)
+        mean = mean.mean(keepdims=True)
+    std = np.sqrt(variance).astype("float32")
+    return mean.astype("float32")[None], np.where(std == 0, np.float32(1), std)[None]
+
+
+def check_range(name: str, parts: Pair, mean: np.ndarray, std: np.ndarray) -> None:
+    """Refuse values that float32 cannot hold once they are scaled."""
+    with np.errstate(over="ignore"):
+        for x in parts:
+            for extreme in (x.min(axis=0), x.max(axis=0)):
+                if not np.isfinite((extreme.astype("float32") - mean) / std).all():
+                    raise Refused(f"{name} has values too far apart to be scaled in float32")
+
+
+def steps(samples: int, batch_size: int) -> int:
+    """The number of batches of at most `batch_size` samples."""
+    return -(-samples // batch_size)
+
+
+def batches(
+    x: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator | None = None
+) -> Iterator[Pair]:
+    """Batches of at most `size` samples, in an order that `rng` draws.
+
+    Their sizes differ by one at most: in a small last batch each sample would count for more.
+    """
+    order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
+    for rows in np.array_split(order, steps(len(x), size)):
+        yield x[rows], y[rows]

@@ -1,0 +1,82 @@
+"""What is read from a file, and what the options say about reading it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Reading", "Samples"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read.
+
+    Attributes
+    ----------
+    regression : bool
+        The targets are numbers, else names of classes.
+    target : str, optional
+        The column of a table that is to be predicted; the last, if None.
+    features : tuple of str
+        The columns to predict it from; all others, if empty.
+    ignore : tuple of str
+        Columns that are not used.
+    size : tuple of int, optional
+        Height and width that images are resized to.
+    shape : tuple of int, optional
+        Of an image: (h, w) for gray ones, (h, w, 3) for colours; None to find it out.
+    labelled : bool
+        Targets are read too. A prediction does without.
+    """
+
+    regression: bool = False
+    target: str | None = None
+    features: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    size: tuple[int, ...] | None = None
+    shape: tuple[int, ...] | None = None
+    labelled: bool = True
+
+
+@dataclass
+class Samples:
+    """Samples as they are in their files.
+
+    x : (n, ...) numbers
+    y : (n,) numbers or texts; None where they are not read
+    x_name, y_name : what messages call them
+    columns : names of the features, target : name of the column y; where the file has names
+    classes : their names, where the format fixes them; then y has indices of it
+    pixels : the value of a white pixel, where x has images; else None
+    resized : the images were resized
+    files : of each sample, where it has a file of its own
+    lines : of each sample, where they are lines of a file
+    held_out : samples that the file holds out
+    notes : sentences for the user
+    """
+
+    x: np.ndarray
+    y: Any
+    x_name: str = "x"
+    y_name: str = "y"
+    columns: tuple[str, ...] = ()
+    target: str | None = None
+    classes: tuple[str, ...] = ()
+    pixels: int | None = None
+    resized: bool = False
+    files: tuple[str, ...] = ()
+    lines: Sequence[int] = ()
+    held_out: Samples | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def at(self, i: int, array: str) -> str:
+        """Where sample i is, for a message about an array: x or y, by its name."""
+        if self.files:
+            return self.files[i]
+        if self.lines:
+            return f"line {self.lines[i]}" + (f", {array}" if array != self.x_name else "")
+        return f"{array}[{i}]"

@@ -1,0 +1,89 @@
+"""What ``--data`` and ``--validation`` may name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .. import Refused
+from . import images, table
+from .arrays import read_npy, read_npz
+from .samples import Reading, Samples
+
+__all__ = ["describe_sources", "read"]
+
+NPZ = (("x", "y"), ("x_train", "y_train", "x_test", "y_test"))
+FILES = ("FILE.csv", "FILE.npz", "X.npy,Y.npy", "FILE.rec", "a FOLDER of images")
+PUBLISHED = (*images.IDX, *images.CIFAR)
+
+
+def describe_sources() -> str:
+    published = (f"{name}[:FOLDER]" for name in PUBLISHED)
+    return f"digits, {', '.join([*published, *FILES[:-1]])} or {FILES[-1]}"
+
+
+def read(name: str, how: Reading) -> Samples:
+    """The samples that a name stands for.
+
+    Raises
+    ------
+    Refused
+        There are none of this name, or a file is missing or damaged.
+    """
+    kind, _, folder = name.partition(":")
+    path = Path(os.path.expanduser(name))
+    if name.endswith(".npz"):
+        return npz(path)
+    if ".npy," in name:
+        return npy_pair(name)
+    if path.suffix in table.SUFFIXES:
+        return table.read_csv(path, how)
+    if path.suffix == ".rec":
+        return images.read_rec(path, how)
+    if kind in images.IDX:
+        return images.read_idx_files(folder_of(kind, folder), images.IDX[kind])
+    if kind in images.CIFAR:
+        return images.read_cifar(folder_of(kind, folder), images.CIFAR[kind])
+    if name == "digits":
+        return digits()
+    if name and path.is_dir():
+        return images.read_folder(path, how)
+    raise Refused(f"expected {describe_sources()}")
+
+
+def folder_of(name: str, folder: str) -> Path:
+    """The folder that is named, or that in which MXNet keeps the files of this name."""
+    home = os.path.join(os.environ.get("MXNET_HOME") or "~/.mxnet", "datasets", name)
+    return Path(os.path.expanduser(folder or home))
+
+
+def digits() -> Samples:
+    try:
+        from sklearn.datasets import load_digits
+    except ModuleNotFoundError as error:
+        raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
+    found: Any = load_digits()
+    classes = tuple("0123456789")
+    return Samples(found.images, found.target, "images", "target", classes=classes, pixels=16)
+
+
+def npz(path: Path) -> Samples:
+    arrays, unused = read_npz(path, NPZ)
+    (x_name, x), (y_name, y), *held_out = arrays.items()
+    samples = Samples(x, y, x_name, y_name)
+    if held_out:
+        (x_name, x), (y_name, y) = held_out
+        samples.held_out = Samples(x, y, x_name, y_name)
+    if unused:
+        listed = ", ".join(repr(name[:50]) for name in unused[:9])
+        samples.notes.append(f"{path} also has {listed}: not used")
+    return samples
+
+
+def npy_pair(name: str) -> Samples:
+    parts = [Path(os.path.expanduser(part)) for part in name.split(",")]
+    if len(parts) != 2:
+        raise Refused(f"it names {len(parts)} files; expected X.npy,Y.npy")
+    x, y = read_npy(parts[0]), read_npy(parts[1], texts=True)
+    return Samples(x, y, parts[0].name, parts[1].name)

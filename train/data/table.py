@@ -1,0 +1,159 @@
+"""Tables: csv files, whose first line names the columns."""
+
+from __future__ import annotations
+
+import csv
+import math
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import Refused
+from .arrays import refusing_damage
+from .samples import Reading, Samples
+
+__all__ = ["DELIMITERS", "SUFFIXES", "read_csv"]
+
+SUFFIXES = (".csv", ".tsv")
+DELIMITERS = ",;\t"
+LONGEST_LINE = 1 << 20  # characters of the first line, which has all names
+MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}  # in lower case
+
+
+def read_csv(path: Path, how: Reading) -> Samples:
+    """The samples in a table: a line for each, after a line with the names of the columns.
+
+    Columns are separated by commas, semicolons or tabs. The text is UTF-8.
+
+    Raises
+    ------
+    Refused
+        There is no such file, it is damaged, a column is missing or given twice, or a value is
+        missing or not a number; the message says in which line.
+    """
+    with refusing_damage("it"):
+        if not path.is_file():
+            raise Refused("there is no such file")
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            delimiter = find_delimiter(file.readline(LONGEST_LINE))
+            file.seek(0)
+            lines = csv.reader(file, delimiter=delimiter, strict=True)
+            names = header([name.strip() for name in next(lines, [])])
+            target, features = choose(names, how)
+            return read_rows(lines, names, target, features, how)
+
+
+def find_delimiter(line: str) -> str:
+    return max(DELIMITERS, key=line.count)
+
+
+def header(names: list[str]) -> list[str]:
+    """The names of the columns, each of which is there once."""
+    if not names:
+        raise Refused("it is empty; expected a first line with the names of the columns")
+    if all(is_number(name) for name in names):
+        raise Refused(
+            f"line 1 begins with {names[0]!r}; expected the names of the columns, not numbers"
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise Refused(f"line 1 has the column {name!r} twice; expected different names")
+    return names
+
+
+def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
+    """The target, where there is to be one, and the features."""
+    target = (how.target or names[-1]) if how.labelled else None
+    for name in (*filter(None, [target]), *how.features, *how.ignore):
+        if name not in names:
+            shown = ", ".join(repr(name[:50]) for name in names[:20])
+            more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+            raise Refused(f"it has no column {name!r}; it has {shown}{more}")
+    features = [n for n in how.features or names if n not in how.ignore and n != target]
+    if not features:
+        raise Refused(f"it has no column but {target!r}; expected features beside the target")
+    return target, features
+
+
+def read_rows(
+    lines: Any, names: list[str], target: str | None, features: list[str], how: Reading
+) -> Samples:
+    """The rest of the lines, after the first."""
+    places = [names.index(name) for name in features]
+    values, labels, numbers = array("d"), [], array("q")
+    for cells in numbered(lines):
+        if not cells:
+            continue  # an empty line
+        if len(cells) != len(names):
+            raise Refused(
+                f"line {lines.line_num} has {len(cells)} values; expected {len(names)}, as line 1"
+            )
+        values.extend(row_of(cells, places, names, lines.line_num))
+        numbers.append(lines.line_num)
+        if target is not None:
+            labels.append(label_of(cells[names.index(target)], target, lines.line_num))
+    if not numbers:
+        raise Refused("it has no line after the first; expected samples")
+    x = np.frombuffer(values).reshape(len(numbers), len(features))
+    y = None if target is None else targets(labels, target, numbers, how.regression)
+    columns = tuple(features)
+    return Samples(
+        x, y, "x", f"column {target!r}", columns=columns, target=target, lines=numbers.tolist()
+    )
+
+
+def numbered(lines: Any) -> Iterator[list[str]]:
+    """The lines; an error has the number of the one that is damaged, or in which a quote opens."""
+    while True:
+        begin = lines.line_num + 1
+        try:
+            cells = next(lines, None)
+        except csv.Error as error:
+            raise Refused(f"line {begin} cannot be read: {error}") from error
+        if cells is None:
+            return
+        yield cells
+
+
+def row_of(cells: list[str], places: list[int], names: list[str], line: int) -> list[float]:
+    """The features in a line."""
+    try:
+        row = [float(cells[place]) for place in places]
+        if all(map(math.isfinite, row)) and "_" not in "".join(cells[place] for place in places):
+            return row
+    except ValueError:
+        pass
+    place = next(place for place in places if not is_number(cells[place]))
+    raise Refused(f"line {line}, column {names[place]!r} {wrong(cells[place], 'a number')}")
+
+
+def label_of(cell: str, target: str, line: int) -> str:
+    if cell.strip().lower() in MISSING:
+        raise Refused(f"line {line}, column {target!r} {wrong(cell, 'a target')}")
+    return cell.strip()
+
+
+def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.ndarray:
+    """Numbers, if all are numbers, else the texts."""
+    if all(map(is_number, labels)):
+        return np.array([float(label) for label in labels])
+    if regression:
+        i = next(i for i, label in enumerate(labels) if not is_number(label))
+        raise Refused(f"line {lines[i]}, column {target!r} {wrong(labels[i], 'a number')}")
+    return np.array(labels)
+
+
+def is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text)) and "_" not in text  # which Python allows
+    except ValueError:
+        return False
+
+
+def wrong(cell: str, expected: str) -> str:
+    if cell.strip().lower() in MISSING:
+        return f"is missing ({cell!r}); expected {expected}"
+    return f"is {cell[:50]!r}; expected {expected}"

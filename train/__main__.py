@@ -46,9 +46,9 @@ def fail(name: str, status: int, reason: object) -> int:
     return status
 
 
-def start(requested: str | None) -> None:
+def start(requested: str | None, libraries: tuple[str, ...] = LIBRARIES) -> None:
     """Start the requested engine, or else the one that `layers.engine` chooses."""
-    if missing := [name for name in LIBRARIES if find_spec(name) is None]:
+    if missing := [name for name in libraries if find_spec(name) is None]:
         raise Refused(f"not installed: pip install {' '.join(missing)}")
     if requested:
         os.environ["LAYERS_ENGINE"] = requested

@@ -1,0 +1,309 @@
+"""``python -m train.predict``: what it says, and what it refuses, after runs of both programs."""
+
+import csv
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from layers.engine import gluon, nd
+from train import module, predict
+from train.__main__ import main
+from train.data import Reading, load
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = ["--epochs", "2", "--hidden", "8"]
+NAMES = ("blue, deep", "rot", "grün")
+PROGRAMS = {"gluon": main, "module": module.main}
+
+
+def table(path, target):
+    """Two features of very different sizes, which tell three classes and a number."""
+    rng = np.random.default_rng(0)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "small", "large", target])
+        for i in range(60):
+            kind = i % 3
+            small, large = 1e-4 * (kind + rng.normal() / 9), 1e6 + 1e4 * (kind + rng.normal() / 9)
+            label = NAMES[kind] if target == "kind" else 1000 + 50 * kind
+            writer.writerow([i, small, large, label])
+    return path
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def runs(request, tmp_path_factory):
+    """The folders of a run with classes and of one with numbers, and their data."""
+    root = tmp_path_factory.mktemp(request.param)
+    ran = {}
+    for target, more in (("kind", []), ("price", ["--task", "regression"])):
+        data = table(root / f"{target}.csv", target)
+        argv = ["--data", str(data), "--ignore", "id", "--epochs", "30", "--lr", "0.02"]
+        out = root / target
+        assert PROGRAMS[request.param]([*argv, *more, "--out", str(out)]) == 0
+        ran[target] = out, data
+    return ran
+
+
+@pytest.fixture
+def say(capsys):
+    def say(*argv, status=0):
+        assert predict.main([str(word) for word in argv]) == status
+        found = capsys.readouterr()
+        assert bool(found.err) == bool(status)
+        return found.err if status else found.out
+
+    return say
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_classes(say, runs):
+    out, data = runs["kind"]
+    found = rows(say(out, data))
+    assert list(found[0]) == ["row", "class", "probability"]
+    assert [row["row"] for row in found] == [str(i) for i in range(1, 61)]
+    right = [row["class"] == NAMES[i % 3] for i, row in enumerate(found)]
+    assert sum(right) >= 58  # which needs the scaling of each feature
+    assert all(1 / 3 < float(row["probability"]) <= 1 for row in found)
+
+
+def test_probabilities(say, runs):
+    out, data = runs["kind"]
+    for row in rows(say(out, data, "--probabilities")):
+        every = {name: float(row[f"probability_{name}"]) for name in sorted(NAMES)}
+        assert list(row)[3:] == [f"probability_{name}" for name in every]
+        assert sum(every.values()) == pytest.approx(1, abs=1e-5)
+        assert max(every, key=every.get) == row["class"]
+        assert max(every.values()) == float(row["probability"])
+
+
+def test_numbers(say, runs):
+    out, data = runs["price"]
+    found = rows(say(out, data))
+    assert list(found[0]) == ["row", "value"]
+    values = np.array([float(row["value"]) for row in found])
+    assert np.abs(values - [1000 + 50 * (i % 3) for i in range(60)]).mean() < 20
+
+
+def test_json(say, runs, tmp_path):
+    out, data = runs["kind"]
+    assert say(out, data, "--format", "json", "--out", tmp_path / "a.json") == ""
+    found = json.loads((tmp_path / "a.json").read_text())
+    assert len(found) == 60 and list(found[0]) == ["row", "class", "probability"]
+    found = json.loads(say(out, data, "--format", "json", "--probabilities"))
+    assert list(found[0]["probabilities"]) == sorted(NAMES)
+    out, data = runs["price"]
+    assert list(json.loads(say(out, data, "--format", "json"))[0]) == ["row", "value"]
+
+
+def test_it_is_what_the_training_measured(say, runs):
+    out, data = runs["kind"]
+    config = json.loads((out / "config.json").read_text())
+    held_out = load(str(data), how=Reading(ignore=("id",)))
+    np.savez(out.parent / "x.npz", x=held_out.held_out_x)
+    found = rows(say(out, out.parent / "x.npz"))
+    right = [
+        config["data"]["classes"][int(y)] == row["class"]
+        for y, row in zip(held_out.held_out_y, found)
+    ]
+    assert np.mean(right) == pytest.approx(config["result"]["held_out_accuracy"])
+
+
+def test_arrays_say_the_same_as_the_table(say, runs):
+    out, data = runs["kind"]
+    expected = say(out, data)
+    x = np.loadtxt(data, delimiter=",", skiprows=1, usecols=(1, 2), encoding="utf-8")
+    np.savez(out.parent / "x.npz", x=x, more=x)
+    np.save(out.parent / "x.npy", x)
+    assert say(out, out.parent / "x.npz") == say(out, out.parent / "x.npy") == expected
+
+
+def test_columns_are_found_by_their_names(say, runs, tmp_path):
+    out, data = runs["kind"]
+    with data.open(encoding="utf-8") as file:
+        lines = [[row["large"], "no number", row["small"]] for row in csv.DictReader(file)]
+    with (tmp_path / "other.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["large", "note", "small"], *lines])
+    assert say(out, tmp_path / "other.csv") == say(out, data)
+
+
+@pytest.mark.filterwarnings("ignore:Cannot decide type")  # MXNet's, of the type of data
+def test_the_exported_graph_needs_nothing_else(runs):
+    """Raw features in, scores and numbers in their own unit out."""
+    x = nd.array([[0.0, 1e6], [2e-4, 1.02e6]])
+    for target, check in (("kind", [0, 2]), ("price", [1000, 1100])):
+        out, _ = runs[target]
+        config = json.loads((out / "config.json").read_text())
+        inputs = config["network"]["inputs"]
+        files = [str(out / name) for name in ("model-symbol.json", "model-0000.params")]
+        net = gluon.SymbolBlock.imports(files[0], inputs, files[1])
+        found = net(*[x, nd.zeros(2)][: len(inputs)]).asnumpy()
+        if target == "kind":
+            names = [config["data"]["classes"][i] for i in found.argmax(axis=1)]
+            assert names == [NAMES[i] for i in check]
+        else:
+            np.testing.assert_allclose(found[:, 0], check, atol=40)
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory):
+    out = tmp_path_factory.mktemp("digits")
+    assert main(["--epochs", "8", "--out", str(out)]) == 0
+    return out
+
+
+def test_a_picture_of_a_digit(say, digits, tmp_path):
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    (tmp_path / "more").mkdir()
+    for i in range(30):
+        image = Image.fromarray((found.images[i] * 255 / 16).round().astype(np.uint8))
+        image.save(tmp_path / "more" / f"{i:02}.png")
+    (tmp_path / "more/notes.txt").write_text("no image")
+    said = rows(say(digits, tmp_path / "more"))
+    assert [Path(row["file"]).name for row in said] == [f"{i:02}.png" for i in range(30)]
+    assert sum(int(row["class"]) == found.target[i] for i, row in enumerate(said)) >= 28
+    (alone,) = rows(say(digits, tmp_path / "more/07.png"))
+    assert alone["class"] == said[7]["class"]
+    assert float(alone["probability"]) == pytest.approx(float(said[7]["probability"]), rel=1e-4)
+    np.savez(tmp_path / "x.npz", x=found.images[:30])
+    np.savez(tmp_path / "rows.npz", x=found.images[:30].reshape(30, 64))
+    assert say(digits, tmp_path / "x.npz") == say(digits, tmp_path / "rows.npz")
+
+
+def test_images_are_resized_as_for_the_training(say, tmp_path, capsys):
+    for kind, value in (("dark", 20), ("light", 220)):
+        (tmp_path / "images" / kind).mkdir(parents=True)
+        for i in range(6):
+            noise = np.random.default_rng(i).integers(0, 20, (9 + i, 8, 3), np.uint8)
+            Image.fromarray(noise + value).save(tmp_path / "images" / kind / f"{i}.png")
+    argv = ["--data", str(tmp_path / "images"), "--image-size", "4", "--hidden", "8"]
+    assert main([*argv, "--epochs", "100", "--lr", "0.02", "--out", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
+    found = rows(say(tmp_path / "out", tmp_path / "images"))
+    assert len(found) == 12
+    for row in found:
+        assert row["class"] == Path(row["file"]).parent.name
+
+
+def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
+    out, data = runs["kind"]
+
+    def refused(*argv):
+        line = say(*argv, status=2)
+        assert line.startswith("train.predict: ") and line.count("\n") == 1
+        return line
+
+    for folder in (tmp_path, tmp_path / "absent", data):
+        expected = f"{folder}: it is no run: there is no model-symbol.json, model-0000.params, con"
+        assert expected in refused(folder, data)
+    (tmp_path / "a.csv").write_text("small,more\n1,2\n")
+    assert "it has no column 'large'; it has 'small', 'more'" in refused(out, tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("small,large\n1,2\n1,\n")
+    assert "line 3, column 'large' is missing ('')" in refused(out, tmp_path / "a.csv")
+    np.savez(tmp_path / "a.npz", x=np.ones((4, 3)))
+    expected = "a.npz: x is (4, 3); expected (samples, 2)"
+    assert expected in refused(out, tmp_path / "a.npz")
+    assert "expected (samples, 64), or (samples, 8, 8)" in refused(digits, tmp_path / "a.npz")
+    np.savez(tmp_path / "a.npz", z=np.ones((4, 3)))
+    assert "it has 'z'; expected x, or x_test" in refused(out, tmp_path / "a.npz")
+    Image.fromarray(np.zeros((5, 8), np.uint8)).save(tmp_path / "a.png")
+    assert "a.png has 8 x 5 pixels; expected 8 x 8" in refused(digits, tmp_path / "a.png")
+    assert "the network was not trained with images" in refused(out, tmp_path / "a.png")
+    assert "there is no such file" in refused(out, tmp_path / "absent.png")
+    (tmp_path / "empty").mkdir()
+    assert "it has no images" in refused(digits, tmp_path / "empty")
+    assert "expected a csv, npz or npy file" in refused(out, __file__)
+    assert "--out" in refused(out, data, "--out", tmp_path)
+    assert "--out" in refused(out, data, "--out", tmp_path / "absent/a.csv")
+    assert "--format: invalid choice" in refused(out, data, "--format", "xml")
+    assert "required: RUN, DATA" in refused()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: "{}",
+        lambda text: "[" * 99_999,
+        lambda text: text.replace('"outputs": "', '"outputs": "of '),
+        lambda text: text.replace('"inputs"', '"out"'),
+        lambda text: text.replace('"columns": [', '"columns": [3, '),
+        lambda text: text.replace('"shape": [', '"shape": [-1, '),
+        lambda text: text.replace('"classes": [', '"classes": ["more", '),
+    ],
+    ids=["empty", "a list", "no keys", "deep", "outputs", "inputs", "columns", "shape", "classes"],
+)
+def test_a_config_that_is_damaged(say, runs, tmp_path, change):
+    out, data = runs["kind"]
+    shutil.copytree(out, tmp_path / "run")
+    path = tmp_path / "run/config.json"
+    path.write_text(change(path.read_text()))
+    line = say(tmp_path / "run", data, status=2)
+    assert str(tmp_path / "run") in line and line.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["model-symbol.json", "model-0000.params"])
+def test_a_network_that_is_damaged(say, runs, tmp_path, name):
+    out, data = runs["kind"]
+    shutil.copytree(out, tmp_path / "run")
+    content = (out / name).read_bytes()
+    (tmp_path / "run" / name).write_bytes(content[: len(content) // 2])
+    line = say(tmp_path / "run", data, status=2)
+    assert f"{tmp_path / 'run'}: the network cannot be used: " in line and line.count("\n") == 1
+
+
+def test_a_file_is_whole_or_not_there(say, runs, tmp_path, monkeypatch):
+    out, data = runs["kind"]
+    (tmp_path / "a.csv").write_text("before")
+
+    def full(*_):
+        yield "half"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("train.prediction.write_csv", full)
+    line = say(out, data, "--out", tmp_path / "a.csv", status=2)
+    assert line == f"train.predict: --out {tmp_path / 'a.csv'}: No space left on device\n"
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["before"]
+
+
+def test_from_the_command_line(engine, digits, tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.zeros((5000, 64)))
+    line = f"set -o pipefail; {sys.executable} -m train.predict {digits} {tmp_path}/x.npz "
+    clean = {name: value for name, value in os.environ.items() if name != "LAYERS_ENGINE"}
+
+    def shell(end):
+        return subprocess.run(
+            ["bash", "-c", line + end],
+            env={**clean, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            capture_output=True,
+            text=True,
+        )
+
+    done = shell(f"--engine {engine} | head -n 2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("row,class,probability\n1,")
+    done = shell(f"--engine {engine} >/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "train.predict: standard output: No space left on device\n"
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as left:
+        predict.main(["--help"])
+    text = capsys.readouterr().out
+    assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
+    for option in ("--out", "--format", "--probabilities", "--engine", "examples:", "exit status:"):
+        assert option in text

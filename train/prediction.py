@@ -1,0 +1,241 @@
+"""The network of a run's folder, the samples to predict, and what it says of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import layers.ops  # noqa: F401 - the operators in exported graphs
+from layers.engine import gluon, mx, nd
+
+from . import Refused, symbolic  # noqa: F401 - the operators in the graphs of train.module
+from .data import Reading
+from .data.arrays import read_npy, read_npz, refusing_damage
+from .data.images import SUFFIXES, file_source, read_images
+from .data.prepare import rows
+from .data.samples import Samples
+from .data.table import SUFFIXES as TABLES
+from .data.table import read_csv
+
+__all__ = ["Predictions", "predictions", "write_csv", "write_json"]
+
+BATCH = 1024
+GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
+INPUTS = (["data"], ["data", "softmax_label"])
+OUTPUTS = ("scores", "probabilities", "values")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the config.json of a run says of its network."""
+
+    classes: list[str]
+    columns: list[str]
+    shape: list[int]
+    pixels: int | None
+    resized: bool
+    inputs: list[str]
+    outputs: str
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a network says of samples.
+
+    classes : names, or none where it predicts a number
+    values : (n, classes) probabilities, or (n, 1) numbers
+    files : of each sample, where samples are images
+    """
+
+    classes: list[str]
+    values: np.ndarray
+    files: tuple[str, ...]
+
+
+def predictions(folder: Path, name: str) -> Predictions:
+    """What the network of a run's folder says of the samples in a file, or of images.
+
+    Raises
+    ------
+    Refused
+        The folder has no run, a file is damaged, or the samples do not fit the network.
+    """
+    run = read_run(folder)
+    try:
+        samples = read_samples(name, run)
+        if samples.x.ndim == 2 and len(run.shape) > 1:  # rows already
+            samples.x = samples.x.reshape(-1, *fitting(samples, run))
+        x = rows(samples, tuple(run.shape))
+    except Refused as error:
+        raise Refused(f"{name}: {error}") from error
+    except MemoryError as error:
+        raise Refused(f"{name}: it does not fit in memory") from error
+    outputs = forward(folder, run, x)
+    if run.outputs == "scores":
+        outputs = softmax(outputs)
+    return Predictions(run.classes, outputs, samples.files)
+
+
+def read_run(folder: Path) -> Run:
+    """What the config.json in a folder says, of the types that it should have."""
+    names = [GRAPH, PARAMETERS, "config.json"]
+    if missing := [name for name in names if not (folder / name).is_file()]:
+        raise Refused(f"{folder}: it is no run: there is no {', '.join(missing)}")
+    path = folder / "config.json"
+    with refusing_damage(path):
+        text = path.read_text(encoding="utf-8")
+    try:
+        config = json.loads(text)
+        data, network = config["data"], config["network"]
+        run = Run(
+            *(data[name] for name in ("classes", "columns", "shape", "pixels", "resized")),
+            *(network[name] for name in ("inputs", "outputs")),
+        )
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise Refused(f"{path} is not of a run of this program: no {error}") from error
+    if wrong := [name for name, right in checks(run).items() if not right]:
+        raise Refused(f"{path} is not of a run of this program: {wrong[0]} is wrong in it")
+    return run
+
+
+def checks(run: Run) -> dict[str, bool]:
+    """Whether each value is of the type that a run has written."""
+
+    def texts(value: Any) -> bool:
+        return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+    def sizes(value: Any) -> bool:
+        return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
+
+    return {
+        "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
+        "columns": texts(run.columns),
+        "shape": sizes(run.shape) and bool(run.shape),
+        "pixels": run.pixels in (None, 16, 255),
+        "resized": isinstance(run.resized, bool),
+        "inputs": run.inputs in INPUTS,
+        "outputs": run.outputs in OUTPUTS,
+    }
+
+
+def fitting(samples: Samples, run: Run) -> list[int]:
+    """The shape of a run's samples, if rows have as many numbers."""
+    features = int(np.prod(run.shape))
+    if samples.x.shape[1] != features:
+        raise Refused(
+            f"{samples.x_name} is {samples.x.shape}; expected (samples, {features}), or "
+            f"{('samples', *run.shape)}".replace("'", "")
+        )
+    return run.shape
+
+
+def read_samples(name: str, run: Run) -> Samples:
+    """The samples that a name stands for, without targets."""
+    path = Path(os.path.expanduser(name))
+    if path.suffix in TABLES:
+        return read_csv(path, Reading(features=tuple(run.columns), labelled=False))
+    if path.suffix == ".npz":
+        arrays, _ = read_npz(path, (("x",), ("x_test",)))
+        (x_name, x), *_ = arrays.items()
+        return Samples(x, None, x_name)
+    if path.suffix == ".npy":
+        return Samples(read_npy(path), None, path.name)
+    if not path.exists():
+        raise Refused("there is no such file")
+    if path.is_dir():
+        paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+        return read_pictures(paths, run)
+    if path.suffix.lower() in SUFFIXES:
+        return read_pictures([path], run)
+    raise Refused("expected a csv, npz or npy file, an image, or a folder of images")
+
+
+def read_pictures(paths: list[Path], run: Run) -> Samples:
+    """Images, with pixels as those that the network was trained with."""
+    if run.pixels is None:
+        raise Refused("the network was not trained with images; expected a csv, npz or npy file")
+    shape = tuple(run.shape)
+    size = shape[:2] if run.resized else None
+    samples = read_images([file_source(p) for p in paths], Reading(shape=shape, size=size))
+    if run.pixels != 255:
+        samples.x = samples.x * np.float32(run.pixels / 255)
+    return samples
+
+
+def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
+    """The outputs of the exported graph."""
+    files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MXNet's, of the type of data
+            net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
+            outputs = [
+                net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()
+                for part in np.array_split(x, -(-len(x) // BATCH))
+            ]
+    except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise Refused(f"{folder}: the network cannot be used: {reason}") from error
+    found = np.concatenate(outputs).astype("float64")
+    if found.shape != (len(x), len(run.classes) or 1):
+        raise Refused(f"{folder}: the network's outputs are {found.shape}; config.json differs")
+    return found
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def records(found: Predictions) -> Iterator[dict[str, Any]]:
+    """What is said of each sample, by the names of the columns."""
+    for i, values in enumerate(found.values.tolist()):
+        record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
+        if found.classes:
+            best = max(range(len(values)), key=values.__getitem__)
+            record |= {"class": found.classes[best], "probability": shown(values[best])}
+            record["probabilities"] = dict(zip(found.classes, map(shown, values)))
+        else:
+            record["value"] = shown(values[0])
+        yield record
+
+
+def shown(value: float) -> float:
+    """With the digits that float32 has."""
+    return float(f"{value:.7g}")
+
+
+def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
+    """Lines of csv, the first with the names of the columns."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    for i, record in enumerate(records(found)):
+        every = record.pop("probabilities", {}) if probabilities else {}
+        record.pop("probabilities", None)
+        record |= {f"probability_{name}": value for name, value in every.items()}
+        if i == 0:
+            writer.writerow(record)
+        writer.writerow(record.values())
+        yield buffer.getvalue()
+        buffer.seek(0)
+        buffer.truncate()
+
+
+def write_json(found: Predictions, probabilities: bool) -> Iterator[str]:
+    """Lines of json: a list of objects."""
+    before = "[\n"
+    for record in records(found):
+        if not probabilities:
+            record.pop("probabilities", None)
+        yield f"{before}  {json.dumps(record)}"
+        before = ",\n"
+    yield "\n]\n"

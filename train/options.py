@@ -24,8 +24,8 @@ OPTIMIZERS: dict[str, dict[str, float]] = {
 
 DESCRIPTION = """\
 Train a multi-layer perceptron to tell classes apart, by default handwritten digits, or to predict
-a number: layers x Wᵀ + b with sigmoids between them, and as the loss the cross entropy of softmax,
-or the squared error;
+a number: layers x Wᵀ + b with sigmoids between them; the loss is the cross entropy of softmax, or
+the squared error. It is done
 """
 HOW = {
     "train": "with Gluon, from this library's own layers. `python -m train.module` uses Module.",
@@ -55,8 +55,8 @@ data:
 Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
 without test samples a fifth is held out, the same part of each class and for every seed, or
 --validation names held-out samples. No training step sees them. Each column of a table is scaled
-by itself, pixels all alike; the saved net does it. Nothing may be missing, and nothing is
-unpickled. To use what was trained: python -m train.predict --help
+by itself, pixels all alike; the saved net does it. Missing values are refused.
+To predict with a trained net: python -m train.predict --help
 
 {hybridize}files in --out:
   history.csv         loss and metric of every epoch; on one machine, and with one --hybridize,

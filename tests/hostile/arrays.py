@@ -193,6 +193,21 @@ def csv(rng: random.Random) -> dict[str, bytes]:
     return {"a.csv" + (suffix if rng.random() < 0.3 else ""): data}
 
 
+def table(rng: random.Random) -> dict[str, bytes]:
+    """Lines with two numbers and the name of a class, below the names of the columns."""
+    rows = [["a", "b", "kind"]]
+    for i in range(rng.choice([0, 1, 5, 20, 200])):
+        rows.append([str(rng.random()), str(rng.randrange(9)), "xyz"[i % 3]])
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        row = rng.choice(rows)
+        row[rng.randrange(3) if len(row) == 3 else 0 :] = [
+            cell(rng) for _ in range(rng.choice([1, 1, 2, 3, 1000]))
+        ]
+    separator = rng.choice([",", ",", ";", "\t"])
+    data = "\n".join(separator.join(row) for row in rows).encode("utf-8", "surrogatepass")
+    return {"a.csv": changed_bytes(rng, data) if rng.random() < 0.2 else data}
+
+
 def cell(rng: random.Random) -> str:
     """What may be in the place of a number."""
     return rng.choice(

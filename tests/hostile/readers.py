@@ -155,5 +155,7 @@ READERS = {
     "image": Reader(
         records.images, lambda f: image.imread(f / "a.jpg"), size=lambda x: x._tensor.nbytes
     ),
+    "table": Reader(arrays.table, lambda f: data.load(str(f / "a.csv")), size=_prepared),
+    "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
 }

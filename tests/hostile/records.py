@@ -39,9 +39,21 @@ def labelled(rng: random.Random) -> dict[str, bytes]:
     return _file(rng, record)
 
 
-def _file(rng: random.Random, make_record: Callable) -> dict[str, bytes]:
+def pictures(rng: random.Random) -> dict[str, bytes]:
+    """The same with images of one size, mostly, and a class for each."""
+
+    def record(rng: random.Random) -> bytes:
+        if rng.random() < 0.02:
+            return _record(rng)
+        whole = _whole(rng.choice(["PNG", "JPEG"]))
+        return pack((0, rng.randrange(2), 1, 0), image(rng) if rng.random() < 0.05 else whole)
+
+    return _file(rng, record, (0, 2, 8, 9, 10))
+
+
+def _file(rng: random.Random, make_record: Callable, counts=(0, 1, 2, 2, 3, 5)) -> dict[str, bytes]:
     parts, index, at = [], [], 0
-    for key in range(rng.choice([0, 1, 2, 2, 3, 5])):
+    for key in range(rng.choice(counts)):
         record = packed(make_record(rng))
         index.append([str(key), str(at)])
         parts.append(bytearray(record))

@@ -223,14 +223,14 @@ def test_a_class_of_one_sample_is_learned_and_told(npz):
     data = load(npz(x=np.eye(30), y=[7, *[0, 1] * 14, 9]))
     assert data.task.classes == ("0", "1", "7", "9")
     assert {2, 3} <= {*data.y} and not {2, 3} & {*data.held_out_y}
-    assert data.notes == ("of one sample, not held out: 7, 9",)
+    assert data.notes == ("classes of one sample, which is not held out: 7, 9",)
     assert len(data.x) + len(data.held_out_x) == 30
 
 
 def test_a_key_that_is_not_used_is_told(npz):
     name = npz(x=X, y=LABELS, weights=LABELS, z=X)
     notes = [note for note in load(name).notes if "not used" in note]
-    assert notes == [f"{name} also has 'weights', 'z': not used"]
+    assert notes == [f"{name} also has weights, z: not used"]
 
 
 def test_npy_pair(tmp_path):
@@ -279,7 +279,7 @@ def test_a_validation_file(tmp_path):
     data = load(first, second)
     assert len(data.x) == 6 and data.held_out_y.tolist() == [2, 0]
     np.testing.assert_array_equal(data.mean, np.full((1, 6), np.float32(1 / 6)))
-    assert data.notes == (f"{second} also has 'more': not used",)
+    assert data.notes == (f"{second} also has more: not used",)
 
 
 @pytest.mark.parametrize(

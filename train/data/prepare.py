@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import Refused
 from ..task import Task
-from .samples import Reading, Samples
+from .samples import Reading, Samples, listed, shown
 from .sources import read
 
 __all__ = ["Data", "batches", "load", "rows", "steps"]
@@ -143,7 +143,7 @@ def classes_of(samples: Samples) -> tuple[str, ...]:
             )
     found = [class_name(value) for value in np.unique(y).tolist()]
     if len(found) < 2:
-        raise Refused(f"{name} has only the class {found[0]}; expected two classes or more")
+        raise Refused(f"{name} has only the class {shown(found[0])}; expected two classes or more")
     return tuple(found)
 
 
@@ -169,10 +169,9 @@ def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
         names = np.array([known.get(class_name(value), -1) for value in values.tolist()])
         indices = names[inverse]
         wrong = np.flatnonzero(indices < 0)
-        more = ", ..." if len(classes) > 20 else ""
-        expected = f"one of the classes {', '.join(classes[:20])}{more}"
+        expected = f"one of the classes {listed(classes)}"
     if wrong.size:
-        raise Refused(f"{samples.at(wrong[0], name)} is {y[wrong[0]]}; expected {expected}")
+        raise Refused(f"{samples.at(wrong[0], name)} is {shown(y[wrong[0]])}; expected {expected}")
     return indices.astype("float32")
 
 
@@ -230,8 +229,8 @@ def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Seque
         )
     single = np.flatnonzero(counts == 1)
     if single.size:
-        names = ", ".join(classes[i] for i in single[:9])
-        notes.append(f"of one sample, not held out: {names}")
+        names = listed([classes[i] for i in single])
+        notes.append(f"classes of one sample, which is not held out: {names}")
     several = np.flatnonzero(counts[y.astype(int)] > 1)
     held_out = max(len(several) // 5, int((counts > 1).sum()))
     learned, kept = train_test_split(

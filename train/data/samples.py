@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Reading", "Samples"]
+__all__ = ["Reading", "Samples", "listed", "shown"]
 
 
 @dataclass(frozen=True)
@@ -80,3 +80,15 @@ class Samples:
         if self.lines:
             return f"line {self.lines[i]}" + (f", {array}" if array != self.x_name else "")
         return f"{array}[{i}]"
+
+
+def shown(value: object) -> str:
+    """What is in a file, for a message: cut, and quoted if it is not printable."""
+    text = str(value)[:50]
+    return text if text.isprintable() else repr(text)
+
+
+def listed(values: Sequence[object]) -> str:
+    """Some of what is in a file, for a message."""
+    more = f" and {len(values) - 20} more" if len(values) > 20 else ""
+    return ", ".join(map(shown, values[:20])) + more

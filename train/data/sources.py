@@ -9,7 +9,7 @@ from typing import Any
 from .. import Refused
 from . import images, table
 from .arrays import read_npy, read_npz
-from .samples import Reading, Samples
+from .samples import Reading, Samples, listed
 
 __all__ = ["describe_sources", "read"]
 
@@ -76,8 +76,7 @@ def npz(path: Path) -> Samples:
         (x_name, x), (y_name, y) = held_out
         samples.held_out = Samples(x, y, x_name, y_name)
     if unused:
-        listed = ", ".join(repr(name[:50]) for name in unused[:9])
-        samples.notes.append(f"{path} also has {listed}: not used")
+        samples.notes.append(f"{path} also has {listed(unused)}: not used")
     return samples
 
 

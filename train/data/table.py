@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import Refused
 from .arrays import refusing_damage
-from .samples import Reading, Samples
+from .samples import Reading, Samples, listed, shown
 
 __all__ = ["DELIMITERS", "SUFFIXES", "read_csv"]
 
@@ -56,11 +56,11 @@ def header(names: list[str]) -> list[str]:
         raise Refused("it is empty; expected a first line with the names of the columns")
     if all(is_number(name) for name in names):
         raise Refused(
-            f"line 1 begins with {names[0]!r}; expected the names of the columns, not numbers"
+            f"line 1 begins with {shown(names[0])}; expected the names of the columns, not numbers"
         )
     for name in names:
         if names.count(name) > 1:
-            raise Refused(f"line 1 has the column {name!r} twice; expected different names")
+            raise Refused(f"line 1 has the column {shown(name)} twice; expected different names")
     return names
 
 
@@ -69,12 +69,10 @@ def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
     target = (how.target or names[-1]) if how.labelled else None
     for name in (*filter(None, [target]), *how.features, *how.ignore):
         if name not in names:
-            shown = ", ".join(repr(name[:50]) for name in names[:20])
-            more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-            raise Refused(f"it has no column {name!r}; it has {shown}{more}")
+            raise Refused(f"it has no column {shown(name)}; it has {listed(names)}")
     features = [n for n in how.features or names if n not in how.ignore and n != target]
     if not features:
-        raise Refused(f"it has no column but {target!r}; expected features beside the target")
+        raise Refused(f"it has no column but {shown(target)}; expected features beside the target")
     return target, features
 
 
@@ -101,7 +99,7 @@ def read_rows(
     y = None if target is None else targets(labels, target, numbers, how.regression)
     columns = tuple(features)
     return Samples(
-        x, y, "x", f"column {target!r}", columns=columns, target=target, lines=numbers.tolist()
+        x, y, "x", f"column {shown(target)}", columns=columns, target=target, lines=numbers.tolist()
     )
 
 
@@ -127,12 +125,12 @@ def row_of(cells: list[str], places: list[int], names: list[str], line: int) -> 
     except ValueError:
         pass
     place = next(place for place in places if not is_number(cells[place]))
-    raise Refused(f"line {line}, column {names[place]!r} {wrong(cells[place], 'a number')}")
+    raise Refused(f"line {line}, column {shown(names[place])} {wrong(cells[place], 'a number')}")
 
 
 def label_of(cell: str, target: str, line: int) -> str:
     if cell.strip().lower() in MISSING:
-        raise Refused(f"line {line}, column {target!r} {wrong(cell, 'a target')}")
+        raise Refused(f"line {line}, column {shown(target)} {wrong(cell, 'a target')}")
     return cell.strip()
 
 
@@ -142,7 +140,7 @@ def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.
         return np.array([float(label) for label in labels])
     if regression:
         i = next(i for i, label in enumerate(labels) if not is_number(label))
-        raise Refused(f"line {lines[i]}, column {target!r} {wrong(labels[i], 'a number')}")
+        raise Refused(f"line {lines[i]}, column {shown(target)} {wrong(labels[i], 'a number')}")
     return np.array(labels)
 
 

@@ -1,0 +1,41 @@
+"""The commands of docs/training.md run, one after another."""
+
+import csv
+import re
+import shlex
+from pathlib import Path
+
+from sklearn import datasets
+
+from train import predict
+from train.__main__ import main
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = re.compile(r"^\$ python -m (train\S*) (.*)$", re.MULTILINE)
+PROGRAMS = {"train": main, "train.predict": predict.main}
+
+
+def write(path, names, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+
+
+def test_commands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    iris = datasets.load_iris()
+    rows = [[*x, iris.target_names[y]] for x, y in zip(iris.data, iris.target)]
+    write(tmp_path / "iris.csv", ["sepal", "width", "petal", "breadth", "species"], rows)
+    write(tmp_path / "more.csv", ["species", "breadth", "petal", "width", "sepal"],
+          [row[::-1] for row in rows[::50]])  # fmt: skip
+    diabetes = datasets.load_diabetes()
+    houses = [[i, y, *x] for i, (x, y) in enumerate(zip(diabetes.data, diabetes.target))]
+    write(tmp_path / "houses.csv", ["id", "price", *diabetes.feature_names], houses)
+    commands = COMMAND.findall((ROOT / "docs/training.md").read_text("utf-8"))
+    assert len(commands) == 7
+    for program, argv in commands:
+        assert PROGRAMS[program](shlex.split(argv)) == 0, argv
+        assert capsys.readouterr().err == ""
+    rows = list(csv.DictReader((tmp_path / "predictions.csv").read_text().splitlines()))
+    right = [row["class"] == iris.target_names[y] for row, y in zip(rows, iris.target)]
+    assert len(rows) == 150 and sum(right) > 140
+    assert (tmp_path / "predictions.json").exists()

@@ -146,6 +146,23 @@ def test_with_module(run, tmp_path, ctx):
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
 
 
+def test_a_number_with_module(run, tmp_path):
+    """The same numbers by gradient descent, to which the size of a gradient matters."""
+    from sklearn.datasets import load_diabetes
+
+    found = load_diabetes()
+    np.savez(tmp_path / "data.npz", x=found.data, y=found.target)
+    argv = ["--data", str(tmp_path / "data.npz"), "--task", "regression", "--epochs", "3"]
+    argv += ["--optimizer", "sgd", "--lr", "0.01", "--hidden", "8"]
+    assert run(*argv)[0] == 0
+    rows = history(tmp_path / "out")
+    status, said, errors = run(*argv, main=module.main)
+    assert (status, errors) == (0, "") and "R² " in said
+    assert list(rows[0])[2] == "mae" and 20 < rows[-1]["held_out_mae"] < 80
+    for row, gluons in zip(history(tmp_path / "out"), rows):
+        assert row == pytest.approx(gluons, rel=1e-3)
+
+
 def test_module_from_the_command_line(engine, tmp_path):
     argv = ["-m", "train.module", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
     done = subprocess_run(*argv)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .remat import Remat
     from .step import compiled_step
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DenseBlock",
     "Operator",

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from layers._programs import command
+
 from . import Refused
 
 __all__ = ["OPTIMIZERS", "Parser", "check_utf8", "parse"]
@@ -34,12 +36,12 @@ HOW = {
 
 MORE = """\
 examples:
-  python -m {program}                              the digits of scikit-learn, in seconds
-  python -m {program} --data mnist:~/mnist         60,000 digits, from the published files
-  python -m {program} --data iris.csv --target species --out build/iris
-  python -m {program} --data houses.csv --task regression --target price --ignore id
-  python -m {program} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
-  python -m {program} --ctx gpu:0,gpu:1            half of each batch on each GPU
+  {command}                              the digits of scikit-learn, in seconds
+  {command} --data mnist:~/mnist         60,000 digits, from the published files
+  {command} --data iris.csv --target species --out build/iris
+  {command} --data houses.csv --task regression --target price --ignore id
+  {command} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
+  {command} --ctx gpu:0,gpu:1            half of each batch on each GPU
 
 data:
   digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
@@ -132,10 +134,11 @@ def check_utf8(argv: list[str] | None) -> None:
 
 
 def parser(program: str) -> argparse.ArgumentParser:
+    name = command(f"layers-{program}", program)
     result = Parser(
-        prog=f"python -m {program}",
+        prog=name,
         description=DESCRIPTION + HOW[program],
-        epilog=MORE.format(program=program, files=FILES[program], hybridize=MODES[program]),
+        epilog=MORE.format(command=name, files=FILES[program], hybridize=MODES[program]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,

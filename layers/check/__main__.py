@@ -1,25 +1,33 @@
 """``python -m layers.check module:name --input 4x3 --input 5x3``: check an operator or a layer.
 
-The name is that of an operator, a CustomOpProp, a function of NDArrays or a Block; a class of
-Blocks is called with the attributes. Exits with 0 if no check failed, 1 if one did, 2 for wrong
-arguments.
+It is also the console script ``layers-check``. The name is that of an operator, a CustomOpProp, a
+function of NDArrays or a Block; a class of Blocks is called with the attributes. Exits with 0 if no
+check failed, 1 if one did, 2 for wrong arguments.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import os
 import sys
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from .._programs import command
 from ..engine import gluon
 from . import check_operator
 from ._subject import find_prop
 
-__all__ = ["main"]
+__all__ = ["main", "script"]
+
+
+def script() -> int:
+    """The console script, which finds modules in the current folder as ``python -m`` does."""
+    sys.path.insert(0, os.getcwd())
+    return main()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m layers.check",
+        prog=command("layers-check", "layers.check"),
         description="Check an operator or a layer: a line per check.",
         epilog="Exit status: 0 if no check failed, 1 if one did, 2 for wrong arguments.",
     )

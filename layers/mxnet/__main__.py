@@ -6,6 +6,8 @@
 NumPy has its old names again, such as np.int, np.float and np.product: in this process from the
 start, in those that the program starts from their ``import mxnet`` on. With ``--keep-numpy``
 before the script, or LAYERS_KEEP_NUMPY=1 in the environment, NumPy stays as it is.
+
+The console script ``layers-mxnet`` does the same.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import runpy
 import sys
 from pathlib import Path
 
+from .._programs import command
 from . import install
 
 SHIM = str(Path(__file__).parent / "_old" / "shim")
@@ -23,8 +26,10 @@ SHIM = str(Path(__file__).parent / "_old" / "shim")
 def show_from_the_program_on(kind, error, traceback) -> None:
     """Print an error as Python does, without the frames of this module and of runpy above it."""
     start = traceback
+    above = (globals(), vars(sys.modules["__main__"]))  # also that of a console script
     while start and (
-        start.tb_frame.f_globals is globals() or start.tb_frame.f_globals["__name__"] == "runpy"
+        any(start.tb_frame.f_globals is one for one in above)
+        or start.tb_frame.f_globals["__name__"] == "runpy"
     ):
         start = start.tb_next
     if start or isinstance(error, SyntaxError):  # which has its line in itself
@@ -32,8 +37,15 @@ def show_from_the_program_on(kind, error, traceback) -> None:
     sys.__excepthook__(kind, error, traceback)
 
 
+def script() -> None:
+    """The console script, which finds modules in the current folder as ``python -m`` does."""
+    sys.path.insert(0, os.getcwd())
+    main(sys.argv[1:])
+
+
 def main(arguments: list[str]) -> None:
     """Run a script or module as Python would."""
+    own = command("layers-mxnet", "layers.mxnet")
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__.replace("``", ""))
         return
@@ -41,7 +53,7 @@ def main(arguments: list[str]) -> None:
         os.environ["LAYERS_KEEP_NUMPY"] = "1"  # which spawned processes inherit
         arguments = arguments[1:]
     if not arguments or arguments == ["-m"]:
-        sys.exit("python -m layers.mxnet: expected a script, or -m and a module")
+        sys.exit(f"{own}: expected a script, or -m and a module")
     sys.excepthook = show_from_the_program_on
     install(numpy=not os.environ.get("LAYERS_KEEP_NUMPY"))
     inherited = os.environ.get("PYTHONPATH")
@@ -51,12 +63,12 @@ def main(arguments: list[str]) -> None:
         sys.argv[:] = arguments[1:]
         runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         return
-    script = Path(arguments[0])
-    if not script.exists():
-        sys.exit(f"python -m layers.mxnet: there is no file {str(script)!r}")
+    path = Path(arguments[0])
+    if not path.exists():
+        sys.exit(f"{own}: there is no file {str(path)!r}")
     sys.argv[:] = arguments
-    sys.path[0] = str(script.resolve().parent)
-    runpy.run_path(str(script), run_name="__main__")
+    sys.path[0] = str(path.resolve().parent)
+    runpy.run_path(str(path), run_name="__main__")
 
 
 if __name__ == "__main__":

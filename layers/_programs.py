@@ -1,0 +1,36 @@
+"""Console scripts: how a program was started, and those of the training package.
+
+A user's own program is often called ``train.py``, and ``python -m train`` in its folder runs that
+one. A console script does not look for modules in the current folder, but in those of PYTHONPATH,
+where it may be. So these take the package `train` from the folder that this package is in.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from pathlib import Path
+
+__all__ = ["command", "train"]
+
+
+def command(script: str, module: str) -> str:
+    """What starts the running program again: its console script, or else ``python -m module``."""
+    return script if Path(sys.argv[0]).stem == script else f"python -m {module}"
+
+
+def run(module: str) -> int:
+    """Run the `main` of a module of the package `train` that is installed with this one."""
+    folder = Path(__file__).resolve().parents[1]
+    spec = PathFinder.find_spec("train", [str(folder)])
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"there is no package 'train' in {folder}", name="train")
+    package = sys.modules["train"] = module_from_spec(spec)
+    spec.loader.exec_module(package)
+    return import_module(module).main()
+
+
+train = partial(run, "train.__main__")

@@ -138,6 +138,7 @@ check: .venv/made-dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/pyright --pythonpath .venv/bin/python $(PUBLIC)
+	.venv/bin/python -m pytest tests/test_types.py
 
 bench: $(BENCH) $(JAX)
 	$(dir $(BENCH))bin/python -m benchmarks $(ARGS)

@@ -38,11 +38,13 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name from its module at its first use, so that no engine is needed before."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+if not TYPE_CHECKING:  # to which any name would be one
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name from its module at its first use; no engine is needed before."""
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,13 @@ import sys
 import time
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the names that `__getattr__` finds; both engines have one API
+    from . import mxnet as mx
+    from .mxnet import autograd, gluon
+    from .mxnet import ndarray as nd
+    from .mxnet import symbol as sym
 
 __all__ = [
     "EngineError",
@@ -81,12 +87,14 @@ def _finish_custom_operators() -> None:
     time.sleep(0.1)
 
 
-def __getattr__(attribute: str) -> Any:
-    if attribute == "mx":
-        return _engine()
-    if attribute in _PARTS:
-        return import_module(f"{_engine().__name__}.{_PARTS[attribute]}")
-    raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
+if not TYPE_CHECKING:  # to which any name would be one
+
+    def __getattr__(attribute: str) -> Any:
+        if attribute == "mx":
+            return _engine()
+        if attribute in _PARTS:
+            return import_module(f"{_engine().__name__}.{_PARTS[attribute]}")
+        raise AttributeError(f"module {__name__!r} has no attribute {attribute!r}")
 
 
 _adapters: list[type] = []  # a cache of one; PyTorch's compiler cannot trace @cache

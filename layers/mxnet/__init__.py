@@ -4,6 +4,8 @@
 that says so, unchanged.
 """
 
+from typing import TYPE_CHECKING
+
 from . import _threads  # before what imports PyTorch
 from ._old import missing
 from . import (
@@ -69,6 +71,10 @@ from .util import (
     use_np_array,
     use_np_shape,
 )
+
+if TYPE_CHECKING:  # imported when a program asks for them
+    from . import contrib, executor_manager, image, profiler, recordio, rnn, test_utils
+    from . import image as img
 
 __version__ = "1.9.1"  # the version of MXNet whose API this is; programs compare it
 __all__ = [

@@ -6,6 +6,7 @@ import difflib
 import warnings
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -130,6 +131,10 @@ class CustomOpProp:
             Of the same arrays. MXNet has its own numbers of types here.
         """
         return CustomOp()
+
+    if TYPE_CHECKING:  # programs have other names for its parameters
+
+        def create_operator(self, *args: Any, **kwargs: Any) -> CustomOp: ...
 
 
 _registry: dict[str, type] = {}

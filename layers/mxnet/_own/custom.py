@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import autograd
 from ..base import ArgumentError
 from ..ndarray._origin import note_origin
@@ -14,7 +16,7 @@ from .registered import define
 __all__ = ["custom"]
 
 
-def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs):
+def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> Any:
     """Call a registered operator.
 
     Parameters

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Callable
 from os.path import commonprefix
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import autograd, ndarray, symbol
 from .._dtype import to_numpy, to_torch
@@ -357,6 +357,12 @@ class Block:
         """
         print(summary(self, inputs))
 
+    if TYPE_CHECKING:  # a subclass has inputs of its own
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any: ...
+
 
 def _attached(hooks: dict, hook: Callable) -> HookHandle:
     handle = HookHandle()
@@ -611,6 +617,10 @@ class HybridBlock(Block):
             self._compile(graph)
         with autograd.pause():
             self(x, *args)
+
+    if TYPE_CHECKING:  # and the inputs of a subclass
+
+        def forward(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class SymbolBlock(HybridBlock):

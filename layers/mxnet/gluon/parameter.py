@@ -6,6 +6,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -139,7 +140,7 @@ class Parameter:
         self.cast(dtype)
 
     @property
-    def shape(self) -> Shape | None:
+    def shape(self) -> Shape | Any:  # None, before it is known
         """The shape, 0 or -1 where unknown. Once known, a size cannot be set to another.
 
         Raises

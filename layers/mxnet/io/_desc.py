@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class DataBatch:
     def __init__(
         self,
         data,
-        label=None,
+        label: Any = None,
         pad=None,
         index=None,
         bucket_key=None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class BaseModule:
         epoch_end_callback=None,
         batch_end_callback=None,
         kvstore="local",
-        optimizer="sgd",
+        optimizer: Any = "sgd",
         optimizer_params=(("learning_rate", 0.01),),
         eval_end_callback=None,
         eval_batch_end_callback=None,
@@ -389,7 +390,7 @@ class BaseModule:
     def init_optimizer(
         self,
         kvstore="local",
-        optimizer="sgd",
+        optimizer: Any = "sgd",
         optimizer_params=(("learning_rate", 0.01),),
         force_init=False,
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from typing import Any
 
 from .._files import params
 from .._files.checkpoint import load_checkpoint, save_checkpoint
@@ -363,7 +364,7 @@ class Module(BaseModule):
     def init_optimizer(
         self,
         kvstore="local",
-        optimizer="sgd",
+        optimizer: Any = "sgd",
         optimizer_params=(("learning_rate", 0.01),),
         force_init=False,
     ) -> None:

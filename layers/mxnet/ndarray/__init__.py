@@ -1,5 +1,7 @@
 """`nd`: arrays, and operators computed at once."""
 
+from typing import TYPE_CHECKING
+
 from . import (
     _arithmetic,
     _create,
@@ -27,4 +29,5 @@ _methods.fill(NDArray)
 # MXNet has these in ndarray.ndarray, on which their code here is built.
 for _name in (*_arithmetic.__all__, *_create.__all__):
     setattr(ndarray, _name, globals()[_name])
-# The package adds `Custom`: custom operators are built on arrays.
+if TYPE_CHECKING:  # the package adds it: custom operators are built on arrays
+    from .._own.custom import custom as Custom

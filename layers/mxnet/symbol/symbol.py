@@ -17,7 +17,7 @@ from . import _infer, _json
 from ._node import HIDDEN, Entry, Node, by_name, copy_graph, ordered, states, with_hidden_names
 
 if TYPE_CHECKING:
-    from ..ndarray._methods import Methods
+    from ._methods import Methods
 else:
     Methods = object
 

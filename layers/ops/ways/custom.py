@@ -45,6 +45,8 @@ def registered() -> list[Operator]:
 class _Prop(mx.operator.CustomOpProp):
     """The CustomOpProp of an `Operator`."""
 
+    _layers_operator: Operator
+
     def __init__(self, operator: Operator, text: dict[str, str]):
         super().__init__(need_top_grad=not operator.is_loss)
         self.operator = operator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from ... import ndarray
 from ..block import Block, HybridBlock
@@ -43,7 +44,7 @@ class _Row:
             x = block(x)
         return x
 
-    def __getitem__(self, key):
+    def __getitem__(self, key) -> Any:  # a block, of any class
         layers = list(self._children.values())[key]
         if not isinstance(layers, list):
             return layers

@@ -78,6 +78,82 @@ print("layers.ops" in sys.modules, "myops" in sys.modules)
 """
 
 
+IN_A_FILE = """
+import sys
+import layers.mxnet as mx
+from layers.engine import name
+path = sys.argv[1]
+try:
+    mx.gluon.SymbolBlock.imports(f"{path}-symbol.json", ["data"], f"{path}-0000.params")
+except mx.base.MXNetError as error:
+    print(*str(error).splitlines(), sep="\\n")
+print("layers.ops" in sys.modules, "myops" in sys.modules)
+"""
+EXPORT = """
+import sys
+import layers.mxnet as mx
+{lines}
+net = mx.gluon.nn.HybridLambda(lambda F, x: {body})
+net.hybridize()
+net(mx.nd.ones((2, 3)))
+net.export(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize(
+    "lines, body, operator",
+    [
+        ("import myops", "myops.short(x)", "myops.short"),
+        ("import myops", "F.Custom(x, op_type='gate')", "gate"),  # the file has its module
+    ],
+)
+def test_operators_of_a_file_name_their_module(tmp_path, lines, body, operator):
+    path = str(tmp_path / "net")
+    done = run(EXPORT.format(lines=lines, body=body), path)
+    assert done.returncode == 0, done.stderr
+    told = run(IN_A_FILE, path).stdout.splitlines()
+    assert told[0].endswith(f"operator '{operator}' is not registered")
+    assert told[1:] == [
+        f"  expected `import myops` first: the operator '{operator}' of this file is defined there",
+        "False False",
+    ]
+
+
+def test_operators_of_this_library_are_found(tmp_path):
+    path = str(tmp_path / "net")
+    done = run(EXPORT.format(lines="from layers.ops import sigmoid", body="sigmoid(x)"), path)
+    assert done.returncode == 0, done.stderr
+    assert run(IN_A_FILE, path).stdout == "True False\n"
+
+
+MXNET_READS = """
+import json, sys
+import mxnet as mx
+text = open(sys.argv[1] + "-symbol.json").read()
+graph = mx.sym.load_json(text)
+print("layers_modules" in json.loads(text)["attrs"], graph.list_outputs())
+"""
+
+
+def test_mxnet_reads_a_file_that_names_modules(tmp_path):
+    path = str(tmp_path / "net")
+    done = run(EXPORT.format(lines="import myops", body="F.Custom(x, op_type='gate')"), path)
+    assert done.returncode == 0, done.stderr
+    python = ROOT / ".venv-mxnet/bin/python"
+    if not python.exists():
+        pytest.skip("MXNet has no environment beside: make test-mxnet makes it")
+    code = f"import sys; sys.path.remove(''); sys.path.append({str(ROOT / 'tests')!r})"
+    code = f"{code}\nimport mxnet\nimport myops{MXNET_READS}"
+    done = subprocess.run(
+        [python, "-c", code, path],
+        env={**os.environ, "LAYERS_ENGINE": "mxnet", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.stdout.startswith("True ["), done.stderr
+
+
 def test_operators_that_are_not_registered():
     """The module is named, but not imported: a name may come from a file of anybody's."""
     done = run(NOT_REGISTERED)

@@ -183,6 +183,14 @@ class OpType(str):
         return str(self), self.prop_class
 
     @property
+    def module_to_record(self) -> dict[str, str]:
+        """The module of the operator by its name, for a file: where the name does not begin so."""
+        written = getattr(self.prop_class, "_layers_operator", None)
+        module = written.forward.__module__ if written else self.prop_class.__module__
+        known = module == "__main__" or self.startswith(f"{module}.")
+        return {} if known or module.startswith("layers.") else {str(self): module}
+
+    @property
     def is_current(self) -> bool:
         """Whether the name stands for it still, or for what was made anew in its place."""
         now, before = _registry.get(self), self.prop_class
@@ -221,6 +229,29 @@ def find(op_type: str) -> type:
     return _registry[op_type]
 
 
+def expect_registered(op_type: str, module: str | None, where: str) -> None:
+    """Refuse an operator of a file that is not registered, with the module that would do it.
+
+    Nothing is imported but this library's own: a file may be anybody's.
+    """
+    try:
+        find(op_type)
+    except MXNetError as error:
+        module = module or op_type.rpartition(".")[0]
+        if not _is_module(module):
+            raise MXNetError(f"symbol: {where}: {error}") from None
+        raise MXNetError(
+            f"symbol: {where}: operator {quoted(op_type)} is not registered\n"
+            f"  expected `import {quoted(module)[1:-1]}` first: the operator {quoted(op_type)} of "
+            "this file is defined there"
+        ) from None
+
+
+def _is_module(name: str) -> bool:
+    """Whether a name is one that a module may have, other than of this library."""
+    return name != "layers" and all(part.isidentifier() for part in name.split("."))
+
+
 def _nearest(op_type: str) -> str:
     """The registered names that are most like one that is not, as a message shows them."""
     name = op_type.rpartition(".")[2]
@@ -238,6 +269,6 @@ def _nearest(op_type: str) -> str:
 def _registration(op_type: str) -> str:
     """What registers an operator: its name begins with that of its module, if it has one."""
     module = op_type.rpartition(".")[0]
-    if module != "layers" and all(part.isidentifier() for part in module.split(".")):
+    if _is_module(module):
         return f"`import {quoted(module)[1:-1]}`, which registers it"
     return "the module that registers it to be imported"

@@ -14,12 +14,16 @@ from typing import Any
 from .._own.node import CUSTOM
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
+from ..operator import expect_registered
 from ._casts import without_casts
 from ._infer import declared_shape, declared_type
 from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
 from ._subgraph import OPERATORS, ControlFlow
 
 VERSION = 10901
+# An attribute of the graph, which MXNet reads and leaves alone: where custom operators are defined
+# whose names do not begin with their modules, as "name module" each.
+MODULES = "layers_modules"
 MOST_NESTED = 8  # graphs inside graphs
 # A few characters, num_outputs, can declare any number of outputs. Beyond one for each node, a
 # graph may have this many, or one for each of this many characters of its text, whichever is more.
@@ -29,11 +33,16 @@ CHARACTERS_PER_OUTPUT = 64
 
 def dumps(entries: list[Entry], with_casts: bool = True) -> str:
     """The graph of some entries, in MXNet's format; with the casts of mixed precision or not."""
-    graph = _graph(entries, with_casts) | {"attrs": {"mxnet_version": ["int", VERSION]}}
-    return json.dumps(graph, indent=2)
+    modules: dict[str, str] = {}
+    graph = _graph(entries, with_casts, modules)
+    attrs: dict[str, list] = {"mxnet_version": ["int", VERSION]}
+    if modules:
+        attrs[MODULES] = ["list_str", [f"{name} {modules[name]}" for name in sorted(modules)]]
+    return json.dumps(graph | {"attrs": attrs}, indent=2)
 
 
-def _graph(entries: list[Entry], with_casts: bool) -> dict[str, Any]:
+def _graph(entries: list[Entry], with_casts: bool, modules: dict[str, str]) -> dict[str, Any]:
+    """The graph of some entries; `modules` gets those of its custom operators."""
     entries = entries if with_casts else without_casts(entries)
     nodes = ordered(entries)
     number = {id(node): i for i, node in enumerate(nodes)}
@@ -42,6 +51,8 @@ def _graph(entries: list[Entry], with_casts: bool) -> dict[str, Any]:
     updates: Counter[int] = Counter()
     for node in nodes:
         _refuse_shadowed(node)
+        if node.op is CUSTOM:
+            modules |= node.attributes["op_type"].module_to_record
         row: dict[str, Any] = {"op": node.op.name if node.op else "null", "name": node.name}
         if node.attrs:
             row["attrs"] = dict(sorted(node.attrs.items()))
@@ -50,7 +61,7 @@ def _graph(entries: list[Entry], with_casts: bool) -> dict[str, Any]:
         updates.update(id(source) for name, (source, _) in named if name in state_names)
         row["inputs"] = [[number[id(n)], index, updates[id(n)]] for n, index in node.inputs]
         if isinstance(node.op, ControlFlow):
-            row["subgraphs"] = [_graph(g.entries, with_casts) for g in node.op.graphs]
+            row["subgraphs"] = [_graph(g.entries, with_casts, modules) for g in node.op.graphs]
         rows.append(row)
         ends.append(ends[-1] + len(node.outputs))
     return {
@@ -99,6 +110,7 @@ class _GraphParser:
 
     def __init__(self, graph: Any, size: int):
         self.version = _version(graph)
+        self.modules = _modules(graph)
         self.outputs_left = self.most_outputs = max(MOST_OUTPUTS, size // CHARACTERS_PER_OUTPUT)
 
     def entries(self, graph: Any, where: str, depth: int) -> list[Entry]:
@@ -150,6 +162,8 @@ class _GraphParser:
         if self.version < 905 and operator.name in ("argmax", "argmin"):
             if attrs.get("axis") == "-1":
                 del attrs["axis"]  # before 0.9.5 -1 stood for no axis
+        if operator is CUSTOM and "op_type" in attrs:
+            expect_registered(attrs["op_type"], self.modules.get(attrs["op_type"]), where)
         attributes, names = _parse_attributes(operator, attrs, len(entries), where)
         # Before 0.9 a file had no states: each becomes a variable of this node.
         for name in names[len(entries) :]:
@@ -219,6 +233,16 @@ def _version(graph: Any) -> int:
     version = attrs.get("mxnet_version") if isinstance(attrs, dict) else None
     known = isinstance(version, list) and len(version) == 2 and type(version[1]) is int
     return version[1] if known else 800
+
+
+def _modules(graph: Any) -> dict[str, str]:
+    """The modules of custom operators by their names, as far as the file tells them."""
+    attrs = graph.get("attrs") if isinstance(graph, dict) else None
+    told = attrs.get(MODULES) if isinstance(attrs, dict) else None
+    if not (isinstance(told, list) and len(told) == 2 and isinstance(told[1], list)):
+        return {}
+    pairs = [text.rpartition(" ") for text in told[1] if isinstance(text, str)]
+    return {name: module for name, _, module in pairs}
 
 
 def _variable(name: str, attrs: dict[str, str], where: str) -> Node:

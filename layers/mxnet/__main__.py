@@ -7,7 +7,8 @@ NumPy has its old names again, such as np.int, np.float and np.product: in this 
 start, in those that the program starts from their ``import mxnet`` on. With ``--keep-numpy``
 before the script, or LAYERS_KEEP_NUMPY=1 in the environment, NumPy stays as it is.
 
-The console script ``layers-mxnet`` does the same.
+``python -m layers.mxnet convert`` converts files: see ``convert --help``; a script of this name is
+run as ``./convert``. The console script ``layers-mxnet`` is the same program.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ def main(arguments: list[str]) -> None:
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__.replace("``", ""))
         return
+    if arguments and arguments[0] == "convert":
+        from . import convert
+
+        sys.exit(convert.main(arguments[1:]))
     if arguments and arguments[0] == "--keep-numpy":
         os.environ["LAYERS_KEEP_NUMPY"] = "1"  # which spawned processes inherit
         arguments = arguments[1:]

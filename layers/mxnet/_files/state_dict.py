@@ -1,0 +1,76 @@
+"""Arrays in PyTorch's files of state dicts: ``torch.save(module.state_dict(), "net.pt")``.
+
+They are pickles, of which PyTorch's reader takes tensors and containers alone: nothing in them
+runs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from io import BytesIO
+from typing import Any
+
+import torch
+
+from .. import _dtype
+from ..base import DTypeError, quoted
+from .opening import open_file
+from .params import ParamsFileError
+
+SUFFIXES = (".pt", ".pth", ".bin")
+
+
+def has_suffix(path: str | os.PathLike) -> bool:
+    """Whether the name of a file ends in one of `SUFFIXES`."""
+    return os.fsdecode(path).endswith(SUFFIXES)
+
+
+def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
+    """The tensors of a file, on the CPU, and their names.
+
+    Raises ParamsFileError where it is damaged, has anything but tensors by name, or a tensor that
+    is no NDArray's; and OSError.
+    """
+    found = _loaded(path)
+    if not isinstance(found, dict):
+        raise ParamsFileError(
+            f"{os.fsdecode(path)}: a {type(found).__name__}\n  expected a dict of tensors by name"
+        )
+    for name, tensor in found.items():
+        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor):
+            raise ParamsFileError(
+                f"{os.fsdecode(path)}: {quoted(name)} is of type {type(tensor).__name__}\n"
+                "  expected a tensor: save module.state_dict() alone"
+            )
+        try:
+            _dtype.to_torch(tensor.dtype)
+        except DTypeError as error:
+            raise ParamsFileError(f"{os.fsdecode(path)}: {quoted(name)}: {error}") from None
+        if tensor.layout != torch.strided or tensor.device.type != "cpu":
+            raise ParamsFileError(
+                f"{os.fsdecode(path)}: {quoted(name)} is {tensor.layout} on {tensor.device}\n"
+                "  expected a dense tensor with values"
+            )
+    return [tensor.detach().clone() for tensor in found.values()], list(found)
+
+
+def _loaded(path: str | os.PathLike) -> Any:
+    with open_file(path) as file:
+        try:
+            return torch.load(file, map_location="cpu", weights_only=True)
+        except Exception as error:  # of many kinds: the file may be anything
+            problem = str(error).partition("\n")[0][:200]
+            raise ParamsFileError(
+                f"{os.fsdecode(path)}: {type(error).__name__}: {problem}\n"
+                "  expected a whole file of torch.save(module.state_dict(), ...)"
+            ) from None
+
+
+def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[memoryview]:
+    """The bytes of a file of plain tensors by name. Errors name `target` as the file."""
+    if len(names) != len(tensors):
+        raise ParamsFileError(f"{target}: arrays without names\n  expected a dict of arrays")
+    buffer = BytesIO()
+    torch.save({n: t.detach().cpu().clone() for n, t in zip(names, tensors)}, buffer)
+    return [buffer.getbuffer()]

@@ -1,0 +1,267 @@
+"""Convert files of arrays and of graphs; MXNet is not needed.
+
+The names of the files say what they are:
+
+  net.params          arrays, as save_parameters, export and nd.save of MXNet write them
+  net.safetensors     arrays
+  net.pt, .pth, .bin  arrays, as a state dict of PyTorch
+  net.onnx            a graph with its arrays
+  net-symbol.json     a graph, whose arrays are in net-0000.params beside it
+  net                 the same, a checkpoint, by the beginning of its name
+
+Arrays are written without the arg: and aux: of checkpoints, except into a checkpoint. An operator
+of your own in a graph has to be importable: --import names its module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+from .._programs import command
+from . import ndarray, onnx, symbol
+from ._files import atomic, checkpoint, params, safetensors, state_dict
+from .base import ArgumentError, MissingFileError, MXNetError
+from .context import cpu
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = ["main"]
+
+GRAPH = "-symbol.json"
+ARRAYS = (".params", safetensors.SUFFIX, *state_dict.SUFFIXES)
+EXAMPLES = """\
+examples:
+  {own} net-0000.params net.safetensors
+  {own} net-0000.params net.pt              for module.load_state_dict(torch.load("net.pt"))
+  {own} net.pt net.params                   for net.load_parameters("net.params")
+  {own} net net.onnx --shape 1x3x224x224    of net-symbol.json and the last net-0000.params
+  {own} net.onnx net                        and back
+  {own} net.safetensors net --graph old-symbol.json
+  {own} --list net-0000.params net-symbol.json
+
+Names of arrays stay as they are. Exit status: 0 if all is written, 1 if not, 2 for wrong arguments.
+"""
+
+
+class Model(NamedTuple):
+    """What is in a file, or in those of a checkpoint."""
+
+    graph: Symbol | None
+    arrays: dict[str, NDArray]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; its exit status, 1 where a file cannot be read or written."""
+    own = command("layers-mxnet", "layers.mxnet.convert")
+    own = f"{own} convert" if own == "layers-mxnet" else own
+    parser = _parser(own)
+    options = parser.parse_args(arguments)
+    if not options.list and len(options.files) != 2:
+        parser.error("expected two files, SOURCE and TARGET; or --list and files")
+    try:
+        for module in options.modules:
+            _import(module)
+        if options.list:
+            for path in options.files:
+                _print(path, _read(path, options))
+        else:
+            source, target = options.files
+            _write(target, _read(source, options), options.shapes, source)
+    except (MXNetError, OSError) as error:
+        print(f"{own}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser(own: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=own,
+        usage=f"{own} [options] SOURCE TARGET\n       {own} --list FILE ...",
+        description=__doc__,
+        epilog=EXAMPLES.format(own=own),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="SOURCE and TARGET; or what --list shows")
+    add("--list", action="store_true", help="show what is in files, and write nothing")
+    add("--graph", metavar="FILE", help="the graph for the arrays of SOURCE, a -symbol.json")
+    add("--epoch", type=int, metavar="N", help="which arrays of a checkpoint (the last)")
+    text = "of an input, for ONNX, in the graph's order; once for each"
+    many = {"action": "append", "default": []}
+    add("--shape", **many, dest="shapes", type=_shape, metavar="1x3x224x224", help=text)
+    text = "import a module that defines operators of the graph"
+    add("--import", **many, dest="modules", metavar="MODULE", help=text)
+    return parser
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    if not re.fullmatch(r"[1-9][0-9]*(x[1-9][0-9]*)*", text):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a shape such as 1x3x224x224")
+    return tuple(int(n) for n in text.split("x"))
+
+
+def _import(module: str) -> None:
+    sys.path.insert(0, os.getcwd())
+    try:
+        import_module(module)
+    except ImportError as error:
+        raise ArgumentError(f"--import {module}: {error}") from None
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Errors of this package name the file."""
+    try:
+        yield
+    except MXNetError as error:
+        if path in str(error) or isinstance(error, OSError):
+            raise
+        raise MXNetError(f"{path}: {error}") from error
+
+
+# Reading
+
+
+def _read(path: str, options: argparse.Namespace) -> Model:
+    """The graph and the arrays of a file or a checkpoint."""
+    with _naming(path):
+        if path.endswith(ARRAYS):
+            graph = symbol.load(options.graph) if options.graph else None
+            return Model(graph, _unmarked(path, _arrays(path)))
+        if options.graph:
+            raise ArgumentError(f"{path} has a graph\n  expected no --graph beside it")
+        if path.endswith(".onnx"):
+            from .contrib.onnx import import_model
+
+            graph, arguments, states = import_model(path)
+            return Model(graph, arguments | states)
+        prefix = path.removesuffix(GRAPH)
+        if not Path(f"{prefix}{GRAPH}").exists():
+            raise MissingFileError(
+                f"{path}: there is no {prefix}{GRAPH}\n"
+                f"  expected a file that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or a "
+                "checkpoint"
+            )
+        graph = symbol.load(f"{prefix}{GRAPH}")
+        values = _arrays_beside(prefix, options.epoch, options.list)
+        return Model(graph, values)
+
+
+def _arrays_beside(prefix: str, epoch: int | None, may_lack: bool) -> dict[str, NDArray]:
+    """The arrays of a checkpoint: of an epoch, or of the last one."""
+    folder, name = os.path.split(prefix)
+    pattern = re.compile(rf"{re.escape(name)}-(\d{{4,}})\.params")
+    matches = [pattern.fullmatch(found) for found in os.listdir(folder or ".")]
+    epochs = {int(match[1]): match[0] for match in matches if match}
+    if not epochs and may_lack:
+        return {}
+    epoch = max(epochs, default=0) if epoch is None else epoch
+    if epoch not in epochs:
+        known = ", ".join(map(str, sorted(epochs))) or "none"
+        raise MissingFileError(
+            f"there is no {prefix}-{epoch:04d}.params\n  expected one of the epochs: {known}"
+        )
+    path = os.path.join(folder, epochs[epoch])
+    return _unmarked(path, _arrays(path))
+
+
+def _arrays(path: str) -> dict[str, NDArray]:
+    """The arrays of a file, by name."""
+    format = state_dict if state_dict.has_suffix(path) else params
+    format = safetensors if safetensors.has_suffix(path) else format
+    tensors, names = format.read(path)
+    if tensors and not names:
+        raise params.ParamsFileError(
+            f"{path}: its {len(tensors)} arrays have no names\n  expected a dict of arrays"
+        )
+    return {name: NDArray(tensor, cpu()) for name, tensor in zip(names, tensors)}
+
+
+def _unmarked(path: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
+    """The arrays without arg: and aux: before their names."""
+    result: dict[str, NDArray] = {}
+    for name, value in arrays.items():
+        short = re.sub("^(arg|aux):", "", name)
+        if short in result:
+            raise params.ParamsFileError(f"{path}: there are two arrays {short!r}")
+        result[short] = value
+    return result
+
+
+# Writing
+
+
+def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str) -> None:
+    """Write the files of `target`, each whole or not at all."""
+    if target.endswith(ARRAYS):
+        format = state_dict if state_dict.has_suffix(target) else ndarray.utils
+        with _naming(target):
+            if format is state_dict:
+                tensors = [array._tensor for array in model.arrays.values()]
+                pieces = format.pieces(target, tensors, list(model.arrays))
+            else:
+                pieces = format.pieces(target, model.arrays)
+            atomic.write({target: pieces})
+        return
+    if model.graph is None:
+        raise ArgumentError(
+            f"{target}: {source} has arrays and no graph\n  expected --graph net{GRAPH}"
+        )
+    _expect_all(model.graph, model.arrays, source)
+    if target.endswith(".onnx"):
+        with _naming(target):
+            onnx.export_model(model.graph, model.arrays, shapes, onnx_file_path=target)
+        return
+    if Path(target).suffix and not target.endswith(GRAPH):
+        raise ArgumentError(
+            f"{target}: the format {Path(target).suffix!r} is not known\n"
+            f"  expected a name that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or the "
+            "beginning of a checkpoint's"
+        )
+    states = set(model.graph.list_auxiliary_states())
+    arguments = {n: a for n, a in model.arrays.items() if n not in states}
+    rest = {n: a for n, a in model.arrays.items() if n in states}
+    checkpoint.save_checkpoint(target.removesuffix(GRAPH), 0, model.graph, arguments, rest)
+
+
+def _expect_all(graph: Symbol, arrays: dict[str, NDArray], source: str) -> None:
+    """Refuse arrays that the graph has no variables for."""
+    known = set(graph.list_inputs())
+    if extra := [name for name in arrays if name not in known]:
+        free = [name for name in graph.list_inputs() if name not in arrays]
+        raise ArgumentError(
+            f"{source}: {extra[0]!r} is no variable of the graph, {len(extra)} of {len(arrays)} "
+            f"arrays are none\n  expected arrays for {', '.join(free[:8]) or 'none'}"
+        )
+
+
+# Listing
+
+
+def _print(path: str, model: Model) -> None:
+    """Show the names, shapes and dtypes of arrays, and what a graph takes and gives."""
+    size = sum(array._tensor.nbytes for array in model.arrays.values())
+    print(f"{path}: {len(model.arrays)} arrays, {size:,} bytes")
+    width = max((len(name) for name in model.arrays), default=0)
+    for name, array in model.arrays.items():
+        shape = "x".join(map(str, array.shape))
+        print(f"  {name:{width}}  {shape or 'number'}  {str(array._tensor.dtype)[6:]}")
+    if model.graph is not None:
+        free = [name for name in model.graph.list_inputs() if name not in model.arrays]
+        print(f"  inputs: {', '.join(free) or 'none'}")
+        print(f"  outputs: {', '.join(model.graph.list_outputs())}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

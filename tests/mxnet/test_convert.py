@@ -1,0 +1,320 @@
+"""``python -m layers.mxnet.convert``: each format to each other, in processes of their own."""
+
+import os
+import pickle
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.engine("torch")
+
+ROOT = Path(__file__).resolve().parents[2]
+X = np.random.default_rng(0).normal(size=(2, 4)).astype("float32")
+SYMBOL, PARAMS = "net-symbol.json", "net-0000.params"
+# By the format: what its files are called.
+SOURCES = {
+    "checkpoint": "net",
+    "symbol": SYMBOL,
+    "params": PARAMS,
+    "safetensors": "given.safetensors",
+    "state dict": "given.pt",
+    "ONNX": "given.onnx",
+}
+TARGETS = {
+    "checkpoint": "made",
+    "params": "made.params",
+    "safetensors": "made.safetensors",
+    "state dict": "made.pt",
+    "ONNX": "made.onnx",
+}
+NEEDED = {"safetensors": ["safetensors"], "ONNX": ["onnxscript", "onnxruntime"]}
+# Each pair in a fork of one process, in which nothing has happened but the import.
+EACH = """
+import os, sys
+from layers.mxnet.convert import main
+for line in sys.stdin.read().splitlines():
+    folder, *arguments = line.split("|")
+    if pid := os.fork():
+        os.waitpid(pid, 0)
+        continue
+    os.chdir(folder)
+    status = 70
+    try:
+        sys.stderr = open("errors.txt", "w")
+        status = main(arguments)
+    finally:
+        sys.stderr.flush()
+        open("status.txt", "w").write(str(status))
+        os._exit(0)
+"""
+
+
+def run(*arguments, folder, code=None, text=None):
+    command = ["-c", code] if code else ["-m", "layers.mxnet.convert"]
+    return subprocess.run(
+        [sys.executable, *command, *arguments],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
+        cwd=folder,
+        input=text,
+        capture_output=True,
+        text=True,
+    )
+
+
+def absent(*formats):
+    return [p for f in formats for p in NEEDED.get(f, []) if find_spec(p) is None]
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """A folder with a net in each format; and its output for X, and its arrays."""
+    import torch
+
+    import layers.mxnet as mx
+
+    folder = tmp_path_factory.mktemp("given")
+    mx.random.seed(0)
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(5, activation="relu"), mx.gluon.nn.BatchNorm())
+    net.initialize(mx.init.Xavier(magnitude=6))
+    net.hybridize()
+    y = net(mx.nd.array(X)).asnumpy()
+    net.export(str(folder / "net"))
+    arrays = {p.name: p.data() for p in net.collect_params().values()}
+    values = {name: array.asnumpy() for name, array in arrays.items()}
+    torch.save({n: torch.tensor(v) for n, v in values.items()}, folder / "given.pt")
+    if not absent("safetensors"):
+        mx.nd.save(str(folder / "given.safetensors"), arrays)
+    if not absent("ONNX"):
+        graph, params, path = (str(folder / n) for n in (SYMBOL, PARAMS, "given.onnx"))
+        mx.onnx.export_model(graph, params, [X.shape], onnx_file_path=path)
+    return folder, y, values
+
+
+PAIRS = list(product(SOURCES, TARGETS))
+
+
+@pytest.fixture(scope="module")
+def made(given, tmp_path_factory):
+    """The folder in which each pair was converted."""
+    folder = tmp_path_factory.mktemp("made")
+    lines = []
+    for source, target in PAIRS:
+        if absent(source, target):
+            continue
+        place = folder / f"{source} to {target}"
+        place.mkdir()
+        arguments = [str(given[0] / SOURCES[source]), TARGETS[target]]
+        if target in ("checkpoint", "ONNX") and source in ("params", "safetensors", "state dict"):
+            arguments += ["--graph", str(given[0] / "net-symbol.json")]
+        if target == "ONNX":
+            arguments += ["--shape", "2x4"]
+        lines.append("|".join([str(place), *arguments]))
+    done = run(folder=folder, code=EACH, text="\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each pair runs in a fork of one process")
+@pytest.mark.parametrize("source, target", PAIRS, ids=" to ".join)
+def test_pair(mx, given, made, source, target):
+    if missing := absent(source, target):
+        pytest.skip(f"{missing[0]} is not installed")
+    place = made / f"{source} to {target}"
+    errors = (place / "errors.txt").read_text()
+    assert (place / "status.txt").read_text() == "0", errors
+    _, y, values = given
+    path = str(place / TARGETS[target])
+    if target == "checkpoint":
+        arguments = {"ONNX": None}.get(source, ["data"])
+        files = f"{path}-symbol.json", f"{path}-0000.params"
+        inputs = arguments or inputs_of(mx, files)
+        net = mx.gluon.SymbolBlock.imports(files[0], inputs, files[1])
+        np.testing.assert_allclose(net(mx.nd.array(X)).asnumpy(), y, rtol=1e-5, atol=1e-6)
+    elif target == "ONNX":
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        found = session.run(None, {session.get_inputs()[0].name: X})[0]
+        np.testing.assert_allclose(found, y, rtol=1e-5, atol=1e-6)
+    else:
+        compare(arrays_of(mx, target, path), values, source)
+
+
+def inputs_of(mx, files):
+    """The inputs of a graph: its variables without an array."""
+    known = {name.split(":")[1] for name in mx.nd.load(files[1])}
+    return [name for name in mx.sym.load(files[0]).list_inputs() if name not in known]
+
+
+def arrays_of(mx, target, path):
+    """The arrays of a file, with another reader than the converter's, where there is one."""
+    if target == "params":
+        return {name: array.asnumpy() for name, array in mx.nd.load(path).items()}
+    if target == "safetensors":
+        from safetensors.numpy import load_file
+
+        return load_file(path)
+    import torch
+
+    found = torch.load(path, weights_only=True)
+    assert all(type(tensor) is torch.Tensor for tensor in found.values())
+    return {name: tensor.numpy() for name, tensor in found.items()}
+
+
+def compare(found, values, source):
+    if source == "ONNX":  # which has what the graph computes with, under names of its own
+        assert len(found) >= 2 and all(array.size for array in found.values())
+        return
+    assert found.keys() == values.keys()
+    for name, value in values.items():
+        np.testing.assert_array_equal(found[name], value)
+
+
+def test_a_state_dict_is_loaded_by_a_module(mx, tmp_path):
+    import torch
+
+    net = mx.gluon.nn.Dense(3, in_units=4)
+    net.initialize()
+    net.save_parameters(str(tmp_path / "net.params"))
+    done = run("net.params", "net.pt", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    module = torch.nn.Linear(4, 3)
+    module.load_state_dict(torch.load(tmp_path / "net.pt", weights_only=True))
+    expected = net(mx.nd.array(X)).asnumpy()
+    np.testing.assert_allclose(module(torch.tensor(X)).detach().numpy(), expected, rtol=1e-5)
+
+
+def test_list(given):
+    folder, _, values = given
+    done = run("--list", "net-0000.params", "net-symbol.json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"net-0000.params: {len(values)} arrays, ")
+    assert sum("net_dense0_weight" in line and "5x4  float32" in line for line in lines) == 2
+    assert lines[-2:] == ["  inputs: data", "  outputs: net_batchnorm0_fwd_output"]
+
+
+def test_the_last_epoch_or_another(mx, tmp_path, capsys):
+    from layers.mxnet.convert import main
+
+    x = mx.sym.var("x")
+    for epoch in (3, 12):
+        value = {"w": mx.nd.array([epoch])}
+        mx.model.save_checkpoint(str(tmp_path / "a.b"), epoch, x * mx.sym.var("w"), value, {})
+    prefix, target = str(tmp_path / "a.b"), str(tmp_path / "out.params")
+    for options, expected in (([], 12), (["--epoch", "3"], 3)):
+        assert main([prefix, target, *options]) == 0
+        assert mx.nd.load(target)["w"].asscalar() == expected
+    assert main([prefix, target, "--epoch", "4"]) == 1
+    assert capsys.readouterr().err.endswith(
+        f": there is no {prefix}-0004.params\n  expected one of the epochs: 3, 12\n"
+    )
+
+
+class Hostile:
+    def __reduce__(self):
+        return os.mkdir, ("ran",)
+
+
+def damaged(folder, mx):
+    """Files that are refused, with what the message says of each."""
+    import torch
+
+    (folder / "text.params").write_text("no arrays")
+    (folder / "text.safetensors").write_text("no arrays")
+    (folder / "text.pt").write_text("no tensors")
+    (folder / "text-symbol.json").write_text("{}")
+    (folder / "hostile.pt").write_bytes(pickle.dumps({"w": Hostile()}))
+    torch.save({"model": {"w": torch.ones(2)}}, folder / "nested.pt")
+    torch.save([torch.ones(2)], folder / "list.pt")
+    torch.save({"w": torch.ones(2, dtype=torch.complex64)}, folder / "complex.pt")
+    mx.nd.save(str(folder / "list.params"), [mx.nd.ones((2,))])
+    mx.nd.save(str(folder / "twice.params"), {"arg:w": mx.nd.ones((2,)), "w": mx.nd.ones((2,))})
+    mx.nd.save(str(folder / "good.params"), {"w": mx.nd.ones((2,))})
+    return {
+        "text.params": "with which every .params file begins",
+        "text.safetensors": "expected a whole .safetensors file",
+        "text.pt": "expected a whole file of torch.save(",
+        "text-symbol.json": "no list of nodes",
+        "hostile.pt": "expected a whole file of torch.save(",
+        "nested.pt": "'model' is of type dict",
+        "list.pt": "a list\n  expected a dict",
+        "complex.pt": "complex64",
+        "list.params": "its 1 arrays have no names",
+        "twice.params": "there are two arrays 'w'",
+        "absent.params": "No such file",
+        "absent": "there is no",
+    }
+
+
+def test_what_cannot_be_read(mx, tmp_path, monkeypatch, capsys):
+    from layers.mxnet.convert import main
+
+    monkeypatch.chdir(tmp_path)
+    for name, reason in damaged(tmp_path, mx).items():
+        assert main([name, "out.params"]) == 1
+        told = capsys.readouterr().err
+        assert name in told and reason in told, told
+        assert "Traceback" not in told and not Path("out.params").exists()
+    assert not Path("ran").exists()
+
+
+def test_what_cannot_be_written(mx, tmp_path, monkeypatch, capsys):
+    from layers.mxnet.convert import main
+
+    monkeypatch.chdir(tmp_path)
+    damaged(tmp_path, mx)
+    Path("out.pt").write_text("before")
+    for target, reason in {
+        "net": "good.params has arrays and no graph\n  expected --graph net-symbol.json",
+        "net.onnx": "good.params has arrays and no graph",
+        "none/out.pt": "No such file or directory",
+    }.items():
+        assert main(["good.params", target]) == 1
+        told = capsys.readouterr().err
+        assert target in told and reason in told, told
+    mx.sym.var("v").save("v-symbol.json")
+    assert main(["good.params", "net", "--graph", "v-symbol.json"]) == 1
+    assert "'w' is no variable of the graph" in capsys.readouterr().err
+    assert main(["text.pt", "out.pt"]) == 1 and Path("out.pt").read_text() == "before"
+    left = {path.name for path in tmp_path.iterdir()}
+    assert not [name for name in left if name.endswith(".tmp") or name.startswith("net")]
+
+
+def test_wrong_arguments_and_help(capsys):
+    from layers.mxnet.convert import main
+
+    for arguments in (["a.params"], ["a", "b", "c"], ["a", "b", "--shape", "0x3"], []):
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        assert left.value.code == 2
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "examples:" in capsys.readouterr().out
+
+
+SUBCOMMAND = "import sys; from layers.mxnet.__main__ import main; main(sys.argv[1:])"
+
+
+def test_operators_of_others(mx, tmp_path):
+    import myops
+
+    net = myops.Net()
+    net.initialize()
+    net.hybridize()
+    net(mx.nd.array(X))
+    net.export(str(tmp_path / "net"))
+    done = run("net", "out", folder=tmp_path)
+    assert done.returncode == 1 and "expected `import myops` first" in done.stderr
+    done = run("net", "out", "--import", "myops", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    given = "convert", "net", "out.pt", "--import", "nothing"
+    done = run(*given, folder=tmp_path, code=SUBCOMMAND)
+    assert done.returncode == 1 and "--import nothing: No module named" in done.stderr

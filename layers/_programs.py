@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
-__all__ = ["command", "train"]
+__all__ = ["command", "predict", "train"]
 
 
 def command(script: str, module: str) -> str:
@@ -34,3 +34,4 @@ def run(module: str) -> int:
 
 
 train = partial(run, "train.__main__")
+predict = partial(run, "train.predict")

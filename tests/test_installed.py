@@ -92,7 +92,8 @@ def test_without_a_console_script_it_does(folder):
 
 @builds
 def test_help_names_the_script(target, folder):
-    for program, module in (("layers-train", "train"), ("layers-check", "layers.check")):
+    modules = {"train": "train", "predict": "train.predict", "check": "layers.check"}
+    for program, module in ((f"layers-{name}", module) for name, module in modules.items()):
         told = installed.run(target, folder, program, "--help").stdout
         assert f"usage: {program} " in told and f"python -m {module} " not in told
 

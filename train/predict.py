@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from layers._programs import command
+
 from . import Refused
 from .__main__ import fail, start
 from .options import Parser, check_utf8
@@ -21,10 +23,10 @@ each sample by its name, and its probability; or a number. The network scales th
 """
 MORE = """\
 examples:
-  python -m train.predict build/train digit.png
-  python -m train.predict build/iris flowers.csv --probabilities
-  python -m train.predict build/houses houses.csv --out prices.csv
-  python -m train.predict build/cats photos --format json
+  {command} build/train digit.png
+  {command} build/iris flowers.csv --probabilities
+  {command} build/houses houses.csv --out prices.csv
+  {command} build/cats photos --format json
 
 data:
   FILE.csv, FILE.tsv  a line for each sample, after a line with the names of the columns; those that
@@ -74,10 +76,11 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
         One is unknown, has a wrong value, or is not text in UTF-8.
     """
     check_utf8(argv)
+    name = command("layers-predict", "train.predict")
     parser = Parser(
-        prog="python -m train.predict",
+        prog=name,
         description=DESCRIPTION,
-        epilog=MORE,
+        epilog=MORE.format(command=name),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,

@@ -66,6 +66,10 @@ class Remat(gluon.HybridBlock):
         """The parameters by their names in files, which do not tell that they are in a Remat."""
         return self.block._collect_params_with_prefix(prefix)
 
+    def load_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Read the block's parameters from a file."""
+        self.block.load_parameters(*args, **kwargs)
+
 
 class Recomputed:
     """The block on an engine that computes nothing again."""

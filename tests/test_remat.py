@@ -219,6 +219,8 @@ def test_a_layer_in_it_that_is_hybridized_by_itself():
     nets = [net_of(own, wrap) for wrap in (Remat, lambda block: block)]
     nets[0][1].block.hybridize(static_alloc=True, static_shape=True)
     agree(*(trained(net, 4) for net in nets))
+    (graph,) = nets[0][1].block._graphs.values()
+    assert not graph.run._runs  # recorded, it would keep other values than the first call
 
 
 @on_torch
@@ -301,6 +303,18 @@ def test_files_and_copies_do_not_tell(tmp_path):
     files = [str(tmp_path / name) for name in ("net-symbol.json", "net-0000.params")]
     loaded = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
     agree([loaded(x).asnumpy()], [expected])
+
+
+def test_a_file_of_one_layer(tmp_path):
+    path = str(tmp_path / "layer.params")
+    saved, plain = Remat(DenseBlock(3, 2)), DenseBlock(3, 2)
+    for block in (saved, plain):
+        block.initialize(mx.init.Uniform(1))
+    saved.save_parameters(path)
+    plain.load_parameters(path)
+    x = nd.ones((2, 3))
+    agree([plain(x).asnumpy()], [saved(x).asnumpy()])
+    Remat(plain).load_parameters(path)
 
 
 @on_torch

@@ -135,7 +135,13 @@ def columns_of(parameters, *sizes):
 
 def _weights(parameters, shapes, projected):
     """The parts in PyTorch's order: W, R, b, c and P, layer by layer."""
-    parts = parameters.split([math.prod(shape) for shape in shapes])
+    sizes = [math.prod(shape) for shape in shapes]
+    # What `_rnn_param_concat` was given, if nothing was written since: to split what it returned
+    # takes a copy of all gradients in backward, and another one as they are added to the parts'.
+    parts, versions = getattr(parameters, "parts", ((), []))
+    is_written = [t._version for t in (*parts, parameters)] != versions
+    if is_written or [part.numel() for part in parts] != sizes:
+        parts = parameters.split(sizes)
     parts = [part.view(shape) for part, shape in zip(parts, shapes)]
     each = 3 if projected else 2
     biases = parts[len(parts) // (each + 2) * each :]
@@ -221,7 +227,10 @@ RNN.infer(_shapes)
 @op
 def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     """The arrays one after the other along an axis: the `parameters` of RNN from their parts."""
-    return torch.cat(data, dim)
+    parameters = torch.cat(data, dim)
+    if not torch.compiler.is_compiling():
+        parameters.parts = data, [t._version for t in (*data, parameters)]
+    return parameters
 
 
 @_rnn_param_concat.back

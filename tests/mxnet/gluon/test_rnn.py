@@ -560,3 +560,19 @@ def test_masked_and_reversed_sequences():
     assert steps_of(reverse(steps, 3)) == STEPS[::-1]
     assert steps_of(reverse(steps, 3, valid)) == [[1, 4], [3, 2], [5, 6]]
     assert len(reverse([mx.sym.var("x")] * 3, 3, mx.sym.var("n"))) == 3
+
+
+@pytest.mark.engine("torch")
+def test_packed_parameters_that_are_written(mx):
+    """RNN takes the parts that were packed, unless what they were packed into says otherwise."""
+    parts = [mx.nd.ones(n) for n in (4, 4, 2, 2)]  # W, R, b and c, of one unit each way
+    packed = mx.nd._internal._rnn_param_concat(*parts, dim=0)
+    x, begin = mx.nd.ones((1, 1, 2)), mx.nd.zeros((1, 1, 2))
+    settings = {"state_size": 2, "num_layers": 1, "mode": "rnn_relu"}
+    assert mx.nd.RNN(x, packed, begin, **settings).asnumpy().tolist() == [[[4, 4]]]
+    packed[:] = 2
+    assert mx.nd.RNN(x, packed, begin, **settings).asnumpy().tolist() == [[[8, 8]]]
+    parts[0][:] = 5
+    again = mx.nd._internal._rnn_param_concat(*parts, dim=0)
+    parts[0][:] = 7
+    assert mx.nd.RNN(x, again, begin, **settings).asnumpy().tolist() == [[[12, 12]]]

@@ -97,10 +97,12 @@ def batch_dot(
 
 @batch_dot.shaped
 def _(lhs, rhs, transpose_a, transpose_b):
+    if min(len(lhs), len(rhs)) < 3:
+        return None
     (*batch, n, k), (*others, m, p) = lhs, rhs
     n, k = (k, n) if transpose_a else (n, k)
     m, p = (p, m) if transpose_b else (m, p)
-    return (*batch, n, p) if batch and batch == others and k == m else None
+    return (*batch, n, p) if batch == others and k == m else None
 
 
 def _matmul(a, b):

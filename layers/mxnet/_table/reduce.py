@@ -37,12 +37,12 @@ def reduce(name, function, doc, *aliases, **rules):
 
 def _reduced_shape(data, axis, keepdims, exclude):
     count = len(data)
-    if any(not -count <= a < count for a in axis or ()):
+    given = {a % count for a in axis or ()}
+    if len(given) < len(axis or ()) or any(not -count <= a < count for a in axis or ()):
         return None
-    over = {a % count for a in axis or range(count)}
-    sizes = [1 if (a in over) is not exclude else n for a, n in enumerate(data)]
-    kept = [n for a, n in enumerate(sizes) if keepdims or (a in over) is exclude]
-    return tuple(kept) or (1,)
+    over = {a for a in range(count) if not axis or (a in given) is not exclude}
+    sizes = [1 if a in over else n for a, n in enumerate(data) if keepdims or a not in over]
+    return tuple(sizes) or (1,)
 
 
 def _axes(name, data, axis, exclude=False):

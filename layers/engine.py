@@ -116,8 +116,9 @@ def step() -> type:
 
 def recomputed() -> type:
     """The class of a block that is computed again in backward; see `layers.Remat`."""
-    module = {"torch": "layers.mxnet.gluon._recomputed", "mxnet": "layers.remat"}[name()]
-    return import_module(module).Recomputed
+    torch, mxnet = ("layers.mxnet.gluon._recomputed", "Recomputed"), ("layers.remat", "AsItIs")
+    module, found = {"torch": torch, "mxnet": mxnet}[name()]
+    return getattr(import_module(module), found)
 
 
 def compiles() -> bool:

@@ -32,7 +32,7 @@ class Remat(gluon.HybridBlock):
     ----------
     block : HybridBlock
         It is an attribute, `block`. In files of parameters the names are those of the block itself.
-        States that it has beside its Parameters with ``differentiable=False`` are updated twice.
+        Its states are to be Parameters with ``differentiable=False``: others are updated twice.
     prefix : str, optional
 
     Inputs:
@@ -67,19 +67,19 @@ class Remat(gluon.HybridBlock):
         return self.block._collect_params_with_prefix(prefix)
 
     def load_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Read the block's parameters from a file."""
+        """Read the block's parameters, with the arguments and errors of its own function."""
         self.block.load_parameters(*args, **kwargs)
 
 
-class Recomputed:
+class AsItIs:
     """The block on an engine that computes nothing again."""
 
     is_told = False
 
     def __init__(self, block: Any):
         self.call = self.traced = block
-        if not Recomputed.is_told:
-            Recomputed.is_told = True
+        if not AsItIs.is_told:
+            AsItIs.is_told = True
             log.warning(
                 "Remat: blocks run as they are and keep what they compute: MXNet 1.9.1 computes "
                 "nothing of a block again in backward"

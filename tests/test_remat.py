@@ -119,9 +119,9 @@ def test_the_results_are_those_of_the_block(make, options, engine, caplog):
 
 @pytest.mark.engine("mxnet")
 def test_mxnet_says_that_it_computes_nothing_again(caplog):
-    from layers.remat import Recomputed
+    from layers.remat import AsItIs
 
-    Recomputed.is_told = False
+    AsItIs.is_told = False
     Remat(gluon.nn.Dense(1))
     Remat(gluon.nn.Dense(1))
     assert [r.getMessage() for r in caplog.records if r.name == "layers"] == [
@@ -315,6 +315,19 @@ def test_a_file_of_one_layer(tmp_path):
     x = nd.ones((2, 3))
     agree([plain(x).asnumpy()], [saved(x).asnumpy()])
     Remat(plain).load_parameters(path)
+
+
+@on_torch
+def test_a_copied_graph_is_computed_again_too():
+    """Two calls of it are two parts."""
+    from layers.mxnet.symbol._node import ordered
+
+    block = Remat(gluon.nn.Dense(3, in_units=3))
+    x = mx.sym.var("x")
+    y = block(x)
+    twice = y(x=copy.copy(y))
+    parts = {node.part for node in ordered(twice._entries) if node.op is not None}
+    assert len(parts) == 2 and None not in parts and {*y.list_inputs()} == {*twice.list_inputs()}
 
 
 @on_torch

@@ -20,9 +20,7 @@ def merged(entries: list[Entry]) -> list[Entry]:
     first: dict[tuple, Node] = {}
     for node in ordered(entries):
         inputs = [(places[source], i) for source, i in node.inputs]
-        made = node
-        if inputs != node.inputs:
-            made = Node(node.op, node.name, inputs, node.attributes, node.attrs)
+        made = node if inputs == node.inputs else node.copied(inputs)
         if _may_be_merged(node):
             attributes = tuple(sorted((k, repr(v)) for k, v in node.attributes.items()))
             made = first.setdefault((node.op, attributes, *inputs), made)

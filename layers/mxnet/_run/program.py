@@ -7,10 +7,12 @@ registered in `linecache`, so that tracebacks show it; `print(program.source)` d
 from __future__ import annotations
 
 import linecache
+import logging
 import weakref
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
+from heapq import heappop, heappush
 from itertools import count
 from traceback import walk_tb
 from typing import Any, ClassVar
@@ -24,6 +26,8 @@ from ..context import Context
 from ..symbol._infer import completed
 from ..symbol._node import Entry, Node, ordered, states
 from .recompute import recomputed
+
+log = logging.getLogger("layers.mxnet.hybridize")
 
 _numbers = count()
 
@@ -250,11 +254,20 @@ def _with_parts_together(nodes: list[Node]) -> list[tuple[int | None, list[Node]
         )
         for group, members in groups.items()
     }
+    sorter = TopologicalSorter(before)
     try:
-        order = [*TopologicalSorter(before).static_order()]
-    except CycleError:  # nodes of two parts have been made one: nothing is computed again
+        sorter.prepare()
+    except CycleError:  # nodes of two parts have been made one
+        log.warning("a part of the graph needs itself: nothing of it is computed again in backward")
         return [(None, nodes)]
-    return [(group if isinstance(group, int) else None, groups[group]) for group in order]
+    order, ready, places = [], [], {group: i for i, group in enumerate(groups)}
+    while sorter.is_active():  # of the groups that can come next, the one that came first
+        for group in sorter.get_ready():
+            heappush(ready, (places[group], group))
+        _, group = heappop(ready)
+        sorter.done(group)
+        order.append((group if isinstance(group, int) else None, groups[group]))
+    return order
 
 
 def _group(node: Node) -> Node | int:

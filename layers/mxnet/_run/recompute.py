@@ -48,7 +48,7 @@ class _Again:
 
     def __init__(self, states: Sequence[Tensor]):
         self._training, self._context = state.training, current_context()
-        self._states, self._values = states, [t.detach().clone() for t in states]
+        self._states, self._before = states, _noted(states)
         self._entered: list[ExitStack] = []
 
     def __enter__(self) -> None:
@@ -56,18 +56,23 @@ class _Again:
             stack.enter_context(self._context)
             stack.enter_context(record(self._training))
             stack.enter_context(_plain_graphs())
-            stack.callback(_write, self._states, [t.detach().clone() for t in self._states])
-            _write(self._states, self._values)
+            stack.callback(_restore, _noted(self._states))
+            _restore(self._before)
             self._entered.append(stack.pop_all())
 
     def __exit__(self, *error) -> None:
         self._entered.pop().__exit__(*error)
 
 
-def _write(tensors: Sequence[Tensor], values: Sequence[Tensor]) -> None:
+def _noted(tensors: Sequence[Tensor]) -> list[tuple[Tensor, Tensor, int]]:
+    """The tensors with their values and their versions, which count the writes."""
+    return [(t, t.detach().clone(), t._version) for t in tensors]
+
+
+def _restore(noted: list[tuple[Tensor, Tensor, int]]) -> None:
     with torch.no_grad():
-        for tensor, value in zip(tensors, values):
-            if not torch.equal(tensor, value):
+        for tensor, value, version in noted:
+            if tensor._version != version:
                 tensor.detach().copy_(value)
 
 

@@ -29,16 +29,12 @@ def without_casts(entries: list[Entry]) -> list[Entry]:
         if _is_cast(node):
             passed |= dict(zip(node.entries, inputs))
         else:
-            copies[node] = _copy(node, inputs) if node.inputs else node
+            copies[node] = node.copied(inputs) if node.inputs else node
     return [kept(entry) for entry in entries]
 
 
 def _is_cast(node: Node) -> bool:
     return node.op is not None and node.op.name in CASTS
-
-
-def _copy(node: Node, inputs: list[Entry], **attrs: str) -> Node:
-    return Node(node.op, node.name, inputs, dict(node.attributes), node.attrs | attrs)
 
 
 class Converter:
@@ -106,7 +102,7 @@ class Converter:
         if node.name in self.parameters:
             dtype = self.policy.target if is_in_target else torch.float32
             attrs["__dtype__"] = str(TYPE_NUMBERS[dtype])
-        self._copies[node] = copy = _copy(node, [], **attrs)
+        self._copies[node] = copy = node.copied([], **attrs)
         if dtype is not None:
             self._types[copy, 0] = dtype
 
@@ -121,7 +117,7 @@ class Converter:
                 inputs[i] = self._cast(inputs[i], wanted)
         elif self.policy.takes_widest(node.op) and len(free) > 1:
             inputs = self._in_widest(inputs)
-        self._copies[node] = copy = _copy(node, inputs)
+        self._copies[node] = copy = node.copied(inputs)
         known = {names[i]: self._types.get(inputs[i], wanted) for i in free}
         if known and known[names[free[0]]] is not None:
             known = {name: dtype for name, dtype in known.items() if dtype is not None}

@@ -284,8 +284,7 @@ def _extract(heads: list[Entry], start: int) -> tuple[list[Entry], list[Entry]]:
 
     for node in ordered(heads):
         if node.op is not None and node.serial >= start:
-            inputs = [inner(entry) for entry in node.inputs]
-            copies[node] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
+            copies[node] = node.copied(inner(entry) for entry in node.inputs)
     entries = [inner(entry) for entry in heads]
     stands_for = {variable: entry for entry, variable in variables.items()}
     return entries, [stands_for[node] for node in ordered(entries) if node.op is None]

@@ -68,6 +68,12 @@ class Node:
         self.attributes: dict[str, Any] = attributes or {}
         self.attrs: dict[str, str] = attrs or {}
 
+    def copied(self, inputs: Iterable[Entry], **attrs: str) -> Node:
+        """The same node with other inputs, and with more attached to it."""
+        made = Node(self.op, self.name, inputs, dict(self.attributes), self.attrs | attrs)
+        made.part = self.part
+        return made
+
     @property
     def outputs(self) -> list[str]:
         """Names of the outputs, without the node's name before them."""
@@ -150,6 +156,7 @@ def copy_graph(entries: list[Entry], replace: Callable[[Node], Entry | None]) ->
     """The entries in a copy of the graph; `replace` may return another entry for a variable."""
     copies: dict[int, Node] = {}
     replaced: dict[int, Entry] = {}
+    parts: dict[int, int] = {}
 
     def copied(entry: Entry) -> Entry:
         node, index = entry
@@ -160,6 +167,7 @@ def copy_graph(entries: list[Entry], replace: Callable[[Node], Entry | None]) ->
         if replacement is not None:
             replaced[id(node)] = replacement
             continue
-        inputs = [copied(e) for e in node.inputs]
-        copies[id(node)] = Node(node.op, node.name, inputs, dict(node.attributes), dict(node.attrs))
+        made = copies[id(node)] = node.copied(copied(e) for e in node.inputs)
+        if node.part is not None:  # two copies of a part are two parts
+            made.part = parts.setdefault(node.part, made.serial)
     return [copied(e) for e in entries]

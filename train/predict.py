@@ -104,16 +104,17 @@ def output(out: Path | None, lines: Iterator[str]) -> None:
     """Write lines to the file, whole or not at all, or to the standard output."""
     if out is None:
         return show(lines)
+    if out.is_dir():  # as is the folder that an empty name stands for
+        raise Refused(f"--out {out}: it is a folder")
     unfinished = out.with_name(f".{out.name}.unfinished")
     try:
-        if out.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
         with open(unfinished, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.writelines(lines)
         unfinished.replace(out)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise Refused(f"--out {out}: {error.strerror or error}") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def show(lines: Iterator[str]) -> None:

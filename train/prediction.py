@@ -100,8 +100,10 @@ def read_run(folder: Path) -> Run:
             *(data[name] for name in ("classes", "columns", "shape", "pixels", "resized")),
             *(network[name] for name in ("inputs", "outputs")),
         )
+    except KeyError as error:
+        raise Refused(f"{path} is not of a run of this program: there is no {error}") from error
     except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise Refused(f"{path} is not of a run of this program: no {error}") from error
+        raise Refused(f"{path} is not of a run of this program: {error}") from error
     if wrong := [name for name, right in checks(run).items() if not right]:
         raise Refused(f"{path} is not of a run of this program: {wrong[0]} is wrong in it")
     return run

@@ -282,6 +282,14 @@ def test_a_validation_file(tmp_path):
     assert data.notes == (f"{second} also has more: not used",)
 
 
+def test_classes_of_a_validation_file_go_by_their_names(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones((20, 8, 8)), y=np.arange(10, 0, -1).repeat(2))  # 1 to 10
+    with pytest.raises(
+        Refused, match=r"^--validation digits.* is 0; expected one of the classes 1"
+    ):
+        load(str(tmp_path / "a.npz"), "digits")
+
+
 @pytest.mark.parametrize(
     "arrays, reason",
     [

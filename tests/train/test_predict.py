@@ -277,6 +277,9 @@ def test_a_file_is_whole_or_not_there(say, runs, tmp_path, monkeypatch):
     line = say(out, data, "--out", tmp_path / "a.csv", status=2)
     assert line == f"train.predict: --out {tmp_path / 'a.csv'}: No space left on device\n"
     assert [p.read_text() for p in tmp_path.iterdir()] == ["before"]
+    for folder in (tmp_path, "."):
+        line = say(out, data, "--out", folder, status=2)
+        assert line == f"train.predict: --out {folder}: it is a folder\n"
 
 
 def test_from_the_command_line(engine, digits, tmp_path):

@@ -110,8 +110,8 @@ def read_folder(root: Path, how: Reading) -> Samples:
     """
     if how.regression:
         raise Refused("a folder of images has classes; expected --task classification")
-    with refusing_damage(root), warnings.catch_warnings(record=True) as left_out:
-        warnings.simplefilter("always")
+    with refusing_damage(root), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is left out, which is told below
         folder = gluon.data.vision.ImageFolderDataset(str(root))
     if not folder.items:
         raise Refused(f"{root} has no folders of images; expected one for each class")
@@ -119,16 +119,21 @@ def read_folder(root: Path, how: Reading) -> Samples:
     labels = np.array(folder.synsets)[[label for _, label in folder.items]]
     samples = read_images(list(map(file_source, paths)), how)
     samples.y, samples.y_name = labels, "the folder"
-    if left_out:
-        samples.notes.append(left_out_note(root, folder))
+    if unused := left_out(root, folder):
+        samples.notes.append(left_out_note(unused))
     return samples
 
 
-def left_out_note(root: Path, folder: Any) -> str:
-    """What the engine's warnings say, in one sentence that is the same on both."""
+def left_out(root: Path, folder: Any) -> list[str]:
+    """What is in a folder of images, and is neither a class nor one of its images."""
     used = {path for path, _ in folder.items}
-    names = [*root.iterdir(), *(p for name in folder.synsets for p in (root / name).iterdir())]
-    unused = sorted(str(p) for p in names if str(p) not in used and p.name not in folder.synsets)
+    unused = [p for p in root.iterdir() if p.name not in folder.synsets]
+    unused += [p for c in folder.synsets for p in (root / c).iterdir() if str(p) not in used]
+    return sorted(map(str, unused))
+
+
+def left_out_note(unused: list[str]) -> str:
+    """What the engine's warnings say, in one sentence that is the same on both."""
     more = f" and {len(unused) - 1} more" if len(unused) > 1 else ""
     return f"{unused[0]}{more}: left out; expected {', '.join(SUFFIXES)}, in a folder of its class"
 

@@ -159,15 +159,15 @@ def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
     y, name = samples.y, samples.y_name
     if not classes:
         return numbers(samples)
-    if samples.classes:
-        names, indices = np.arange(len(classes)), y
-        wrong = np.flatnonzero(y >= len(classes))
+    if samples.classes == classes:
+        indices, wrong = y, np.flatnonzero(y >= len(classes))
         expected = f"class numbers from 0 to {len(classes) - 1}"
     else:
+        y = np.array(samples.classes)[y.astype(int)] if samples.classes else y
         values, inverse = np.unique(y, return_inverse=True)
         known = {name: i for i, name in enumerate(classes)}
-        names = np.array([known.get(class_name(value), -1) for value in values.tolist()])
-        indices = names[inverse]
+        places = np.array([known.get(class_name(value), -1) for value in values.tolist()])
+        indices = places[inverse]
         wrong = np.flatnonzero(indices < 0)
         expected = f"one of the classes {listed(classes)}"
     if wrong.size:

@@ -381,6 +381,18 @@ def test_the_first_input_may_be_left_out():
     assert either(nd.array([4.0]), nd.array([3.0])).asnumpy().tolist() == [12]
 
 
+def test_an_input_that_is_none_is_missing():
+    @operator
+    class product:
+        def forward(a, b):
+            return a * b
+
+    one = nd.ones((1,))
+    for args, kwargs in (((one, None), {}), ((one,), {"b": None}), ((one,), {})):
+        with pytest.raises(TypeError, match="b is missing"):
+            product(*args, **kwargs)
+
+
 @pytest.mark.engine("torch")
 def test_many_values_of_an_attribute_leave_memory_flat():
     for i in range(600):

@@ -237,8 +237,7 @@ class Operator:
             An input is missing or unknown, or an attribute is not of its default's type.
         """
         if not kwargs and len(args) == len(self.inputs):  # the commonest call
-            left_out = self.optional and [a for a in args if a is None]
-            if not left_out:
+            if not any(a is None for a in args):
                 return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}

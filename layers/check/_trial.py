@@ -84,7 +84,9 @@ class Trial:
         outputs = self.call(arrays)
         for name, y, dy in zip(subject.outputs, outputs, heads):
             if y.shape != dy.shape:
-                raise Failure(f"the surrogate gives {name} {y.shape}, and forward {dy.shape}")
+                told = getattr(subject.operator, "surrogate", None)
+                whose = "a second call" if told is None else "the surrogate"
+                raise Failure(f"{whose} gives {name} {y.shape}, and forward {dy.shape}")
         if subject.loss is None:
             pairs = [(y.asnumpy(), dy) for y, dy in zip(outputs, heads)]
             pairs = [(y.astype("float64"), dy) for y, dy in pairs if y.dtype.kind == "f"]

@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = f"{own} convert" if own == "layers-mxnet" else own
     parser = _parser(own)
     options = parser.parse_args(arguments)
+    if options.shapes and (options.list or not options.files[-1].endswith(".onnx")):
+        parser.error("--shape is for a TARGET that ends in .onnx")
     if not options.list and len(options.files) != 2:
         parser.error("expected two files, SOURCE and TARGET; or --list and files")
     try:
@@ -232,7 +234,8 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
     states = set(model.graph.list_auxiliary_states())
     arguments = {n: a for n, a in model.arrays.items() if n not in states}
     rest = {n: a for n, a in model.arrays.items() if n in states}
-    checkpoint.save_checkpoint(target.removesuffix(GRAPH), 0, model.graph, arguments, rest)
+    prefix = target.removesuffix(GRAPH)
+    checkpoint.save_checkpoint(prefix, 0, model.graph, arguments, rest, remove_amp_cast=False)
 
 
 def _expect_all(graph: Symbol, arrays: dict[str, NDArray], source: str) -> None:

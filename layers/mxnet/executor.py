@@ -273,7 +273,10 @@ class Executor:
         """
         shapes, out_shapes, aux_shapes = self._symbol.infer_shape(**kwargs)
         if shapes is None:
-            raise ShapeError(f"reshape: {kwargs} do not determine all shapes")
+            raise ShapeError(
+                f"reshape: {kwargs} do not tell the shapes of all arguments\n"
+                f"  expected those of more of {', '.join(self._symbol.list_arguments())}"
+            )
 
         def resized(name: str, array: NDArray | None, shape: tuple[int, ...]) -> NDArray | None:
             if array is None or array.shape == shape:
@@ -447,7 +450,8 @@ def simple_bind(
     found = symbol.infer_shape(**shapes)
     if found[0] is None:
         raise ShapeError(
-            f"simple_bind: {shapes} do not suffice to tell the shapes of {symbol.list_arguments()}"
+            f"simple_bind: {shapes} do not tell the shapes of all arguments\n"
+            f"  expected those of more of {', '.join(symbol.list_arguments())}"
         )
     dtypes = symbol._types(torch.float32, (), type_dict or {})
     names = symbol.list_arguments()

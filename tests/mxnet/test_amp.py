@@ -472,7 +472,7 @@ WRONG = [
     (lambda: amp.init(fp32_ops=["nothing"]), "'nothing' is in none of MXNet's lists"),
     (
         lambda: amp.convert_symbol(graph(), fp32_ops=["Convolution"]),
-        "'Convolution' is in two lists",
+        "'Convolution' is in target_dtype_ops and in fp32_ops",
     ),
     (lambda: amp.convert_symbol(3), "sym is 3\n  expected a Symbol"),
     (

@@ -1,4 +1,7 @@
-"""An `Operator` of `layers.ops`, called on PyTorch: one autograd function for each signature."""
+"""An `Operator` of `layers.ops`, called on PyTorch.
+
+It has an `OperatorCall` for each choice of attributes, context and mode.
+"""
 
 from __future__ import annotations
 

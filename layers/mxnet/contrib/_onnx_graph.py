@@ -117,7 +117,7 @@ class Step:
         """An attribute that has to be one of these values; the first is its default."""
         value = self.attribute(name, allowed[0])
         if value not in allowed:
-            raise self.unsupported(f"{name} is {value!r}")
+            raise self.unsupported(f"{name} is {value!r}, not {' or '.join(map(repr, allowed))}")
         return value
 
     def known(self, i: int, name: str = "", default=None) -> Any:
@@ -136,7 +136,7 @@ class Step:
         self._unused.discard(i)
         found = self._graph.constants.get(self._node.input[i])
         if found is None:
-            raise self.unsupported(f"input {i} ({name}) is computed")
+            raise self.unsupported(f"input {i}{f' ({name})' if name else ''} is computed")
         return found
 
     def numbers(self, i: int, name: str) -> list[int] | None:

@@ -358,6 +358,11 @@ class DataParallelExecutorGroup:
                 executor.backward()
             return
         gradients = [out_grads] if isinstance(out_grads, NDArray) else out_grads
+        if len(gradients) != len(self.output_names):
+            raise ArgumentError(
+                f"backward: {len(gradients)} out_grads\n"
+                f"  expected {len(self.output_names)}, of {', '.join(self.output_names)}"
+            )
         parts = [self._split(dy, axis) for dy, axis in zip(gradients, self.output_layouts)]
         for executor, row in zip(self.execs, zip(*parts)):
             executor.backward([*row])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, combinations
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from ..._dtype import bfloat16 as bfloat16
 from ..._dtype import to_torch
 from ..._old import missing
 from ..._table import precision
-from ...base import ArgumentError, MXNetError, quoted
+from ...base import ArgumentError, DTypeError, MXNetError, quoted
 from ...context import Context, gpu
 from ...gluon import HybridBlock, SymbolBlock
 from ...gluon._load import nearest
@@ -387,11 +387,17 @@ class _Lists:
 
     def check_overlap(self) -> None:
         """Refuse an operator in two lists."""
-        parts = [{*self.low}, {*self.full}, {row[0] for row in self.conditional}]
-        for i, part in enumerate(parts):
-            for other in parts[i + 1 :]:
-                if part & other:
-                    raise ArgumentError(f"amp: {min(part & other)!r} is in two lists")
+        parts = {
+            "target_dtype_ops": {*self.low},
+            "fp32_ops": {*self.full},
+            "conditional_fp32_ops": {row[0] for row in self.conditional},
+        }
+        for (name, part), (other_name, other) in combinations(parts.items(), 2):
+            if part & other:
+                raise ArgumentError(
+                    f"amp: {min(part & other)!r} is in {name} and in {other_name}\n"
+                    "  expected it in one of them"
+                )
 
     def policy(self, scale=lambda: 1.0) -> precision.Policy:
         """What the lists say."""
@@ -407,7 +413,10 @@ class _Lists:
 
 
 def _low_precision(dtype: Any) -> torch.dtype:
-    found = to_torch(dtype)
+    try:
+        found = to_torch(dtype)
+    except DTypeError:
+        found = None
     if found not in (torch.float16, torch.bfloat16):
         raise ArgumentError(f"amp: the dtype is {dtype!r}\n  expected 'float16' or 'bfloat16'")
     return found

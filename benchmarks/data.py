@@ -6,7 +6,7 @@ import numpy as np
 
 RATE = 0.1  # the learning rate
 RESNET_RATE = 0.01
-ZOO_RATE = 1e-3  # with more, rounding decides what such deep nets have learned after two steps
+ZOO_RATE = 1e-4  # with more, rounding decides what such deep nets have learned after two steps
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:

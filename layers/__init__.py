@@ -6,33 +6,47 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .activation import ReLUBlock, SigmoidBlock
     from .dense import DenseBlock
+    from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import SoftmaxLoss
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
+    from .quantize import LSQBlock, StraightRoundBlock, StraightSignBlock
     from .remat import Remat
     from .step import compiled_step
 
 __version__ = "0.2.0"
 __all__ = [
     "DenseBlock",
+    "GradientClipBlock",
+    "GradientReversalBlock",
+    "GradientScaleBlock",
+    "LSQBlock",
     "Operator",
     "OperatorBlock",
     "ReLUBlock",
     "Remat",
     "SigmoidBlock",
     "SoftmaxLoss",
+    "StraightRoundBlock",
+    "StraightSignBlock",
     "compiled_step",
     "operator",
 ]
 
 _MODULES = {
     "DenseBlock": "dense",
+    "GradientClipBlock": "gradient",
+    "GradientReversalBlock": "gradient",
+    "GradientScaleBlock": "gradient",
+    "LSQBlock": "quantize",
     "Operator": "ops",
     "OperatorBlock": "operator_block",
     "ReLUBlock": "activation",
     "Remat": "remat",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",
+    "StraightRoundBlock": "quantize",
+    "StraightSignBlock": "quantize",
     "compiled_step": "step",
     "operator": "ops",
 }

@@ -1,9 +1,12 @@
 """Operators: one file, one formula, forward and gradients; and the ways of writing one."""
 
 from .dense import dense
+from .gradient import gradient_clip, gradient_reversal, gradient_scale
+from .lsq import lsq
 from .relu import relu
 from .sigmoid import sigmoid
 from .softmax import softmax, softmax_cross_entropy
+from .straight import straight_round, straight_sign
 from .ways.class_form import operator
 from .ways.function import customop
 from .ways.kernel import Kernel, kernel
@@ -22,10 +25,16 @@ __all__ = [
     "custom_info_register",
     "customop",
     "dense",
+    "gradient_clip",
+    "gradient_reversal",
+    "gradient_scale",
     "kernel",
+    "lsq",
     "operator",
     "relu",
     "sigmoid",
     "softmax",
     "softmax_cross_entropy",
+    "straight_round",
+    "straight_sign",
 ]

@@ -13,18 +13,32 @@ LABEL = np.array([0, 2, 1, 2])
 
 OPERATORS = {
     "dense": [((4, 3), (5, 3), (5,)), ((4, 3), (5, 3)), ((2, 1, 4, 3), (5, 3), (5,))],
+    "gradient_clip": [((4, 3),), ((2, 1, 5),)],
+    "gradient_reversal": [((4, 3),), ((2, 1, 5), np.array([0.5]))],
+    "gradient_scale": [((4, 3),), ((2, 1, 5), np.array([0.5]))],
+    "lsq": [((4, 3), np.array([0.01])), ((2, 1, 5), np.array([0.1]))],
     "relu": [((4, 3),), ((2, 1, 3, 2),)],
     "sigmoid": [((4, 3),)],
     "softmax": [((4, 5), LABEL), ((1, 3), LABEL[:1])],
     "softmax_cross_entropy": [((4, 5), LABEL)],
+    "straight_round": [((4, 3),), ((2, 1, 5),)],
+    "straight_sign": [((4, 3),), ((2, 1, 5),)],
 }
 LAYERS = {
-    "DenseBlock": [(lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3))],
+    "DenseBlock": [
+        (lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3)),
+    ],
+    "GradientClipBlock": [(lambda: layers.GradientClipBlock(value=0.5), (4, 3))],
+    "GradientReversalBlock": [(lambda: layers.GradientReversalBlock(0.5), (4, 3))],
+    "GradientScaleBlock": [(lambda: layers.GradientScaleBlock(0.5), (4, 3))],
+    "LSQBlock": [(lambda: layers.LSQBlock(4), (4, 3))],
     "OperatorBlock": [(lambda: layers.OperatorBlock(ops.dense, params=["b"]), (4, 3), (5, 3))],
     "ReLUBlock": [(layers.ReLUBlock, (4, 3))],
     "Remat": [(lambda: layers.Remat(layers.DenseBlock(3, 5, activation="relu")), (4, 3))],
     "SigmoidBlock": [(layers.SigmoidBlock, (4, 3))],
     "SoftmaxLoss": [(lambda: layers.SoftmaxLoss(weight=0.5), (4, 5), LABEL)],
+    "StraightRoundBlock": [(layers.StraightRoundBlock, (4, 3))],
+    "StraightSignBlock": [(layers.StraightSignBlock, (4, 3))],
 }
 
 
@@ -38,16 +52,22 @@ def cases(table):
 
 @pytest.mark.parametrize("name, inputs", cases(OPERATORS))
 def test_operator(name, inputs):
-    report = check_operator(getattr(ops, name), *inputs, compiled=False).raise_on_failure()
-    gradients = [c for c in report if c.name.startswith("gradient of") and c.status == "passed"]
-    assert len(gradients) == sum(isinstance(x, tuple) for x in inputs)
+    op = getattr(ops, name)
+    report = check_operator(op, *inputs, compiled=False).raise_on_failure()
+    gradients = [c for c in report if c.name.startswith("gradient of")]
+    if isinstance(op.surrogate, str):  # there is nothing to compare with
+        assert all(op.surrogate in c.text for c in gradients) and gradients
+        return
+    passed = [c for c in gradients if c.status == "passed"]
+    assert len(passed) == sum(isinstance(x, tuple) for x in inputs)
 
 
 @pytest.mark.parametrize("name, case", cases(LAYERS))
 def test_layer(name, case):
     make, *inputs = case
     report = check_layer(make(), *inputs, compiled=False).raise_on_failure()
-    assert any(c.name.startswith("gradient of") and c.status == "passed" for c in report)
+    gradients = [c for c in report if c.name.startswith("gradient of")]
+    assert any(c.status == "passed" or "it is no derivative" in c.text for c in gradients)
 
 
 @pytest.mark.engine("torch")  # MXNet compiles nothing

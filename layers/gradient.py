@@ -1,0 +1,123 @@
+"""Layers that pass their input on, and change the gradient that comes back."""
+
+from __future__ import annotations
+
+from math import inf
+
+from .activation import Elementwise
+from .engine import expect, gluon, mx
+from .ops import Operator, gradient_clip, gradient_reversal, gradient_scale
+
+__all__ = ["GradientClipBlock", "GradientReversalBlock", "GradientScaleBlock"]
+
+
+class Scaled(gluon.HybridBlock):
+    """A layer whose gradient is multiplied by its scale."""
+
+    operator: Operator
+
+    def __init__(self, scale: float = 1.0, dtype: str = "float32", **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.scale = self.params.get(
+                "scale",
+                shape=(1,),
+                dtype=dtype,
+                init=mx.init.Constant(float(scale)),
+                grad_req="null",
+                differentiable=False,
+            )
+
+    def __call__(self, x):
+        expect(self.name, (x,))
+        return super().__call__(x)
+
+    def hybrid_forward(self, F, x, scale):
+        return self.operator(x, scale)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class GradientReversalBlock(Scaled):
+    """y = x, whose gradient is multiplied by -scale: what follows learns against what precedes.
+
+    The scale is an array of its own, which is not learned: it may be changed at any time, also of a
+    net that is hybridized, by ``block.scale.set_data(nd.array([0.3]))``.
+
+    Parameters
+    ----------
+    scale : float
+        At the beginning.
+    dtype : str
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    Y. Ganin, V. Lempitsky, Unsupervised domain adaptation by backpropagation, ICML 2015.
+    """
+
+    operator = gradient_reversal
+
+
+class GradientScaleBlock(Scaled):
+    """y = x, whose gradient is multiplied by a scale.
+
+    The scale is an array of its own, which is not learned: it may be changed at any time, also of a
+    net that is hybridized, by ``block.scale.set_data(nd.array([0.3]))``.
+
+    Parameters
+    ----------
+    scale : float
+        At the beginning.
+    dtype : str
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+    """
+
+    operator = gradient_scale
+
+
+class GradientClipBlock(Elementwise):
+    """y = x, whose gradient is clipped: its elements to [-value, value], then its norm to `norm`.
+
+    Parameters
+    ----------
+    value : float
+        The greatest size of an element; by default there is no limit.
+    norm : float
+        The greatest norm of the whole array; by default there is no limit.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    Raises
+    ------
+    ValueError
+        A limit is not above 0.
+    """
+
+    operator = gradient_clip
+
+    def __init__(self, value: float = inf, norm: float = inf, **kwargs):
+        super().__init__(**kwargs)
+        for name, limit in (("value", value), ("norm", norm)):
+            if not limit > 0:
+                raise ValueError(
+                    f"GradientClipBlock: {name} is {limit}\n  expected a number above 0"
+                )
+        self._limits = {"value": float(value), "norm": float(norm)}
+
+    def hybrid_forward(self, F, x):
+        return self.operator(x, **self._limits)
+
+    def __repr__(self) -> str:
+        limits = ", ".join(f"{name}={limit:g}" for name, limit in self._limits.items())
+        return f"{type(self).__name__}({limits})"

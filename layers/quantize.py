@@ -1,0 +1,122 @@
+"""Layers that round, with gradients by which a net learns in spite of it."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from .activation import Elementwise
+from .engine import autograd, expect, gluon, mx, nd
+from .ops import lsq, straight_round, straight_sign
+from .ops.lsq import limits
+
+__all__ = ["LSQBlock", "StraightRoundBlock", "StraightSignBlock"]
+
+
+class StraightRoundBlock(Elementwise):
+    """y = round(x), with the gradient of y = x; halves go away from zero."""
+
+    operator = straight_round
+
+
+class StraightSignBlock(Elementwise):
+    """y = 1 where x ≥ 0, else -1, with the gradient of y = min(max(x, -1), 1)."""
+
+    operator = straight_sign
+
+
+class LSQBlock(gluon.HybridBlock):
+    """Activations rounded to whole multiples of a scale that is learned.
+
+    y = s round(clip(x / s, -p, q)), with p = 2ᵇ⁻¹ and q = 2ᵇ⁻¹ - 1 for b bits, or 0 and 2ᵇ - 1. It
+    is fake quantization: y is of the dtype of x. At the first call the scale is set from x, to
+    2 mean|x| / √q. If that call only makes a graph, as in a net that is hybridized before its first
+    call, the values of x are not known there, and the scale begins as for a mean|x| of 0.8, which
+    standard normal values have: call the net once before `hybridize` to avoid it.
+
+    Parameters
+    ----------
+    bits : int
+        From 2, or 1 where not signed, to 16.
+    signed : bool
+        False where no x is below 0, as after relu.
+    dtype : str
+
+    Inputs:
+        - **x**: (n, ...), any shape
+    Outputs:
+        - **y**: the shape of x
+
+    Raises
+    ------
+    ValueError
+        There are too few or too many bits.
+
+    S. K. Esser et al., Learned step size quantization, ICLR 2020.
+    """
+
+    def __init__(self, bits: int = 8, signed: bool = True, dtype: str = "float32", **kwargs):
+        super().__init__(**kwargs)
+        self._levels = {"bits": bits, "signed": signed}
+        with self.name_scope():
+            self.scale = scale_of_inputs(self.params, "scale", dtype, **self._levels)
+
+    def __call__(self, x):
+        expect(self.name, (x,))
+        start(self.scale, x, **self._levels)
+        return super().__call__(x)
+
+    def hybrid_forward(self, F, x, scale):
+        return lsq(x, scale, per_sample=True, **self._levels)
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{name}={value}" for name, value in self._levels.items())
+        return f"{type(self).__name__}({levels})"
+
+
+class FromWeight(mx.init.Initializer):
+    """Sets a scale from the values that a Parameter has by then: 2 mean|w| / √q."""
+
+    def __init__(self, weight, bits: int):
+        super().__init__()
+        self.weight, self.bits = weight, bits
+
+    def _init_weight(self, name, arr):
+        arr[:] = first_scale(self.weight.list_data()[0], self.bits, signed=True)
+
+
+def scale_of_weight(params, name: str, weight, bits: int):
+    """A scale that is made at the first call, when the weight is there."""
+    limits(bits, signed=True)
+    return _scale(params, name, weight.dtype, FromWeight(weight, bits))
+
+
+def scale_of_inputs(params, name: str, dtype: str, bits: int, signed: bool):
+    """A scale that is made at the first call, where `start` sets it."""
+    unknown = 2 * 0.8 / sqrt(limits(bits, signed)[1])
+    return _scale(params, name, dtype, mx.init.Constant(unknown))
+
+
+def _scale(params, name: str, dtype, init):
+    # An unknown shape has it made at the first call and not before, when a file may be loaded yet.
+    return params.get(
+        name, shape=(0,), dtype=dtype, init=init, wd_mult=0.0, allow_deferred_init=True
+    )
+
+
+def start(scale, x, bits: int, signed: bool) -> None:
+    """Set the scale of inputs from those of the first call."""
+    try:
+        scale.list_data()
+    except gluon.parameter.DeferredInitializationError:
+        if isinstance(x, nd.NDArray):
+            with autograd.pause():
+                first = nd.array([first_scale(x, bits, signed)], dtype=scale.dtype)
+            scale.set_data(first)
+    except RuntimeError:
+        pass  # it is not initialized, which the call itself says
+
+
+def first_scale(x, bits: int, signed: bool) -> float:
+    """2 mean|x| / √q, or 1 where all x are 0."""
+    size = float(nd.mean(nd.abs(x.astype("float32"))).asscalar())
+    return 2 * size / sqrt(limits(bits, signed)[1]) or 1.0

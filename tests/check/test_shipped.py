@@ -27,6 +27,8 @@ OPERATORS = {
 LAYERS = {
     "DenseBlock": [
         (lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3)),
+        (lambda: layers.DenseBlock(0, 5, quantize=8), (4, 3)),
+        (lambda: layers.DenseBlock(3, 5, quantize=4, quantize_inputs=True), (4, 3)),
     ],
     "GradientClipBlock": [(lambda: layers.GradientClipBlock(value=0.5), (4, 3))],
     "GradientReversalBlock": [(lambda: layers.GradientReversalBlock(0.5), (4, 3))],

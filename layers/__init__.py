@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .dense import DenseBlock
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import SoftmaxLoss
+    from .norm import GroupNormBlock, LayerNormBlock, RMSNormBlock
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
     from .quantize import LSQBlock, StraightRoundBlock, StraightSignBlock
@@ -20,9 +21,12 @@ __all__ = [
     "GradientClipBlock",
     "GradientReversalBlock",
     "GradientScaleBlock",
+    "GroupNormBlock",
     "LSQBlock",
+    "LayerNormBlock",
     "Operator",
     "OperatorBlock",
+    "RMSNormBlock",
     "ReLUBlock",
     "Remat",
     "SigmoidBlock",
@@ -38,9 +42,12 @@ _MODULES = {
     "GradientClipBlock": "gradient",
     "GradientReversalBlock": "gradient",
     "GradientScaleBlock": "gradient",
+    "GroupNormBlock": "norm",
     "LSQBlock": "quantize",
+    "LayerNormBlock": "norm",
     "Operator": "ops",
     "OperatorBlock": "operator_block",
+    "RMSNormBlock": "norm",
     "ReLUBlock": "activation",
     "Remat": "remat",
     "SigmoidBlock": "activation",

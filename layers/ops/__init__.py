@@ -3,6 +3,7 @@
 from .dense import dense
 from .gradient import gradient_clip, gradient_reversal, gradient_scale
 from .lsq import lsq
+from .norm import group_norm, layer_norm, rms_norm
 from .relu import relu
 from .sigmoid import sigmoid
 from .softmax import softmax, softmax_cross_entropy
@@ -28,10 +29,13 @@ __all__ = [
     "gradient_clip",
     "gradient_reversal",
     "gradient_scale",
+    "group_norm",
     "kernel",
+    "layer_norm",
     "lsq",
     "operator",
     "relu",
+    "rms_norm",
     "sigmoid",
     "softmax",
     "softmax_cross_entropy",

@@ -26,6 +26,7 @@ from ..symbol import Symbol
 from ..symbol.register import compose
 from . import conversions
 from .call import CustomCall, as_input, as_output, call, take_tensor
+from .fused import fused
 from .library import launch
 from .node import CUSTOM
 
@@ -100,6 +101,7 @@ class Adapter:
         return conversions
 
     launch = staticmethod(launch)
+    fused = staticmethod(fused)
 
     def call(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
         """What is called with arrays of a context."""

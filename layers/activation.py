@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .engine import expect, gluon
-from .ops import Operator, relu, sigmoid
+from .ops import Operator, relu, sigmoid, sparsemax
 
-__all__ = ["ReLUBlock", "SigmoidBlock"]
+__all__ = ["ReLUBlock", "SigmoidBlock", "SparsemaxBlock"]
 
 
 class Elementwise(gluon.HybridBlock):
@@ -40,6 +40,12 @@ class ReLUBlock(Elementwise):
     """Rectifier, y = max(x, 0), of any shape."""
 
     operator = relu
+
+
+class SparsemaxBlock(Elementwise):
+    """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1."""
+
+    operator = sparsemax
 
 
 _OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them

@@ -5,8 +5,10 @@ from .gradient import gradient_clip, gradient_reversal, gradient_scale
 from .lsq import lsq
 from .norm import group_norm, layer_norm, rms_norm
 from .relu import relu
+from .rotary import rotary
 from .sigmoid import sigmoid
 from .softmax import softmax, softmax_cross_entropy
+from .sparsemax import sparsemax
 from .straight import straight_round, straight_sign
 from .ways.class_form import operator
 from .ways.function import customop
@@ -36,9 +38,11 @@ __all__ = [
     "operator",
     "relu",
     "rms_norm",
+    "rotary",
     "sigmoid",
     "softmax",
     "softmax_cross_entropy",
+    "sparsemax",
     "straight_round",
     "straight_sign",
 ]

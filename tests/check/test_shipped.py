@@ -21,9 +21,11 @@ OPERATORS = {
     "lsq": [((4, 3), np.array([0.01])), ((2, 1, 5), np.array([0.1]))],
     "relu": [((4, 3),), ((2, 1, 3, 2),)],
     "rms_norm": [((4, 3), (3,)), ((2, 1, 5), (5,))],
+    "rotary": [((3, 4),), ((2, 1, 3, 6),)],
     "sigmoid": [((4, 3),)],
     "softmax": [((4, 5), LABEL), ((1, 3), LABEL[:1])],
     "softmax_cross_entropy": [((4, 5), LABEL)],
+    "sparsemax": [((4, 5),), ((2, 3, 1, 7),)],
     "straight_round": [((4, 3),), ((2, 1, 5),)],
     "straight_sign": [((4, 3),), ((2, 1, 5),)],
 }
@@ -43,10 +45,12 @@ LAYERS = {
     "RMSNormBlock": [(layers.RMSNormBlock, (4, 3))],
     "ReLUBlock": [(layers.ReLUBlock, (4, 3))],
     "Remat": [(lambda: layers.Remat(layers.DenseBlock(3, 5, activation="relu")), (4, 3))],
+    "RotaryBlock": [(lambda: layers.RotaryBlock(offset=5), (2, 3, 4))],
     "SigmoidBlock": [(layers.SigmoidBlock, (4, 3))],
     "SoftmaxLoss": [(lambda: layers.SoftmaxLoss(weight=0.5), (4, 5), LABEL)],
     "StraightRoundBlock": [(layers.StraightRoundBlock, (4, 3))],
     "StraightSignBlock": [(layers.StraightSignBlock, (4, 3))],
+    "SparsemaxBlock": [(layers.SparsemaxBlock, (4, 5))],
 }
 
 

@@ -4,10 +4,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .activation import ReLUBlock, SigmoidBlock, SparsemaxBlock
+    from .activation import (
+        GELUBlock,
+        HardSwishBlock,
+        MishBlock,
+        ReLUBlock,
+        SigmoidBlock,
+        SoftplusBlock,
+        SparsemaxBlock,
+        SwishBlock,
+    )
     from .dense import DenseBlock
+    from .gated import GeGLU, SwiGLU
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
-    from .loss import SoftmaxLoss
+    from .loss import (
+        ContrastiveLoss,
+        CTCLoss,
+        FocalLoss,
+        HuberLoss,
+        InfoNCELoss,
+        LinearCrossEntropyLoss,
+        SigmoidLoss,
+        SoftmaxLoss,
+        TripletLoss,
+    )
     from .norm import GroupNormBlock, LayerNormBlock, RMSNormBlock
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
@@ -18,13 +38,23 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
+    "CTCLoss",
+    "ContrastiveLoss",
     "DenseBlock",
+    "FocalLoss",
+    "GELUBlock",
+    "GeGLU",
     "GradientClipBlock",
     "GradientReversalBlock",
     "GradientScaleBlock",
     "GroupNormBlock",
+    "HardSwishBlock",
+    "HuberLoss",
+    "InfoNCELoss",
     "LSQBlock",
     "LayerNormBlock",
+    "LinearCrossEntropyLoss",
+    "MishBlock",
     "Operator",
     "OperatorBlock",
     "RMSNormBlock",
@@ -32,22 +62,37 @@ __all__ = [
     "Remat",
     "RotaryBlock",
     "SigmoidBlock",
+    "SigmoidLoss",
     "SoftmaxLoss",
+    "SoftplusBlock",
     "SparsemaxBlock",
     "StraightRoundBlock",
     "StraightSignBlock",
+    "SwiGLU",
+    "SwishBlock",
+    "TripletLoss",
     "compiled_step",
     "operator",
 ]
 
 _MODULES = {
+    "CTCLoss": "loss",
+    "ContrastiveLoss": "loss",
     "DenseBlock": "dense",
+    "FocalLoss": "loss",
+    "GELUBlock": "activation",
+    "GeGLU": "gated",
     "GradientClipBlock": "gradient",
     "GradientReversalBlock": "gradient",
     "GradientScaleBlock": "gradient",
     "GroupNormBlock": "norm",
+    "HardSwishBlock": "activation",
+    "HuberLoss": "loss",
+    "InfoNCELoss": "loss",
     "LSQBlock": "quantize",
     "LayerNormBlock": "norm",
+    "LinearCrossEntropyLoss": "loss",
+    "MishBlock": "activation",
     "Operator": "ops",
     "OperatorBlock": "operator_block",
     "RMSNormBlock": "norm",
@@ -55,10 +100,15 @@ _MODULES = {
     "Remat": "remat",
     "RotaryBlock": "position",
     "SigmoidBlock": "activation",
+    "SigmoidLoss": "loss",
     "SoftmaxLoss": "loss",
+    "SoftplusBlock": "activation",
     "SparsemaxBlock": "activation",
     "StraightRoundBlock": "quantize",
     "StraightSignBlock": "quantize",
+    "SwiGLU": "gated",
+    "SwishBlock": "activation",
+    "TripletLoss": "loss",
     "compiled_step": "step",
     "operator": "ops",
 }

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from .engine import expect, gluon
-from .ops import Operator, relu, sigmoid, sparsemax
+from functools import partial
 
-__all__ = ["ReLUBlock", "SigmoidBlock", "SparsemaxBlock"]
+from .engine import expect, gluon
+from .ops import Operator, gelu_tanh, hard_swish, relu, sigmoid, softplus, sparsemax, swish
+
+__all__ = [
+    "GELUBlock",
+    "HardSwishBlock",
+    "MishBlock",
+    "ReLUBlock",
+    "SigmoidBlock",
+    "SoftplusBlock",
+    "SparsemaxBlock",
+    "SwishBlock",
+]
 
 
 class Elementwise(gluon.HybridBlock):
@@ -42,14 +53,107 @@ class ReLUBlock(Elementwise):
     operator = relu
 
 
+class SoftplusBlock(Elementwise):
+    """Smooth rectifier, y = log(1 + eˣ), of any shape."""
+
+    operator = softplus
+
+
+class MishBlock(Elementwise):
+    """Mish, y = x tanh(log(1 + eˣ)), of any shape.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    D. Misra, Mish: a self regularized non-monotonic activation function, arXiv:1908.08681, 2019.
+    """
+
+    def hybrid_forward(self, F, x):
+        return x * F.tanh(F.Activation(x, act_type="softrelu"))
+
+
+class HardSwishBlock(Elementwise):
+    """Hard swish, y = x min(max(x + 3, 0), 6) / 6, of any shape."""
+
+    operator = hard_swish
+
+
+class SwishBlock(Elementwise):
+    """Swish, y = x σ(βx) with the logistic function σ, of any shape.
+
+    Parameters
+    ----------
+    beta : float
+        With 1 it is the SiLU.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+    """
+
+    operator = swish
+
+    def __init__(self, beta: float = 1.0, **kwargs):
+        super().__init__(**kwargs)
+        self._attributes = {} if beta == 1 else {"beta": beta}
+
+    def hybrid_forward(self, F, x):
+        return swish(x, **self._attributes)
+
+    def __repr__(self) -> str:
+        return f"SwishBlock({', '.join(f'{n}={v}' for n, v in self._attributes.items())})"
+
+
+class GELUBlock(Elementwise):
+    """Gaussian error linear unit, y = x Φ(x), of any shape.
+
+    Φ is the distribution function of the normal distribution.
+
+    Parameters
+    ----------
+    approximate : bool
+        Whether Φ is computed with tanh, as in BERT and GPT-2, and not exactly.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+    """
+
+    operator = gelu_tanh
+
+    def __init__(self, approximate: bool = False, **kwargs):
+        super().__init__(**kwargs)
+        self._approximate = approximate
+
+    def hybrid_forward(self, F, x):
+        return gelu_tanh(x) if self._approximate else F.LeakyReLU(x, act_type="gelu")
+
+    def __repr__(self) -> str:
+        return f"GELUBlock({'approximate=True' if self._approximate else ''})"
+
+
 class SparsemaxBlock(Elementwise):
     """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1."""
 
     operator = sparsemax
 
 
+_BLOCKS = {
+    "gelu": GELUBlock,
+    "gelu_tanh": partial(GELUBlock, approximate=True),
+    "hard_swish": HardSwishBlock,
+    "mish": MishBlock,
+    "relu": ReLUBlock,
+    "sigmoid": SigmoidBlock,
+    "silu": SwishBlock,
+    "softplus": SoftplusBlock,
+    "swish": SwishBlock,
+}
 _OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them
-_BLOCKS = {"relu": ReLUBlock, "sigmoid": SigmoidBlock}
 
 
 def activate(activation):
@@ -61,6 +165,6 @@ def activate(activation):
     if activation not in _OTHERS:
         raise ValueError(
             f"activation is {activation!r}\n  expected a function, or one of "
-            + ", ".join((*_BLOCKS, *_OTHERS))
+            + ", ".join(sorted((*_BLOCKS, *_OTHERS)))
         )
     return gluon.nn.Activation(activation)

@@ -38,7 +38,7 @@ class DenseBlock(gluon.HybridBlock):
     bias : bool or float
         True for a learnable bias, False for none; a number is a constant bias.
     activation : str, callable or None
-        Name of an activation, such as 'relu' or 'sigmoid'; or a function or Block.
+        Name of an activation, such as 'relu', 'gelu' or 'swish'; or a function or Block.
     weight_initializer, bias_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`, and zeros.
     dtype : str

@@ -3,7 +3,19 @@
 import numpy as np
 import pytest
 
-from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss
+from layers import (
+    DenseBlock,
+    GeGLU,
+    GELUBlock,
+    HardSwishBlock,
+    MishBlock,
+    ReLUBlock,
+    SigmoidBlock,
+    SoftmaxLoss,
+    SoftplusBlock,
+    SwiGLU,
+    SwishBlock,
+)
 from layers.engine import autograd, gluon, mx, nd
 
 
@@ -54,6 +66,55 @@ def test_activation(activation):
     }
     expected = z if activation is None else formula.get(activation, activation)(z)
     np.testing.assert_allclose(block(x).asnumpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+NAMED = {
+    "gelu": GELUBlock(),
+    "gelu_tanh": GELUBlock(approximate=True),
+    "hard_swish": HardSwishBlock(),
+    "mish": MishBlock(),
+    "silu": SwishBlock(),
+    "softplus": SoftplusBlock(),
+    "softrelu": gluon.nn.Activation("softrelu"),
+    "softsign": gluon.nn.Activation("softsign"),
+    "swish": gluon.nn.Swish(),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_activations_by_name(name):
+    block, x = started(DenseBlock(3, 5, activation=name)), array(4, 3)
+    z = nd.dot(x, block.weight.data(), transpose_b=True)
+    np.testing.assert_allclose(block(x).asnumpy(), NAMED[name](z).asnumpy(), rtol=1e-5, atol=1e-6)
+
+
+GATES = {
+    "swish": (SwiGLU, {}, lambda z: z * nd.sigmoid(z)),
+    "gelu": (GeGLU, {}, lambda z: nd.LeakyReLU(z, act_type="gelu")),
+    "gelu_tanh": (GeGLU, {"approximate": True}, GELUBlock(approximate=True)),
+}
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("name", GATES)
+def test_gated(name, hybridize):
+    block, options, gate = GATES[name]
+    net, x = started(block(0, 8, 3, **options)), array(2, 5, 4)
+    net.hybridize(hybridize)
+    with autograd.record():
+        y = net(x)
+    y.backward()
+    w = [p.data() for p in net.collect_params().values()]
+    assert [a.shape for a in w] == [(8, 4), (8, 4), (3, 8)]
+    hidden = gate(nd.dot(x, w[0].T)) * nd.dot(x, w[1].T)
+    np.testing.assert_allclose(y.asnumpy(), nd.dot(hidden, w[2].T).asnumpy(), rtol=1e-4, atol=1e-5)
+    for p in net.collect_params().values():
+        assert np.abs(p.grad().asnumpy()).sum() > 0
+
+
+def test_gated_with_biases():
+    names = [n.split("_", 1)[1] for n in SwiGLU(4, 8, 3, bias=True).collect_params()]
+    assert names == ["gate_weight", "gate_bias", "up_weight", "up_bias", "down_weight", "down_bias"]
 
 
 @pytest.mark.parametrize("hybridize", [False, True])
@@ -145,6 +206,9 @@ def test_parameters_travel(tmp_path):
 def test_repr():
     assert repr(DenseBlock(0, 5)) == "DenseBlock(None -> 5)"
     assert repr(SigmoidBlock()) == "SigmoidBlock()"
+    assert repr(SwishBlock(1.5)) == "SwishBlock(beta=1.5)"
+    assert repr(GELUBlock(approximate=True)) == "GELUBlock(approximate=True)"
+    assert repr(SwiGLU(0, 8, 3)) == "SwiGLU(None -> 8 -> 3)"
 
 
 @pytest.mark.engine("torch")  # MXNet's own errors have neither
@@ -165,5 +229,5 @@ def test_mistakes_are_told_where_a_layer_is_made():
     assert len(list(DenseBlock(3, 5, None).collect_params())) == 1
     with pytest.raises(TypeError, match="bias is 'zeros'"):
         DenseBlock(3, 5, "zeros")
-    with pytest.raises(ValueError, match="(?s)'swoosh'.*relu, sigmoid, tanh"):
+    with pytest.raises(ValueError, match="(?s)'swoosh'.*gelu.*relu, sigmoid, .*tanh"):
         DenseBlock(3, 5, activation="swoosh")

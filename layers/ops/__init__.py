@@ -1,15 +1,23 @@
 """Operators: one file, one formula, forward and gradients; and the ways of writing one."""
 
 from .dense import dense
+from .gated import geglu_tanh, swiglu
+from .gelu_tanh import gelu_tanh
 from .gradient import gradient_clip, gradient_reversal, gradient_scale
+from .hard_swish import hard_swish
+from .linear_cross_entropy import info_nce, linear_cross_entropy
 from .lsq import lsq
 from .norm import group_norm, layer_norm, rms_norm
 from .relu import relu
 from .rotary import rotary
 from .sigmoid import sigmoid
+from .sigmoid_cross_entropy import focal, sigmoid_cross_entropy
 from .softmax import softmax, softmax_cross_entropy
+from .softplus import softplus
 from .sparsemax import sparsemax
 from .straight import straight_round, straight_sign
+from .swish import swish
+from .triplet import triplet
 from .ways.class_form import operator
 from .ways.function import customop
 from .ways.kernel import Kernel, kernel
@@ -28,21 +36,32 @@ __all__ = [
     "custom_info_register",
     "customop",
     "dense",
+    "focal",
+    "geglu_tanh",
+    "gelu_tanh",
     "gradient_clip",
     "gradient_reversal",
     "gradient_scale",
     "group_norm",
+    "hard_swish",
+    "info_nce",
     "kernel",
     "layer_norm",
+    "linear_cross_entropy",
     "lsq",
     "operator",
     "relu",
     "rms_norm",
     "rotary",
     "sigmoid",
+    "sigmoid_cross_entropy",
     "softmax",
     "softmax_cross_entropy",
+    "softplus",
     "sparsemax",
     "straight_round",
     "straight_sign",
+    "swiglu",
+    "swish",
+    "triplet",
 ]

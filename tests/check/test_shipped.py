@@ -10,47 +10,80 @@ from layers.engine import gluon
 from layers.ops import Operator
 
 LABEL = np.array([0, 2, 1, 2])
+YES = np.array([[0, 1, 1, 0, 1]] * 4)
 
 OPERATORS = {
     "dense": [((4, 3), (5, 3), (5,)), ((4, 3), (5, 3)), ((2, 1, 4, 3), (5, 3), (5,))],
+    "focal": [((4, 5), YES)],
+    "geglu_tanh": [((4, 3), (4, 3)), ((2, 1, 3), (2, 1, 3))],
+    "gelu_tanh": [((4, 3),), ((2, 1, 3, 2),)],
     "gradient_clip": [((4, 3),), ((2, 1, 5),)],
     "gradient_reversal": [((4, 3),), ((2, 1, 5), np.array([0.5]))],
     "gradient_scale": [((4, 3),), ((2, 1, 5), np.array([0.5]))],
     "group_norm": [((2, 4, 3), (4,), (4,)), ((3, 2), (2,), (2,))],
+    "hard_swish": [((4, 3),), ((2, 1, 3, 2),)],
+    "info_nce": [((4, 3), (4, 3))],
     "layer_norm": [((4, 3), (3,), (3,)), ((2, 1, 5), (5,), (5,))],
+    "linear_cross_entropy": [
+        ((4, 3), (5, 3), LABEL),
+        ((2, 2, 3), (5, 3), LABEL.reshape(2, 2), (5,)),
+    ],
     "lsq": [((4, 3), np.array([0.01])), ((2, 1, 5), np.array([0.1]))],
     "relu": [((4, 3),), ((2, 1, 3, 2),)],
     "rms_norm": [((4, 3), (3,)), ((2, 1, 5), (5,))],
     "rotary": [((3, 4),), ((2, 1, 3, 6),)],
     "sigmoid": [((4, 3),)],
+    "sigmoid_cross_entropy": [((4, 5), (4, 5))],
     "softmax": [((4, 5), LABEL), ((1, 3), LABEL[:1])],
     "softmax_cross_entropy": [((4, 5), LABEL)],
+    "softplus": [((4, 3),), ((2, 1, 3, 2),)],
     "sparsemax": [((4, 5),), ((2, 3, 1, 7),)],
     "straight_round": [((4, 3),), ((2, 1, 5),)],
     "straight_sign": [((4, 3),), ((2, 1, 5),)],
+    "swiglu": [((4, 3), (4, 3)), ((2, 1, 3), (2, 1, 3))],
+    "swish": [((4, 3),), ((2, 1, 3, 2),)],
+    "triplet": [((4, 3), (4, 3), (4, 3))],
 }
 LAYERS = {
+    "CTCLoss": [(layers.CTCLoss, (2, 6, 4), np.array([[0, 1], [2, -1]]))],
+    "ContrastiveLoss": [(layers.ContrastiveLoss, (4, 3), (4, 3), np.array([0, 1, 1, 0]))],
     "DenseBlock": [
         (lambda: layers.DenseBlock(3, 5, activation="sigmoid"), (4, 3)),
         (lambda: layers.DenseBlock(0, 5, quantize=8), (4, 3)),
         (lambda: layers.DenseBlock(3, 5, quantize=4, quantize_inputs=True), (4, 3)),
     ],
+    "FocalLoss": [(layers.FocalLoss, (4, 5), YES)],
+    "GELUBlock": [
+        (layers.GELUBlock, (4, 3)),
+        (lambda: layers.GELUBlock(approximate=True), (4, 3)),
+    ],
+    "GeGLU": [(lambda: layers.GeGLU(3, 4, 3, bias=True, approximate=True), (2, 1, 3))],
     "GradientClipBlock": [(lambda: layers.GradientClipBlock(value=0.5), (4, 3))],
     "GradientReversalBlock": [(lambda: layers.GradientReversalBlock(0.5), (4, 3))],
     "GradientScaleBlock": [(lambda: layers.GradientScaleBlock(0.5), (4, 3))],
-    "LSQBlock": [(lambda: layers.LSQBlock(4), (4, 3))],
     "GroupNormBlock": [(lambda: layers.GroupNormBlock(2), (2, 4, 3))],
+    "HardSwishBlock": [(layers.HardSwishBlock, (4, 3))],
+    "HuberLoss": [(layers.HuberLoss, (4, 3), (4, 3))],
+    "InfoNCELoss": [(lambda: layers.InfoNCELoss(0.5, symmetric=True), (4, 3), (4, 3))],
+    "LSQBlock": [(lambda: layers.LSQBlock(4), (4, 3))],
     "LayerNormBlock": [(layers.LayerNormBlock, (4, 3))],
+    "LinearCrossEntropyLoss": [(lambda: layers.LinearCrossEntropyLoss(3, 5), (4, 3), LABEL)],
+    "MishBlock": [(layers.MishBlock, (4, 3))],
     "OperatorBlock": [(lambda: layers.OperatorBlock(ops.dense, params=["b"]), (4, 3), (5, 3))],
     "RMSNormBlock": [(layers.RMSNormBlock, (4, 3))],
     "ReLUBlock": [(layers.ReLUBlock, (4, 3))],
     "Remat": [(lambda: layers.Remat(layers.DenseBlock(3, 5, activation="relu")), (4, 3))],
     "RotaryBlock": [(lambda: layers.RotaryBlock(offset=5), (2, 3, 4))],
     "SigmoidBlock": [(layers.SigmoidBlock, (4, 3))],
+    "SigmoidLoss": [(layers.SigmoidLoss, (4, 5), (4, 5))],
     "SoftmaxLoss": [(lambda: layers.SoftmaxLoss(weight=0.5), (4, 5), LABEL)],
+    "SoftplusBlock": [(layers.SoftplusBlock, (4, 3))],
+    "SparsemaxBlock": [(layers.SparsemaxBlock, (4, 5))],
     "StraightRoundBlock": [(layers.StraightRoundBlock, (4, 3))],
     "StraightSignBlock": [(layers.StraightSignBlock, (4, 3))],
-    "SparsemaxBlock": [(layers.SparsemaxBlock, (4, 5))],
+    "SwiGLU": [(lambda: layers.SwiGLU(3, 4, 5), (4, 3))],
+    "SwishBlock": [(layers.SwishBlock, (4, 3)), (lambda: layers.SwishBlock(1.5), (4, 3))],
+    "TripletLoss": [(layers.TripletLoss, (4, 3), (4, 3), (4, 3))],
 }
 
 
@@ -94,3 +127,8 @@ def test_each_has_a_case():
     public = {n: getattr(layers, n) for n in layers.__all__}
     blocks = {n for n, it in public.items() if isinstance(it, type) and issubclass(it, gluon.Block)}
     assert blocks == set(LAYERS), "LAYERS above has an example of each block"
+
+
+@pytest.mark.engine("torch")  # MXNet computes the gelu of float64 in float32
+def test_exact_geglu():
+    check_layer(layers.GeGLU(3, 4, 5), (4, 3), compiled=False).raise_on_failure()

@@ -1,0 +1,55 @@
+"""Gated linear units: a value times an activation of its gate."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .gelu_tanh import probability, slope
+from .ways.class_form import operator
+
+__all__ = ["geglu_tanh", "swiglu"]
+
+
+@operator(name="layers.swiglu")
+class swiglu:
+    """Gated unit with swish, y = gate σ(gate) value; σ is the logistic function.
+
+    It keeps gate and value for backward, where the composition of built-in operators keeps 4
+    arrays. A step takes 1.5 times as long (512 x 1024 on a CPU; twice at 64 x 128).
+
+    gate : any shape      value : the shape of gate      y : the shape of gate
+
+    N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
+    """
+
+    def forward(gate, value):
+        return gate * nd.sigmoid(gate) * value
+
+    def backward(dy, gate, value):
+        s = nd.sigmoid(gate)
+        y = gate * s
+        return {"gate": dy * value * (s + y * (1 - s)), "value": dy * y}
+
+    def shapes(gate):
+        return {"value": gate, "y": gate}
+
+
+@operator(name="layers.geglu_tanh")
+class geglu_tanh:
+    """Gated unit with GELU, y = GELU(gate) value, in which GELU is that of `gelu_tanh`.
+
+    It keeps gate and value for backward, where the composition of built-in operators keeps 8
+    arrays. A step takes 0.8 to 0.95 of its time (512 x 1024 on a CPU; 1.3 at 64 x 128).
+
+    gate : any shape      value : the shape of gate      y : the shape of gate
+
+    N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
+    """
+
+    def forward(gate, value):
+        return gate * probability(gate) * value
+
+    def backward(dy, gate, value):
+        return {"gate": dy * value * slope(gate), "value": dy * gate * probability(gate)}
+
+    def shapes(gate):
+        return {"value": gate, "y": gate}

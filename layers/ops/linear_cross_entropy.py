@@ -1,0 +1,161 @@
+"""The last affine map and the cross entropy in one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import nd
+from .dense import rows
+from .ways.class_form import operator
+
+__all__ = ["info_nce", "linear_cross_entropy"]
+
+HEIGHT, BLOCK = 2048, 2**20  # most rows, and most elements, of a block of scores
+
+
+@operator(name="layers.linear_cross_entropy")
+class linear_cross_entropy:
+    """Cross entropy of the scores s = x wᵀ + b, y = -Σ t log softmax(s) + z_loss log² Σ eˢ.
+
+    The matrix of scores is never whole: forward and backward compute it in blocks of at most
+    `block` elements, and log Σ eˢ is all that is kept. The target t is 1 at the class
+    `label`; with `smoothing` a it is 1 - a + a/m there, and a/m at the others. Where the label is
+    `ignore_label`, y and its gradients are 0.
+
+    x : (..., k)      w : (m, k)      label : (...) class numbers      b : (m,) or left out
+    y : (...)
+
+    E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
+    """
+
+    saves = ("level",)  # log Σ eˢ of each row
+
+    def forward(
+        x,
+        w,
+        label,
+        b=None,
+        *,
+        ignore_label: int | None = None,
+        smoothing: float = 0.0,
+        z_loss: float = 0.0,
+        block: int = BLOCK,
+    ):
+        v, m = rows(x), w.shape[0]
+        number = class_numbers(label, m)
+        levels, owns = [], []
+        for r in spans(v.shape[0], HEIGHT):
+            width, columns = spans_of_columns(r, m, block)
+            parts = [block_forward(v[r], number[r], w, b, c) for c in columns]
+            levels.append(log_sum_exp(nd.stack(*[level for level, _ in parts], axis=1)))
+            # Of each block one score is picked; that of the label is the one of its own block.
+            picked = nd.stack(*[own for _, own in parts], axis=1)
+            owns.append(nd.pick(picked, nd.floor(number[r] / width)))
+        level, own = nd.concat(*levels, dim=0), nd.concat(*owns, dim=0)
+        y = level - own
+        if smoothing:
+            mean = nd.dot(v, nd.mean(w, axis=0))
+            mean = mean if b is None else nd.broadcast_add(mean, nd.mean(b))
+            y = y + (own - mean.astype(y.dtype)) * smoothing
+        if z_loss:
+            y = y + nd.square(level) * z_loss
+        y = y.reshape(label.shape).astype(x.dtype)
+        if ignore_label is not None:
+            y = nd.where(label == ignore_label, nd.zeros_like(y), y)
+        return y, level
+
+    def backward(dy, x, w, label, b, level, ignore_label, smoothing, z_loss, block):
+        v, m = rows(x), w.shape[0]
+        number = class_numbers(label, m)
+        if ignore_label is not None:
+            dy = nd.where(label == ignore_label, nd.zeros_like(dy), dy)
+        dy = dy.reshape((-1, 1))
+        dx, dw = nd.zeros_like(v), nd.zeros_like(w)
+        db = None if b is None else nd.zeros_like(b)
+        for r in spans(v.shape[0], HEIGHT):
+            weighted, dv = nd.broadcast_mul(v[r], dy[r]), None
+            for c in spans_of_columns(r, m, block)[1]:
+                slope = block_slope(v[r], number[r], w, b, c, level[r], smoothing, z_loss)
+                part = nd.dot(slope, w[c])
+                dv = part if dv is None else dv + part
+                dw[c] = dw[c] + nd.dot(slope, weighted, transpose_a=True)
+                if b is not None:
+                    db[c] = db[c] + nd.dot(slope, dy[r], transpose_a=True).reshape((-1,))
+            dx[r] = nd.broadcast_mul(dv, dy[r])
+        return {"x": dx.reshape(x.shape), "w": dw} | ({} if b is None else {"b": db})
+
+    def shapes(x, w):
+        return {"w": (w[0], x[-1]), "label": x[:-1], "b": w[:1], "y": x[:-1]}
+
+
+@operator(name="layers.info_nce")
+class info_nce:
+    """Cross entropy of finding the own row of z, y = -log softmax(x zᵀ / temperature).
+
+    y is that of the diagonal. The matrix x zᵀ is never whole, as in `linear_cross_entropy`.
+
+    x, z : (n, k)      y : (n,)
+
+    A. van den Oord, Y. Li, O. Vinyals, Representation learning with contrastive predictive coding,
+    2018.
+    """
+
+    saves = ("level",)
+
+    def forward(x, z, *, temperature: float = 1.0, block: int = BLOCK):
+        own = nd.arange(x.shape[0], ctx=x.context)
+        return linear_cross_entropy.forward(x / temperature, z, own, block=block)
+
+    def backward(dy, x, z, level, temperature, block):
+        own = nd.arange(x.shape[0], ctx=x.context)
+        known = dy, x / temperature, z, own, None, level
+        found = linear_cross_entropy.backward(*known, None, 0.0, 0.0, block)
+        return {"x": found["x"] / temperature, "z": found["w"]}
+
+    def shapes(x):
+        return {"z": x, "y": x[:1]}
+
+
+def block_forward(v, number, w, b, c):
+    """log Σ eˢ of a block of scores, and its score that is nearest to the label's class."""
+    s = scores(v, w, b, c)
+
+    return log_sum_exp(s), nd.pick(s, number - c.start)
+
+
+def block_slope(v, number, w, b, c, level, smoothing, z_loss):
+    """The derivative of y by a block of scores."""
+    level = level.expand_dims(1)
+    p = nd.exp(nd.broadcast_sub(scores(v, w, b, c), level))
+    if z_loss:
+        p = nd.broadcast_mul(p, 1 + level * (2 * z_loss))
+    hot = nd.one_hot(number - c.start, depth=c.stop - c.start, dtype=p.dtype)
+    slope = p - (hot * (1 - smoothing) + smoothing / w.shape[0] if smoothing else hot)
+    return slope if slope.dtype == v.dtype else slope.astype(v.dtype)
+
+
+def scores(v, w, b, c):
+    """A block of scores, in float32 where the inputs have 16 bits."""
+    b = None if b is None else b[c]
+    s = nd.FullyConnected(v, w[c], b, num_hidden=c.stop - c.start, no_bias=b is None)
+    return s if s.dtype in (np.float32, np.float64) else s.astype("float32")
+
+
+def log_sum_exp(s):
+    return nd.max(s, axis=1) - nd.max(nd.log_softmax(s), axis=1)
+
+
+def class_numbers(label, m):
+    return nd.clip(label.reshape((-1,)).astype("float32"), a_min=0, a_max=m - 1)
+
+
+def spans(size, most):
+    """Slices of one length, at most `most`, that cover a size; the last may be shorter."""
+    length = -(-size // -(-size // most))
+    return [slice(i, min(i + length, size)) for i in range(0, size, length)]
+
+
+def spans_of_columns(r, m, block):
+    """The width of the blocks of some rows, and their columns."""
+    columns = spans(m, max(1, block // (r.stop - r.start)))
+    return columns[0].stop, columns

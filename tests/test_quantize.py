@@ -204,7 +204,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
-def test_graphs_are_as_eager_calls(options):
+def test_graphs_are_as_eager_calls(options, caplog):
     net = gluon.nn.HybridSequential()
     net.add(DenseBlock(6, 8, activation="relu", quantize=8), LSQBlock(4, signed=False))
     net.add(DenseBlock(0, 5, quantize=4, quantize_inputs="unsigned"))
@@ -222,6 +222,7 @@ def test_graphs_are_as_eager_calls(options):
     for _ in range(3):
         for a, b in zip(gradients(), expected):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    assert "is not compiled" not in caplog.text
 
 
 def test_repr():

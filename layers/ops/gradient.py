@@ -95,7 +95,7 @@ def times(x, scale, factor):
 
 def shrinkage(dy, norm):
     """The factor that takes the norm of dy to `norm`, where it is greater."""
-    wide = dy.astype("float32") if dy.dtype == np.float16 else dy
+    wide = dy.astype("float32") if dy.dtype is np.float16 else dy
     largest = nd.maximum(nd.max(nd.abs(wide)), 1e-30)  # by which squares do not overflow
     length = largest * nd.sqrt(nd.sum(nd.square(nd.broadcast_div(wide, largest))))
     return (norm / nd.maximum(length, norm)).astype(dy.dtype)

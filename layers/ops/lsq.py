@@ -50,7 +50,7 @@ class lsq:
     def dscale(dy, x, scale, bits, signed, per_sample):
         v = steps(x, scale, bits, signed)
         product = dy * (rounded(v) - v * is_inside(v, bits, signed))
-        if product.dtype == np.float16:  # the sum may be above 65504
+        if product.dtype is np.float16:  # the sum may be above 65504
             product = product.astype("float32")
         n = x.size // x.shape[0] if per_sample else x.size
         g = 1 / sqrt(n * limits(bits, signed)[1])
@@ -75,7 +75,7 @@ def limits(bits, signed):
 
 def positive(scale):
     """The scale, or where learning has made it 0 or less, a tiny number."""
-    return nd.maximum(scale, 1e-4 if scale.dtype == np.float16 else 1e-30)
+    return nd.maximum(scale, 1e-4 if scale.dtype is np.float16 else 1e-30)
 
 
 def steps(x, scale, bits, signed):

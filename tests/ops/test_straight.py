@@ -133,9 +133,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
-def test_blocks_in_a_graph(options):
+def test_blocks_in_a_graph(options, caplog):
     net = gluon.nn.HybridSequential()
-    net.add(GradientScaleBlock(0.5), StraightRoundBlock(), GradientClipBlock(value=0.75))
+    net.add(GradientScaleBlock(0.5), StraightRoundBlock(), GradientClipBlock(value=0.75, norm=9))
     net.add(StraightSignBlock(), GradientReversalBlock(2.0))
     net.initialize()
     x, dy = nd.array([[-0.4, 0.6, 1.8]]), nd.array([[0.25, 1.0, 1.0]])
@@ -148,6 +148,7 @@ def test_blocks_in_a_graph(options):
             np.testing.assert_allclose(a, call, rtol=1e-6)
     net[4].scale.set_data(nd.array([0.5]))  # which the graph sees
     np.testing.assert_allclose(outcome(net, x, dy)[1], [[-0.0625, -0.25, 0]], rtol=1e-6)
+    assert "is not compiled" not in caplog.text
 
 
 def test_repr():

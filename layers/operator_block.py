@@ -62,7 +62,7 @@ class OperatorBlock(gluon.HybridBlock):
         if self._inputs and name not in self._inputs:
             raise TypeError(
                 f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n"
-                f"  expected of {', '.join(self._inputs)}"
+                f"  expected one of {', '.join(self._inputs)}"
             )
         if hasattr(self, name):
             raise TypeError(

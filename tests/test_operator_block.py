@@ -157,7 +157,7 @@ def test_it_trains_in_a_net_and_its_file_is_read():
 
 
 def test_mistakes():
-    with pytest.raises(TypeError, match="'sigmoid' has no input 'w'\n  expected of x"):
+    with pytest.raises(TypeError, match="'sigmoid' has no input 'w'\n  expected one of x"):
         OperatorBlock(sigmoid, ["w"])
 
     @operator

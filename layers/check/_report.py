@@ -96,7 +96,7 @@ class Report:
             if check.name == name:
                 return check
         names = ", ".join(repr(c.name) for c in self.checks)
-        raise KeyError(f"no check {name!r}\n  expected of {names}")
+        raise KeyError(f"no check {name!r}\n  expected one of {names}")
 
     def raise_on_failure(self) -> Report:
         """Raise what failed; give the report itself when nothing did.

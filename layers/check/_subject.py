@@ -82,7 +82,7 @@ class Subject:
             if name not in self.values:
                 raise WrongArguments(
                     f"check {self.title}: wrt names {name!r}\n"
-                    f"  expected of {', '.join(self.values)}"
+                    f"  expected one of {', '.join(self.values)}"
                 )
         inputs = [n for n in self.values if n not in self.states]
         reasons = {n: self._reason_without_gradient(n, wrt) for n in inputs}
@@ -165,7 +165,7 @@ class OperatorSubject(Subject):
         if unknown := attributes.keys() - op.attributes.keys():
             raise WrongArguments(
                 f"check {self.title}: it has no attribute {unknown.pop()!r}\n"
-                f"  expected of {', '.join(op.attributes) or 'none'}"
+                f"  expected one of {', '.join(op.attributes) or 'none'}"
             )
         self.attributes = {n: op.parse(n, v) for n, v in attributes.items()}
         self.values = {n: v for n, v in zip(op.inputs, inputs) if v is not None}

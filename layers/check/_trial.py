@@ -94,7 +94,7 @@ class Trial:
         known = arrays | subject.defaults | subject.attributes | dict(zip(subject.outputs, outputs))
         names = list(inspect.signature(subject.loss).parameters)
         if unknown := [n for n in names if n not in known]:
-            raise Failure(f"loss asks for {unknown[0]!r}, expected of {', '.join(known)}")
+            raise Failure(f"loss asks for {unknown[0]!r}, expected one of {', '.join(known)}")
         loss = subject.loss(**{n: known[n] for n in names})
         return float(loss.asnumpy().astype("float64").sum())
 

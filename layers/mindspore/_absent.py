@@ -14,7 +14,7 @@ def absent(module: str, names: Iterable[str]) -> Callable[[str], Any]:
         near = difflib.get_close_matches(name, names) or sorted(names)
         raise AttributeError(
             f"module {module!r} has no {name!r}: it is a part of MindSpore\n"
-            f"  expected of {', '.join(near)}"
+            f"  expected one of {', '.join(near)}"
         )
 
     return raise_error

@@ -35,7 +35,8 @@ def set_context(**kwargs: Any) -> None:
     requested = _settings | kwargs
     if unknown := kwargs.keys() - _settings.keys():
         raise ValueError(
-            f"set_context: unknown setting {unknown.pop()!r}\n  expected of {', '.join(_settings)}"
+            f"set_context: unknown setting {unknown.pop()!r}\n"
+            f"  expected one of {', '.join(_settings)}"
         )
     if requested["mode"] not in (GRAPH_MODE, PYNATIVE_MODE):
         raise ValueError(
@@ -66,7 +67,7 @@ def get_context(attr_key: str) -> Any:
         There is none of that name.
     """
     if attr_key not in _settings:
-        raise ValueError(f"get_context: {attr_key!r}\n  expected of {', '.join(_settings)}")
+        raise ValueError(f"get_context: {attr_key!r}\n  expected one of {', '.join(_settings)}")
     return _settings[attr_key]
 
 

@@ -216,6 +216,13 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
                 pieces = format.pieces(target, model.arrays)
             atomic.write({target: pieces})
         return
+    formats = (*ARRAYS, ".onnx", GRAPH)
+    if Path(target).suffix and not target.endswith(formats):
+        raise ArgumentError(
+            f"{target}: the format {Path(target).suffix!r} is not known\n"
+            f"  expected a name that ends in {', '.join(formats)}, or the beginning of a "
+            "checkpoint's"
+        )
     if model.graph is None:
         raise ArgumentError(
             f"{target}: {source} has arrays and no graph\n  expected --graph net{GRAPH}"
@@ -225,12 +232,6 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
         with _naming(target):
             onnx.export_model(model.graph, model.arrays, shapes, onnx_file_path=target)
         return
-    if Path(target).suffix and not target.endswith(GRAPH):
-        raise ArgumentError(
-            f"{target}: the format {Path(target).suffix!r} is not known\n"
-            f"  expected a name that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or the "
-            "beginning of a checkpoint's"
-        )
     states = set(model.graph.list_auxiliary_states())
     arguments = {n: a for n, a in model.arrays.items() if n not in states}
     rest = {n: a for n, a in model.arrays.items() if n in states}

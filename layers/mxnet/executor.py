@@ -241,12 +241,12 @@ class Executor:
                     self._assign(arrays, name, value)
                 elif not allow_extra_params:
                     raise ArgumentError(
-                        f"copy_params_from: there is no {name!r}\n  expected of {list(arrays)}"
+                        f"copy_params_from: there is no {name!r}\n  expected one of {list(arrays)}"
                     )
 
     def _assign(self, arrays: dict[str, NDArray], name: str, value: NDArray) -> None:
         if name not in arrays:
-            raise ArgumentError(f"Executor: there is no {name!r}\n  expected of {list(arrays)}")
+            raise ArgumentError(f"Executor: there is no {name!r}\n  expected one of {list(arrays)}")
         if not isinstance(value, (NDArray, np.ndarray)):
             raise ArgumentError(f"Executor: {name} is {value!r}\n  expected an NDArray")
         if value.shape != arrays[name].shape:

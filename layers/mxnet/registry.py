@@ -20,7 +20,7 @@ def built(klass: type, *args, **kwargs):
     except TypeError as error:
         unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if unknown and unknown[1] in kwargs:
-            note(error, f"  expected of {', '.join(_arguments(klass))}")
+            note(error, f"  expected one of {', '.join(_arguments(klass))}")
         raise
 
 

@@ -80,6 +80,28 @@ def test_the_tutorials_dense():
     assert "(5, 3)" in problems["gradient of data"]
 
 
+def test_rounding_to_float32_inside_a_net():
+    class Tanh(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], nd.array(np.tanh(in_data[0].asnumpy())))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            dy, y = out_grad[0].asnumpy(), out_data[0].asnumpy()
+            self.assign(in_grad[0], req[0], nd.array(dy * (1 - y * y)))
+
+    @mx.operator.register("check_tanh_in_float32")
+    class TanhProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Tanh()
+
+    net = gluon.nn.HybridSequential()
+    tanh = gluon.nn.HybridLambda(lambda F, x: F.Custom(x, op_type="check_tanh_in_float32"))
+    net.add(gluon.nn.Dense(6, in_units=4), tanh, gluon.nn.Dense(3, in_units=6))
+    net.initialize()
+    report = checked(net, (2, 4))
+    assert "rounds to float32" in report["float64"].text and not failures(report)
+
+
 def test_the_tutorials_softmax_is_that_of_the_cross_entropy():
     assert set(found(wrong.TutorialSoftmaxProp, (4, 5), LABEL)) == {"gradient of data"}
     report = checked(wrong.TutorialSoftmaxProp, (4, 5), LABEL, loss=wrong.cross_entropy)
@@ -327,7 +349,7 @@ def test_the_report():
     assert len(starts) == 1
     with pytest.raises(CheckFailed, match="failed +another batch size +x .5, 3.: the gradient"):
         report.raise_on_failure()
-    with pytest.raises(KeyError, match="expected of 'runs', 'shapes'"):
+    with pytest.raises(KeyError, match="expected one of 'runs', 'shapes'"):
         report["gradient of z"]
 
 
@@ -345,8 +367,14 @@ def test_the_call_leaves_no_trace():
     "call, told",
     [
         (lambda: check_operator(wrong.draws), "check operator .*draws: 0 inputs\n  expected 1: x"),
-        (lambda: check_operator(wrong.draws, (4, 3), k=3), "no attribute 'k'\n  expected of none"),
-        (lambda: check_operator(wrong.draws, (4, 3), wrt=["z"]), "wrt names 'z'\n  expected of x"),
+        (
+            lambda: check_operator(wrong.draws, (4, 3), k=3),
+            "no attribute 'k'\n  expected one of none",
+        ),
+        (
+            lambda: check_operator(wrong.draws, (4, 3), wrt=["z"]),
+            "wrt names 'z'\n  expected one of x",
+        ),
         (lambda: check_operator(3, (4, 3)), "check_operator: 3 .int.\n  expected an Operator"),
         (lambda: check_operator(wrong.draws, "ab"), "input 0 is .*\n  expected an array"),
         (lambda: check_layer(wrong.draws, (4, 3)), "check_layer: .*\n  expected a Block"),

@@ -195,7 +195,7 @@ def test_a_surrogate_that_gives_another_shape():
     [
         (3, "surrogate is 3\n  expected a function, or text that says why there is none"),
         ("", "surrogate is ''"),
-        (lambda z: z, "surrogate has the parameter 'z'\n  expected of x"),
+        (lambda z: z, "surrogate has the parameter 'z'\n  expected one of x"),
     ],
 )
 def test_a_definition_that_cannot_be(surrogate, told):

@@ -274,6 +274,7 @@ def test_what_cannot_be_written(mx, tmp_path, monkeypatch, capsys):
     Path("out.pt").write_text("before")
     for target, reason in {
         "net": "good.params has arrays and no graph\n  expected --graph net-symbol.json",
+        "net.foo": "the format '.foo' is not known\n  expected a name that ends in .params",
         "net.onnx": "good.params has arrays and no graph",
         "none/out.pt": "No such file or directory",
     }.items():

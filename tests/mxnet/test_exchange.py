@@ -325,6 +325,29 @@ def test_torch_export_and_compile():
     torch._dynamo.reset()
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_torch_export_of_operators_in_nd(strict):
+    """Also of values that a forward saves; and of a block that takes any number of inputs."""
+
+    @layers.operator
+    class cube:
+        saves = ("square",)
+
+        def forward(x, *, c: float = 1.0):
+            square = x * x
+            return c * square * x, square
+
+        def dx(dy, square, c):
+            return 3 * c * square * dy
+
+    block = layers.OperatorBlock(cube, c=2)
+    block.initialize()
+    module, x = block.to_torch(), torch.rand(2, 3)
+    program = torch.export.export(module, (x,), strict=strict)
+    torch.testing.assert_close(program.module()(x), 2 * x**3)
+    torch._dynamo.reset()
+
+
 # A module as a Block
 
 

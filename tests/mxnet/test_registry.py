@@ -91,4 +91,4 @@ def test_an_unknown_argument_is_told_with_the_known_ones(make, known):
     with pytest.raises(TypeError) as caught:
         make()
     told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
-    assert re.search(f"unexpected keyword argument 'lr'\n  expected of {known}", told)
+    assert re.search(f"unexpected keyword argument 'lr'\n  expected one of {known}", told)

@@ -67,7 +67,7 @@ def test_def_grad_is_a_chain_and_the_last_counts():
 @pytest.mark.parametrize(
     "argnum, error, told",
     [
-        (2, ValueError, "no argument 2\n  expected of 0: x, 1: w"),
+        (2, ValueError, "no argument 2\n  expected one of 0: x, 1: w"),
         ("y", ValueError, "no argument 'y'"),
         (-1, TypeError, "argnum is -1\n  expected the number of an argument"),
         (True, TypeError, "argnum is True"),

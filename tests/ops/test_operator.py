@@ -118,7 +118,7 @@ def test_mistakes_in_a_definition():
     def dx(dy, z):
         return dy
 
-    with pytest.raises(TypeError, match=r"gradient of x needs 'z'\n.*expected of dy, x, y"):
+    with pytest.raises(TypeError, match=r"gradient of x needs 'z'\n.*expected one of dy, x, y"):
         operator(type("bad", (), {"forward": lambda x: x, "dx": dx}))
     with pytest.raises(TypeError, match="'dw' is no gradient: there is no input 'w'"):
         operator(type("bad", (), {"forward": lambda x: x, "dw": lambda dy: dy}))

@@ -346,7 +346,7 @@ __all__ = sorted([*_CONSTANTS, *_TABLE, "random"])
 def __getattr__(name: str) -> Any:
     raise AttributeError(
         f"layers.minpy.numpy has no {name!r}\n"
-        f"  expected of {', '.join(__all__)}; inside @customop('numpy') all of NumPy is there"
+        f"  expected one of {', '.join(__all__)}; inside @customop('numpy') all of NumPy is there"
     )
 
 

@@ -285,7 +285,7 @@ class OperatorCall(CustomCall):
             saved = f", and what it saves: {', '.join(operator.saves)}" if operator.saves else ""
             raise ShapeError(
                 f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
-                f"  expected {len(operator.outputs)}: {', '.join(operator.outputs)}{saved}"
+                f"  expected {len(operator.results)}: {', '.join(operator.outputs)}{saved}"
             )
         for name, value in zip(operator.saves, values[len(operator.outputs) :]):
             if not isinstance(value, NDArray):

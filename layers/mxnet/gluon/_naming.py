@@ -63,5 +63,5 @@ def refuse_unknown(block, unknown: dict) -> None:
     known += [name for name in ("prefix", "params") if name not in known]
     raise ArgumentError(
         f"{type(block).__name__}: unknown argument {next(iter(unknown))!r}\n"
-        f"  expected of {', '.join(known[1:])}"
+        f"  expected one of {', '.join(known[1:])}"
     )

@@ -197,6 +197,8 @@ def _graph(block: Block) -> Graph | None:
         and p.default is p.empty
         and p.name not in block._reg_params
     ]
+    if not inputs and any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        inputs = ["data"]  # as most blocks that take any number
     return graph_of(block, tuple([symbol.var(name) for name in inputs]))
 
 

@@ -107,7 +107,7 @@ class Module(BaseModule):
                     continue
                 message = (
                     f"Module: {name!r} of {what} is no argument of {self._symbol}\n"
-                    f"  expected of {arguments}"
+                    f"  expected one of {arguments}"
                 )
                 if what != "label_names":
                     raise ArgumentError(message)
@@ -328,7 +328,7 @@ class Module(BaseModule):
             if extra and initializer is None and allow_missing and not allow_extra:
                 raise ArgumentError(
                     f"set_params: there is no parameter {extra[0]!r}\n"
-                    f"  expected of {list(arrays)}, or allow_extra=True"
+                    f"  expected one of {list(arrays)}, or allow_extra=True"
                 )
         for given, arrays in parts:
             for name, array in sorted(arrays.items()):

@@ -236,16 +236,16 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
         run = operator.run if wrap is None else wrap("operator", operator.name, operator.run)
         y = run(*tensors, **attributes)
         if operator.view:
-            is_one = type(y) is Tensor
+            is_one = isinstance(y, Tensor)
             y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
-        if recording and type(y) is Tensor and not y.requires_grad:
+        if recording and isinstance(y, Tensor) and not y.requires_grad:
             y = _with_zero_gradients(y, tensors)
     except (RuntimeError, IndexError, TypeError) as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
         if mode_differs:
             _set_grad_enabled(not recording)
-    if type(y) is Tensor:
+    if isinstance(y, Tensor):  # also one of a tracer
         return NDArray(y, context)
     shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
     arrays = [NDArray(t, context) for t in shown]

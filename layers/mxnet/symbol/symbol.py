@@ -78,7 +78,7 @@ class Symbol(Methods):
             names = self.list_outputs()
             if names.count(index) != 1:
                 problem = "no" if index not in names else "more than one"
-                raise ValueError(f"there is {problem} output {index!r}\n  expected of {names}")
+                raise ValueError(f"there is {problem} output {index!r}\n  expected one of {names}")
             index = names.index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"output {index} of a Symbol with {len(self)}")
@@ -388,7 +388,7 @@ def _values_by_name(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
     known = [*arguments, *symbol.list_auxiliary_states()]
     for name in kwargs:
         if name not in known:
-            raise MXNetError(f"{symbol}: there is no argument {name!r}\n  expected of {known}")
+            raise MXNetError(f"{symbol}: there is no argument {name!r}\n  expected one of {known}")
     told = [(name, value) for name, value in zip(arguments, args) if value is not None]
     given = by_name(str(symbol), *zip(*told), same=eq) if told else {}
     return given | {name: value for name, value in kwargs.items() if value is not None}

@@ -130,7 +130,7 @@ class Form:
             )
         known = ", ".join(f"{i}: {n}" for i, n in enumerate(names)) or "none"
         raise ValueError(
-            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected of {known}"
+            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected one of {known}"
         )
 
     def check_maker(self, name: str, maker: Callable) -> None:

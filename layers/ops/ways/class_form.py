@@ -130,7 +130,7 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
         if part not in known and (reason or not part.startswith("_")):
             raise TypeError(
                 f"operator {name!r}: {part!r} is no {kind}{reason}\n"
-                f"  expected of {', '.join(sorted(known))}"
+                f"  expected one of {', '.join(sorted(known))}"
             )
 
 

@@ -140,7 +140,7 @@ class Operator:
         if unknown := set(self.states) - set(self.inputs):
             raise TypeError(
                 f"operator {self.name!r}: the state {unknown.pop()!r} is no input of forward\n"
-                f"  expected of {', '.join(self.inputs)}"
+                f"  expected one of {', '.join(self.inputs)}"
             )
         if shared := set(self.inputs) & set(self.outputs):
             raise TypeError(f"operator {self.name!r}: {shared.pop()!r} is an input and an output")
@@ -156,7 +156,7 @@ class Operator:
             if unknown := [n for n in names if n not in self.known]:
                 raise TypeError(
                     f"operator {self.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
-                    f"  expected of {', '.join(sorted(self.known))}"
+                    f"  expected one of {', '.join(sorted(self.known))}"
                 )
 
     def _validate_saves(self) -> None:
@@ -187,7 +187,7 @@ class Operator:
         if unknown := [n for n in names or () if n not in known]:
             raise TypeError(
                 f"operator {self.name!r}: surrogate has the parameter {unknown[0]!r}\n"
-                f"  expected of {', '.join(known)}"
+                f"  expected one of {', '.join(known)}"
             )
 
     @cached_property

@@ -147,7 +147,7 @@ def _expect_attributes(who: str, attributes: tuple, parameters: Collection[str])
     if missing := [n for n in attributes if n not in parameters]:
         raise ValueError(
             f"{who}: reg_info has the attribute {missing[0]!r}\n"
-            f"  expected of the parameters {', '.join(parameters)}"
+            f"  expected one of the parameters {', '.join(parameters)}"
         )
 
 

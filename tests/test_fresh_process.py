@@ -68,7 +68,7 @@ def test_row(folder, name):
 
 NOT_REGISTERED = """
 import layers.mxnet as mx
-for name in ("myops.lsq", "layers.lsq", "lsq", "my ops.lsq"):
+for name in ("myops.lsq", "layers.absent", "lsq", "my ops.lsq"):
     try:
         mx.nd.Custom(mx.nd.ones(3), op_type=name)
     except mx.base.MXNetError as error:

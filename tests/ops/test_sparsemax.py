@@ -88,7 +88,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+CASES = [  # compiled, each takes seconds
+    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
+    for options in WAYS.values()
+]
+
+
+@pytest.mark.parametrize("options", CASES, ids=WAYS)
 def test_a_block(options, caplog):
     caplog.set_level("INFO", "layers")
     block = SparsemaxBlock()

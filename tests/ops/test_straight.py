@@ -132,7 +132,13 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+CASES = [  # compiled, each takes seconds
+    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
+    for options in WAYS.values()
+]
+
+
+@pytest.mark.parametrize("options", CASES, ids=WAYS)
 def test_blocks_in_a_graph(options, caplog):
     net = gluon.nn.HybridSequential()
     net.add(GradientScaleBlock(0.5), StraightRoundBlock(), GradientClipBlock(value=0.75, norm=9))

@@ -5,6 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
 from sklearn import datasets
 
 from train import predict
@@ -20,6 +21,7 @@ def write(path, names, rows):
         csv.writer(file).writerows([names, *rows])
 
 
+@pytest.mark.slow
 def test_commands(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     iris = datasets.load_iris()

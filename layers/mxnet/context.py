@@ -25,7 +25,8 @@ class Context(metaclass=scope_type("default_ctx", "_default_ctx")):
     Raises
     ------
     ContextError
-        There is no such type of device. Whether there is such a device is asked by its first use.
+        There is no such type of device, or `device_id` is no number. Whether there is such a
+        device is asked by its first use.
     """
 
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
@@ -40,7 +41,13 @@ class Context(metaclass=scope_type("default_ctx", "_default_ctx")):
                 + ", ".join(map(repr, self.devstr2type))
             )
         self.device_type = device_type
-        self.device_id = int(device_id)
+        try:
+            self.device_id = int(device_id)
+        except (TypeError, ValueError):
+            raise ContextError(
+                f"Context: the number of {device_type!r} is {device_id!r}\n"
+                "  expected a whole number, as in mx.cpu(0)"
+            ) from None
         self._device = None if device_type == "gpu" else torch.device("cpu")
 
     @property

@@ -52,6 +52,29 @@ MISTAKES = {
             "  expected a kernel that fits into the padded data"
         ],
     ),
+    "data without an axis for the kernel": (
+        lambda nd, a: nd.Convolution(a, nd.ones((4, 2, 3)), kernel=(3,), num_filter=4),
+        ValueError,
+        [
+            "Convolution: data is (3, 4), and the kernel (3,)\n"
+            "  expected 3 axes: batch, channels, and 1 for the kernel"
+        ],
+    ),
+    "an axis named twice": (
+        lambda nd, a: nd.transpose(a, axes=(1, 1)),
+        ValueError,
+        ["transpose: axes are (1, 1) for (3, 4)\n  expected each of (0, 1) once"],
+    ),
+    "a shape that is none": (
+        lambda nd, a: nd.zeros("a"),
+        ValueError,
+        ["zeros: shape is 'a'\n  expected whole numbers of 0 or more"],
+    ),
+    "a context without a number": (
+        lambda nd, a: a.as_in_context(type(a.context)("cpu", "a")),
+        ValueError,
+        ["Context: the number of 'cpu' is 'a'\n  expected a whole number, as in mx.cpu(0)"],
+    ),
     "sizes that do not line up": (
         lambda nd, a: nd.concat(a, nd.ones((3, 5)), dim=0),
         ValueError,

@@ -64,7 +64,12 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
         {"kernel": 3, "num_filter": 4},
         "weight is (4, 3",
     ),
-    ("Convolution", [(2, 5), (4, 2, 3), (4,)], {"kernel": 3, "num_filter": 4}, "kernel is (3,)"),
+    (
+        "Convolution",
+        [(2, 5), (4, 2, 3), (4,)],
+        {"kernel": 3, "num_filter": 4},
+        "and the kernel (3,)",
+    ),
     (
         "Deconvolution",
         [(1, 2, 5), (3, 4, 3)],

@@ -566,11 +566,15 @@ def _spatial(name, shape, kernel, stride, dilate, pad):
     """
     n = len(kernel)
     sizes = [stride or (1,) * n, dilate or (1,) * n, pad or (0,) * n]
-    if not 1 <= n <= 3 or len(shape) != n + 2 or any(len(size) != n for size in sizes):
+    if not 1 <= n <= 3 or any(len(size) != n for size in sizes):
         raise ShapeError(
-            f"{name}: kernel is {kernel}, stride {stride}, dilate {dilate}, pad {pad} "
-            f"for data {tuple(shape)}\n"
-            "  expected 1 to 3 numbers, as many of each, and as many axes besides batch and channel"
+            f"{name}: kernel is {kernel}, stride {stride}, dilate {dilate}, pad {pad}\n"
+            "  expected 1 to 3 numbers, as many of each"
+        )
+    if len(shape) != n + 2:
+        raise ShapeError(
+            f"{name}: data is {tuple(shape)}, and the kernel {kernel}\n"
+            f"  expected {n + 2} axes: batch, channels, and {n} for the kernel"
         )
     return sizes
 

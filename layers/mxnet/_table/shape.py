@@ -60,7 +60,13 @@ def Flatten(data: Tensor) -> Tensor:
 @op(view=True)
 def transpose(data: Tensor, axes: Shape = ()) -> Tensor:
     """The axes in another order; reversed where none is given."""
-    return data.permute(axes or tuple(range(data.dim()))[::-1])
+    n = data.dim()
+    every = tuple(range(n))
+    if axes and sorted(a + n if a < 0 else a for a in axes) != [*every]:
+        raise ShapeError(
+            f"transpose: axes are {axes} for {tuple(data.shape)}\n  expected each of {every} once"
+        )
+    return data.permute(axes or every[::-1])
 
 
 @op(view=True)

@@ -75,10 +75,12 @@ def _torch_dtype(dtype) -> torch.dtype:
 
 def _make(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDArray:
     context = _context(make.__name__, ctx)
-    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    if any(size < 0 for size in shape):
-        raise ShapeError(f"{make.__name__}: shape is {shape}\n  expected sizes of 0 or more")
-    result = NDArray(make(shape, dtype=_torch_dtype(dtype), device=context.device), context)
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if not all(isinstance(size, (int, np.integer)) and size >= 0 for size in sizes):
+        raise ShapeError(
+            f"{make.__name__}: shape is {shape!r}\n  expected whole numbers of 0 or more"
+        )
+    result = NDArray(make(sizes, dtype=_torch_dtype(dtype), device=context.device), context)
     return _write_to(result, out)
 
 

@@ -209,6 +209,7 @@ def test_what_is_not_compiled_is_told():
     assert report["compiled = eager"].text.endswith("runs as it is: it has states")
 
 
+@pytest.mark.slow  # inductor logs much
 @pytest.mark.engine("torch")
 def test_what_is_logged_beside_warnings_is_no_reason():
     logger = logging.getLogger("layers")

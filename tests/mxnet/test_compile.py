@@ -437,7 +437,7 @@ def trained(backend, steps=3, **options):
     return [y.asnumpy(), net.first.data().asnumpy(), net.second.data().asnumpy()]
 
 
-@pytest.mark.parametrize("backend", [FAST, "inductor"])
+@pytest.mark.parametrize("backend", [pytest.param(FAST, marks=pytest.mark.slow), "inductor"])
 def test_operators_in_numpy_become_one_graph(backend):
     torch._dynamo.utils.counters.clear()
     for a, b in zip(trained(None), trained(backend)):

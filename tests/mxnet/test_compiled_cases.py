@@ -42,7 +42,11 @@ def chosen():
 
 
 CHOSEN = chosen()
-GROUPS = [CHOSEN[i : i + TOGETHER] for i in range(0, len(CHOSEN), TOGETHER)]
+# Every fifth group is compiled by make test, all by make test-all.
+GROUPS = [
+    pytest.param(CHOSEN[i : i + TOGETHER], marks=pytest.mark.slow if i % (5 * TOGETHER) else ())
+    for i in range(0, len(CHOSEN), TOGETHER)
+]
 
 
 def composed(together):

@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -97,15 +96,21 @@ def given(tmp_path_factory):
     return folder, y, values
 
 
-PAIRS = list(product(SOURCES, TARGETS))
+AT_ONCE = ("checkpoint", "ONNX")  # the other sources are converted by make test-all
 
 
-@pytest.fixture(scope="module")
-def made(given, tmp_path_factory):
-    """The folder in which each pair was converted."""
-    folder = tmp_path_factory.mktemp("made")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(source, marks=() if source in AT_ONCE else pytest.mark.slow)
+        for source in SOURCES
+    ],
+)
+def converted(request, given, tmp_path_factory):
+    """A source, and the folder in which it was converted to each target."""
+    folder, source = tmp_path_factory.mktemp("made"), request.param
     lines = []
-    for source, target in PAIRS:
+    for target in TARGETS:
         if absent(source, target):
             continue
         place = folder / f"{source} to {target}"
@@ -118,12 +123,13 @@ def made(given, tmp_path_factory):
         lines.append("|".join([str(place), *arguments]))
     done = run(folder=folder, code=EACH, text="\n".join(lines))
     assert done.returncode == 0, done.stderr
-    return folder
+    return source, folder
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each pair runs in a fork of one process")
-@pytest.mark.parametrize("source, target", PAIRS, ids=" to ".join)
-def test_pair(mx, given, made, source, target):
+@pytest.mark.parametrize("target", TARGETS)
+def test_pair(mx, given, converted, target):
+    source, made = converted
     if missing := absent(source, target):
         pytest.skip(f"{missing[0]} is not installed")
     place = made / f"{source} to {target}"

@@ -792,7 +792,9 @@ def test_no_file(tmp_path):
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize("name", ["sgd", "adam", "rmsprop"])
+@pytest.mark.parametrize(
+    "name", ["adam", *(pytest.param(n, marks=pytest.mark.slow) for n in ("sgd", "rmsprop"))]
+)
 @pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
 def test_a_thousand_steps_leave_memory_flat(name, contexts):
     network = net(contexts)

@@ -1,0 +1,25 @@
+"""The data to learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .values import names, size
+
+__all__ = ["add_data"]
+
+
+def add_data(add: Callable) -> None:
+    add("--data", default="digits", metavar="DATA", help="see below (digits)")
+    add("--validation", metavar="DATA", help="held-out samples, in the form of --data")
+    add(
+        "--task",
+        choices=["classification", "regression"],
+        default="classification",
+        metavar="TASK",
+        help="classification or regression (classification)",
+    )
+    add("--target", metavar="COLUMN", help="what to predict from a table (its last column)")
+    add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
+    add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
+    add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")

@@ -1,0 +1,78 @@
+"""What ``--help`` says before and after the options."""
+
+from __future__ import annotations
+
+__all__ = ["DESCRIPTION", "FILES", "HOW", "MODES", "MORE"]
+
+DESCRIPTION = """\
+Train a multi-layer perceptron to tell classes apart, by default handwritten digits, or to predict
+a number: layers x Wᵀ + b with sigmoids between them; the loss is the cross entropy of softmax, or
+the squared error. It is done
+"""
+HOW = {
+    "train": "with Gluon, from this library's own layers. `python -m train.module` uses Module.",
+    "train.module": "with Symbol and Module, ending in an operator of its own written in NumPy.",
+}
+
+MORE = """\
+examples:
+  {command}                              the digits of scikit-learn, in seconds
+  {command} --data mnist:~/mnist         60,000 digits, from the published files
+  {command} --data iris.csv --target species --out build/iris
+  {command} --data houses.csv --task regression --target price --ignore id
+  {command} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
+  {command} --ctx gpu:0,gpu:1            half of each batch on each GPU
+
+data:
+  digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
+  mnist[:FOLDER]           train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k,
+  fashion-mnist[:FOLDER]   with .gz or without; FOLDER is ~/.mxnet/datasets/NAME if not given
+  cifar10[:FOLDER]         data_batch_1.bin to data_batch_5.bin and test_batch.bin
+  FILE.csv, FILE.tsv       a line for each sample, after a line with the names of the columns
+  FILE.npz                 x (samples, ...) and y (samples,); or x_train, y_train, x_test, y_test
+  X.npy,Y.npy              the same as two files
+  FOLDER                   images, PNG or JPEG, in a folder for each class
+  FILE.rec                 images in RecordIO, with FILE.idx beside it
+
+Targets are classes: whole numbers or texts; with --task regression they are numbers. Of data
+without test samples a fifth is held out, the same part of each class and for every seed, or
+--validation names held-out samples. No training step sees them. Each column of a table is scaled
+by itself, pixels all alike; the saved net does it. Missing values are refused.
+To predict with a trained net: python -m train.predict --help
+
+{hybridize}files in --out:
+  history.csv         loss and metric of every epoch; on one machine, and with one --hybridize,
+                      the same seed gives the same file
+  curves.png          the same as a picture
+{files}
+  config.json         how to do it again: options, engine, versions, classes and scaling, result
+
+All files appear together, after the training. Ctrl-C ends it after the step, as SIGTERM and SIGHUP
+do: what was learned until then is measured and written. Ctrl-C twice leaves at once and writes
+nothing.
+
+exit status:
+  0    trained
+  2    cannot be done as asked
+  3    the loss is not finite, and no file is written; or it ends above twice that of guessing
+  130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
+MODES = {
+    "train": """\
+hybridize:
+  none      every operator by itself, as the program comes to it
+  recorded  the net as one graph, made and recorded by the first call
+  compiled  that graph compiled, the net's own operators included (--engine torch)
+  step      forward, loss, backward and update as one compiled graph (--engine torch, one context)
+
+""",
+    "train.module": "",
+}
+FILES = {
+    "train": """\
+  model.params        the parameters after the last epoch, for net.load_parameters
+  model-symbol.json   the exported net, with
+  model-0000.params   its parameters, for SymbolBlock.imports""",
+    "train.module": """\
+  model-symbol.json   the Module's checkpoint after the last epoch: the graph, and
+  model-0000.params   the parameters, for Module.load""",
+}

@@ -1,0 +1,72 @@
+"""The parser of the options, group by group."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import NoReturn
+
+from layers._programs import command
+
+from .. import Refused
+from .data import add_data
+from .help import DESCRIPTION, FILES, HOW, MODES, MORE
+from .learning import OPTIMIZERS, add_learning
+from .nets import add_net
+from .values import is_utf8
+from .where import add_where
+
+__all__ = ["Parser", "check_utf8", "parse"]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises the message that it would print, in one line and without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Refused(message.removeprefix("argument "))
+
+
+def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Namespace:
+    """The options of a program, ``train`` or ``train.module``, as a namespace.
+
+    Raises
+    ------
+    Refused
+        One is unknown, has a wrong value, or is not text in UTF-8.
+    """
+    check_utf8(argv)
+    options = parser(program).parse_args(argv)
+    if options.lr is None:
+        options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
+    return options
+
+
+def check_utf8(argv: list[str] | None) -> None:
+    """Refuse arguments that are no text: engines cannot write files of such names.
+
+    Raises
+    ------
+    Refused
+        One is not UTF-8.
+    """
+    for text in sys.argv[1:] if argv is None else argv:
+        if not is_utf8(text):
+            raise Refused(f"{text!r} is not UTF-8")
+
+
+def parser(program: str) -> argparse.ArgumentParser:
+    name = command(f"layers-{program}", program)
+    result = Parser(
+        prog=name,
+        description=DESCRIPTION + HOW[program],
+        epilog=MORE.format(command=name, files=FILES[program], hybridize=MODES[program]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    what = result.add_argument_group("what to learn").add_argument
+    add_data(what)
+    add_net(what)
+    add_learning(result.add_argument_group("how").add_argument, program)
+    add_where(result.add_argument_group("where").add_argument, program)
+    return result

@@ -1,0 +1,89 @@
+"""The values of options: each function reads one from its text."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "contexts",
+    "folder",
+    "integer_from",
+    "is_utf8",
+    "names",
+    "rate",
+    "size",
+    "sizes",
+    "wrong",
+]
+
+
+def integer_from(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        value = int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+        if value is None or not least <= value < 2**31:
+            raise wrong(text, f"a whole number from {least}")
+        return value
+
+    return read
+
+
+def rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise wrong(text, "a number above 0, such as 0.01")
+    return value
+
+
+def sizes(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(re.fullmatch(r"\s*0*[1-9]\d{0,6}\s*", part) for part in parts):
+        raise wrong(text, "sizes of layers, such as 128 or 128,64")
+    return [int(part) for part in parts]
+
+
+def names(text: str) -> tuple[str, ...]:
+    found = tuple([name.strip() for name in next(csv.reader([text]), [])])
+    if not found or not all(found) or len({*found}) < len(found):
+        raise wrong(text, "names of columns, each once, such as age,height")
+    return found
+
+
+def size(text: str) -> tuple[int, int]:
+    parts = text.split(",")
+    if len(parts) > 2 or not all(re.fullmatch(r"\s*0*[1-9]\d{0,3}\s*", part) for part in parts):
+        raise wrong(text, "height and width in pixels, such as 32 or 32,48")
+    return int(parts[0]), int(parts[-1])
+
+
+def contexts(text: str) -> list[tuple[str, int]]:
+    found = [re.fullmatch(r"(cpu|gpu)(?::(\d{1,4}))?", part.strip()) for part in text.split(",")]
+    named = [(match[1], int(match[2] or 0)) for match in found if match]
+    if len(named) < len(found) or len({*named}) < len(named):
+        raise wrong(text, "contexts, each once, such as cpu, gpu or gpu:0,gpu:1")
+    return named
+
+
+def folder(text: str) -> Path:
+    return Path(os.path.expanduser(text))
+
+
+def is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def wrong(text: Any, expected: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")

@@ -23,8 +23,8 @@ if sys.platform != "win32":
     import fcntl
 
 from . import Refused
+from .epochs import curves, history
 from .loop import Epoch, Learner
-from .report import curves, history
 from .task import Task
 
 __all__ = ["check", "files", "write"]

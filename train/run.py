@@ -16,8 +16,9 @@ import numpy as np
 from layers import engine
 from layers.engine import mx
 
-from . import Diverged, Interrupted, Refused, report, results
+from . import Diverged, Interrupted, Refused, results
 from .data import Data, Reading, load, steps
+from .epochs import numbers, table
 from .loop import Epoch, Learner, Meter, fit
 from .options import OPTIMIZERS
 from .progress import Progress
@@ -64,7 +65,7 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
             raise Diverged(f"{error}; {advice(options)}") from error
         seconds = time.perf_counter() - start
         rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-        config["result"] = report.numbers(epochs[-1], data.task) | {
+        config["result"] = numbers(epochs[-1], data.task) | {
             **r2(epochs[-1], data),
             "seconds": seconds,
             "samples_per_second": rate,
@@ -73,7 +74,7 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
         try:
             results.write(options.out, epochs, learner, config, title, data.task)
         finally:
-            say(report.table(epochs, data.task), sys.stdout)
+            say(table(epochs, data.task), sys.stdout)
             say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)
         say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
     if stop.signal:

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from train import report
+from train.epochs import curves, history, table
 from train.loop import Epoch
 from train.task import Task
 
@@ -19,7 +19,7 @@ def epochs(count):
 
 @pytest.mark.parametrize("count, lines", [(1, 1), (7, 7), (10, 10), (30, 11), (1000, 11)])
 def test_table(count, lines):
-    head, *rows = report.table(epochs(count), CLASSES).splitlines()
+    head, *rows = table(epochs(count), CLASSES).splitlines()
     assert len(rows) == lines
     assert int(rows[-1].split()[0]) == count
     assert sum(row.endswith("best") for row in rows) == 1
@@ -33,7 +33,7 @@ def test_table(count, lines):
 @pytest.mark.parametrize("loss", [0.0, 99999.0, 1e5, 12345678901.0, 3.4e38])
 def test_columns_stay_apart(loss):
     rows = [Epoch(i, loss, 1.0, loss / i, 0.5, 12345.0, 9) for i in (1, 2**31 - 1)]
-    head, *lines = report.table(rows, CLASSES).splitlines()
+    head, *lines = table(rows, CLASSES).splitlines()
     assert {len(line.removesuffix("  best")) for line in lines} == {len(head)} and len(head) <= 80
     for line, row in zip(lines, rows):
         epoch, learned, _, held_out, *_ = line.split()
@@ -44,7 +44,7 @@ def test_columns_stay_apart(loss):
 
 def test_history_says_what_is_in_it(tmp_path):
     path = tmp_path / "history.csv"
-    report.history(epochs(3), path, CLASSES)
+    history(epochs(3), path, CLASSES)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     columns = ["epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy", "samples"]
@@ -59,7 +59,7 @@ def test_history_says_what_is_in_it(tmp_path):
 def test_curves(tmp_path, count, task):
     from matplotlib import image
 
-    report.curves(epochs(count), tmp_path / "curves.png", r"the $\title of a$file.npz", task)
+    curves(epochs(count), tmp_path / "curves.png", r"the $\title of a$file.npz", task)
     assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = image.imread(tmp_path / "curves.png")
     assert pixels.shape[:2] == (480, 1200)
@@ -68,8 +68,8 @@ def test_curves(tmp_path, count, task):
 
 def test_of_a_number_the_least_error_is_the_best(tmp_path):
     rows = [Epoch(i, 1.0, 20.0, 1.0, error, 1.0, 9) for i, error in ((1, 3.0), (2, 2.5), (3, 4.0))]
-    head, *lines = report.table(rows, NUMBER).splitlines()
+    head, *lines = table(rows, NUMBER).splitlines()
     assert "held-out mae" in head and lines[1].endswith("best") and " 2.5 " in lines[1]
-    report.history(rows, tmp_path / "history.csv", NUMBER)
+    history(rows, tmp_path / "history.csv", NUMBER)
     names = (tmp_path / "history.csv").read_text().splitlines()[0]
     assert names == "epoch,loss,mae,held_out_loss,held_out_mae,samples"

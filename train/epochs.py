@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 from dataclasses import asdict
 from pathlib import Path
+from textwrap import fill
+from typing import Any
 
 from .loop import Epoch
 from .task import Task
 
-__all__ = ["curves", "history", "numbers", "table"]
+__all__ = ["best", "curves", "history", "numbers", "table"]
 
 
 def numbers(epoch: Epoch, task: Task) -> dict[str, float]:
@@ -17,11 +19,15 @@ def numbers(epoch: Epoch, task: Task) -> dict[str, float]:
     return {name.replace("metric", task.metric): value for name, value in asdict(epoch).items()}
 
 
+def best(epochs: list[Epoch], task: Task) -> Epoch:
+    """The epoch with the best metric on the held-out samples; of equals, that of the least loss."""
+    return max(epochs, key=lambda row: (task.quality(row.held_out_metric), -row.held_out_loss))
+
+
 def table(epochs: list[Epoch], task: Task, most: int = 12) -> str:
     """At most this number of epochs as text: evenly spaced ones, the best one and the last."""
-    best = max(epochs, key=lambda row: (task.quality(row.held_out_metric), -row.held_out_loss))
-    every = -(-len(epochs) // (most - 2))
-    shown = [e for e in epochs if e.epoch % every == 0 or e in (best, epochs[-1])]
+    top, every = best(epochs, task), -(-len(epochs) // (most - 2))
+    shown = [e for e in epochs if e.epoch % every == 0 or e in (top, epochs[-1])]
     rows = [("epoch", "loss", task.metric, "held-out loss", f"held-out {task.metric}", "seconds")]
     rows += [
         (
@@ -36,7 +42,7 @@ def table(epochs: list[Epoch], task: Task, most: int = 12) -> str:
     ]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
-    lines[1 + shown.index(best)] += "  best"
+    lines[1 + shown.index(top)] += "  best"
     return "\n".join(lines)
 
 
@@ -55,28 +61,50 @@ def history(epochs: list[Epoch], path: Path, task: Task) -> None:
 
 
 def curves(epochs: list[Epoch], path: Path, title: str, task: Task) -> None:
-    """Write a picture of loss and metric over the epochs."""
+    """Write a picture of loss and metric over the epochs, with the best epoch marked.
+
+    The first line of `title` is the picture's; the others, on what was trained, are below it.
+    """
     # Imported here, since it is slow; pyplot would need a screen.
     from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    from matplotlib.ticker import PercentFormatter
 
-    figure = Figure(figsize=(10, 4), dpi=120, layout="constrained")
-    figure.suptitle(title, parse_math=False)  # a file's name may have a $ in it
-    x = [epoch.epoch for epoch in epochs]
+    figure = Figure(figsize=(10, 4.5), dpi=120, layout="constrained")
+    title, _, details = title.partition("\n")
+    plain: dict[str, Any] = {"parse_math": False, "x": 0.008, "ha": "left"}  # $ may be in a name
+    figure.suptitle(fill(title, 100), size=13, weight="bold", **plain)
+    lines = "\n".join(fill(line, 135) for line in details.splitlines())
+    figure.supxlabel(lines, size=9, color="0.35", **plain)
     losses, metrics = figure.subplots(1, 2)
     for axes, what in ((losses, "loss"), (metrics, "metric")):
-        for prefix, label in (("", "training"), ("held_out_", "held out")):
-            y = [getattr(epoch, prefix + what) for epoch in epochs]
-            axes.plot(x, y, label=label, marker="." if len(x) < 50 else "")
-        axes.set(xlabel="epoch", xlim=(0.5, len(x) + 0.5))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-        axes.grid(alpha=0.3)
-        axes.legend()
-    losses.set_ylabel(task.loss)
+        draw(axes, epochs, what, best(epochs, task))
+    losses.set_title(task.loss, size=10, color="0.25")
+    metrics.set_title(task.measured, size=10, color="0.25")
     losses.set_ylim(bottom=0)
-    metrics.set_ylabel(task.metric)
     if task.classes:
         metrics.yaxis.set_major_formatter(PercentFormatter(1.0))
     else:
         metrics.set_ylim(bottom=0)
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Title": title, "Description": details})
+
+
+def draw(axes: Any, epochs: list[Epoch], what: str, top: Epoch) -> None:
+    """Both curves of the loss or of the metric."""
+    from matplotlib.ticker import MaxNLocator
+
+    x = [epoch.epoch for epoch in epochs]
+    lines = (
+        ("", "training: mean over the epoch", {"color": "#8da0b3", "linewidth": 1.3}),
+        ("held_out_", "held out: after the epoch", {"color": "#0f5fa8", "linewidth": 1.8}),
+    )
+    for prefix, label, style in lines:
+        y = [getattr(epoch, prefix + what) for epoch in epochs]
+        axes.plot(x, y, label=label, marker="." if len(x) < 50 else "", **style)
+    place, label = (top.epoch, getattr(top, f"held_out_{what}")), f"best: epoch {top.epoch}"
+    axes.axvline(top.epoch, color="#c2410c", linewidth=0.8, linestyle=":", zorder=0)
+    axes.plot(*place, "o", color="#c2410c", markersize=7, fillstyle="none", label=label)
+    axes.set(xlabel="epoch", xlim=(x[0] - 0.5, x[-1] + 0.5))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.grid(alpha=0.25, linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=9, framealpha=0.85, edgecolor="none")

@@ -72,7 +72,8 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
         }
         title = f"{options.data}: {summary(epochs[-1], data)}"
         try:
-            results.write(options.out, epochs, learner, config, title, data.task)
+            described = f"{title}\n{headline(options, config)}"
+            results.write(options.out, epochs, learner, config, described, data.task)
         finally:
             say(table(epochs, data.task), sys.stdout)
             say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)

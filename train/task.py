@@ -51,6 +51,11 @@ class Task:
         """What is measured beside the loss: the accuracy, or the mean absolute error."""
         return "accuracy" if self.classes else "mae"
 
+    @property
+    def measured(self) -> str:
+        """The metric in words, and its unit."""
+        return "share of right answers" if self.classes else "mean absolute error"
+
     def quality(self, metric: float) -> float:
         """The metric, so that more is better."""
         return metric if self.classes else -metric

@@ -56,14 +56,32 @@ def test_history_says_what_is_in_it(tmp_path):
 
 @pytest.mark.parametrize("task", [CLASSES, NUMBER], ids=lambda task: task.name)
 @pytest.mark.parametrize("count", [1, 60])
-def test_curves(tmp_path, count, task):
+def test_curves(tmp_path, monkeypatch, count, task):
     from matplotlib import image
+    from matplotlib.figure import Figure
 
-    curves(epochs(count), tmp_path / "curves.png", r"the $\title of a$file.npz", task)
+    figures, save = [], Figure.savefig
+
+    def savefig(self, path, **more):
+        figures.append(self)
+        save(self, path, **more)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    title = "the $\\title of a$file.npz\nsamples in $it\\n\na network $of layers$"
+    curves(epochs(count), tmp_path / "curves.png", title, task)
     assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = image.imread(tmp_path / "curves.png")
-    assert pixels.shape[:2] == (480, 1200)
+    assert pixels.shape[:2] == (540, 1200)
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50
+    (figure,) = figures
+    assert figure.get_suptitle() == "the $\\title of a$file.npz"
+    assert figure.get_supxlabel().splitlines() == ["samples in $it\\n", "a network $of layers$"]
+    for axes in figure.axes:
+        labels = [text.get_text() for text in axes.get_legend().get_texts()]
+        assert labels[0] == "training: mean over the epoch" and labels[1].startswith("held out")
+        (marked,) = (line for line in axes.lines if line.get_marker() == "o")
+        top = (7 if task.classes else 60) if count > 7 else 1  # as the metrics above are
+        assert list(marked.get_xdata()) == [top] and labels[2] == f"best: epoch {top}"
 
 
 def test_of_a_number_the_least_error_is_the_best(tmp_path):

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from layers.engine import gluon, mx, nd
 from train import module, results
@@ -71,6 +72,14 @@ def test_it_reads_digits(digits):
     config = json.loads((digits / "config.json").read_text())
     assert config["result"]["held_out_accuracy"] == rows[-1]["held_out_accuracy"]
     assert sorted(path.name for path in digits.iterdir()) == sorted(FILES)
+
+
+def test_the_picture_says_what_was_trained(digits, engine):
+    with Image.open(digits / "curves.png") as image:
+        title, details = image.text["Title"], image.text["Description"]
+    assert title.startswith("digits: 9") and title.endswith("% of the held-out samples right")
+    for what in ("1,438 samples", "64 - 256 - 128 - 10", "adam", "0.005", engine):
+        assert what in details
 
 
 def test_config_says_how_to_do_it_again(digits, engine):

@@ -909,6 +909,54 @@ for format in "corner", "center":
     case("_contrib_box_iou", boxes, values([0, 0, 2, 2], [5, 5, 6, 6], [1, 0, 2, 2]), format=format)
 case("_contrib_box_iou", positive(2, 3, 4), positive(5, 4))
 
+section("spatial")
+for size in (3, 4), (1, 5), (5, 1):
+    case("GridGenerator", (2, 6), transform_type="affine", target_shape=size)
+case("GridGenerator", (2, 2, 3, 4), transform_type="warp")
+case("GridGenerator", (1, 2, 1, 3), transform_type="warp", grad=False)
+case("BilinearSampler", (2, 3, 4, 5), (2, 2, 3, 7))
+case("BilinearSampler", (1, 1, 3, 1), unit(1, 2, 2, 2))
+case("BilinearSampler", as_("float64", (2, 1, 4, 4)), as_("float64", unit(2, 2, 3, 3)))
+case("BilinearSampler", (1, 2, 3, 3), values([[[-1, 0, 1, 2.5]], [[-1, 1, 0, 0]]]))
+affine = {"transform_type": "affine", "sampler_type": "bilinear"}
+case("SpatialTransformer", (2, 3, 4, 5), (2, 6), target_shape=(3, 2), **affine)
+case("SpatialTransformer", (1, 1, 3, 3), values([1, 0, 0, 0, 1, 0]), target_shape=(5, 5), **affine)
+for options in (
+    {},
+    {"kernel_size": 3, "pad_size": 2},
+    {"max_displacement": 2, "stride1": 2, "stride2": 2, "pad_size": 2},
+    {"kernel_size": 3, "max_displacement": 3, "stride2": 2, "stride1": 2, "pad_size": 4},
+):
+    case("Correlation", (2, 3, 5, 6), (2, 3, 5, 6), **options)
+    case("Correlation", (2, 3, 5, 6), (2, 3, 5, 6), is_multiply=False, **options)
+case("Correlation", ties(1, 1, 4, 3), ties(1, 1, 4, 3), is_multiply=False)
+case("Crop", (2, 3, 5, 4), num_args=1, h_w=(2, 3))
+case("Crop", (2, 3, 5, 4), num_args=1, h_w=(2, 3), offset=(3, 1))
+case("Crop", (2, 3, 5, 4), num_args=1, h_w=(2, 3), center_crop=True)
+case("Crop", (2, 3, 5, 4), ints((1, 1, 3, 1), 5), num_args=2, offset=(1, 0))
+case("LRN", (2, 6, 3, 2), nsize=3)
+case("LRN", (2, 6, 3, 2), nsize=5, alpha=0.5, beta=0.5, knorm=1)
+case("LRN", (1, 2, 1, 7), nsize=5, alpha=0.5)
+case("LRN", (1, 5, 1, 2), nsize=1, alpha=0.5)
+case("LRN", (1, 5, 1, 2), nsize=4, alpha=0.5)
+for options in (
+    {"kernel": (2, 3)},
+    {"kernel": (3, 2), "stride": (2, 1), "dilate": (1, 2), "pad": (1, 0)},
+):
+    case("im2col", (2, 3, 5, 6), **options)
+case("im2col", as_("float64", (1, 1, 7, 1)), kernel=(2, 1))
+case("col2im", (2, 6, 16), output_size=(5, 6), kernel=(2, 3))
+case(
+    "col2im",
+    (1, 6, 8),
+    output_size=(4, 6),
+    kernel=(3, 2),
+    stride=(2, 1),
+    pad=(1, 0),
+    dilate=(1, 2),
+)
+case("col2im", as_("float64", (1, 4, 1)), output_size=(2, 2), kernel=(2, 2))
+
 section("rnn")
 # (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction
 for mode, gates in ("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3), ("lstm", 4):

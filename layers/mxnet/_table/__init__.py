@@ -18,6 +18,7 @@ MODULES = (
     "random",
     "create",
     "vision",
+    "spatial",
     "image",
     "optimizer",
 )

@@ -296,6 +296,7 @@ def unsaid(source, names):
                 yield line, f"{function.name} raises {name}, and its docstring does not say so"
 
 
+@pytest.mark.engine("torch")
 @pytest.mark.parametrize("check, folders", RULES)
 def test_rule(check, folders):
     offences = [
@@ -375,11 +376,13 @@ GOOD = [
 ]
 
 
+@pytest.mark.engine("torch")
 @pytest.mark.parametrize("check, path, text", BAD)
 def test_rule_bites(check, path, text):
     assert list(check(Source(path, text)))
 
 
+@pytest.mark.engine("torch")
 @pytest.mark.parametrize("check, path, text", GOOD)
 def test_rule_lets_pass(check, path, text):
     assert not list(check(Source(path, text)))
@@ -494,10 +497,12 @@ def circles(graph):
     return [sorted(group) for group in groups if group]
 
 
+@pytest.mark.engine("torch")
 def test_no_circle_of_imports():
     assert not circles(import_graph(sources("layers"), with_functions=False))
 
 
+@pytest.mark.engine("torch")
 def test_no_large_circle_of_imports_in_functions():
     found = circles(import_graph(sources("layers"), with_functions=True))
     assert not [circle for circle in found if len(circle) > 3]
@@ -520,6 +525,7 @@ CIRCLES = {  # the text of a and of b, circles among imports, circles with those
 }
 
 
+@pytest.mark.engine("torch")
 @pytest.mark.parametrize("a, b, top, all", CIRCLES.values(), ids=CIRCLES)
 def test_circles_are_found(a, b, top, all):
     files = [Source("layers/a.py", a), Source("layers/b.py", b)]

@@ -1,8 +1,15 @@
-"""Train a multi-layer perceptron of this library's layers: ``python -m train --help``."""
+"""Train a net: `fit` one of your own, or ``python -m train --help``."""
 
 from __future__ import annotations
 
-__all__ = ["Diverged", "Interrupted", "Refused"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import callbacks
+    from .fitting import fit
+
+__all__ = ["Diverged", "Interrupted", "Refused", "callbacks", "fit"]
 
 
 class Refused(Exception):
@@ -19,3 +26,12 @@ class Interrupted(Exception):
     def __init__(self, message: str, signal: int):
         super().__init__(message)
         self.signal = signal
+
+
+def __getattr__(name: str) -> Any:
+    """Import `fit` and `callbacks` at their first use; no engine is needed before."""
+    if name == "fit":
+        return import_module(".fitting", __name__).fit
+    if name == "callbacks":
+        return import_module(".callbacks", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

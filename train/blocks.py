@@ -20,7 +20,7 @@ from .options import OPTIMIZERS
 from .scaling import with_scaling
 from .task import Task
 
-__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError"]
+__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "measured"]
 
 # The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
 RECORDED = {"static_alloc": True, "static_shape": True}
@@ -39,11 +39,13 @@ class Learner:
     ----------
     net : HybridBlock
         (n, features) to (n, outputs), initialized on the contexts `ctx`.
+    loss : Block
+        (outputs, labels) to (n, 2): the loss of each sample, and its metric.
     trainer : gluon.Trainer
         The trainer of the net's parameters.
+    ctx : list of Context
     mode : str
         A key of HYBRIDIZE.
-    task : Task
     features : int
     """
 
@@ -51,10 +53,9 @@ class Learner:
 
     inputs, outputs = ("data",), "scores"  # of the exported graph
 
-    def __init__(self, net, trainer, ctx: list, mode: str, task: Task, features: int):
-        self.net, self.trainer, self.ctx, self.mode = net, trainer, ctx, mode
+    def __init__(self, net, loss, trainer, ctx: list, mode: str = "none", features: int = 0):
+        self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features = features
-        self.loss = Measured() if task.classes else MeasuredError(task.std)
         if flags := HYBRIDIZE[mode]:
             net.hybridize(**flags)
             self.loss.hybridize(**flags)
@@ -71,8 +72,11 @@ class Learner:
         net = with_scaling(mlp(data.features, options.hidden, data.task.outputs), data)
         net.initialize(ctx=ctx)
         settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
-        trainer = gluon.Trainer(net.collect_params(), options.optimizer, settings)
-        return cls(net, trainer, ctx, mode, data.task, data.features)
+        # Each context updates its own parameters: there is no other copy of them in a kvstore.
+        trainer = gluon.Trainer(
+            net.collect_params(), options.optimizer, settings, update_on_kvstore=False
+        )
+        return cls(net, measured(data.task), trainer, ctx, mode, data.features)
 
     @property
     def parameters(self) -> int:
@@ -110,6 +114,11 @@ class Learner:
             self.net.hybridize()
             self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
         self.net.export(str(folder / "model"))
+
+
+def measured(task: Task) -> gluon.HybridBlock:
+    """The loss of a task, and its metric."""
+    return Measured() if task.classes else MeasuredError(task.std)
 
 
 class Measured(gluon.HybridBlock):

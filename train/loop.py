@@ -1,21 +1,25 @@
-"""The loop over epochs and batches, and the means of loss and metric."""
+"""The loop over epochs and batches, and the state that it shows to callbacks."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from . import Diverged
-from .data import Data, batches
+from layers.engine import mx
 
-__all__ = ["Epoch", "Learner", "Meter", "fit"]
+from . import Diverged
+from .data import Batches, Data
+
+__all__ = ["Callback", "Epoch", "Learner", "Measure", "Meter", "Run", "train"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,9 @@ class Epoch:
     """The results of one pass over the training data.
 
     Loss and metric are means over the pass, in which the network still changes; those of the
-    held-out samples are measured after it. The metric is the task's: accuracy, or absolute error.
-    `samples` is the number of those that it learned from: all, unless the pass ended early.
+    held-out samples are measured after it, and are NaN where there are none. The metric is the
+    task's: accuracy, or absolute error. `samples` is the number of those that it learned from: all,
+    unless the pass ended early.
     """
 
     epoch: int
@@ -43,6 +48,7 @@ class Learner(Protocol):
     inputs: tuple[str, ...]  # of the graph that `save` exports
     outputs: str  # of that graph: scores or probabilities of classes; or a number
     parameters: int
+    ctx: list
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner: ...
@@ -54,44 +60,172 @@ class Learner(Protocol):
     def save(self, folder: Path) -> None: ...
 
 
-def fit(
-    learner: Learner,
-    data: Data,
-    *,
-    epochs: int,
-    batch_size: int,
-    rng: np.random.Generator,
-    after_step: Callable[[int, Meter], Any] = lambda epoch, meter: False,
-) -> Iterator[Epoch]:
-    """Train for some epochs, and yield the results of each.
+class Measure(Protocol):
+    """What the metric is: a `train.task.Task` for the program."""
 
-    Parameters
+    metric: str  # its name
+
+    def quality(self, metric: float) -> float: ...  # more is better
+
+    def show(self, metric: float) -> str: ...
+
+
+class Callback:
+    """What happens beside the loop: a subclass has those of these methods that it needs.
+
+    `run` is the state of the training. Callbacks are called in the order of their list. One that
+    sets `run.stop` to a reason ends the training: in `after_step` after that step, else after
+    the epoch. What else it changes should be in `state`, so that a resumed training goes on alike.
+    """
+
+    def begin(self, run: Run) -> None:
+        """Before the first step; of a resumed training too."""
+
+    def after_step(self, run: Run) -> None:
+        """After each step, the `run.step`-th of the epoch; the device may still be computing."""
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        """After each epoch, which is the last one of `run.history`."""
+
+    def end(self, run: Run) -> None:
+        """At the end, also by an exception, which `run.error` then is."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays that a checkpoint saves."""
+        return {}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take over what `state` gave in an earlier process; called before `begin`."""
+
+
+@dataclass
+class Run:
+    """The visible state of a training.
+
+    Attributes
     ----------
-    rng : numpy.random.Generator
-        Draws the order of the samples.
-    after_step : callable
-        Called after every step. If it returns something true, the epoch ends there, is measured,
-        and is the last.
+    learner : Learner
+    data : Batches
+        What it learns from.
+    validation : Batches or None
+        What it is measured on after each epoch.
+    epochs : int
+    measure : Measure
+    seed : int or None
+        Every draw follows from it and from the number of epoch and step, so that a training can
+        be resumed anywhere. None: nothing is seeded.
+    callbacks : list of Callback
+    history : list of Epoch
+        The epochs that are done.
+    step : int
+        Steps of this epoch that are done.
+    meter : Meter
+        Loss and metric of this epoch.
+    stop : str or None
+        The reason for which the training ends early, which callbacks set.
+    error : BaseException or None
+        What ended the training, where it was an exception.
+    """
+
+    learner: Learner
+    data: Batches
+    validation: Batches | None
+    epochs: int
+    measure: Measure
+    seed: int | None = 0
+    callbacks: list[Callback] = field(default_factory=list)
+    history: list[Epoch] = field(default_factory=list)
+    step: int = 0
+    meter: Meter = field(default_factory=lambda: Meter("epoch 1"))
+    stop: str | None = None
+    error: BaseException | None = None
+
+    @property
+    def epoch(self) -> int:
+        """The number of the epoch that is learned, from 1; after the last one, of the next."""
+        return len(self.history) + 1
+
+    def tell(self, what: str, *args: Any) -> None:
+        """Call this method of the callbacks that have it."""
+        for callback in self.callbacks:
+            if method := getattr(callback, what, None):
+                method(self, *args)
+
+    def best(self) -> Epoch:
+        """The best epoch, by its held-out metric, then loss; without any, by those of training."""
+        return max(self.history, key=self.score)
+
+    def score(self, epoch: Epoch) -> tuple[float, float]:
+        """More is better."""
+        if self.validation is None:
+            return self.measure.quality(epoch.metric), -epoch.loss
+        return self.measure.quality(epoch.held_out_metric), -epoch.held_out_loss
+
+
+def train(run: Run) -> list[Epoch]:
+    """Train until all epochs are done or a callback sets a reason to stop; returns the history.
 
     Raises
     ------
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
-    for epoch in range(1, epochs + 1):
-        start, stopped = time.perf_counter(), False
-        meter, held_out = Meter(f"epoch {epoch}"), Meter(f"epoch {epoch}, held out")
-        for x, y in batches(data.x, data.y, batch_size, rng):
-            learner.learn(x, y, meter)
-            if stopped := after_step(epoch, meter):
-                break
-        learned = meter.read()
-        seconds = time.perf_counter() - start
-        for x, y in batches(data.held_out_x, data.held_out_y, batch_size):
-            learner.evaluate(x, y, held_out)
-        yield Epoch(epoch, *learned, *held_out.read(), seconds, meter.samples)
-        if stopped:
+    try:
+        run.tell("begin")
+        while run.epoch <= run.epochs and not run.stop:
+            epoch = one_epoch(run)
+            run.history.append(epoch)
+            run.step, run.meter = 0, Meter(f"epoch {run.epoch}")
+            run.tell("after_epoch", epoch)
+    except BaseException as error:
+        run.error = error
+        raise
+    finally:
+        run.tell("end")
+    return run.history
+
+
+def one_epoch(run: Run) -> Epoch:
+    """Learn from the batches of an epoch, and measure; a resumed one goes on where it was."""
+    start = time.perf_counter() - run.meter.seconds
+    for x, y in remaining(run):
+        run.learner.learn(x, y, run.meter)
+        run.step += 1
+        run.tell("after_step")
+        if run.stop:
+            break
+    learned = run.meter.read()
+    seconds = time.perf_counter() - start
+    held_out = Meter(f"epoch {run.epoch}, held out")
+    for x, y in run.validation.batches() if run.validation else ():
+        run.learner.evaluate(x, y, held_out)
+    return Epoch(run.epoch, *learned, *held_out.read(), seconds, run.meter.samples)
+
+
+def remaining(run: Run) -> Iterator:
+    """The batches of this epoch after those that are learned.
+
+    Each one is drawn, and then learned from, with generators seeded by epoch and step: the same
+    numbers are drawn if those before it are skipped.
+    """
+    key = None if run.seed is None else [run.seed, run.epoch]
+    base = 0 if key is None else int(np.random.SeedSequence(key).generate_state(1)[0])
+    batches = iter(run.data.batches(np.random.default_rng(key)))
+    for step in itertools.count():
+        if key is not None:
+            seed_generators((base + step) % 2**31, run.learner.ctx)
+        if (batch := next(batches, None)) is None:
             return
+        if step >= run.step:
+            yield batch
+
+
+def seed_generators(seed: int, contexts: Iterable) -> None:
+    """Seed those of NumPy, Python, and the engine on these contexts."""
+    random.seed(seed)
+    np.random.seed(seed)
+    for context in contexts:
+        mx.random.seed(seed, context)  # for all contexts it takes a hundred times as long
 
 
 @dataclass
@@ -106,6 +240,7 @@ class Meter:
     steps: int = 0
     loss: float = 0.0
     metric: float = 0.0
+    seconds: float = 0.0  # of an earlier process, before it was resumed
     pending: list = field(default_factory=list)
 
     def add(self, measured: list) -> None:
@@ -113,7 +248,7 @@ class Meter:
         self.pending.append([(len(part), part.sum(axis=0)) for part in measured])
 
     def read(self) -> tuple[float, float]:
-        """Mean loss and metric of all steps until now."""
+        """Mean loss and metric of all steps until now; NaN if there are none."""
         for parts in self.pending:
             self.steps += 1
             for samples, sums in parts:
@@ -124,4 +259,6 @@ class Meter:
             if not math.isfinite(self.loss):
                 raise Diverged(f"{self.name}, step {self.steps}: the loss is {self.loss}")
         self.pending.clear()
+        if not self.samples:
+            return math.nan, math.nan
         return self.loss / self.samples, self.metric / self.samples

@@ -1,55 +1,76 @@
-"""The progress bar of a training."""
+"""What is shown of a training: a bar, and a line for each epoch."""
 
 from __future__ import annotations
 
+import math
+import sys
 import time
 
 from tqdm import tqdm
 
-from .loop import Epoch, Meter
-from .task import Task
+from .loop import Callback, Epoch, Run
+from .screen import say
 
-__all__ = ["Progress"]
+__all__ = ["Logging"]
 
 PERIOD = 0.1  # seconds between two reads of the loss, which wait for the device
 
 
-class Progress:
-    """A bar with loss, metric and samples a second, where there is a terminal to show it."""
+class Logging(Callback):
+    """A bar with loss, metric, samples a second and the time left, where a terminal can show it.
 
-    def __init__(self, samples: int, epochs: int, task: Task):
-        self.samples, self.epochs, self.task = samples, epochs, task
-        self.held_out, self.due = "", 0.0
+    Parameters
+    ----------
+    lines : bool
+        Print a line after each epoch, too.
+    """
+
+    def __init__(self, lines: bool = True):
+        self.lines, self.held_out, self.due, self.bar = lines, "", 0.0, None
+
+    def begin(self, run: Run) -> None:
+        samples = run.data.samples
         self.bar = tqdm(
-            desc=f"epoch 1/{epochs}",
-            total=samples * epochs,
+            total=samples and samples * run.epochs,
+            initial=sum(epoch.samples for epoch in run.history) + run.meter.samples,
             unit=" samples",
             unit_scale=True,
             disable=None,
             mininterval=0,
             dynamic_ncols=True,
-            bar_format="{desc} |{bar}| {rate_fmt}{postfix}",
+            bar_format="{desc} |{bar}| {rate_fmt}{postfix}"
+            + (", {remaining} left") * bool(samples),
         )
+        self.bar.set_description_str(f"epoch {run.epoch}/{run.epochs}")
 
-    def step(self, epoch: int, meter: Meter) -> None:
-        """After a step: show the progress, unless it was shown just before."""
-        if time.monotonic() >= self.due:
-            self.show(epoch, meter.samples, *meter.read())
+    def after_step(self, run: Run) -> None:
+        if time.monotonic() >= self.due and not self.bar.disable:
+            done = sum(epoch.samples for epoch in run.history)
+            loss, metric = run.meter.read()
+            self.show(run, run.epoch, loss, metric, done + run.meter.samples)
 
-    def epoch(self, done: Epoch) -> None:
-        """After an epoch: show its results."""
-        self.held_out = f", held out {self.task.show(done.held_out_metric)}"
-        self.show(done.epoch, done.samples, done.loss, done.metric)
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        if not math.isnan(epoch.held_out_loss):
+            self.held_out = f", held out {run.measure.show(epoch.held_out_metric)}"
+        done = sum(each.samples for each in run.history)
+        self.show(run, epoch.epoch, epoch.loss, epoch.metric, done)
+        if self.lines:
+            text = (
+                f"epoch {epoch.epoch}/{run.epochs}: {self.results(run, epoch.loss, epoch.metric)}"
+            )
+            with tqdm.external_write_mode(sys.stdout):
+                say(f"{text}, {epoch.seconds:.2f} s", sys.stdout)
 
-    def show(self, epoch: int, samples: int, loss: float, metric: float) -> None:
-        self.bar.set_description_str(f"epoch {epoch}/{self.epochs}", refresh=False)
-        text = f"loss {loss:.4f}, {self.task.metric} {self.task.show(metric)}{self.held_out}"
-        self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update((epoch - 1) * self.samples + samples - self.bar.n)
+    def end(self, run: Run) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def results(self, run: Run, loss: float, metric: float) -> str:
+        shown = f"{run.measure.metric} {run.measure.show(metric)}"
+        return f"loss {loss:.4f}, {shown}{self.held_out}"
+
+    def show(self, run: Run, epoch: int, loss: float, metric: float, samples: int) -> None:
+        self.bar.set_description_str(f"epoch {epoch}/{run.epochs}", refresh=False)
+        self.bar.set_postfix_str(self.results(run, loss, metric), refresh=False)
+        self.bar.update(samples - self.bar.n)
         self.due = time.monotonic() + PERIOD
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.bar.close()

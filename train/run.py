@@ -11,17 +11,15 @@ from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from layers import engine
 from layers.engine import mx
 
 from . import Diverged, Interrupted, Refused, results
-from .data import Data, Reading, load, steps
+from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
-from .loop import Epoch, Learner, Meter, fit
+from .loop import Epoch, Learner, Run, train
 from .options import OPTIMIZERS
-from .progress import Progress
+from .progress import Logging
 from .screen import say
 from .stop import Stop
 
@@ -60,7 +58,17 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     with Stop() as stop:
         start = time.perf_counter()
         try:
-            epochs = train(learner, data, options, stop)
+            epochs = train(
+                Run(
+                    learner,
+                    Arrays(data.x, data.y, options.batch_size),
+                    Arrays(data.held_out_x, data.held_out_y, options.batch_size),
+                    options.epochs,
+                    data.task,
+                    options.seed,
+                    [stop, Logging(lines=False)],
+                )
+            )
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}") from error
         seconds = time.perf_counter() - start
@@ -128,30 +136,6 @@ def interruption(last: Epoch, data: Data, options: Namespace) -> str:
         f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
         "samples; the files are of that moment"
     )
-
-
-def train(learner: Learner, data: Data, options: Namespace, stop: Stop) -> list[Epoch]:
-    epochs = []
-    rng = np.random.default_rng(options.seed)
-    with Progress(len(data.x), options.epochs, data.task) as progress:
-
-        def after_step(epoch: int, meter: Meter) -> bool:
-            progress.step(epoch, meter)
-            return stop.signal is not None
-
-        for epoch in fit(
-            learner,
-            data,
-            epochs=options.epochs,
-            batch_size=options.batch_size,
-            rng=rng,
-            after_step=after_step,
-        ):
-            epochs.append(epoch)
-            progress.epoch(epoch)
-            if stop.signal:
-                break
-    return epochs
 
 
 def contexts(names: list[tuple[str, int]]) -> list:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import signal
 import threading
 
+from .loop import Callback, Epoch, Run
+
 __all__ = ["Stop"]
 
 NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 SIGNALS = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]
 
 
-class Stop:
+class Stop(Callback):
     """Inside its `with` statement a signal raises nothing: its number is stored in `signal`.
 
     An exception would be lost while MXNet calls an operator's Python code, and would lose the files
@@ -40,3 +42,13 @@ class Stop:
     def __exit__(self, *_) -> None:
         for number, handler in self.previous.items():
             signal.signal(number, handler)
+
+    def begin(self, run: Run) -> None:
+        self.after_step(run)
+
+    def after_step(self, run: Run) -> None:
+        if self.signal:
+            run.stop = signal.Signals(self.signal).name
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        self.after_step(run)

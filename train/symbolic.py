@@ -110,8 +110,8 @@ class Learner:
     files = ("model-symbol.json", "model-0000.params")
     inputs, outputs = ("data", "softmax_label"), "probabilities"
 
-    def __init__(self, module, optimizer, task: Task):
-        self.module, self.optimizer, self.task = module, optimizer, task
+    def __init__(self, module, optimizer, task: Task, ctx: list):
+        self.module, self.optimizer, self.task, self.ctx = module, optimizer, task, ctx
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
@@ -128,7 +128,7 @@ class Learner:
         settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
         optimizer = mx.optimizer.create(options.optimizer, rescale_grad=1 / n, **settings)
         module.init_optimizer(optimizer=optimizer)
-        return cls(module, optimizer, data.task)
+        return cls(module, optimizer, data.task, ctx)
 
     @property
     def parameters(self) -> int:

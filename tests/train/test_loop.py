@@ -5,9 +5,9 @@ import pytest
 
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
-from train.blocks import HYBRIDIZE, Learner, Measured, MeasuredError
-from train.data import Data, batches
-from train.loop import Meter, fit
+from train.blocks import HYBRIDIZE, Learner, Measured, MeasuredError, measured
+from train.data import Arrays, Data, batches
+from train.loop import Callback, Meter, Run, train
 from train.mlp import SIGMOID, mlp
 from train.scaling import with_scaling
 from train.task import Task
@@ -35,15 +35,20 @@ def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,), mode="none"):
     net = with_scaling(mlp(data.features, list(hidden), data.task.outputs), data)
     net.initialize(ctx=ctx)
     trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
-    return Learner(net, trainer, ctx, mode, data.task, data.features)
+    return Learner(net, measured(data.task), trainer, ctx, mode, data.features)
 
 
 def learn(ctx, optimizer="sgd", seed=0, lr=0.1, mode="none", **options):
     data = points()
     learner = started(data, ctx, optimizer, lr, mode=mode)
-    rng = np.random.default_rng(seed)
-    options = {"epochs": 3, "batch_size": 16} | options
-    return learner.net, list(fit(learner, data, rng=rng, **options))
+    return learner.net, train(running(learner, data, 16, seed=seed, **options))
+
+
+def running(learner, data, size, **options):
+    """A training of three epochs."""
+    held_out = Arrays(data.held_out_x, data.held_out_y, size)
+    options = {"epochs": 3, "measure": data.task} | options
+    return Run(learner, Arrays(data.x, data.y, size), held_out, **options)
 
 
 def numbers(epochs):
@@ -166,17 +171,79 @@ def test_a_loss_that_is_not_finite(value):
         meter.read()
 
 
-def test_watch_may_end_it():
-    steps = []
+class Notes(Callback):
+    """Notes what it was told, and stops after some steps."""
 
-    def watch(epoch, meter):
-        steps.append(epoch)
-        return len(steps) == 8
+    def __init__(self, stop=None):
+        self.told, self.steps, self.stop = [], 0, stop
 
-    _, epochs = learn([mx.cpu()], after_step=watch)
-    assert steps == [1] * 6 + [2] * 2
+    def begin(self, run):
+        self.told.append("begin")
+
+    def after_step(self, run):
+        self.told.append((run.epoch, run.step))
+        self.steps += 1
+        if self.steps == self.stop:
+            run.stop = "enough"
+
+    def after_epoch(self, run, epoch):
+        assert epoch is run.history[-1]
+        self.told.append(f"after {epoch.epoch}")
+
+    def end(self, run):
+        self.told.append(f"end: {run.error}" if run.error else "end")
+
+
+def test_callbacks_are_told():
+    notes = Notes()
+    learn([mx.cpu()], callbacks=[notes, object()], epochs=2)
+    steps = range(1, 7)
+    first, second = ([(epoch, step) for step in steps] for epoch in (1, 2))
+    assert notes.told == ["begin", *first, "after 1", *second, "after 2", "end"]
+
+
+def test_a_callback_may_end_it():
+    notes = Notes(stop=8)
+    _, epochs = learn([mx.cpu()], callbacks=[notes])
+    assert notes.told[-4:] == [(2, 1), (2, 2), "after 2", "end"]
     assert [epoch.samples for epoch in epochs] == [90, 30]
     assert numbers(epochs)[0] == numbers(learn([mx.cpu()])[1])[0]
+
+
+def test_the_end_is_told_of_errors():
+    class Fails(Callback):
+        def after_step(self, run):
+            raise ValueError("no more")
+
+    notes = Notes()
+    with pytest.raises(ValueError, match="no more"):
+        learn([mx.cpu()], callbacks=[notes, Fails()])
+    assert notes.told == ["begin", (1, 1), "end: no more"]
+
+
+def test_every_draw_follows_from_epoch_and_step():
+    """A custom operator, dropout and the data may draw: after a part of an epoch, all alike."""
+
+    class Draws:
+        ctx = [mx.cpu()]
+
+        def learn(self, x, y, meter):
+            drawn.append((x.sum(), nd.random.uniform(shape=(1,)).asscalar(), np.random.random()))
+            meter.add([nd.ones((len(x), 2))])
+
+    class Batches:
+        def batches(self, rng):
+            return ((np.array([rng.random(), np.random.random()]), 0) for _ in range(5))
+
+    drawn = []
+    train(Run(Draws(), Batches(), None, 2, None))
+    whole, drawn = drawn, []
+    np.random.seed(1)
+    assert len({*whole}) == 10
+    first = train(Run(Draws(), Batches(), None, 1, None))
+    drawn.clear()
+    train(Run(Draws(), Batches(), None, 2, None, history=first, step=3))
+    assert drawn == whole[8:]
 
 
 def test_loss_and_hits():
@@ -222,9 +289,8 @@ def numbers_to_predict(n=80):
 def test_it_learns_to_predict_a_number(ctx, mode):
     data = numbers_to_predict()
     learner = started(data, [mx.cpu(i) for i in ctx], "adam", 0.05, mode=mode)
-    rng = np.random.default_rng(0)
-    *_, last = fit(learner, data, epochs=40, batch_size=20, rng=rng)
-    assert last.held_out_loss < 0.1
+    *_, last = train(running(learner, data, 20, epochs=40))
+    assert last.held_out_loss < 0.15
     values = learner.net(nd.array(data.held_out_x, ctx=mx.cpu(0))).asnumpy()
     assert values.shape == (20, 1)
     error = values[:, 0].astype("float64") - data.held_out_y

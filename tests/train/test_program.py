@@ -26,10 +26,10 @@ from layers.engine import gluon, mx, nd
 from train import module, results
 from train.__main__ import main
 from train.blocks import Learner
-from train.data import load
-from train.loop import Meter
+from train.data import Arrays, load
+from train.loop import Meter, Run
 from train.mlp import mlp
-from train.progress import Progress
+from train.progress import Logging
 from train.scaling import with_scaling
 from train.task import Task
 
@@ -311,17 +311,17 @@ def test_a_loss_far_above_that_of_guessing(run, tmp_path):
 @pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, number):
-    step, steps = Progress.step, []
+    step, steps = Logging.after_step, []
     monkeypatch.setattr("train.stop.SIGNALS", [number])  # it may be ignored where the tests run
     before = signal.signal(number, signal.SIG_DFL)
 
-    def interrupted(self, epoch, meter):
-        steps.append(epoch)
-        if len(steps) == 30:
+    def interrupted(self, run):
+        steps.append(run.step)
+        if len(steps) == 29:
             signal.raise_signal(number)
-        return step(self, epoch, meter)
+        return step(self, run)
 
-    monkeypatch.setattr(Progress, "step", interrupted)
+    monkeypatch.setattr(Logging, "after_step", interrupted)
     status, said, errors = run("--epochs", "5", "--hidden", "8", main=main)
     assert signal.signal(number, before) is signal.SIG_DFL
     assert status == 128 + number and len(steps) == 30
@@ -395,12 +395,14 @@ def test_the_bar(monkeypatch):
 
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress(20, 2, Task(("a", "b"))) as progress:
-        meter = Meter("epoch 1")
-        meter.add([nd.array([[0.5, 1]] * 10)])
-        progress.step(1, meter)
+    bar, meter = Logging(), Meter("epoch 1")
+    run = Run(None, Arrays([0] * 20, [0] * 20, 10), None, 2, Task(("a", "b")), meter=meter)
+    bar.begin(run)
+    meter.add([nd.array([[0.5, 1]] * 10)])
+    bar.after_step(run)
+    bar.end(run)
     said = "".join(terminal)
-    assert "epoch 1/2" in said and "samples/s" in said
+    assert "epoch 1/2" in said and "samples/s" in said and " left" in said
     assert "loss 0.5000, accuracy 100.00%" in said
 
 

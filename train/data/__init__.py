@@ -1,7 +1,20 @@
 """The data: its files, the samples that are held out, its scaling, and batches of it."""
 
-from .prepare import Data, batches, load, steps
+from .feed import Arrays, Batches, Stream, batches, batches_of, steps
+from .prepare import Data, load
 from .samples import Reading
 from .sources import describe_sources, read
 
-__all__ = ["Data", "Reading", "batches", "describe_sources", "load", "read", "steps"]
+__all__ = [
+    "Arrays",
+    "Batches",
+    "Data",
+    "Reading",
+    "Stream",
+    "batches",
+    "batches_of",
+    "describe_sources",
+    "load",
+    "read",
+    "steps",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..task import Task
 from .samples import Reading, Samples, listed, shown
 from .sources import read
 
-__all__ = ["Data", "batches", "load", "rows", "steps"]
+__all__ = ["Data", "load", "rows"]
 
 CHUNK = 1 << 22  # numbers that are summed at once, in float64
 
@@ -262,20 +262,3 @@ def check_range(name: str, parts: Pair, mean: np.ndarray, std: np.ndarray) -> No
             for extreme in (x.min(axis=0), x.max(axis=0)):
                 if not np.isfinite((extreme.astype("float32") - mean) / std).all():
                     raise Refused(f"{name} has values too far apart to be scaled in float32")
-
-
-def steps(samples: int, batch_size: int) -> int:
-    """The number of batches of at most `batch_size` samples."""
-    return -(-samples // batch_size)
-
-
-def batches(
-    x: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator | None = None
-) -> Iterator[Pair]:
-    """Batches of at most `size` samples, in an order that `rng` draws.
-
-    Their sizes differ by one at most: in a small last batch each sample would count for more.
-    """
-    order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
-    for rows in np.array_split(order, steps(len(x), size)):
-        yield x[rows], y[rows]

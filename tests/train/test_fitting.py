@@ -1,0 +1,114 @@
+"""`fit`: a net of one's own in the program's loop."""
+
+import numpy as np
+import pytest
+
+from layers.engine import gluon, mx, nd
+from train import Refused, callbacks, fit
+
+RNG = np.random.default_rng(4)
+Y = np.arange(60) % 3
+X = (np.eye(3, 4)[Y] * 3 + RNG.normal(size=(60, 4))).astype("float32")
+ENTROPY = gluon.loss.SoftmaxCrossEntropyLoss()
+
+
+def net(dropout=0.0):
+    """Its shapes are known at the first call."""
+    block = gluon.nn.HybridSequential()
+    block.add(gluon.nn.Dense(8, activation="relu"), gluon.nn.Dropout(dropout), gluon.nn.Dense(3))
+    return block
+
+
+def numbers(history):
+    return [(e.loss, e.metric, e.held_out_loss, e.held_out_metric, e.samples) for e in history]
+
+
+def test_it_learns():
+    block = net()
+    history = fit(
+        block, (X, Y), ENTROPY, validation=(X[:9], Y[:9]), metric="accuracy", epochs=9,
+        batch_size=8, learning_rate=0.05,
+    )  # fmt: skip
+    assert [epoch.epoch for epoch in history] == list(range(1, 10))
+    assert history[-1].metric > 0.9 and history[-1].samples == 60
+    right = block(nd.array(X[:9])).asnumpy().argmax(1) == Y[:9]
+    assert history[-1].held_out_metric == pytest.approx(right.mean())
+
+
+@pytest.mark.parametrize("ctx", [mx.cpu(), [mx.cpu(0), mx.cpu(1)]], ids=str)
+def test_the_same_seed_gives_the_same_numbers(ctx):
+    def run(seed):
+        return numbers(fit(net(0.3), (X, Y), ENTROPY, epochs=2, batch_size=16, seed=seed, ctx=ctx))
+
+    assert str(run(1)) == str(run(1)) != str(run(2))
+
+
+def test_batches_of_a_data_loader():
+    data = gluon.data.DataLoader(gluon.data.ArrayDataset(X, Y.astype("float32")), 16, shuffle=True)
+    first, again = (fit(net(), data, ENTROPY, epochs=2, optimizer="sgd") for _ in range(2))
+    assert str(numbers(first)) == str(numbers(again)) and first[0].samples == 60
+    assert np.isnan(first[0].held_out_loss)
+
+
+def test_a_number():
+    x, y = X, X @ np.array([1, -2, 0.5, 0], "float32")
+    history = fit(
+        gluon.nn.Dense(1), (x, y), gluon.loss.L2Loss(), metric="mae", epochs=30, batch_size=8,
+        optimizer=mx.optimizer.Adam(learning_rate=0.05),
+    )  # fmt: skip
+    assert history[-1].metric < 0.1 < history[0].metric
+
+
+def test_a_metric_is_what_one_would_compute():
+    block = gluon.nn.Dense(2)
+    block.initialize()
+    target = np.ones((60, 2), "float32")
+    before = np.abs(block(nd.array(X)).asnumpy() - target).mean()
+    history = fit(
+        block, (X, target), gluon.loss.L2Loss(), validation=(X, target), metric="mae",
+        optimizer="sgd", learning_rate=1e-12,
+    )  # fmt: skip
+    assert history[0].held_out_metric == pytest.approx(before, rel=1e-4)
+    assert history[0].metric == pytest.approx(before, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "how, reason",
+    [
+        ({"metric": "f1"}, "metric: expected one of None, 'accuracy', 'mae', not 'f1'"),
+        ({"data": (X, Y[:-1])}, "data: x has 60 samples, y 59; expected as many, and some"),
+        ({"data": (X[:0], Y[:0])}, "data: x has 0 samples"),
+        ({"data": 3}, "data: int; expected (x, y), or an iterable of (x, y)"),
+        ({"data": iter([])}, "data: an iterator ends after one epoch"),
+        ({"data": [X]}, "data: a batch is ndarray; expected a pair (x, y)"),
+        ({"data": []}, "data: there is no batch"),
+        (
+            {"loss": gluon.loss.SoftmaxCrossEntropyLoss(batch_axis=1, axis=0, sparse_label=False)},
+            "loss: of 2 samples SoftmaxCrossEntropyLoss gives (3,)",
+        ),
+    ],
+    ids=range(8),
+)
+def test_what_does_not_fit(how, reason):
+    arguments = {"net": net(), "data": (X, Y), "loss": ENTROPY} | how
+    if "SoftmaxCrossEntropyLoss gives" in reason:
+        arguments["data"] = (X, np.eye(3)[Y])
+    with pytest.raises(Refused) as refused:
+        fit(**arguments)
+    assert str(refused.value).startswith(reason)
+
+
+def test_early_stopping():
+    patience = callbacks.EarlyStopping(patience=2)
+    history = fit(
+        net(), (X, Y), ENTROPY, validation=(X[:9], 2 - Y[:9]), epochs=40, learning_rate=0.05,
+        batch_size=8, callbacks=[patience],
+    )  # fmt: skip
+    losses = [epoch.held_out_loss for epoch in history]
+    assert len(history) == losses.index(min(losses)) + 3 < 40
+
+
+def test_it_says_what_it_does(capsys):
+    fit(net(), (X, Y), ENTROPY, metric="accuracy", epochs=2, callbacks=[callbacks.Logging()])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 and lines[1].startswith("epoch 2/2: loss ") and "accuracy" in lines[1]

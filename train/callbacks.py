@@ -1,0 +1,30 @@
+"""What a training does beside learning: `fit` and the program take the same ones."""
+
+from __future__ import annotations
+
+from .loop import Callback, Epoch, Run
+from .progress import Logging
+
+__all__ = ["Callback", "EarlyStopping", "Logging"]
+
+
+class EarlyStopping(Callback):
+    """End the training when it has not become better for some epochs.
+
+    Parameters
+    ----------
+    patience : int
+        Epochs without a better held-out metric; without held-out samples, that of training.
+    """
+
+    def __init__(self, patience: int):
+        self.patience = patience
+
+    def begin(self, run: Run) -> None:
+        if run.history:
+            self.after_epoch(run, run.history[-1])
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        best = run.best().epoch
+        if epoch.epoch - best >= self.patience:
+            run.stop = f"no epoch was better than {best} for {self.patience} epochs"

@@ -1,0 +1,156 @@
+"""Training a net of one's own: the loop of the program, called with a net, data and a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from layers.engine import gluon, mx
+
+from . import Refused
+from .blocks import Learner
+from .data import batches_of
+from .loop import Callback, Epoch, Run, train
+
+__all__ = ["METRICS", "Metric", "WithMetric", "fit"]
+
+
+def fit(
+    net: gluon.Block,
+    data: Any,
+    loss: gluon.Block,
+    *,
+    validation: Any = None,
+    metric: str | None = None,
+    epochs: int = 1,
+    batch_size: int = 64,
+    optimizer: Any = "adam",
+    learning_rate: float | None = None,
+    optimizer_params: dict[str, Any] | None = None,
+    ctx: Any = None,
+    seed: int | None = 0,
+    hybridize: str = "none",
+    callbacks: Sequence[Callback] = (),
+) -> list[Epoch]:
+    """Train a net, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n in plain gradient descent.
+
+    Parameters
+    ----------
+    net : Block
+        Parameters that are not initialized yet are, on `ctx`, from `seed`.
+    data, validation : (x, y), or an iterable of (x, y) such as a DataLoader
+        What is learned, and what is measured after each epoch. Arrays are cut into batches of at
+        most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
+        batches of an epoch whenever it is iterated.
+    loss : Block
+        (outputs, y) to (n,), a number for each sample: a loss of gluon.
+    metric : str, optional
+        What else is measured, and tells which epoch is best: ``"accuracy"`` of classes, or
+        ``"mae"``, the mean absolute error. By default it is the loss.
+    optimizer : str or Optimizer
+        With `learning_rate` and the other `optimizer_params`, where it is a name.
+    ctx : Context or list of Context
+        Each batch is divided among several.
+    seed : int or None
+        Of initialization, order, and what is drawn while learning: NumPy's, Python's and the
+        engine's generators are seeded before each step. None: nothing is seeded.
+    hybridize : str
+        ``"none"``, ``"recorded"``, ``"compiled"`` or ``"step"``, as the option of the program.
+    callbacks : list of Callback
+
+    Returns
+    -------
+    list of Epoch
+        The results of each epoch. The parameters of the net are those after the last one.
+
+    Raises
+    ------
+    Refused
+        Something does not fit together.
+    Diverged
+        The loss is no longer finite; the message says since which epoch and step.
+    """
+    measure = METRICS.get(metric)
+    if measure is None:
+        known = ", ".join(map(repr, METRICS))
+        raise Refused(f"metric: expected one of {known}, not {metric!r}")
+    contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
+    batches = batches_of(data, batch_size)
+    if seed is not None:
+        mx.random.seed(seed)
+    measured = WithMetric(loss, metric)
+    prepare(net, measured, batches, contexts)
+    settings = dict(optimizer_params or {})
+    if learning_rate is not None:
+        settings["learning_rate"] = learning_rate
+    trainer = gluon.Trainer(net.collect_params(), optimizer, settings, update_on_kvstore=False)
+    return train(
+        Run(
+            learner=Learner(net, measured, trainer, contexts, hybridize),
+            data=batches,
+            validation=None if validation is None else batches_of(validation, batch_size),
+            epochs=epochs,
+            measure=measure,
+            seed=seed,
+            callbacks=list(callbacks),
+        )
+    )
+
+
+def prepare(net: gluon.Block, measured: gluon.Block, batches, contexts: list) -> None:
+    """Initialize what is not, and see whether two samples give two losses."""
+    for block in (net, measured):
+        for parameter in block.collect_params().values():
+            try:
+                if parameter.list_ctx() != contexts:
+                    parameter.reset_ctx(contexts)
+            except RuntimeError:  # not initialized
+                parameter.initialize(ctx=contexts)
+    if (batch := next(iter(batches.batches()), None)) is None:
+        raise Refused("data: there is no batch")
+    x, y = (mx.nd.array(part[:2], ctx=contexts[0]) for part in batch)
+    found = measured.loss(net(x), y)
+    if found.shape != x.shape[:1]:
+        raise Refused(
+            f"loss: of {len(x)} samples {type(measured.loss).__name__} gives {found.shape}; "
+            "expected a number for each sample"
+        )
+
+
+class Metric:
+    """A metric by its name: whether more is better, and how it is shown."""
+
+    def __init__(self, metric: str, sign: int, form: str):
+        self.metric, self.sign, self.form = metric, sign, form
+
+    def quality(self, value: float) -> float:
+        """The metric, so that more is better."""
+        return self.sign * value
+
+    def show(self, value: float) -> str:
+        return format(value, self.form)
+
+
+METRICS = {
+    None: Metric("metric", -1, ".4g"),
+    "accuracy": Metric("accuracy", 1, ".2%"),
+    "mae": Metric("mae", -1, ".4g"),
+}
+
+
+class WithMetric(gluon.HybridBlock):
+    """The loss of each sample, and beside it the metric, which has no gradient: (n, 2)."""
+
+    def __init__(self, loss: gluon.Block, metric: str | None, **kwargs):
+        super().__init__(**kwargs)
+        self.loss, self.metric = loss, metric
+
+    def hybrid_forward(self, F, outputs, y):
+        loss = self.loss(outputs, y)
+        beside = loss
+        if self.metric == "accuracy":
+            beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
+        elif self.metric == "mae":
+            error = F.abs(F.reshape_like(outputs, y) - y)
+            beside = F.mean(F.reshape(error, shape=(0, -1)), axis=1)
+        return F.stack(loss, F.BlockGrad(beside), axis=1)

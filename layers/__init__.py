@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         SparsemaxBlock,
         SwishBlock,
     )
+    from .attention import MultiHeadAttention, ScaledDotProductAttention
     from .dense import DenseBlock
     from .gated import GeGLU, SwiGLU
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
@@ -55,12 +56,14 @@ __all__ = [
     "LayerNormBlock",
     "LinearCrossEntropyLoss",
     "MishBlock",
+    "MultiHeadAttention",
     "Operator",
     "OperatorBlock",
     "RMSNormBlock",
     "ReLUBlock",
     "Remat",
     "RotaryBlock",
+    "ScaledDotProductAttention",
     "SigmoidBlock",
     "SigmoidLoss",
     "SoftmaxLoss",
@@ -93,12 +96,14 @@ _MODULES = {
     "LayerNormBlock": "norm",
     "LinearCrossEntropyLoss": "loss",
     "MishBlock": "activation",
+    "MultiHeadAttention": "attention",
     "Operator": "ops",
     "OperatorBlock": "operator_block",
     "RMSNormBlock": "norm",
     "ReLUBlock": "activation",
     "Remat": "remat",
     "RotaryBlock": "position",
+    "ScaledDotProductAttention": "attention",
     "SigmoidBlock": "activation",
     "SigmoidLoss": "loss",
     "SoftmaxLoss": "loss",

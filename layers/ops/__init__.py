@@ -1,5 +1,6 @@
 """Operators: one file, one formula, forward and gradients; and the ways of writing one."""
 
+from .attention import scaled_dot_product_attention
 from .dense import dense
 from .gated import geglu_tanh, swiglu
 from .gelu_tanh import gelu_tanh
@@ -53,6 +54,7 @@ __all__ = [
     "relu",
     "rms_norm",
     "rotary",
+    "scaled_dot_product_attention",
     "sigmoid",
     "sigmoid_cross_entropy",
     "softmax",

@@ -10,6 +10,8 @@ from ..ndarray.ndarray import NDArray
 
 __all__ = ["fused"]
 
+_attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+_attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 
 
@@ -25,9 +27,65 @@ def layer_norm_gradients(dy, x, gamma, mean, rstd):
     return [NDArray(t, x._context) for t in found]
 
 
-FUSED = {"layer_norm_gradients": layer_norm_gradients}
+# PyTorch's attention has no second derivative: none of it where gradients are recorded.
+
+
+def attention(q, k, v, allowed, causal, scale):
+    """The output of attention, and log Σ eˢ of each query."""
+    if torch.is_grad_enabled() or not _fits(q, k, v, causal):
+        return NotImplemented
+    tensors = [_with_unit_stride(a._tensor) for a in (q, k, v)]
+    found = _attention(
+        *tensors, 0.0, causal and q.shape[2] > 1, attn_mask=_bias(allowed, q), scale=scale
+    )
+    return [NDArray(t, q._context) for t in found]
+
+
+def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
+    """The gradients of q, k and v."""
+    if torch.is_grad_enabled() or not _fits(q, k, v, causal):
+        return NotImplemented
+    tensors = [_with_unit_stride(a._tensor) for a in (dy, q, k, v, y)]
+    causal = causal and q.shape[2] > 1
+    found = _attention_backward(
+        *tensors, level._tensor, 0.0, causal, attn_mask=_bias(allowed, q), scale=scale
+    )
+    return [NDArray(t, q._context) for t in found]
+
+
+def _fits(q, k, v, causal) -> bool:
+    """Whether PyTorch's function for a CPU computes it; its causal mask starts at the first key."""
+    first_is_last = not causal or q.shape[2] in (1, k.shape[2])
+    return q._tensor.device.type == "cpu" and q.shape[3] == v.shape[3] and first_is_last
+
+
+def _bias(allowed, q) -> torch.Tensor | None:
+    """What is added to the scores: 0 for keys that are allowed, else -∞."""
+    if allowed is None:
+        return None
+    bias = torch.zeros(allowed.shape, dtype=q._tensor.dtype, device=q._tensor.device)
+    return bias.masked_fill(allowed._tensor == 0, -torch.inf)[:, None, None, :]
+
+
+def _with_unit_stride(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
+
+
+FUSED = {
+    "attention": attention,
+    "attention_gradients": attention_gradients,
+    "layer_norm_gradients": layer_norm_gradients,
+}
 
 
 def fused(name: str, formula: Callable) -> Callable:
-    """PyTorch's function of this name, or the formula where there is none."""
-    return FUSED.get(name, formula)
+    """PyTorch's function of this name, or the formula where there is none, or it does not fit."""
+    function = FUSED.get(name)
+    if function is None:
+        return formula
+
+    def call(*args):
+        found = function(*args)
+        return formula(*args) if found is NotImplemented else found
+
+    return call

@@ -1,0 +1,134 @@
+"""Attention: the operator as a layer, and with its projections."""
+
+from __future__ import annotations
+
+from .dense import DenseBlock
+from .engine import expect, gluon
+from .ops import scaled_dot_product_attention
+
+__all__ = ["MultiHeadAttention", "ScaledDotProductAttention"]
+
+
+class ScaledDotProductAttention(gluon.HybridBlock):
+    """Attention, y = softmax(scale q kᵀ) v, which never has the whole matrix of scores.
+
+    Parameters
+    ----------
+    causal : bool
+        Whether a query attends only to the keys up to its own place. The last query stands at the
+        last key.
+    scale : float, optional
+        By default 1/√d.
+
+    Inputs:
+        - **q**: (batch, heads, queries, d)
+        - **k**: (batch, heads, keys, d)
+        - **v**: (batch, heads, keys, e)
+        - **mask**: (batch, keys), 0 where a key is left out; or (batch,), how many of the first
+          keys are allowed; or left out
+    Outputs:
+        - **y**: (batch, heads, queries, e); 0 for a query that may attend to no key
+
+    A. Vaswani et al., Attention is all you need, NeurIPS 2017.
+    """
+
+    def __init__(self, causal: bool = False, scale: float | None = None, **kwargs):
+        super().__init__(**kwargs)
+        self._attributes = {"causal": bool(causal), "scale": scale}
+
+    def __call__(self, q, k, v, *mask):
+        expect(self.name, (q, k, v, *mask))
+        return super().__call__(q, k, v, *mask)
+
+    def hybrid_forward(self, F, q, k, v, mask=None):
+        return scaled_dot_product_attention(q, k, v, mask, **self._attributes)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{k}={v}" for k, v in self._attributes.items() if v)
+        return f"{type(self).__name__}({shown})"
+
+
+class MultiHeadAttention(gluon.HybridBlock):
+    """Attention of several heads, y = out(concat of softmax(qᵢ kᵢᵀ / √d) vᵢ over heads i).
+
+    q = query(x), k = key(memory) and v = value(memory), cut into heads of d = units / heads;
+    `query`, `key`, `value` and `out` are `DenseBlock`s. Without a memory, x attends to itself:
+    ``block(x)``; ``block(x, memory)`` is cross attention, and ``block(x, x, mask)`` attention to
+    itself with a mask.
+
+    Parameters
+    ----------
+    units : int
+        Size of the last axis of the output, and of all heads together.
+    heads : int
+    in_channels : int
+        Size of the last axis of x; with 0 it is that of the first call's input.
+    causal : bool
+        Whether a place of x attends only to the places up to its own. The last place of x stands at
+        the last of the memory.
+    bias : bool
+        Whether the four layers have biases.
+    weight_initializer : str or Initializer, optional
+        By default the initializer passed to `initialize`.
+    dtype : str
+
+    Inputs:
+        - **x**: (batch, length, in_channels)
+        - **memory**: (batch, keys, any size), or left out
+        - **mask**: (batch, keys), 0 where a place of the memory is left out; or (batch,), how many
+          of its first places are allowed; or left out
+    Outputs:
+        - **y**: (batch, length, units)
+
+    Raises
+    ------
+    ValueError
+        `heads` is less than 1, or does not divide `units`.
+
+    A. Vaswani et al., Attention is all you need, NeurIPS 2017.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        heads: int,
+        in_channels: int = 0,
+        causal: bool = False,
+        bias: bool = True,
+        weight_initializer=None,
+        dtype: str = "float32",
+        **kwargs,
+    ):
+        if heads < 1 or units % heads:
+            raise ValueError(
+                f"MultiHeadAttention: units is {units}, heads is {heads}\n"
+                "  expected units that are a multiple of heads"
+            )
+        super().__init__(**kwargs)
+        self._heads = heads
+        options = {"weight_initializer": weight_initializer, "dtype": dtype}
+        with self.name_scope():
+            self.query = DenseBlock(in_channels, units, bias, prefix="query_", **options)
+            self.key = DenseBlock(0, units, bias, prefix="key_", **options)
+            self.value = DenseBlock(0, units, bias, prefix="value_", **options)
+            self.out = DenseBlock(units, units, bias, prefix="out_", **options)
+            self.attention = ScaledDotProductAttention(causal)
+
+    def __call__(self, x, *more):
+        expect(self.name, (x, *more))
+        return super().__call__(x, *more)
+
+    def hybrid_forward(self, F, x, memory=None, mask=None):
+        memory = x if memory is None else memory
+        projected = self.query(x), self.key(memory), self.value(memory)
+        q, k, v = (self._split(F, a) for a in projected)
+        y = self.attention(q, k, v) if mask is None else self.attention(q, k, v, mask)
+        return self.out(F.reshape(F.transpose(y, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
+
+    def _split(self, F, x):
+        """(batch, length, units) as (batch, heads, length, d)."""
+        return F.transpose(F.reshape(x, shape=(0, 0, -4, self._heads, -1)), axes=(0, 2, 1, 3))
+
+    def __repr__(self) -> str:
+        units, in_channels = self.query.weight.shape
+        return f"{type(self).__name__}({in_channels or None} -> {units}, {self._heads} heads)"

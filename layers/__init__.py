@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import nets
     from .activation import (
         GELUBlock,
         HardSwishBlock,
@@ -75,6 +76,7 @@ __all__ = [
     "SwishBlock",
     "TripletLoss",
     "compiled_step",
+    "nets",
     "operator",
 ]
 
@@ -115,6 +117,7 @@ _MODULES = {
     "SwishBlock": "activation",
     "TripletLoss": "loss",
     "compiled_step": "step",
+    "nets": "nets",
     "operator": "ops",
 }
 
@@ -125,7 +128,8 @@ if not TYPE_CHECKING:  # to which any name would be one
         """Import a public name from its module at its first use; no engine is needed before."""
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f".{_MODULES[name]}", __name__), name)
+        module = import_module(f".{_MODULES[name]}", __name__)
+        return module if name == "nets" else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,335 @@
+"""Nets made of this library's layers: a perceptron, a mixer and a vision transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .activation import activate
+from .attention import MultiHeadAttention
+from .dense import DenseBlock
+from .engine import expect, gluon, mx
+from .gated import GeGLU, SwiGLU
+from .norm import LayerNormBlock, RMSNormBlock
+
+__all__ = ["mixer", "mlp", "vit"]
+
+_GATED = {"swiglu": SwiGLU, "geglu": GeGLU}
+_NORMS = {"layer": LayerNormBlock, "rms": RMSNormBlock, "batch": gluon.nn.BatchNorm}
+
+# Magnitudes of Xavier's initializer that bring signals through an activation in their size: a
+# sigmoid's slope is at most 1/4, and relu and its like are 0 for half of their inputs.
+_MAGNITUDES = {"sigmoid": 48, "tanh": 3, "softsign": 3}
+_LIKE_RELU = 6
+
+
+def mlp(
+    inputs: int,
+    hidden: Sequence[int] = (256, 128),
+    outputs: int = 10,
+    *,
+    activation: str = "sigmoid",
+    norm: str | None = None,
+    dropout: float = 0.0,
+    residual: bool = False,
+):
+    """Multi-layer perceptron: hidden layers y = dropout(activation(norm(W x + b))), then W x + b.
+
+    With `residual` a hidden layer adds x to y, or V x where their sizes differ. A gated unit is
+    y = dropout(norm(SwiGLU(x))), as wide inside as its output.
+
+    Parameters
+    ----------
+    inputs : int
+        Features of a sample; with 0 they are those of the first call's input.
+    hidden : sequence of int
+        Units of each hidden layer.
+    outputs : int
+    activation : str
+        'swiglu' or 'geglu', or a name that DenseBlock takes, such as 'sigmoid', 'relu', 'tanh',
+        'gelu', 'silu'.
+    norm : str, optional
+        'layer', 'rms' or 'batch'.
+    dropout : float
+        The share of a hidden layer's units that is 0 in a step of training.
+    residual : bool
+
+    Returns
+    -------
+    HybridSequential
+        (n, inputs) to (n, outputs). Its parameters await `initialize`.
+
+    Raises
+    ------
+    ValueError
+        `activation` or `norm` is unknown, `dropout` is not in [0, 1), or `hidden` or `outputs` has
+        a number below 1.
+    """
+    _expect_positive("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
+    _expect_share("mlp", dropout)
+    net = gluon.nn.HybridSequential()
+    with net.name_scope():
+        for units in hidden:
+            layer = _hidden_layer(inputs, units, activation, norm, dropout)
+            if residual:
+                net.add(Residual(layer, None if inputs == units else units))
+            else:
+                net.add(*layer)
+            inputs = units
+        net.add(DenseBlock(inputs, outputs, weight_initializer=mx.init.Xavier()))
+    return net
+
+
+def mixer(
+    image: tuple[int, int, int],
+    outputs: int = 10,
+    *,
+    patch: int = 2,
+    units: int = 64,
+    depth: int = 2,
+    dropout: float = 0.0,
+):
+    """MLP-Mixer: blocks of two perceptrons, one across the patches of an image, one across units.
+
+    x += mlp(norm(x)ᵀ)ᵀ, then x += mlp(norm(x)); after the last block the mean over the patches of
+    norm(x), and an affine map.
+
+    Parameters
+    ----------
+    image : tuple of int
+        Channels, height and width.
+    outputs : int
+    patch : int
+        Height and width of a patch.
+    units : int
+        The numbers that a patch becomes; perceptrons are 2 (across patches) and 4 times as wide.
+    depth : int
+        How many blocks there are.
+    dropout : float
+        The share of each perceptron's outputs that is 0 in a step of training.
+
+    Returns
+    -------
+    HybridSequential
+        (n, channels, height, width) or (n, channels * height * width) to (n, outputs). Its
+        parameters await `initialize`.
+
+    Raises
+    ------
+    ValueError
+        `patch` does not divide height and width, `dropout` is not in [0, 1), or a number is below
+        1.
+
+    I. Tolstikhin et al., MLP-Mixer: an all-MLP architecture for vision, NeurIPS 2021.
+    """
+    _expect_positive("mixer", outputs=outputs, units=units, depth=depth)
+    _expect_share("mixer", dropout)
+    net = gluon.nn.HybridSequential()
+    with net.name_scope():
+        patches = Patches(image, patch)
+        net.add(patches, DenseBlock(patches.size, units, weight_initializer=mx.init.Xavier()))
+        for _ in range(depth):
+            across = _perceptron(patches.count, 2 * patches.count, dropout)
+            net.add(Residual([LayerNormBlock(units), Transposed(across)]))
+            net.add(Residual([LayerNormBlock(units), *_perceptron(units, 4 * units, dropout)]))
+        net.add(LayerNormBlock(units), Mean())
+        net.add(DenseBlock(units, outputs, weight_initializer=mx.init.Xavier()))
+    return net
+
+
+def vit(
+    image: tuple[int, int, int],
+    outputs: int = 10,
+    *,
+    patch: int = 2,
+    units: int = 64,
+    depth: int = 2,
+    heads: int = 4,
+    dropout: float = 0.0,
+):
+    """Vision transformer: blocks of attention between the patches of an image, and of SwiGLU.
+
+    Patches become vectors, to which one for each place is added, and which is learned. Blocks are
+    x += attention(norm(x)), then x += SwiGLU(norm(x)); after the last the mean over the patches of
+    norm(x), and an affine map.
+
+    Parameters
+    ----------
+    image : tuple of int
+        Channels, height and width.
+    outputs : int
+    patch : int
+        Height and width of a patch.
+    units : int
+        Size of a patch's vector.
+    depth : int
+        How many blocks there are.
+    heads : int
+        Heads of each attention.
+    dropout : float
+        The share of the outputs of attention and SwiGLU that is 0 in a step of training.
+
+    Returns
+    -------
+    HybridSequential
+        (n, channels, height, width) or (n, channels * height * width) to (n, outputs). Its
+        parameters await `initialize`.
+
+    Raises
+    ------
+    ValueError
+        `patch` does not divide height and width, `heads` does not divide `units`, `dropout` is not
+        in [0, 1), or a number is below 1.
+
+    A. Dosovitskiy et al., An image is worth 16x16 words, ICLR 2021; the mean over patches as in
+    X. Zhai et al., Scaling vision transformers, CVPR 2022.
+    """
+    _expect_positive("vit", outputs=outputs, units=units, depth=depth)
+    _expect_share("vit", dropout)
+    init = mx.init.Xavier()
+    wide = max(1, 8 * units // 3)
+    net = gluon.nn.HybridSequential()
+    with net.name_scope():
+        patches = Patches(image, patch)
+        net.add(patches, DenseBlock(patches.size, units, weight_initializer=init))
+        net.add(Positions(patches.count, units))
+        for _ in range(depth):
+            attention = MultiHeadAttention(units, heads, units, weight_initializer=init)
+            net.add(Residual([LayerNormBlock(units), attention, *_dropout(dropout)]))
+            forward = SwiGLU(units, wide, units, weight_initializer=init)
+            net.add(Residual([LayerNormBlock(units), forward, *_dropout(dropout)]))
+        net.add(LayerNormBlock(units), Mean())
+        net.add(DenseBlock(units, outputs, weight_initializer=init))
+    return net
+
+
+class Residual(gluon.HybridBlock):
+    """Layers in a row, beside which their input goes: y = x + layers(x), or V x + layers(x).
+
+    Parameters
+    ----------
+    layers : list of HybridBlock
+    units : int, optional
+        The size of the layers' output where it is not that of x.
+    """
+
+    def __init__(self, layers: list, units: int | None = None, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.body = gluon.nn.HybridSequential(prefix="")
+            self.body.add(*layers)
+            self.shortcut = None
+            if units is not None:
+                self.shortcut = DenseBlock(0, units, False, weight_initializer=mx.init.Xavier())
+
+    def hybrid_forward(self, F, x):
+        return self.body(x) + (x if self.shortcut is None else self.shortcut(x))
+
+
+class Patches(gluon.HybridBlock):
+    """Images cut into patches, each a vector of its numbers.
+
+    Inputs:
+        - **x**: (n, channels, height, width) or (n, channels * height * width)
+    Outputs:
+        - **y**: (n, count, size), row by row, a patch's channels one after another
+    """
+
+    def __init__(self, image: tuple[int, int, int], patch: int, **kwargs):
+        super().__init__(**kwargs)
+        self._image = channels, height, width = tuple(image)
+        _expect_positive("Patches", channels=channels, height=height, width=width, patch=patch)
+        if height % patch or width % patch:
+            raise ValueError(
+                f"Patches: the image is {self._image}, patch is {patch}\n"
+                "  expected a patch that divides height and width"
+            )
+        self._patch, self._places = patch, (height // patch, width // patch)
+        self.count, self.size = self._places[0] * self._places[1], channels * patch * patch
+
+    def __call__(self, x):
+        expect(self.name, (x,))
+        return super().__call__(x)
+
+    def hybrid_forward(self, F, x):
+        (down, across), patch = self._places, self._patch
+        x = F.reshape(x, shape=(-1, self._image[0], down, patch, across, patch))
+        x = F.transpose(x, axes=(0, 2, 4, 1, 3, 5))
+        return F.reshape(x, shape=(-1, self.count, self.size))
+
+    def __repr__(self) -> str:
+        return f"Patches({self._image} -> {self.count} x {self.size})"
+
+
+class Positions(gluon.HybridBlock):
+    """Learned positions, y = x + table.
+
+    Inputs:
+        - **x**: (n, places, units)
+    Outputs:
+        - **y**: the shape of x
+    """
+
+    def __init__(self, places: int, units: int, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.table = self.params.get(
+                "table", shape=(1, places, units), init=mx.init.Normal(0.02)
+            )
+
+    def hybrid_forward(self, F, x, table):
+        return F.broadcast_add(x, table)
+
+
+class Transposed(gluon.HybridBlock):
+    """Layers that act on the second axis: the last two axes are exchanged before and after."""
+
+    def __init__(self, layers: list, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.body = gluon.nn.HybridSequential(prefix="")
+            self.body.add(*layers)
+
+    def hybrid_forward(self, F, x):
+        return F.swapaxes(self.body(F.swapaxes(x, dim1=1, dim2=2)), dim1=1, dim2=2)
+
+
+class Mean(gluon.HybridBlock):
+    """The mean of the second axis."""
+
+    def hybrid_forward(self, F, x):
+        return F.mean(x, axis=1)
+
+
+def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dropout: float):
+    if norm is not None and norm not in _NORMS:
+        raise ValueError(f"mlp: norm is {norm!r}\n  expected None, {', '.join(map(repr, _NORMS))}")
+    norms = [] if norm is None else [_NORMS[norm]()]
+    if activation in _GATED:
+        gated = _GATED[activation](inputs, units, units, weight_initializer=mx.init.Xavier())
+        return [gated, *norms, *_dropout(dropout)]
+    init = mx.init.Xavier(magnitude=_MAGNITUDES.get(activation, _LIKE_RELU))
+    dense = DenseBlock(inputs, units, weight_initializer=init)
+    return [dense, *norms, activate(activation), *_dropout(dropout)]
+
+
+def _perceptron(units: int, hidden: int, dropout: float) -> list:
+    """The layers of a perceptron with one hidden layer, as wide at its end as at its start."""
+    relu = mx.init.Xavier(magnitude=_LIKE_RELU)
+    first = DenseBlock(units, hidden, activation="gelu", weight_initializer=relu)
+    last = DenseBlock(hidden, units, weight_initializer=mx.init.Xavier())
+    return [first, last, *_dropout(dropout)]
+
+
+def _dropout(share: float) -> list:
+    return [gluon.nn.Dropout(share)] if share else []
+
+
+def _expect_positive(who: str, **numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise ValueError(f"{who}: {name} is {value}\n  expected a number from 1")
+
+
+def _expect_share(who: str, dropout: float) -> None:
+    if not 0 <= dropout < 1:
+        raise ValueError(f"{who}: dropout is {dropout}\n  expected a number from 0 and below 1")

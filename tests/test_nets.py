@@ -1,0 +1,183 @@
+"""The nets: they learn the digits, in each way of running; files; options and mistakes."""
+
+import numpy as np
+import pytest
+
+import layers
+from layers import LayerNormBlock, RMSNormBlock, SoftmaxLoss, SwiGLU, nets
+from layers.engine import autograd, gluon, mx, nd
+
+IMAGE = (1, 8, 8)
+SMALL = {
+    "mlp": lambda **more: nets.mlp(64, (16, 16, 8), **more),
+    "mixer": lambda **more: nets.mixer(IMAGE, patch=4, units=8, **more),
+    "vit": lambda **more: nets.vit(IMAGE, patch=4, units=8, **more),
+}
+WAYS = {
+    "eager": None,
+    "plain": {},
+    "recorded": {"static_alloc": True, "static_shape": True},
+    "compiled": {"backend": "inductor"},
+}
+CASES = [  # compiled, each takes half a minute
+    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
+    for options in WAYS.values()
+]
+
+
+def digits():
+    """scikit-learn's digits, of which 297 are held out."""
+    data = pytest.importorskip("sklearn.datasets").load_digits()
+    order = np.random.RandomState(0).permutation(len(data.data))
+    x, y = data.data[order].astype("float32") / 16, data.target[order].astype("float32")
+    return x[297:], y[297:], x[:297], y[:297]
+
+
+def accuracy(net, epochs, learning_rate=0.005, batch=100, options=None):
+    """The share of the digits that are held out which a net recognizes after some epochs."""
+    x, y, held_out_x, held_out_y = digits()
+    mx.random.seed(1)
+    np.random.seed(1)  # from which MXNet's initializers draw
+    net.initialize()
+    net.hybridize(**(options or {"static_alloc": True, "static_shape": True}))
+    loss = SoftmaxLoss()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": learning_rate})
+    for epoch in range(epochs):
+        order = np.random.RandomState(epoch).permutation(len(x))
+        for i in range(0, len(x), batch):
+            part = order[i : i + batch]
+            with autograd.record():
+                value = loss(net(nd.array(x[part])), nd.array(y[part]))
+            value.backward()
+            trainer.step(len(part))
+    found = net(nd.array(held_out_x)).asnumpy().argmax(axis=1)
+    return (found == held_out_y).mean()
+
+
+FULL = {"activation": "swiglu", "norm": "rms", "dropout": 0.1, "residual": True}
+
+
+def test_mlp_learns_the_digits():
+    """With gated units, normalization, dropout and residual connections: 97.6 %."""
+    assert accuracy(nets.mlp(64, (64, 64, 32), **FULL), 4) > 0.94
+
+
+def test_vit_learns_the_digits():
+    assert accuracy(nets.vit(IMAGE, units=32, dropout=0.05), 8, 0.01) > 0.88
+
+
+def test_mixer_learns_the_digits():
+    assert accuracy(nets.mixer(IMAGE, units=32, dropout=0.05), 4, 0.01) > 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make, epochs",
+    [
+        (lambda: nets.mlp(64, (128, 128, 64), **FULL), 20),
+        (lambda: nets.vit(IMAGE), 20),
+        (lambda: nets.mixer(IMAGE), 20),
+    ],
+    ids=["mlp", "vit", "mixer"],
+)
+def test_they_learn_the_digits_well(make, epochs):
+    assert accuracy(make(), epochs, 0.002) > 0.94
+
+
+@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("name", SMALL)
+def test_each_way_of_running(name, options):
+    """The same values and gradients as eagerly."""
+    mx.random.seed(3)
+    net = SMALL[name](**(FULL | {"dropout": 0.0} if name == "mlp" else {}))
+    net.initialize()
+    x = nd.array(np.random.RandomState(0).randn(5, 64))
+    found = []
+    for way in (None, options):
+        if way is not None:
+            net.hybridize(**way)
+        for _ in range(3):
+            with autograd.record():
+                y = net(x)
+            y.backward(nd.ones_like(y) * nd.arange(10))
+        grads = [p.grad().asnumpy() for p in net.collect_params().values()]
+        assert all(np.abs(g).sum() > 0 for g in grads[:1])
+        found.append([y.asnumpy(), *grads])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Cannot decide type")  # MXNet's, of the type of data
+@pytest.mark.parametrize("name", SMALL)
+def test_files(name, tmp_path):
+    net = SMALL[name]()
+    net.initialize()
+    x = nd.array(np.random.RandomState(0).randn(5, 64))
+    net.hybridize()
+    y = net(x).asnumpy()
+    net.save_parameters(str(tmp_path / "net.params"))
+    other = SMALL[name]()
+    other.load_parameters(str(tmp_path / "net.params"))
+    np.testing.assert_allclose(other(x).asnumpy(), y, rtol=1e-5, atol=1e-6)
+    net.export(str(tmp_path / "net"))
+    files = str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+    block = gluon.SymbolBlock.imports(*files)
+    np.testing.assert_allclose(block(x).asnumpy(), y, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["mixer", "vit"])
+def test_images_are_flat_or_not(name):
+    net, x = SMALL[name](), np.random.RandomState(0).randn(3, 64)
+    net.initialize()
+    flat = net(nd.array(x)).asnumpy()
+    np.testing.assert_array_equal(net(nd.array(x.reshape(3, 1, 8, 8))).asnumpy(), flat)
+
+
+def test_patches_are_cut_row_by_row():
+    x = np.arange(2 * 2 * 4 * 6).reshape(2, 2, 4, 6)
+    y = nets.Patches((2, 4, 6), 2)(nd.array(x)).asnumpy()
+    assert y.shape == (2, 6, 8)
+    np.testing.assert_array_equal(y[1, 4].reshape(2, 2, 2), x[1, :, 2:4, 2:4])
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu", "tanh", "gelu", "silu", "geglu"])
+@pytest.mark.parametrize("norm", [None, "layer", "rms", "batch"])
+def test_options_of_the_mlp(activation, norm):
+    for residual in (False, True):
+        net = nets.mlp(6, (5, 5), 3, activation=activation, norm=norm, residual=residual)
+        net.initialize()
+        with autograd.record():
+            y = net(nd.array(np.random.RandomState(0).randn(4, 6)))
+        y.backward()
+        assert y.shape == (4, 3) and np.isfinite(y.asnumpy()).all()
+
+
+def test_what_an_mlp_is_made_of():
+    plain = nets.mlp(6, (5,), 3)
+    assert [type(layer).__name__ for layer in plain] == ["DenseBlock", "SigmoidBlock", "DenseBlock"]
+    net = nets.mlp(6, (5, 5), 3, activation="swiglu", norm="layer", dropout=0.5, residual=True)
+    first, second, _ = net
+    assert [type(b) for b in second.body] == [SwiGLU, LayerNormBlock, gluon.nn.Dropout]
+    assert first.shortcut is not None and second.shortcut is None  # 6 -> 5, and 5 -> 5
+    assert isinstance(nets.mlp(6, (5,), norm="rms")[1], RMSNormBlock)
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="norm is 'group'\n  expected None, 'layer', 'rms', 'batc"):
+        nets.mlp(6, norm="group")
+    with pytest.raises(ValueError, match="activation is 'swoosh'"):
+        nets.mlp(6, activation="swoosh")
+    with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a number from 1"):
+        nets.mlp(6, (5, 0))
+    with pytest.raises(ValueError, match="dropout is 1.0\n  expected a number from 0"):
+        nets.vit(IMAGE, dropout=1.0)
+    with pytest.raises(ValueError, match=r"the image is \(1, 8, 8\), patch is 3\n  expected a pat"):
+        nets.mixer(IMAGE, patch=3)
+    with pytest.raises(ValueError, match="units is 64, heads is 3"):
+        nets.vit(IMAGE, heads=3)
+    with pytest.raises(ValueError, match="depth is 0"):
+        nets.vit(IMAGE, depth=0)
+
+
+def test_the_module_is_a_public_name():
+    assert layers.nets is nets

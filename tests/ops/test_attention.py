@@ -1,5 +1,8 @@
 """Attention: beside the plain composition, masks, 16 bits, extremes, memory, in graphs."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -179,6 +182,71 @@ def test_wrong_shapes(shapes):
     told = str(caught.value)
     assert f"q is {shapes[0]}, k is {shapes[1]}, v is {shapes[2]}" in told
     assert "expected q (batch, heads, queries, d), k (batch, heads, keys, d)" in told
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("sizes", [(1024, 1024), (1024, 700)])
+def test_the_formula_makes_no_array_of_all_scores(monkeypatch, sizes):
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from layers.mxnet._own import fused
+
+    made = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            found = function(*args, **(kwargs or {}))
+            if isinstance(found, torch.Tensor):
+                made.append(found.numel())
+            return found
+
+    monkeypatch.setattr(fused, "FUSED", {})
+    queries, keys = sizes
+    given = arrays(2, 2, queries, keys)
+    with Watch():
+        results(scaled_dot_product_attention, given, [nd.array([keys, 300])])
+    assert max(made) <= module.BLOCK / 4 < 2 * 2 * queries * keys / 8
+
+
+PEAK = """
+import layers.mxnet as mx
+from layers.mxnet import autograd, nd
+from layers.ops import scaled_dot_product_attention as attention
+
+
+def status(name):
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return int(lines[name].split()[0]) / 1024
+
+
+def step(length):
+    q, k, v = given = [nd.full((1, 8, length, 64), 0.1) for _ in range(3)]
+    for a in given:
+        a.attach_grad()
+    head, before = nd.ones(q.shape), status("VmRSS")
+    open("/proc/self/clear_refs", "w").write("5")
+    with autograd.record():
+        y = attention(q, k, v, causal=True)
+    y.backward(head)
+    return status("VmHWM") - before
+
+
+step(64)
+print(step(2048))
+"""
+
+
+@pytest.mark.engine("torch")
+def test_the_peak_of_memory():
+    """The output and the gradients take 16 MB, the matrix of scores takes 134 MB."""
+    try:
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")
+    except OSError:
+        pytest.skip("the peak of memory is read from /proc, which is not here")
+    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 40, done.stdout  # 25 MB
 
 
 # Blocks

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from .attention import MultiHeadAttention, ScaledDotProductAttention
     from .dense import DenseBlock
+    from .embedding import EmbeddingBag
     from .gated import GeGLU, SwiGLU
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import (
@@ -43,6 +44,7 @@ __all__ = [
     "CTCLoss",
     "ContrastiveLoss",
     "DenseBlock",
+    "EmbeddingBag",
     "FocalLoss",
     "GELUBlock",
     "GeGLU",
@@ -84,6 +86,7 @@ _MODULES = {
     "CTCLoss": "loss",
     "ContrastiveLoss": "loss",
     "DenseBlock": "dense",
+    "EmbeddingBag": "embedding",
     "FocalLoss": "loss",
     "GELUBlock": "activation",
     "GeGLU": "gated",

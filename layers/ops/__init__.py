@@ -2,6 +2,7 @@
 
 from .attention import scaled_dot_product_attention
 from .dense import dense
+from .embedding_bag import embedding_bag
 from .gated import geglu_tanh, swiglu
 from .gelu_tanh import gelu_tanh
 from .gradient import gradient_clip, gradient_reversal, gradient_scale
@@ -37,6 +38,7 @@ __all__ = [
     "custom_info_register",
     "customop",
     "dense",
+    "embedding_bag",
     "focal",
     "geglu_tanh",
     "gelu_tanh",

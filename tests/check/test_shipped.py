@@ -14,6 +14,10 @@ YES = np.array([[0, 1, 1, 0, 1]] * 4)
 
 OPERATORS = {
     "dense": [((4, 3), (5, 3), (5,)), ((4, 3), (5, 3)), ((2, 1, 4, 3), (5, 3), (5,))],
+    "embedding_bag": [
+        ((5, 3), np.array([[0, 2, 2], [4, 1, 0]])),
+        ((5, 3), np.array([0, 2, 2, 4, 1]), np.array([0, 2, 2]), (5,)),
+    ],
     "focal": [((4, 5), YES)],
     "geglu_tanh": [((4, 3), (4, 3)), ((2, 1, 3), (2, 1, 3))],
     "gelu_tanh": [((4, 3),), ((2, 1, 3, 2),)],
@@ -56,6 +60,7 @@ LAYERS = {
         (lambda: layers.DenseBlock(0, 5, quantize=8), (4, 3)),
         (lambda: layers.DenseBlock(3, 5, quantize=4, quantize_inputs=True), (4, 3)),
     ],
+    "EmbeddingBag": [(lambda: layers.EmbeddingBag(5, 3, "mean"), np.array([[0, 2, 2], [4, 1, 0]]))],
     "FocalLoss": [(layers.FocalLoss, (4, 5), YES)],
     "GELUBlock": [
         (layers.GELUBlock, (4, 3)),

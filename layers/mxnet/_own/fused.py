@@ -12,6 +12,8 @@ __all__ = ["fused"]
 
 _attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
+_sum_bags = torch.ops.aten._embedding_bag_forward_only.default
+_sum_bags_backward = torch.ops.aten._embedding_bag_backward.default
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 
 
@@ -71,10 +73,41 @@ def _with_unit_stride(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
+def weighted_sums(w, numbers, starts, factors):
+    """For each bag Σ factor w[number], without an array of the rows."""
+    if torch.is_grad_enabled():
+        return NotImplemented
+    places = numbers._tensor.long(), starts._tensor.long()
+    factors = None if factors is None else factors._tensor
+    return NDArray(_sum_bags(w._tensor, *places, per_sample_weights=factors)[0], w._context)
+
+
+def gradient_of_rows(dy, w, numbers, starts, factors):
+    """The gradient of w in `weighted_sums`."""
+    if torch.is_grad_enabled():
+        return NotImplemented
+    places = numbers._tensor.long(), starts._tensor.long()
+    none = places[1].new_empty(0)  # what PyTorch then computes itself
+    factors = None if factors is None else factors._tensor
+    found = _sum_bags_backward(
+        dy._tensor, *places, none, none, none, len(w._tensor), False, 0, False, factors
+    )
+    return NDArray(found, w._context)
+
+
+def add_rows(rows, numbers, count):
+    """An array of so many rows, each the sum of the rows that have its number."""
+    made = rows._tensor.new_zeros((count, *rows.shape[1:]))
+    return NDArray(made.index_add(0, numbers._tensor.long(), rows._tensor), rows._context)
+
+
 FUSED = {
+    "add_rows": add_rows,
     "attention": attention,
     "attention_gradients": attention_gradients,
+    "gradient_of_rows": gradient_of_rows,
     "layer_norm_gradients": layer_norm_gradients,
+    "weighted_sums": weighted_sums,
 }
 
 

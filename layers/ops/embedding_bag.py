@@ -1,0 +1,133 @@
+"""Sums of rows of a table, without the rows themselves."""
+
+from __future__ import annotations
+
+from ..engine import adapter, nd
+from .norm import narrow, widen
+from .ways.class_form import operator
+
+__all__ = ["embedding_bag"]
+
+
+@operator(name="layers.embedding_bag")
+class embedding_bag:
+    """Sum or mean of the rows of w that a bag of ids names, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ].
+
+    A bag is a row of ids, in which `padding` counts for nothing; or, with offsets, what is between
+    two of them. Ids outside of w name its nearest row. The mean is that of the ids that count, 0
+    for a bag without any.
+
+    w : (m, d)      ids : (n, k), or (t,) with offsets      weights : the shape of ids, for the sum
+    offsets : (n,) where each bag begins in ids; the first is 0      y : (n, d)
+
+    The gradient of w is dense, as all gradients are here: it is filled with zeros once, which costs
+    m d writes, and beside that only the rows that ids name are touched. An optimizer still updates
+    all rows.
+    """
+
+    def forward(w, ids, offsets=None, weights=None, *, mode: str = "sum", padding: int | None = None):
+        expect_bags(w, ids, offsets, weights, mode, padding)
+        total = adapter().fused("weighted_sums", weighted_sums)
+        y = total(w, *flat(w, ids, offsets, weights, padding))
+        return y if mode == "sum" else nd.broadcast_div(y, sizes(w, ids, offsets, padding))
+
+    def dw(dy, w, ids, offsets, weights, mode, padding):
+        if mode == "mean":
+            dy = nd.broadcast_div(dy, sizes(w, ids, offsets, padding))
+        gradient = adapter().fused("gradient_of_rows", gradient_of_rows)
+        return gradient(dy, w, *flat(w, ids, offsets, weights, padding))
+
+    def dweights(dy, w, ids, offsets, weights, padding):
+        numbers, starts, factors = flat(w, ids, offsets, weights, padding)
+        gradient = adapter().fused("gradient_of_weights", gradient_of_weights)
+        dweights = gradient(dy, w, numbers, starts)
+        if padding is not None:
+            dweights = dweights * (ids != padding).reshape((-1,)).astype(dweights.dtype)
+        return dweights.reshape(weights.shape).astype(weights.dtype)
+
+    def shapes(w, ids, offsets):
+        return {"offsets": offsets, "weights": ids, "y": ((offsets or ids)[0], w[1])}
+
+
+def weighted_sums(w, numbers, starts, factors):
+    """For each bag Σ factor w[number]."""
+    rows = widen(nd.take(w, numbers))
+    if factors is not None:
+        rows = nd.broadcast_mul(rows, widen(factors).reshape((-1, 1)))
+    return narrow(add_rows(rows, bags(starts, numbers), starts.shape[0]), w)
+
+
+def gradient_of_rows(dy, w, numbers, starts, factors):
+    """The gradient of w: to the row of each number, factor dy of its bag is added."""
+    rows = widen(nd.take(dy, bags(starts, numbers)))
+    if factors is not None:
+        rows = nd.broadcast_mul(rows, widen(factors).reshape((-1, 1)))
+    return narrow(add_rows(rows, numbers, w.shape[0]), w)
+
+
+def gradient_of_weights(dy, w, numbers, starts):
+    rows = widen(nd.take(dy, bags(starts, numbers)))
+    return narrow(nd.sum(rows * widen(nd.take(w, numbers)), axis=1), w)
+
+
+def add_rows(rows, numbers, count):
+    """An array of so many rows, each the sum of the rows that have its number."""
+    return adapter().fused("add_rows", gathered_back)(rows, numbers, count)
+
+
+def gathered_back(rows, numbers, count):
+    shape = (count, *rows.shape[1:])
+    return nd._internal._backward_gather_nd(rows, numbers.reshape((1, -1)), shape=shape)
+
+
+def bags(starts, numbers):
+    """The bag of each id."""
+    count = numbers.shape[0]
+    ones = nd.ones((starts.shape[0], 1), ctx=starts.context)
+    begun = add_rows(ones, starts, count + 1).reshape((-1,))  # how many bags begin at a place
+    return nd.cumsum(nd.slice_axis(begun, axis=0, begin=0, end=count), axis=0) - 1
+
+
+def flat(w, ids, offsets, weights, padding):
+    """Numbers of rows, where bags begin in them, and factors of the rows or None; each (t,)."""
+    numbers = nd.clip(ids.reshape((-1,)), 0, w.shape[0] - 1)
+    if offsets is None:
+        n, k = ids.shape
+        offsets = nd.arange(0, n * k, k, ctx=ids.context, dtype="int32")
+    factors = None if weights is None else weights.reshape((-1,)).astype(w.dtype)
+    if padding is not None:
+        counts = (ids != padding).reshape((-1,)).astype(w.dtype)
+        factors = counts if factors is None else factors * counts
+    return numbers, offsets, factors
+
+
+def sizes(w, ids, offsets, padding):
+    """How many ids of each bag count, at least 1: (n, 1)."""
+    if offsets is not None:
+        begin = offsets.astype("float32")
+        end = nd.full((1,), ids.shape[0], ctx=ids.context)
+        count = nd.concat(nd.slice_axis(begin, axis=0, begin=1, end=None), end, dim=0) - begin
+    elif padding is None:
+        count = nd.full((ids.shape[0],), ids.shape[1], ctx=ids.context)
+    else:
+        count = nd.sum((ids != padding).astype("float32"), axis=1)
+    return nd.maximum(count, 1).reshape((-1, 1)).astype(w.dtype)
+
+
+def expect_bags(w, ids, offsets, weights, mode, padding):
+    problem = ""
+    if w.ndim != 2 or ids.ndim != (2 if offsets is None else 1) or 0 in (*w.shape, *ids.shape):
+        problem = "expected w (m, d), and ids (n, k), or ids (t,) with offsets (n,)"
+    elif weights is not None and (weights.shape != ids.shape or mode != "sum"):
+        problem = "expected weights of the shape of ids, for the mode 'sum'"
+    elif mode not in ("sum", "mean"):
+        problem = "expected the mode 'sum' or 'mean'"
+    elif offsets is not None and (offsets.ndim != 1 or padding is not None):
+        problem = "expected offsets (n,), and no padding beside them"
+    if problem:
+        arrays = {"w": w, "ids": ids, "offsets": offsets, "weights": weights}
+        shown = [f"{n} is {a.shape}" for n, a in arrays.items() if a is not None]
+        raise ValueError(
+            f"operator 'layers.embedding_bag': {', '.join(shown)}, mode is {mode!r}, padding is "
+            f"{padding}\n  {problem}"
+        )

@@ -1,0 +1,206 @@
+"""Bags of embeddings: beside NumPy, padding, offsets, weights, memory, in graphs."""
+
+import numpy as np
+import pytest
+
+from layers import EmbeddingBag, engine
+from layers.engine import autograd, mx, nd
+from layers.ops import embedding_bag
+
+IDS = np.array([[1, 3, 3], [0, 6, -1], [-1, -1, -1], [5, -1, 1]])  # -1 is padding
+STARTS = np.array([0, 3, 3, 5])
+RANDOM = np.random.RandomState(0)
+W, WEIGHTS, HEAD = RANDOM.randn(7, 4), RANDOM.uniform(0.5, 2, IDS.shape), RANDOM.randn(4, 4)
+
+
+@pytest.fixture(params=["fused", "formula"])
+def formula(request, monkeypatch):
+    """PyTorch's functions, and the formula in their place; MXNet has the formula alone."""
+    if request.param == "formula" and engine.name() == "torch":
+        from layers.mxnet._own import fused
+
+        monkeypatch.setattr(fused, "FUSED", {"add_rows": fused.add_rows})
+
+
+def expected(bags, weights, mode):
+    """y, dw and the gradients of the weights, in NumPy, bag by bag."""
+    y, dw, dweights = np.zeros((len(bags), 4)), np.zeros(W.shape), []
+    for i, (bag, factors) in enumerate(zip(bags, weights)):
+        size = max(1, sum(j != -1 for j in bag)) if mode == "mean" else 1
+        for j, factor in zip(bag, factors):
+            known = j != -1
+            y[i] += known * factor * W[j] / size
+            dw[j] += known * factor * HEAD[i] / size
+            dweights.append(known * (W[j] * HEAD[i]).sum())
+    return y, dw, dweights
+
+
+def results(given, weights=None, dtype="float32", **attributes):
+    w = nd.array(W, dtype=dtype)
+    arrays = [w] if weights is None else [w, weights]
+    for a in arrays:
+        a.attach_grad()
+    with autograd.record():
+        y = embedding_bag(w, *given, weights=weights, **attributes)
+    y.backward(nd.array(HEAD, dtype=dtype))
+    return [y, *(a.grad for a in arrays)]
+
+
+def compare(found, wanted, rtol=1e-5):
+    for a, b in zip(found, wanted):
+        a = a.astype("float64").asnumpy()
+        np.testing.assert_allclose(a.ravel(), np.ravel(b), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("dtype, rtol", [("float32", 1e-5), ("float64", 1e-12), ("float16", 4e-3)])
+def test_rows_of_ids(mode, kind, dtype, rtol, formula):
+    ids, ones = nd.array(IDS, dtype=kind), np.ones(IDS.shape)
+    found = results([ids], dtype=dtype, mode=mode, padding=-1)
+    assert {a.dtype for a in found} == {np.dtype(dtype).type}
+    compare(found, expected(IDS, ones, mode), rtol)
+    full = np.abs(IDS)
+    compare(results([nd.array(full, dtype=kind)], mode=mode), expected(full, ones, mode))
+
+
+def test_weights(formula):
+    found = results([nd.array(IDS)], nd.array(WEIGHTS), padding=-1)
+    compare(found, expected(IDS, WEIGHTS, "sum"))
+    assert found[2].shape == IDS.shape
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("starts", [STARTS, [0, 2, 4, 6], [0, 0, 6, 6]])
+def test_offsets(starts, mode, formula):
+    ids = np.array([1, 3, 3, 0, 6, 3])
+    bags = np.split(ids, starts[1:])
+    ones = [np.ones(len(bag)) for bag in bags]
+    found = results([nd.array(ids), nd.array(starts)], mode=mode)
+    compare(found, expected(bags, ones, mode))
+    if mode == "sum":
+        weights = np.split(WEIGHTS.ravel()[:6], starts[1:])
+        given = [nd.array(ids), nd.array(starts, dtype="int32")]
+        found = results(given, nd.array(WEIGHTS.ravel()[:6]))
+        compare(found, expected(bags, weights, "sum"))
+
+
+def test_ids_outside_name_the_nearest_row(formula):
+    y = results([nd.array([[-5, 9], [0, 6], [0, 0], [6, 6]])])[0].asnumpy()
+    np.testing.assert_allclose(y[0], W[0] + W[6], rtol=1e-5)
+    np.testing.assert_allclose(y[0], y[1])
+
+
+@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+@pytest.mark.parametrize("weighted", [False, True])
+def test_second_derivatives(weighted):
+    def penalty(function):
+        w, weights = nd.array(W, dtype="float64"), nd.array(WEIGHTS, dtype="float64")
+        w.attach_grad(), weights.attach_grad()
+        with autograd.record():
+            y = function(w, nd.array(np.abs(IDS)), weights)
+            (dw,) = autograd.grad((y * y * y).sum(), [w], create_graph=True)
+            value = (dw * dw).sum()
+        value.backward()
+        return [w.grad.asnumpy(), weights.grad.asnumpy()]
+
+    def composition(w, ids, weights):
+        rows = nd.take(w, ids)
+        rows = rows * weights.expand_dims(2) if weighted else rows
+        return nd.sum(rows, axis=1)
+
+    def ours(w, ids, weights):
+        return embedding_bag(w, ids, weights=weights if weighted else None)
+
+    for a, b in zip(penalty(ours), penalty(composition)):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.engine("torch")
+def test_no_array_of_all_rows():
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    made = []
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            found = function(*args, **(kwargs or {}))
+            made.extend(t.numel() for t in [found] if isinstance(t, torch.Tensor))
+            return found
+
+    w, ids = nd.ones((50, 64)), nd.array(np.arange(400).reshape(8, 50) % 50)
+    w.attach_grad()
+    with Watch(), autograd.record():
+        y = embedding_bag(w, ids)
+    with Watch():
+        y.backward()
+    assert max(made) == 50 * 64 < 400 * 64  # the gradient
+
+
+@pytest.mark.engine("torch")  # MXNet tells of it at a later call
+@pytest.mark.parametrize(
+    "shapes, attributes, told",
+    [
+        ([(4, 3), (5,)], {}, r"w is \(4, 3\), ids is \(5,\).*\n  expected w \(m, d\), and ids \(n, k"),
+        ([(4, 3), (2, 5), (2,)], {}, r"ids is \(2, 5\), offsets is \(2,\)"),
+        ([(4, 3), (5,), (2,)], {"padding": 1}, "padding is 1\n  expected offsets .*no padding"),
+        ([(4, 3), (2, 5)], {"mode": "max"}, "mode is 'max'.*\n  expected the mode 'sum' or 'mean'"),
+        ([(4, 3), (2, 5), None, (5,)], {}, r"weights is \(5,\).*\n  expected weights of the shape"),
+        ([(4, 3), (2, 5), None, (2, 5)], {"mode": "mean"}, "expected weights .* for the mode 'sum'"),
+    ],
+)
+def test_wrong_arguments(shapes, attributes, told):
+    with pytest.raises(ValueError, match=told):
+        embedding_bag(*[None if s is None else nd.zeros(s) for s in shapes], **attributes)
+
+
+# The block
+
+WAYS = {
+    "eager": None,
+    "plain": {},
+    "recorded": {"static_alloc": True, "static_shape": True},
+    "compiled": {"backend": "inductor"},
+}
+CASES = [  # compiled, each takes seconds
+    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
+    for options in WAYS.values()
+]
+
+
+@pytest.mark.parametrize("options", CASES, ids=WAYS)
+def test_a_block(options):
+    ids = np.array([1, 3, 3, 0, 6, 3])
+    bags = np.split(ids, STARTS[1:])
+    ones, weights = [[1] * 6] * 4, np.split(WEIGHTS.ravel()[:6], STARTS[1:])
+    calls = [
+        ({"mode": "mean", "padding": -1}, [IDS], expected(IDS, np.ones(IDS.shape), "mean")),
+        ({"mode": "mean"}, [ids, STARTS], expected(bags, ones, "mean")),
+        ({}, [ids, STARTS, WEIGHTS.ravel()[:6]], expected(bags, weights, "sum")),
+        ({"padding": -1}, [IDS, None, WEIGHTS], expected(IDS, WEIGHTS, "sum")),
+    ]
+    for attributes, given, wanted in calls:
+        block = EmbeddingBag(7, 4, **attributes)
+        block.initialize()
+        block.weight.set_data(nd.array(W))
+        if options is not None:
+            block.hybridize(**options)
+        arrays = [None if a is None else nd.array(a) for a in given]
+        for _ in range(3):
+            with autograd.record():
+                y = block(*arrays)
+            y.backward(nd.array(HEAD))
+        compare([y, block.weight.grad()], wanted)
+
+
+def test_names_repr_and_mistakes():
+    block = EmbeddingBag(7, 4, "mean", prefix="bag_")
+    assert list(block.collect_params()) == ["bag_weight"]
+    assert repr(block) == "EmbeddingBag(7 -> 4, mean)"
+    block.initialize(mx.init.One())
+    assert block(nd.array([[1, 2]])).asnumpy().tolist() == [[1, 1, 1, 1]]
+    with pytest.raises(ValueError, match="mode is 'max', input_dim 7, output_dim 4\n  expected the"):
+        EmbeddingBag(7, 4, "max")
+    with pytest.raises(ValueError, match="input_dim 0"):
+        EmbeddingBag(0, 4)

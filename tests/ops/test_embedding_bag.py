@@ -142,12 +142,20 @@ def test_no_array_of_all_rows():
 @pytest.mark.parametrize(
     "shapes, attributes, told",
     [
-        ([(4, 3), (5,)], {}, r"w is \(4, 3\), ids is \(5,\).*\n  expected w \(m, d\), and ids \(n, k"),
+        (
+            [(4, 3), (5,)],
+            {},
+            r"w is \(4, 3\), ids is \(5,\).*\n  expected w \(m, d\), and ids \(n, k",
+        ),
         ([(4, 3), (2, 5), (2,)], {}, r"ids is \(2, 5\), offsets is \(2,\)"),
         ([(4, 3), (5,), (2,)], {"padding": 1}, "padding is 1\n  expected offsets .*no padding"),
         ([(4, 3), (2, 5)], {"mode": "max"}, "mode is 'max'.*\n  expected the mode 'sum' or 'mean'"),
         ([(4, 3), (2, 5), None, (5,)], {}, r"weights is \(5,\).*\n  expected weights of the shape"),
-        ([(4, 3), (2, 5), None, (2, 5)], {"mode": "mean"}, "expected weights .* for the mode 'sum'"),
+        (
+            [(4, 3), (2, 5), None, (2, 5)],
+            {"mode": "mean"},
+            "expected weights .* for the mode 'sum'",
+        ),
     ],
 )
 def test_wrong_arguments(shapes, attributes, told):
@@ -200,7 +208,9 @@ def test_names_repr_and_mistakes():
     assert repr(block) == "EmbeddingBag(7 -> 4, mean)"
     block.initialize(mx.init.One())
     assert block(nd.array([[1, 2]])).asnumpy().tolist() == [[1, 1, 1, 1]]
-    with pytest.raises(ValueError, match="mode is 'max', input_dim 7, output_dim 4\n  expected the"):
+    with pytest.raises(
+        ValueError, match="mode is 'max', input_dim 7, output_dim 4\n  expected the"
+    ):
         EmbeddingBag(7, 4, "max")
     with pytest.raises(ValueError, match="input_dim 0"):
         EmbeddingBag(0, 4)

@@ -27,6 +27,7 @@ __all__ = [
     "autograd",
     "compiles",
     "describe",
+    "exchange",
     "expect",
     "gluon",
     "mx",
@@ -124,6 +125,11 @@ def recomputed() -> type:
 def compiles() -> bool:
     """Whether this engine can compile hybridized blocks, not only record them."""
     return name() == "torch"
+
+
+def exchange() -> Any:
+    """The module that writes files for other libraries, None on an engine that cannot."""
+    return import_module("layers.mxnet._exchange") if name() == "torch" else None
 
 
 def describe() -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ __all__ = ["Predictions", "predictions", "write_csv", "write_json"]
 BATCH = 1024
 GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
 INPUTS = (["data"], ["data", "softmax_label"])
+DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
 OUTPUTS = ("scores", "probabilities", "values")
 
 
@@ -43,6 +45,8 @@ class Run:
     shape: list[int]
     pixels: int | None
     resized: bool
+    mean: float | list[float]
+    std: float | list[float]
     inputs: list[str]
     outputs: str
 
@@ -97,7 +101,7 @@ def read_run(folder: Path) -> Run:
         config = json.loads(text)
         data, network = config["data"], config["network"]
         run = Run(
-            *(data[name] for name in ("classes", "columns", "shape", "pixels", "resized")),
+            *(data[name] for name in DATA),
             *(network[name] for name in ("inputs", "outputs")),
         )
     except KeyError as error:
@@ -118,11 +122,18 @@ def checks(run: Run) -> dict[str, bool]:
     def sizes(value: Any) -> bool:
         return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
 
+    def scales(value: Any) -> bool:
+        many = value if isinstance(value, list) else [value] * int(np.prod(run.shape))
+        right = all(isinstance(v, (int, float)) and np.isfinite(v) for v in many)
+        return right and len(many) == np.prod(run.shape)
+
     return {
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
         "shape": sizes(run.shape) and bool(run.shape),
         "pixels": run.pixels in (None, 16, 255),
+        "mean": scales(run.mean),
+        "std": scales(run.std),
         "resized": isinstance(run.resized, bool),
         "inputs": run.inputs in INPUTS,
         "outputs": run.outputs in OUTPUTS,
@@ -173,20 +184,25 @@ def read_pictures(paths: list[Path], run: Run) -> Samples:
     return samples
 
 
+@contextmanager
+def refusing_networks(what: str) -> Iterator[None]:
+    """Raise the engine's errors as `Refused`, in one line."""
+    try:
+        yield
+    except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
+        raise Refused(f"{what}: {' '.join(str(error).split())[:300]}") from error
+
+
 def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
     """The outputs of the exported graph."""
     files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # MXNet's, of the type of data
-            net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
-            outputs = [
-                net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()
-                for part in np.array_split(x, -(-len(x) // BATCH))
-            ]
-    except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise Refused(f"{folder}: the network cannot be used: {reason}") from error
+    with refusing_networks(f"{folder}: the network cannot be used"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MXNet's, of the type of data
+        net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
+        outputs = [
+            net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()
+            for part in np.array_split(x, -(-len(x) // BATCH))
+        ]
     found = np.concatenate(outputs).astype("float64")
     if found.shape != (len(x), len(run.classes) or 1):
         raise Refused(f"{folder}: the network's outputs are {found.shape}; config.json differs")

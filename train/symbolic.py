@@ -17,7 +17,7 @@ from .mlp import SIGMOID
 from .options import OPTIMIZERS
 from .task import Task
 
-__all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp"]
+__all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp", "plain"]
 
 TINY = 1e-37  # about float32's smallest normal number; keeps the loss of a probability 0 finite
 
@@ -102,6 +102,14 @@ def mlp(hidden: list[int], data: Data):
     if not task.classes:
         end = {"op_type": "regression", "mean": task.mean, "std": task.std}
     return mx.sym.Custom(data=x, name="softmax", **end)
+
+
+def plain(graph):
+    """A graph that ends in one of the operators above, with operators of MXNet's in its place."""
+    x = graph.get_children()[0]
+    if graph.attr("op_type") == "softmax":
+        return mx.sym.softmax(x, axis=1, name="softmax")
+    return x * float(graph.attr("std")) + float(graph.attr("mean"))
 
 
 class Learner:

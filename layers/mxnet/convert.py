@@ -6,6 +6,7 @@ The names of the files say what they are:
   net.safetensors     arrays
   net.pt, .pth, .bin  arrays, as a state dict of PyTorch
   net.onnx            a graph with its arrays
+  net.pt2             the same, for torch.export.load; a TARGET only
   net-symbol.json     a graph, whose arrays are in net-0000.params beside it
   net                 the same, a checkpoint, by the beginning of its name
 
@@ -26,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._programs import command
-from . import ndarray, onnx, symbol
+from . import _exchange, ndarray, symbol
 from ._files import atomic, checkpoint, params, safetensors, state_dict
 from .base import ArgumentError, MissingFileError, MXNetError
 from .context import cpu
@@ -36,6 +37,7 @@ from .symbol import Symbol
 __all__ = ["main"]
 
 GRAPH = "-symbol.json"
+GRAPHS = (".onnx", _exchange.PROGRAM)
 ARRAYS = (".params", safetensors.SUFFIX, *state_dict.SUFFIXES)
 EXAMPLES = """\
 examples:
@@ -44,6 +46,7 @@ examples:
   {own} net.pt net.params                   for net.load_parameters("net.params")
   {own} net net.onnx --shape 1x3x224x224    of net-symbol.json and the last net-0000.params
   {own} net.onnx net                        and back
+  {own} net net.pt2 --shape 1x3x224x224     for torch.export.load("net.pt2").module()
   {own} net.safetensors net --graph old-symbol.json
   {own} --list net-0000.params net-symbol.json
 
@@ -64,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own = f"{own} convert" if own == "layers-mxnet" else own
     parser = _parser(own)
     options = parser.parse_args(arguments)
-    if options.shapes and (options.list or not options.files[-1].endswith(".onnx")):
-        parser.error("--shape is for a TARGET that ends in .onnx")
+    if options.shapes and (options.list or not options.files[-1].endswith(GRAPHS)):
+        parser.error(f"--shape is for a TARGET that ends in {' or '.join(GRAPHS)}")
     if not options.list and len(options.files) != 2:
         parser.error("expected two files, SOURCE and TARGET; or --list and files")
     try:
@@ -97,7 +100,7 @@ def _parser(own: str) -> argparse.ArgumentParser:
     add("--list", action="store_true", help="show what is in files, and write nothing")
     add("--graph", metavar="FILE", help="the graph for the arrays of SOURCE, a -symbol.json")
     add("--epoch", type=int, metavar="N", help="which arrays of a checkpoint (the last)")
-    text = "of an input, for ONNX, in the graph's order; once for each"
+    text = "of an input, for .onnx and .pt2, in the graph's order; once for each"
     many = {"action": "append", "default": []}
     add("--shape", **many, dest="shapes", type=_shape, metavar="1x3x224x224", help=text)
     text = "import a module that defines operators of the graph"
@@ -216,7 +219,7 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
                 pieces = format.pieces(target, model.arrays)
             atomic.write({target: pieces})
         return
-    formats = (*ARRAYS, ".onnx", GRAPH)
+    formats = (*ARRAYS, *GRAPHS, GRAPH)
     if Path(target).suffix and not target.endswith(formats):
         raise ArgumentError(
             f"{target}: the format {Path(target).suffix!r} is not known\n"
@@ -228,9 +231,9 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
             f"{target}: {source} has arrays and no graph\n  expected --graph net{GRAPH}"
         )
     _expect_all(model.graph, model.arrays, source)
-    if target.endswith(".onnx"):
+    if target.endswith(GRAPHS):
         with _naming(target):
-            onnx.export_model(model.graph, model.arrays, shapes, onnx_file_path=target)
+            _exchange.write(target, model.graph, model.arrays, shapes)
         return
     states = set(model.graph.list_auxiliary_states())
     arguments = {n: a for n, a in model.arrays.items() if n not in states}

@@ -96,23 +96,11 @@ def export_model(
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
     in_shapes = _shapes(in_shapes or input_shape or ())
-    names, values = _inputs(graph, _values(params), in_shapes)
+    values = _values(params)
     dtypes = in_types if input_type is None else input_type
-    dtypes = dtypes if isinstance(dtypes, (list, tuple)) else [dtypes] * len(names)
-    block = _block(graph, names, values)
-    module = block.to_torch().eval()
-    args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
     open_sizes = _open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
-    own = [n for n in ordered(graph._entries) if n.op is CUSTOM]
-    if dynamic:
-        _expect_open(own)
+    program, names = traced(graph, values, in_shapes, dtypes, open_sizes)
     with torch.no_grad():
-        try:
-            program = _traced(module, args, bool(own), dynamic_shapes=open_sizes)
-        except Exception as error:  # of the tracer, of any kind
-            raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
-        if own:
-            _compare(program, module, args)
         try:
             _write(
                 program,
@@ -126,6 +114,35 @@ def export_model(
         except _Formless as error:
             raise _formless(error, graph, dict(zip(names, in_shapes))) from error.__cause__
     return onnx_file_path
+
+
+def traced(
+    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, open_sizes: tuple | None
+) -> tuple[torch.export.ExportedProgram, list[str]]:
+    """A graph and its parameters, traced by `torch.export`; and the names of its inputs.
+
+    Raises
+    ------
+    ArgumentError
+        The number of `in_shapes` is not that of the variables without a parameter.
+    MXNetError
+        An operator cannot be traced.
+    """
+    names, values = _inputs(graph, values, in_shapes)
+    dtypes = in_types if isinstance(in_types, (list, tuple)) else [in_types] * len(names)
+    module = _block(graph, names, values).to_torch().eval()
+    args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
+    own = [n for n in ordered(graph._entries) if n.op is CUSTOM]
+    if open_sizes:
+        _expect_open(own)
+    with torch.no_grad():
+        try:
+            program = _traced(module, args, bool(own), dynamic_shapes=open_sizes)
+        except Exception as error:  # of the tracer, of any kind
+            raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
+        if own:
+            _compare(program, module, args)
+    return program, names
 
 
 def _shapes(given: Sequence) -> list[tuple]:

@@ -30,6 +30,7 @@ TARGETS = {
     "safetensors": "made.safetensors",
     "state dict": "made.pt",
     "ONNX": "made.onnx",
+    "program": "made.pt2",
 }
 NEEDED = {"safetensors": ["safetensors"], "ONNX": ["onnxscript", "onnxruntime"]}
 # Each pair in a fork of one process, in which nothing has happened but the import.
@@ -116,9 +117,13 @@ def converted(request, given, tmp_path_factory):
         place = folder / f"{source} to {target}"
         place.mkdir()
         arguments = [str(given[0] / SOURCES[source]), TARGETS[target]]
-        if target in ("checkpoint", "ONNX") and source in ("params", "safetensors", "state dict"):
+        if target in ("checkpoint", "ONNX", "program") and source in (
+            "params",
+            "safetensors",
+            "state dict",
+        ):
             arguments += ["--graph", str(given[0] / "net-symbol.json")]
-        if target == "ONNX":
+        if target in ("ONNX", "program"):
             arguments += ["--shape", "2x4"]
         lines.append("|".join([str(place), *arguments]))
     done = run(folder=folder, code=EACH, text="\n".join(lines))
@@ -148,6 +153,11 @@ def test_pair(mx, given, converted, target):
 
         session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         found = session.run(None, {session.get_inputs()[0].name: X})[0]
+        np.testing.assert_allclose(found, y, rtol=1e-5, atol=1e-6)
+    elif target == "program":
+        import torch
+
+        found = torch.export.load(path).module()(torch.tensor(X)).detach().numpy()
         np.testing.assert_allclose(found, y, rtol=1e-5, atol=1e-6)
     else:
         compare(arrays_of(mx, target, path), values, source)

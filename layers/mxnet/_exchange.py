@@ -1,0 +1,112 @@
+"""Files of graphs that other libraries load without this one: ONNX, and PyTorch's programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from . import onnx
+from ._files import atomic, state_dict
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
+
+PROGRAM = ".pt2"  # of torch.export.save
+# Programs that need PyTorch alone: FILE INPUT.npy OUTPUT.npz; of arrays the output is the arrays.
+LOADERS = {
+    PROGRAM: """\
+import sys, numpy, torch
+file, x, out = sys.argv[1:]
+net = torch.export.load(file).module()
+with torch.no_grad():
+    numpy.savez(out, y=net(torch.from_numpy(numpy.load(x))).numpy())
+""",
+    **dict.fromkeys(
+        state_dict.SUFFIXES,
+        """\
+import sys, numpy, torch
+file, x, out = sys.argv[1:]
+found = torch.load(file, weights_only=True)
+numpy.savez(out, **{name: array.numpy() for name, array in found.items()})
+""",
+    ),
+}
+
+
+def write(
+    path: str | Path,
+    graph: Symbol | None,
+    arrays: Mapping[str, NDArray],
+    shapes: Sequence[tuple] = (),
+    *,
+    open_batch: bool = False,
+    notes: Mapping[str, str] | None = None,
+) -> None:
+    """Write a file of the kind that its name says: .onnx, .pt2, or .pt for the arrays alone.
+
+    Parameters
+    ----------
+    shapes : of the inputs, in the graph's order
+    open_batch : leave the first size of each input open
+    notes : texts that the file carries too, where its kind can: not in .pt
+
+    Raises
+    ------
+    MXNetError
+        The graph cannot be brought into that form, or a package is missing.
+    """
+    path = str(path)
+    if state_dict.has_suffix(path):
+        tensors = [array._tensor for array in arrays.values()]
+        atomic.write({path: state_dict.pieces(path, tensors, list(arrays))})
+        return
+    assert graph is not None
+    sizes = [("n", *shape[1:]) for shape in shapes] if open_batch else None
+    if path.endswith(PROGRAM):
+        write_program(path, graph, arrays, shapes, sizes, notes)
+        return
+    onnx.export_model(
+        graph, dict(arrays), shapes, np.float32, path, dynamic=open_batch,
+        dynamic_input_shapes=sizes,
+    )  # fmt: skip
+    if notes:
+        _note(path, notes)
+
+
+def _note(path: str, notes: Mapping[str, str]) -> None:
+    """Add texts to an ONNX file."""
+    from onnx import helper, load_model, save_model
+
+    model = load_model(path, load_external_data=False)
+    helper.set_model_props(model, dict(notes))
+    save_model(model, path)
+
+
+def write_program(
+    path: str,
+    graph: Symbol,
+    arrays: Mapping[str, NDArray],
+    shapes: Sequence[tuple],
+    sizes: Sequence[tuple] | None = None,
+    notes: Mapping[str, str] | None = None,
+) -> None:
+    """Write what `torch.export` makes of a graph, for ``torch.export.load(path).module()``.
+
+    Raises
+    ------
+    ArgumentError
+        The number of shapes is not that of the inputs.
+    MXNetError
+        An operator cannot be traced.
+    """
+    shapes = [tuple(shape) for shape in shapes]
+    open_sizes = onnx._open_sizes(shapes, sizes) if sizes else None
+    program, _ = onnx.traced(graph, dict(arrays), shapes, np.float32, open_sizes)
+    buffer = BytesIO()
+    torch.export.save(program, buffer, extra_files=dict(notes or {}))
+    atomic.write({path: [buffer.getbuffer()]})

@@ -1,0 +1,271 @@
+"""``python -m train.export``: each format is loaded by a program that has nothing of `train`."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layers.engine import nd
+from train import export, exporting, module
+from train.__main__ import main
+from train.data import load
+from train.mlp import mlp
+from train.prediction import forward, read_run
+from train.scaling import with_scaling
+
+ROOT = Path(__file__).resolve().parents[2]
+CLASSES = ("<b>&amp", "rot", "grün")
+TORCH = pytest.mark.engine("torch")
+PROGRAMS = {"gluon": main, "module": module.main}
+NEEDED = {"onnx": ("onnx", "onnxscript", "onnxruntime"), "safetensors": ("safetensors",)}
+# What a user of each format writes. They print the class names, and write the outputs.
+READERS = {
+    "onnx": """
+import onnxruntime
+session = onnxruntime.InferenceSession(FILE)
+found = session.run(None, {"data": X})[0]
+notes = session.get_modelmeta().custom_metadata_map
+""",
+    "torch": """
+import torch
+notes = {"classes": "", "mean": "", "outputs": ""}
+found = torch.export.load(FILE, extra_files=notes).module()(torch.tensor(X)).detach().numpy()
+assert not any(name.startswith(("layers", "train", "mxnet")) for name in sys.modules)
+notes = {name: text.decode() if isinstance(text, bytes) else text for name, text in notes.items()}
+""",
+    "mxnet": """
+import layers.ops
+from layers.engine import gluon, mx, nd
+graph = mx.sym.load(FILE + "-symbol.json")
+net = gluon.SymbolBlock.imports(FILE + "-symbol.json", ["data"], FILE + "-0000.params")
+found = net(nd.array(X)).asnumpy()
+notes = json.loads(graph.attr_dict()["data"]["__run__"])
+""",
+}
+BEFORE = "import json, sys\nimport numpy as np\nFILE, OUT = sys.argv[1:]\nX = np.load(OUT)\n"
+AFTER = "\nnp.save(OUT, found)\nprint(json.dumps(notes))\n"
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", params=["gluon", pytest.param("module", marks=SLOW)])
+def runs(request, tmp_path_factory):
+    """The folders of a run with classes and of one with numbers."""
+    root = tmp_path_factory.mktemp(request.param)
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 3
+    x = np.stack([1e-4 * (kind + rng.normal(size=60)), 1e6 + 1e4 * rng.normal(size=60)], axis=1)
+    np.savez(root / "kind.npz", x=x, y=np.array(CLASSES)[kind])
+    np.savez(root / "price.npz", x=x, y=1000 + 50 * kind)
+    argv = ["--epochs", "20", "--lr", "0.02", "--hidden", "8", "--data"]
+    for name, more in (("kind", []), ("price", ["--task", "regression"])):
+        more = [*more, "--out", str(root / name)]
+        assert PROGRAMS[request.param]([*argv, str(root / f"{name}.npz"), *more]) == 0
+    return {name: (root / name, x.astype("float32")) for name in ("kind", "price")}
+
+
+@pytest.fixture
+def say(capsys):
+    def say(*argv, status=0):
+        assert export.main([str(word) for word in argv]) == status
+        found = capsys.readouterr()
+        assert bool(found.err) == bool(status)
+        return found.err if status else found.out
+
+    return say
+
+
+def read(kind, file, x, python=sys.executable, **env):
+    """The outputs that a format's reader computes in a process of its own, and its metadata."""
+    out = file.with_name("x.npy")
+    np.save(out, x)
+    done = subprocess.run(
+        [python, "-c", BEFORE + READERS[kind] + AFTER, file, out],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore", **env},
+        cwd=file.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return np.load(out), json.loads(done.stdout)
+
+
+def needing(kind):
+    if missing := [name for name in NEEDED.get(kind, ()) if find_spec(name) is None]:
+        pytest.skip(f"{missing[0]} is not installed")
+
+
+def predicted(folder, x):
+    return forward(folder, read_run(folder), x)
+
+
+@pytest.mark.parametrize("target", ["kind", pytest.param("price", marks=SLOW)])
+@pytest.mark.parametrize(
+    "kind", [pytest.param("onnx", marks=TORCH), pytest.param("torch", marks=TORCH), "mxnet"]
+)
+def test_loaded_in_a_fresh_process(say, runs, tmp_path, kind, target):
+    needing(kind)
+    folder, x = runs[target]
+    file = tmp_path / ("model" + exporting.FORMATS[kind][0].suffixes[0])
+    said = say(folder, "--to", kind, "--out", file)
+    assert str(file) in said and "lost: " in said and "in a process of its own" in said
+    for samples in (x[:1], x):
+        found, notes = read(kind, file, samples)
+        np.testing.assert_allclose(found, predicted(folder, samples), rtol=1e-4, atol=1e-4)
+    config = json.loads((folder / "config.json").read_text())
+    assert json.loads(notes["classes"]) == config["data"]["classes"]
+    assert json.loads(notes["mean"]) == config["data"]["mean"]
+    assert notes["outputs"] == config["network"]["outputs"]
+
+
+def test_safetensors_into_a_net(say, runs, tmp_path):
+    needing("safetensors")
+    from safetensors import safe_open
+
+    folder, x = runs["kind"]
+    file = tmp_path / "a.safetensors"
+    assert "arrays are those of the network" in say(folder, "--to", "safetensors", "--out", file)
+    with safe_open(file, "np") as opened:
+        assert json.loads(opened.metadata()["classes"]) == sorted(CLASSES)
+        names = list(opened.keys())
+    if "0.mean" not in names:  # of train.module, by the names in its graph
+        assert sorted(names) == ["fc1_bias", "fc1_weight", "fc2_bias", "fc2_weight", "mean", "std"]
+        return
+    net = with_scaling(mlp(2, [8], 3), load(str(folder.parent / "kind.npz")))
+    net.load_parameters(str(file))
+    np.testing.assert_allclose(net(nd.array(x)).asnumpy(), predicted(folder, x), rtol=1e-5)
+
+
+MODULE = """
+import sys, numpy as np, torch
+from torch import nn
+
+class Standardize(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(1, features))
+        self.register_buffer("std", torch.zeros(1, features))
+    def forward(self, x):
+        return (x - self.mean) / self.std
+
+net = nn.Sequential(Standardize(2), nn.Sequential(nn.Linear(2, 8), nn.Sigmoid(), nn.Linear(8, 3)))
+file, out = sys.argv[1:]
+net.load_state_dict(torch.load(file, weights_only=True))
+np.save(out, net(torch.from_numpy(np.load(out))).detach().numpy())
+assert not any(name.startswith(("layers", "train", "mxnet")) for name in sys.modules)
+"""
+
+
+@TORCH
+def test_a_state_dict_into_a_module_of_pytorch(say, runs, tmp_path):
+    folder, x = runs["kind"]
+    if not (folder / "model.params").exists():
+        pytest.skip("train.module writes arrays by the names in its graph alone")
+    say(folder, "--to", "torch", "--out", tmp_path / "a.pt")
+    np.save(tmp_path / "x.npy", x)
+    subprocess.run(
+        [sys.executable, "-c", MODULE, tmp_path / "a.pt", tmp_path / "x.npy"], check=True
+    )
+    np.testing.assert_allclose(np.load(tmp_path / "x.npy"), predicted(folder, x), rtol=1e-4)
+
+
+@TORCH
+@SLOW
+@pytest.mark.parametrize("target", ["kind", "price"])
+def test_mxnet_loads_what_pytorch_has_written(say, runs, tmp_path, target):
+    default = ROOT / ".venv-mxnet/bin/python"
+    python = Path(os.environ.get("LAYERS_MXNET_PYTHON", default))
+    if not python.exists():
+        pytest.skip("no interpreter with MXNet: neither LAYERS_MXNET_PYTHON nor .venv-mxnet")
+    folder, x = runs[target]
+    say(folder, "--to", "mxnet", "--out", tmp_path / "net")
+    found, notes = read(
+        "mxnet", tmp_path / "net", x, python,
+        LAYERS_ENGINE="mxnet", MXNET_CPU_WORKER_NTHREADS="2", MXNET_SUBGRAPH_VERBOSE="0",
+    )  # fmt: skip
+    np.testing.assert_allclose(found, predicted(folder, x), rtol=1e-4)
+    assert json.loads(notes["classes"]) == (sorted(CLASSES) if target == "kind" else [])
+
+
+@pytest.mark.engine("mxnet")
+@pytest.mark.parametrize("kind", ["onnx", "torch"])
+def test_what_mxnet_cannot_write(say, runs, tmp_path, kind):
+    line = say(runs["kind"][0], "--to", kind, status=2)
+    assert line.startswith(f"train.export: --to {kind}: needs PyTorch; expected --engine torch")
+
+
+def test_without_out_it_is_beside_the_run(say, runs):
+    folder, _ = runs["price"]
+    before = {path.name for path in folder.parent.iterdir()}
+    assert say(folder, "--to", "mxnet").startswith(f"{folder}-0000.params and {folder}-symbol.json")
+    made = {path.name for path in folder.parent.iterdir()} - before
+    assert made == {"price-0000.params", "price-symbol.json"}
+
+
+def test_what_cannot_be_exported(say, runs, tmp_path):
+    folder, _ = runs["kind"]
+    assert "it is no run" in say(tmp_path, "--to", "mxnet", status=2)
+    out = tmp_path / "absent/a"
+    assert "there is no folder" in say(folder, "--to", "mxnet", "--out", out, status=2)
+    line = say(folder, "--to", "onnx", "--out", tmp_path / "a.pt", status=2)
+    assert "a.pt: expected the name of a file that ends in .onnx" in line
+    assert "--to: invalid choice: 'zip'" in say(folder, "--to", "zip", status=2)
+    assert "required: --to" in say(folder, status=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_gives_other_numbers_is_not_written(say, runs, tmp_path, monkeypatch):
+    folder, _ = runs["kind"]
+    true = exporting.forward
+    monkeypatch.setattr(exporting, "forward", lambda *args: true(*args) * 1.01)
+    line = say(folder, "--to", "mxnet", "--out", tmp_path / "a", status=2)
+    assert re.search(
+        "a: loaded again, it gives numbers that differ by .*; nothing is written", line
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_loaded_is_not_written(say, runs, tmp_path, monkeypatch):
+    (form,) = exporting.FORMATS["mxnet"]
+    broken = replace(form, loader="raise SystemExit('of no use')")
+    monkeypatch.setitem(exporting.FORMATS, "mxnet", (broken,))
+    line = say(runs["kind"][0], "--to", "mxnet", "--out", tmp_path / "a", status=2)
+    assert line == "train.export: a: cannot be loaded again: of no use; nothing is written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_operator_in_python_is_in_what_is_exported(runs):
+    """What train.module writes ends in one, and has a label."""
+    for folder, _ in runs.values():
+        graph = exporting.read_network(folder, read_run(folder)).graph
+        kinds = {
+            node.get("attrs", {}).get("op_type") for node in json.loads(graph.tojson())["nodes"]
+        }
+        assert kinds <= {None, "layers.dense", "layers.sigmoid"}
+        assert "data" in graph.list_inputs() and "softmax_label" not in graph.list_inputs()
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as left:
+        export.main(["--help"])
+    text = capsys.readouterr().out
+    assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
+    for word in (
+        "--to",
+        "--out",
+        "onnx",
+        "safetensors",
+        "torch",
+        "mxnet",
+        "examples:",
+        "exit status:",
+    ):
+        assert word in text

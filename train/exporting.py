@@ -1,0 +1,280 @@
+"""The network of a run in the formats of other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import layers
+from layers import engine
+from layers.engine import mx, nd
+
+from . import Refused, symbolic
+from .prediction import GRAPH, PARAMETERS, Run, forward, read_run, refusing_networks
+
+__all__ = ["export"]
+
+SAMPLES = 5  # that a file is compared with the network on
+CLOSE = 1e-4  # of the largest output: sums in another order
+STRUCTURED = "model.params"  # the arrays by their places in the net, which train writes
+OF_ARRAYS = (".pt", ".pth", ".bin")
+
+# Programs that load a file: FILE INPUT.npy OUTPUT.npz. Arrays alone are written as they are.
+ONNX = """\
+import sys, numpy, onnxruntime
+file, x, out = sys.argv[1:]
+net = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+numpy.savez(out, y=net.run(None, {"data": numpy.load(x)})[0])
+"""
+SAFETENSORS = """\
+import sys, numpy
+from safetensors.numpy import load_file
+file, x, out = sys.argv[1:]
+numpy.savez(out, **load_file(file))
+"""
+MXNET = """\
+import sys, warnings, numpy
+import layers.ops
+from layers.engine import gluon, nd
+file, x, out = sys.argv[1:]
+warnings.simplefilter("ignore")
+net = gluon.SymbolBlock.imports(f"{file}-symbol.json", ["data"], f"{file}-0000.params")
+numpy.savez(out, y=net(nd.array(numpy.load(x))).asnumpy())
+"""
+
+
+@dataclass(frozen=True)
+class Network:
+    """A graph of one input, its arrays, and the arrays by the names that a program's net has."""
+
+    graph: Any
+    arrays: dict[str, Any]
+    structured: dict[str, Any]
+    notes: dict[str, str]
+    features: int
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a network is written, what loads it, and what is lost."""
+
+    suffixes: tuple[str, ...]
+    write: Callable[[Path, Network], str]  # returns what there is to say
+    loader: str | None  # None: the engine's
+    lost: str
+    needs: tuple[str, ...] = ()
+    has_graph: bool = True
+    needs_exchange: bool = False
+
+
+def export(folder: Path, kind: str, out: Path | None) -> list[str]:
+    """Write the network of a run's folder, and say what was written.
+
+    Raises
+    ------
+    Refused
+        It has no run, the format cannot be written here, or what was written gives other numbers.
+    """
+    out, form = target(folder, kind, out)
+    if form.needs_exchange and engine.exchange() is None:
+        raise Refused(
+            f"--to {kind}: needs PyTorch; expected --engine torch, which exports runs of both"
+        )
+    if missing := [name for name in form.needs if find_spec(name) is None]:
+        raise Refused(f"--to {kind}: not installed: pip install {' '.join(missing)}")
+    run = read_run(folder)
+    network = read_network(folder, run)
+    try:
+        if not out.parent.is_dir():
+            raise Refused(f"--out {out}: there is no folder {out.parent}")
+        with TemporaryDirectory(prefix=".export", dir=out.parent) as made:
+            with refusing_networks(f"--to {kind}"):
+                said = form.write(Path(made) / out.name, network)
+            compared = compare(Path(made) / out.name, form, folder, run, network)
+            names = sorted(os.listdir(made))
+            for name in names:
+                os.replace(Path(made) / name, out.with_name(name))
+    except OSError as error:
+        raise Refused(f"--out {out}: {error.strerror or error}") from error
+    files = " and ".join(str(out.with_name(name)) for name in names)
+    return [f"{files}: {said}", f"lost: {form.lost}", compared]
+
+
+def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
+    """The path of the file, and its format."""
+    forms = FORMATS[kind]
+    if out is None:
+        whole = folder.resolve() if folder.name in ("", "..") else folder
+        return whole.with_name(whole.name + forms[0].suffixes[0]), forms[0]
+    form = next((form for form in forms if out.name.endswith(form.suffixes)), None)
+    if form is None or out.is_dir():
+        expected = ", ".join(suffix for form in forms for suffix in form.suffixes)
+        raise Refused(f"--out {out}: expected the name of a file that ends in {expected}")
+    return out, form
+
+
+def read_network(folder: Path, run: Run) -> Network:
+    """The exported graph of a run, of one input, and its arrays."""
+    with refusing_networks(f"{folder}: the network cannot be used"):
+        graph = mx.sym.load(str(folder / GRAPH))
+        if len(run.inputs) > 1:  # of train.module
+            graph = symbolic.plain(graph)
+        arrays = without_kinds(nd.load(str(folder / PARAMETERS)))
+        structured = arrays
+        if (folder / STRUCTURED).is_file():
+            structured = without_kinds(nd.load(str(folder / STRUCTURED)))
+    return Network(graph, arrays, structured, notes(run), int(np.prod(run.shape)))
+
+
+def without_kinds(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Arrays without the arg: and aux: before their names."""
+    return {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in arrays.items()}
+
+
+def notes(run: Run) -> dict[str, str]:
+    """What config.json says of the network's input and output, as texts for a file's metadata."""
+    said = {"made by": f"layers {layers.__version__}", **asdict(run)}
+    del said["inputs"]
+    return {
+        name: value if isinstance(value, str) else json.dumps(value) for name, value in said.items()
+    }
+
+
+def write_foreign(path: Path, network: Network) -> str:
+    """A graph of ONNX, or of torch.export; for any number of samples if it can be."""
+    exchange, what = engine.exchange(), "with its scaling, the names of classes and columns"
+    assert exchange is not None  # which `export` has checked
+
+    def write(samples: int, open_batch: bool) -> None:
+        exchange.write(
+            path, network.graph, network.arrays, [(samples, network.features)],
+            open_batch=open_batch, notes=network.notes,
+        )  # fmt: skip
+
+    try:
+        write(2, True)
+        return f"the network {what}, for any number of samples"
+    except mx.base.MXNetError:  # it has a size that is fixed
+        write(SAMPLES, False)
+        return f"the network {what}, for {SAMPLES} samples at once"
+
+
+def write_state_dict(path: Path, network: Network) -> str:
+    exchange = engine.exchange()
+    assert exchange is not None
+    exchange.write(path, None, network.structured)
+    return f"{len(network.structured)} arrays, those of the scaling among them"
+
+
+def write_safetensors(path: Path, network: Network) -> str:
+    from safetensors.numpy import save_file
+
+    arrays = {name: array.asnumpy() for name, array in network.structured.items()}
+    save_file(arrays, path, metadata=network.notes)
+    return f"{len(arrays)} arrays, those of the scaling among them, and the names of classes"
+
+
+def write_mxnet(path: Path, network: Network) -> str:
+    network.graph.get_internals()["data"]._set_attr(__run__=json.dumps(network.notes))
+    network.graph.save(f"{path}{GRAPH.removeprefix('model')}")
+    states = {*network.graph.list_auxiliary_states()}
+    named = {f"{'aux' if n in states else 'arg'}:{n}": a for n, a in network.arrays.items()}
+    nd.save(f"{path}{PARAMETERS.removeprefix('model')}", named)
+    return "the network with its scaling, the names of classes and columns"
+
+
+def compare(path: Path, form: Format, folder: Path, run: Run, network: Network) -> str:
+    """Load what was written in a process of its own, and compare it with the network."""
+    x = samples(network, run)
+    found = reload(path, form, x)
+    if not form.has_graph:
+        expected = {name: array.asnumpy() for name, array in network.structured.items()}
+        same = found.keys() == expected.keys() and all(
+            np.array_equal(found[name], value) for name, value in expected.items()
+        )
+        if not same:
+            raise Refused(f"{path.name}: loaded again, its arrays are others; nothing is written")
+        return f"loaded in a process of its own: its {len(found)} arrays are those of the network"
+    expected = forward(folder, run, x)
+    y, size = found["y"], np.abs(expected).max()
+    differ = np.abs(y - expected).max() if y.shape == expected.shape else np.inf
+    if not differ <= CLOSE * size:
+        raise Refused(
+            f"{path.name}: loaded again, it gives numbers that differ by {differ:.3g} from the "
+            f"network's, which are up to {size:.3g}; nothing is written"
+        )
+    return (
+        f"loaded in a process of its own: its outputs for {len(x)} samples differ by {differ:.2g}"
+    )
+
+
+def samples(network: Network, run: Run) -> np.ndarray:
+    """Samples such as those that the network was trained with, as far as its scaling tells."""
+    rng = np.random.default_rng(0)
+    if run.pixels:
+        return rng.integers(0, run.pixels + 1, (SAMPLES, network.features)).astype("float32")
+    values = rng.normal(size=(SAMPLES, network.features))
+    return (run.mean + np.array(run.std) * values).astype("float32")
+
+
+def reload(path: Path, form: Format, x: np.ndarray) -> dict[str, np.ndarray]:
+    """What a file's loader says of samples."""
+    exchange = engine.exchange()
+    loader = form.loader or (exchange and exchange.LOADERS[path.suffix]) or ""
+    root = str(Path(layers.__file__).resolve().parents[1])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "LAYERS_ENGINE": engine.name()}
+    with TemporaryDirectory() as folder:
+        given, out = (Path(folder, name) for name in ("x.npy", "y.npz"))
+        np.save(given, x)
+        done = subprocess.run(
+            [sys.executable, "-c", loader, path.resolve(), given, out],
+            env=env,
+            cwd=folder,  # no module of the current folder is imported
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        if done.returncode:
+            reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1][:300]
+            raise Refused(f"{path.name}: cannot be loaded again: {reason}; nothing is written")
+        with np.load(out) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+
+PREDICTS = "the gradients of its operators: it predicts, and cannot be trained further"
+FORMATS: dict[str, tuple[Format, ...]] = {
+    "onnx": (
+        Format(
+            (".onnx",), write_foreign, ONNX, PREDICTS, ("onnx", "onnxscript", "onnxruntime"),
+            needs_exchange=True,
+        ),
+    ),
+    "torch": (
+        Format((".pt2",), write_foreign, None, PREDICTS, needs_exchange=True),
+        Format(
+            OF_ARRAYS, write_state_dict, None,
+            "the network itself, which has to be written, and the names of classes and columns",
+            has_graph=False, needs_exchange=True,
+        ),
+    ),
+    "safetensors": (
+        Format(
+            (".safetensors",), write_safetensors, SAFETENSORS,
+            "the network itself, which a program has to make", ("safetensors",), has_graph=False,
+        ),
+    ),
+    "mxnet": (
+        Format(("",), write_mxnet, MXNET, "nothing; its operators of this library need layers.ops"),
+    ),
+}  # fmt: skip

@@ -1,12 +1,13 @@
 """``python -m layers.mxnet._table.stub``: write what editors and type checkers know of the table.
 
 The functions of `nd` and `sym` and the methods of their arrays and graphs are made at import; the
-stubs spell them out.
+stubs spell them out, functions with their docstrings.
 """
 
 from __future__ import annotations
 
 import inspect
+import textwrap
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -122,7 +123,7 @@ def _composed(name: str, function, indent: str = "") -> str:
     ]
     if all(p.kind is not p.VAR_KEYWORD for p in parameters):
         text.append("**kwargs: Any")
-    return f"{indent}def {name}({', '.join(text)}) -> Symbol: ...\n"
+    return f"{indent}def {name}({', '.join(text)}) -> Symbol:{_body(function, indent)}\n"
 
 
 def _optional(p: inspect.Parameter, hint: Any) -> str:
@@ -144,7 +145,17 @@ def _function(name: str, function, indent: str = "") -> str:
         optional = optional or p.default is not p.empty
         text.append(_parameter(p, hints.get(p.name, Any), optional))
     result = "NDArray" if hints.get("return") is torch.Tensor else "Result"
-    return f"{indent}def {name}({', '.join(text)}) -> {result}: ...\n"
+    return f"{indent}def {name}({', '.join(text)}) -> {result}:{_body(function, indent)}\n"
+
+
+def _body(function, indent: str) -> str:
+    """The docstring of a function; that of a method is its function's."""
+    text = inspect.getdoc(function)
+    if indent or not text:
+        return " ..."
+    end = "\n" if "\n" in text else ""
+    raw = "r" if "\\" in text else ""
+    return "\n" + textwrap.indent(f'{raw}"""{text}{end}"""', "    ")
 
 
 def _parameter(p: inspect.Parameter, hint: Any, optional: bool) -> str:

@@ -8,230 +8,715 @@ from .ndarray import NDArray
 Result = Any  # an NDArray, or a list of them
 Operand = NDArray | float
 
-def amp_cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def all_finite(data: NDArray, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def multi_all_finite(*data: NDArray, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def reciprocal(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def square(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def rsqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def exp(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def expm1(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log2(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log10(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log1p(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def cos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def tan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arcsin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arccos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arctan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def cosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def tanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arcsinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arccosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arctanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def degrees(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def radians(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def erf(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def erfinv(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def gammaln(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sigmoid(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def softsign(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def relu(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sign(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def floor(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def ceil(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def trunc(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def fix(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def logical_not(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def zeros_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def ones_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def identity(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def BlockGrad(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def stop_gradient(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def round(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def rint(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def gamma(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def cbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def rcbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: Any = None, name: Any = None) -> NDArray: ...
-def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def smooth_l1(data: NDArray, scalar: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def Cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def shape_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def size_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_power(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_hypot(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_maximum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_minimum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_not_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_greater(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_greater_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_lesser(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_lesser_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_logical_and(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_logical_or(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_logical_xor(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_axis(data: NDArray, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_axes(data: NDArray, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_to(data: NDArray, shape: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_like(lhs: NDArray, rhs: NDArray, lhs_axes: int | tuple[int, ...] | None = None, rhs_axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def add_n(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sum(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def sum_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def mean(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def prod(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def nansum(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def nanprod(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def max(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def max_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def min(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def min_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def norm(data: NDArray, ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def argmin(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def argmax_channel(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', out: Any = None, name: Any = None) -> NDArray: ...
-def moments(data: NDArray, axes: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def Reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def Flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def transpose(data: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def expand_dims(data: NDArray, axis: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def squeeze(data: NDArray, axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def swapaxes(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def Concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
-def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
-def stack(*data: NDArray, axis: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def SliceChannel(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def split(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def slice(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def crop(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def slice_axis(data: NDArray, axis: int = ..., begin: int = ..., end: int | None = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def slice_like(data: NDArray, shape_like: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def reshape_like(lhs: NDArray, rhs: NDArray, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def tile(data: NDArray, reps: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def repeat(data: NDArray, repeats: int = ..., axis: int | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def reverse(data: NDArray, axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def flip(data: NDArray, axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def Pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: int | tuple[int, ...] = ..., constant_value: float = 0.0, out: Any = None, name: Any = None) -> NDArray: ...
-def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: int | tuple[int, ...] = ..., constant_value: float = 0.0, out: Any = None, name: Any = None) -> NDArray: ...
-def depth_to_space(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def space_to_depth(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def diag(data: NDArray, k: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
-def take(a: NDArray, indices: NDArray, axis: int = 0, mode: Literal['clip', 'raise', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray: ...
-def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def one_hot(indices: NDArray, depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def pick(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray: ...
-def choose_element_0index(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray: ...
-def batch_take(a: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def gather_nd(data: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def scatter_nd(data: NDArray, indices: NDArray, shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def SequenceMask(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def SequenceLast(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def SequenceReverse(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def sort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def argsort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def topk(data: NDArray, axis: int | None = -1, k: int = 1, ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices', is_ascend: bool = False, dtype: Any = ..., out: Any = None, name: Any = None) -> Result: ...
-def dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def batch_dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_trsm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_trmm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_det(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_slogdet(A: NDArray, out: Any = None, name: Any = None) -> Result: ...
-def linalg_sumlogdiag(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_extractdiag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_makediag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_gelqf(A: NDArray, out: Any = None, name: Any = None) -> Result: ...
-def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def Activation(data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def LeakyReLU(data: NDArray, gamma: NDArray | None = None, act_type: Literal['elu', 'gelu', 'leaky', 'prelu', 'rrelu', 'selu'] = 'leaky', slope: float = 0.25, lower_bound: float = 0.125, upper_bound: float = 0.334, out: Any = None, name: Any = None) -> Result: ...
-def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray: ...
-def log_softmax(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray: ...
-def softmin(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray: ...
-def SoftmaxActivation(data: NDArray, mode: Literal['channel', 'instance'] = 'instance', out: Any = None, name: Any = None) -> NDArray: ...
-def softmax_cross_entropy(data: NDArray, label: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def Dropout(data: NDArray, p: float = 0.5, mode: Literal['always', 'training'] = 'training', axes: int | tuple[int, ...] = (), cudnn_off: bool | None = False, out: Any = None, name: Any = None) -> NDArray: ...
-def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result: ...
-def LayerNorm(data: NDArray, gamma: NDArray, beta: NDArray, axis: int = -1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: Any = None, name: Any = None) -> NDArray: ...
-def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def Convolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def Deconvolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), adj: int | tuple[int, ...] = (), target_shape: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def Pooling(data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def UpSampling(*data: NDArray, scale: int = ..., num_filter: int = 0, sample_type: Literal['bilinear', 'nearest'] = ..., multi_input_mode: Literal['concat', 'sum'] = 'concat', workspace: int = 512, out: Any = None, name: Any = None) -> NDArray: ...
-def RNN(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray | None = None, sequence_length: NDArray | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None) -> Result: ...
-def SoftmaxOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray: ...
-def Softmax(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray: ...
-def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def LogisticRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def MAERegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def MakeLoss(data: NDArray, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Literal['batch', 'null', 'valid'] = 'null', out: Any = None, name: Any = None) -> NDArray: ...
-def make_loss(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray: ...
-def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray: ...
-def random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_uniform(low: Any, high: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_normal(loc: float = 0.0, scale: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def normal(loc: float = 0.0, scale: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_normal(mu: Any, sigma: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_exponential(lam: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_exponential(lam: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_gamma(alpha: float = 1.0, beta: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_gamma(alpha: Any, beta: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_poisson(lam: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_poisson(lam: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_negative_binomial(k: int = 1, p: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_negative_binomial(k: Any, p: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_generalized_negative_binomial(mu: float = 1.0, alpha: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def sample_generalized_negative_binomial(mu: Any, alpha: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result: ...
-def random_randint(low: int = ..., high: int = ..., shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def sample_multinomial(data: NDArray, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: Any = ..., out: Any = None, name: Any = None) -> Result: ...
-def shuffle(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'] = ..., target_shape: int | tuple[int, ...] = (0, 0), out: Any = None, name: Any = None) -> NDArray: ...
-def BilinearSampler(data: NDArray, grid: NDArray, cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def SpatialTransformer(data: NDArray, loc: NDArray, target_shape: int | tuple[int, ...] = (0, 0), transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple[int, ...] = (0, 0), center_crop: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float = 2.0, nsize: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def sgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def adam_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def rmsprop_update(weight: NDArray, grad: NDArray, n: NDArray, lr: float = ..., gamma1: float = 0.95, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def ftrl_update(weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: float = ..., lamda1: float = 0.01, beta: float = 1.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray: ...
+def amp_cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """Floats in another dtype; integers are left as they are."""
+def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
+
+    Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
+    """
+def all_finite(data: NDArray, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """1 where all elements are finite, else 0: (...) to (1,)."""
+def multi_all_finite(*data: NDArray, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,)."""
+def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The absolute value."""
+def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The negative, -x."""
+def reciprocal(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The reciprocal, 1 / x."""
+def square(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The square, x²."""
+def sqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The square root."""
+def rsqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The reciprocal of the square root, 1 / √x."""
+def exp(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The exponential, eˣ."""
+def expm1(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """eˣ - 1, exact near zero."""
+def log(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The natural logarithm."""
+def log2(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The logarithm to base 2."""
+def log10(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The logarithm to base 10."""
+def log1p(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """log(1 + x), exact near zero."""
+def sin(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sine of radians."""
+def cos(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The cosine of radians."""
+def tan(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The tangent of radians."""
+def arcsin(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse sine, in radians."""
+def arccos(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse cosine, in radians."""
+def arctan(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse tangent, in radians."""
+def sinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The hyperbolic sine."""
+def cosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The hyperbolic cosine."""
+def tanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The hyperbolic tangent."""
+def arcsinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse hyperbolic sine."""
+def arccosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse hyperbolic cosine."""
+def arctanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse hyperbolic tangent."""
+def degrees(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Radians as degrees, 180 x / π."""
+def radians(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Degrees as radians, π x / 180."""
+def erf(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The error function."""
+def erfinv(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The inverse of the error function."""
+def gammaln(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The logarithm of the absolute value of the gamma function."""
+def sigmoid(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The logistic function, 1 / (1 + e⁻ˣ)."""
+def softsign(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """x / (1 + |x|)."""
+def relu(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The positive part, max(x, 0)."""
+def sign(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sign: -1, 0 or 1."""
+def floor(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The largest integer not above x."""
+def ceil(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The smallest integer not below x."""
+def trunc(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The integer part: rounded towards zero."""
+def fix(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The integer part: rounded towards zero."""
+def logical_not(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x is 0, else 0."""
+def zeros_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Zeros, in the shape and dtype of data; `dtype` and `ctx` have no effect."""
+def ones_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Ones, in the shape and dtype of data; `dtype` and `ctx` have no effect."""
+def identity(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The same values, as a new array."""
+def BlockGrad(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The same values; no gradient passes."""
+def stop_gradient(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The same values; no gradient passes."""
+def round(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The nearest integer; halves go away from zero."""
+def rint(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The nearest integer; halves go down."""
+def gamma(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The gamma function; NaN at -1, -2, ..."""
+def cbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The cube root."""
+def rcbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 over the cube root."""
+def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: Any = None, name: Any = None) -> NDArray:
+    """The sigmoid in three straight pieces, αx + β between 0 and 1."""
+def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
+def smooth_l1(data: NDArray, scalar: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """Quadratic near zero, linear beyond: (σx)² / 2 where |x| < 1/σ², else |x| - 1 / 2σ².
+
+    σ is `scalar`. For integers it is truncated, and so is the result.
+    """
+def Cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The values in another dtype; floats become integers by truncation."""
+def cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The values in another dtype; floats become integers by truncation."""
+def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """x where the condition is not 0, else y; one condition may choose a row each."""
+def shape_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The shape, as an int64 array."""
+def size_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The number of elements, as an int64 array of one."""
+def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum, x + y."""
+def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum, x + y."""
+def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The difference, x - y."""
+def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The difference, x - y."""
+def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The product, x y."""
+def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The quotient, x / y."""
+def broadcast_mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The remainder of x / y, with the sign of y; 0 where y is 0."""
+def broadcast_power(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The power, xʸ."""
+def broadcast_hypot(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The hypotenuse, √(x² + y²)."""
+def broadcast_maximum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The larger of x and y."""
+def broadcast_minimum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The smaller of x and y."""
+def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum, x + y."""
+def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The difference, x - y."""
+def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The product, x y."""
+def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The quotient, x / y."""
+def broadcast_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x = y, else 0."""
+def broadcast_not_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x ≠ y, else 0."""
+def broadcast_greater(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x > y, else 0."""
+def broadcast_greater_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x ≥ y, else 0."""
+def broadcast_lesser(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x < y, else 0."""
+def broadcast_lesser_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x ≤ y, else 0."""
+def broadcast_logical_and(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x and y are not 0, else 0."""
+def broadcast_logical_or(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where x or y is not 0, else 0."""
+def broadcast_logical_xor(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """1 where one of x and y is not 0, else 0."""
+def broadcast_axis(data: NDArray, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The values repeated along axes whose size is 1, to the sizes given."""
+def broadcast_axes(data: NDArray, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The values repeated along axes whose size is 1, to the sizes given."""
+def broadcast_to(data: NDArray, shape: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The values repeated to a shape; 0 in it keeps the size of data."""
+def broadcast_like(lhs: NDArray, rhs: NDArray, lhs_axes: int | tuple[int, ...] | None = None, rhs_axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """lhs repeated to the shape of rhs, or along `lhs_axes` to the sizes of `rhs_axes`."""
+def add_n(*args: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum of any number of arrays of one shape."""
+def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum of any number of arrays of one shape."""
+def sum(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The sum over axes."""
+def sum_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The sum over axes."""
+def mean(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The mean over axes."""
+def prod(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The product over axes."""
+def nansum(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The sum over axes, NaN taken as 0."""
+def nanprod(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The product over axes, NaN taken as 1."""
+def max(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The largest value over axes."""
+def max_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The largest value over axes."""
+def min(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The smallest value over axes."""
+def min_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The smallest value over axes."""
+def norm(data: NDArray, ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
+def cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The sums of all values up to each along an axis; without an axis, of the flattened array."""
+def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The index of the largest value along an axis, the first of equal ones, in data's dtype.
+
+    Without an axis the index into the flattened array.
+    """
+def argmin(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The index of the smallest value along an axis, the first of equal ones, in data's dtype.
+
+    Without an axis the index into the flattened array.
+    """
+def argmax_channel(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The index of the largest value along axis 1."""
+def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 'instance', 'spatial'] = 'instance', out: Any = None, name: Any = None) -> NDArray:
+    """x / √(Σx² + eps), the sum over all of a sample, over its channels, or over each channel.
+
+    data : (batch, channel, ...)
+    """
+def moments(data: NDArray, axes: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+def Reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The elements in another shape.
+
+    In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
+    one into the two that follow; `reverse` reads all of it from the right. An older form is
+    `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
+    """
+def reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The elements in another shape.
+
+    In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
+    one into the two that follow; `reverse` reads all of it from the right. An older form is
+    `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
+    """
+def Flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
+def flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
+def transpose(data: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The axes in another order; reversed where none is given."""
+def expand_dims(data: NDArray, axis: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """A new axis of size 1 at `axis`."""
+def squeeze(data: NDArray, axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """Without the axes of size 1: all of them, or those given."""
+def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """Two axes in each other's place."""
+def swapaxes(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """Two axes in each other's place."""
+def Concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
+    """The arrays one after the other along an axis that they have."""
+def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
+    """The arrays one after the other along an axis that they have."""
+def stack(*data: NDArray, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """The arrays one after the other along a new axis."""
+def SliceChannel(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result:
+    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1."""
+def split(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result:
+    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1."""
+def slice(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """data[begin:end:step] on the first axes; a step may be negative."""
+def crop(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """data[begin:end:step] on the first axes; a step may be negative."""
+def slice_axis(data: NDArray, axis: int = ..., begin: int = ..., end: int | None = ..., out: Any = None, name: Any = None) -> NDArray:
+    """data[begin:end] on one axis. Unlike Python's, bounds outside the axis are errors."""
+def slice_like(data: NDArray, shape_like: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The beginning of each axis, as long as that of `shape_like`; of all axes, or those given."""
+def reshape_like(lhs: NDArray, rhs: NDArray, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end."""
+def tile(data: NDArray, reps: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The whole array repeated, as often as `reps` says along each of the last axes."""
+def repeat(data: NDArray, repeats: int = ..., axis: int | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """Each element repeated along an axis; without one the array is flattened first.
+
+    0 repetitions leave nothing, not even the other axes: the shape is (0,).
+    """
+def reverse(data: NDArray, axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The elements in opposite order along these axes."""
+def flip(data: NDArray, axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The elements in opposite order along these axes."""
+def Pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: int | tuple[int, ...] = ..., constant_value: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """Elements added around data (batch, channel, ...) of 4 or 5 axes.
+
+    pad_width : before and after each axis, from the first on; the first two take none.
+    """
+def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: int | tuple[int, ...] = ..., constant_value: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """Elements added around data (batch, channel, ...) of 4 or 5 axes.
+
+    pad_width : before and after each axis, from the first on; the first two take none.
+    """
+def depth_to_space(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b."""
+def space_to_depth(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b."""
+def diag(data: NDArray, k: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None) -> NDArray:
+    """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it."""
+def take(a: NDArray, indices: NDArray, axis: int = 0, mode: Literal['clip', 'raise', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray:
+    """The slices of `a` at the indices; the shape of the indices takes the place of the axis."""
+def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The rows of `weight` at the indices in `data`; those outside take the nearest row.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+def one_hot(indices: NDArray, depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
+def pick(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray:
+    """One element along an axis for each place of the others.
+
+    index : the shape of data without the axis, or with size 1 there
+    """
+def choose_element_0index(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray:
+    """One element along an axis for each place of the others.
+
+    index : the shape of data without the axis, or with size 1 there
+    """
+def batch_take(a: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """One element of each row: y[i] = a[i, indices[i]]."""
+def gather_nd(data: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
+
+    data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+    """
+def scatter_nd(data: NDArray, indices: NDArray, shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
+    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays."""
+def SequenceMask(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """`value` after the end of each sequence.
+
+    data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+    """
+def SequenceLast(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """The last element of each sequence.
+
+    data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+    """
+def SequenceReverse(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """Each sequence in opposite order; what is after its end stays.
+
+    data : (time, batch, ...)      sequence_length : (batch,)
+    """
+def sort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The values in order."""
+def argsort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The indices that bring the values in order."""
+def topk(data: NDArray, axis: int | None = -1, k: int = 1, ret_typ: Literal['both', 'indices', 'mask', 'value'] = 'indices', is_ascend: bool = False, dtype: Any = ..., out: Any = None, name: Any = None) -> Result:
+    """The k largest values along an axis, or the smallest with `is_ascend`; all where k is not
+    positive.
+
+    Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
+    """
+def dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The sum over the last axis of lhs and the first of rhs.
+
+    lhs : (..., k)      rhs : (k, ...)      y : (..., ...)
+
+    `transpose_a` sums over the first axis of lhs, `transpose_b` over the last of rhs. Two vectors
+    give (1,).
+    """
+def batch_dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The product of each pair of matrices.
+
+    lhs : (..., n, k)      rhs : (..., k, m)      y : (..., n, m)
+    """
+def linalg_gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray:
+    """alpha A B, for matrices whose rows are along `axis` and whose columns are the last axis."""
+def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray:
+    """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
+def linalg_potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
+def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
+def linalg_trsm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """X with A X = alpha B for a triangular A; with `rightside` X A = alpha B.
+
+    `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
+    """
+def linalg_trmm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """alpha A B for a triangular A; with `rightside` alpha B A.
+
+    `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
+    """
+def linalg_potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+def linalg_inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """A⁻¹."""
+def linalg_det(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The determinant of each matrix: (..., n, n) to (...)."""
+def linalg_slogdet(A: NDArray, out: Any = None, name: Any = None) -> Result:
+    """The sign of the determinant of each matrix, and ln |det A|: (..., n, n) to (...) twice."""
+def linalg_sumlogdiag(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum of the logarithms of each matrix's diagonal: (..., n, n) to (...)."""
+def linalg_extractdiag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """The diagonal `offset` above the main one: (..., n, n) to (..., n - |offset|)."""
+def linalg_makediag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray:
+    """Matrices of zeros, but for this diagonal: (..., n - |offset|) to (..., n, n)."""
+def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """A triangle of each matrix as a vector: (..., n, n) to (..., k(k + 1)/2), k = n - |offset|.
+
+    The lower triangle with the diagonal is read row by row, the upper one column by column. With a
+    negative `offset` it is what is on and below that diagonal, with a positive one what is on and
+    above it, whatever `lower` says.
+    """
+def linalg_maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """Matrices of zeros but for a triangle: the inverse of extracttrian."""
+def linalg_gelqf(A: NDArray, out: Any = None, name: Any = None) -> Result:
+    """Q and L with A = L Q: the rows of Q are orthonormal, L is lower triangular.
+
+    A : (..., m, n), m <= n      Q : (..., m, n)      L : (..., m, m)
+    """
+def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The affine map, y = x Wᵀ + b.
+
+    data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
+    bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+    """
+def Activation(data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None) -> NDArray:
+    """max(x, 0), 1 / (1 + e⁻ˣ), log(1 + eˣ), x / (1 + |x|) or tanh x, as `act_type` says."""
+def LeakyReLU(data: NDArray, gamma: NDArray | None = None, act_type: Literal['elu', 'gelu', 'leaky', 'prelu', 'rrelu', 'selu'] = 'leaky', slope: float = 0.25, lower_bound: float = 0.125, upper_bound: float = 0.334, out: Any = None, name: Any = None) -> Result:
+    """x where it is positive, and below:
+
+    leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma or one for each channel.
+    rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
+    mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
+    x Φ(x).
+    """
+def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
+    """exp(x / temperature) over its sum along an axis.
+
+    With `use_length` over the first `length` elements only, and 0 after them.
+
+    length : the shape of data without the axis
+    """
+def log_softmax(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
+    """The logarithm of softmax."""
+def softmin(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
+    """softmax of -x."""
+def SoftmaxActivation(data: NDArray, mode: Literal['channel', 'instance'] = 'instance', out: Any = None, name: Any = None) -> NDArray:
+    """softmax over the last axis, or over the channels (axis 1)."""
+def softmax_cross_entropy(data: NDArray, label: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The cross entropy, -Σᵢ log softmax(data[i])[label[i]], as (1,).
+
+    data : (n, k)      label : (n,), indices
+    """
+def Dropout(data: NDArray, p: float = 0.5, mode: Literal['always', 'training'] = 'training', axes: int | tuple[int, ...] = (), cudnn_off: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
+    """0 with probability p, else x / (1 - p); x itself when not training, unless mode is 'always'.
+
+    On `axes` one draw holds for all.
+    """
+def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """gamma (x - mean) / √(var + eps) + beta, for each channel; gamma is taken as 1 by `fix_gamma`.
+
+    Training takes mean and variance (Σ(x - mean)² / n) of the batch, and moves the moving ones:
+    moving = momentum moving + (1 - momentum) batch. Otherwise, and with `use_global_stats`, the
+    moving ones are taken. With `output_mean_var` also the mean and 1 / √(var + eps).
+    """
+def LayerNorm(data: NDArray, gamma: NDArray, beta: NDArray, axis: int = -1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance over an axis.
+
+    gamma, beta : (data.shape[axis],)
+
+    With `output_mean_var` also the mean and √(var + eps), the axis with size 1.
+    """
+def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: Any = None, name: Any = None) -> NDArray:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance of each channel of a sample.
+
+    data : (n, c, ...), 3 axes or more      gamma, beta : (c,)
+    """
+def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
+    """gamma (x - mean) / √(var + eps) + beta, with mean and variance of a group of channels.
+
+    data : (n, c, ...)      gamma, beta : (num_groups,), as in MXNet, not (c,)
+
+    With `output_mean_var` also the mean and √(var + eps), (n, num_groups).
+    """
+def Convolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The correlation of data with each of `num_filter` kernels, in 1, 2 or 3 dimensions.
+
+    data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+    """
+def Deconvolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), adj: int | tuple[int, ...] = (), target_shape: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The transpose of Convolution: what its gradient does to the data.
+
+    data : (n, c, ...)      weight : (c, num_filter / num_group, *kernel)      bias : (num_filter,)
+
+    The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
+    which pad and adj then follow.
+    """
+def Pooling(data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The largest, the mean, the sum or the p-norm (Σxᵖ)^(1/p) of each window.
+
+    The output's size is (size + 2 pad - kernel) / stride + 1, rounded down by ``valid`` and up by
+    ``full``; by ``same`` it is size / stride, rounded up. `global_pool` has one window, of
+    everything. `count_include_pad` says whether the mean counts the padding.
+
+    data : (n, c, ...)
+    """
+def UpSampling(*data: NDArray, scale: int = ..., num_filter: int = 0, sample_type: Literal['bilinear', 'nearest'] = ..., multi_input_mode: Literal['concat', 'sum'] = 'concat', workspace: int = 512, out: Any = None, name: Any = None) -> NDArray:
+    """Images (n, c, h, w) enlarged to (n, c, scale h, scale w).
+
+    nearest: each pixel is repeated; several inputs are brought to the size of the first and joined
+    along the channels, or added. bilinear: data and the weight of a Deconvolution, which
+    initializer.Bilinear fills, (num_filter, 1, kernel, kernel) with kernel 2 scale - scale mod 2.
+    """
+def RNN(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray | None = None, sequence_length: NDArray | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None) -> Result:
+    """Recurrent layers, one above the other, each over all t steps of n sequences.
+
+    rnn_tanh, rnn_relu: h' = f(W x + b + R h + c).
+    lstm: s' = σ(f) s + σ(i) tanh(g), h' = σ(o) tanh(s'), where i, f, g, o are W x + b + R h + c.
+    gru: h' = (1 - σ(z)) tanh(W x + b + σ(r) (R h + c)) + σ(z) h, with r, z as the gates of lstm.
+
+    data : (t, n, k)      parameters : (size,), see below
+    state : (num_layers, n, state_size), h before the first step
+    state_cell : as state, s before the first step; for lstm only
+    y : (t, n, state_size), h of the last layer; with `state_outputs` also the last h, and s
+
+    `parameters` has W and R of each layer, then b and c of each, the rows in the order of gates
+    i, f, g, o and r, z, n. `bidirectional` puts beside each layer one that runs from the last step
+    to the first: twice the layers and states, and h of both in one, in y and for the next layer.
+    `p` is the rate of dropout between layers, in training. With `projection_size` lstm multiplies
+    h by one matrix more, which stands behind R; this is the size of h then, but not of s. With
+    `use_sequence_length`, sequence_length : (n,) has the number of steps of each sequence; behind
+    them y is 0. A state for n = 0 stands for zeros.
+    """
+def SoftmaxOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """softmax, with the gradient of the cross entropy, softmax(x) - onehot(label).
+
+    data : (n, ...), taken as (n, k)      label : (n,), indices; or of data's shape, probabilities
+    with `multi_output`   data : (n, k, ...)    label : (n, ...), or (n, m) of as many
+    with `preserve_shape` data : (..., k)       label : (...)
+
+    Labels equal to `ignore_label` give no gradient with `use_ignore`. The gradient is multiplied by
+    `grad_scale`, and divided by 1 (``null``), by the number of labels (``batch``) or of those not
+    ignored (``valid``); with `multi_output` and ``null`` by the number of labels in a sample.
+    `smooth_alpha` moves that much of each label's weight to the other classes (not with
+    `multi_output`). `out_grad` multiplies by the head gradient.
+    """
+def Softmax(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """softmax, with the gradient of the cross entropy, softmax(x) - onehot(label).
+
+    data : (n, ...), taken as (n, k)      label : (n,), indices; or of data's shape, probabilities
+    with `multi_output`   data : (n, k, ...)    label : (n, ...), or (n, m) of as many
+    with `preserve_shape` data : (..., k)       label : (...)
+
+    Labels equal to `ignore_label` give no gradient with `use_ignore`. The gradient is multiplied by
+    `grad_scale`, and divided by 1 (``null``), by the number of labels (``batch``) or of those not
+    ignored (``valid``); with `multi_output` and ``null`` by the number of labels in a sample.
+    `smooth_alpha` moves that much of each label's weight to the other classes (not with
+    `multi_output`). `out_grad` multiplies by the head gradient.
+    """
+def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """data itself, with the gradient of the squared error: grad_scale / k (y - label).
+
+    data, label : (n, ...), k numbers in a sample; (n, 1) also has labels (n,)
+    """
+def LogisticRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """sigmoid, with the gradient of the cross entropy: grad_scale / k (y - label).
+
+    data, label : (n, ...), k numbers in a sample; (n, 1) also has labels (n,)
+    """
+def MAERegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """data itself, with the gradient of the absolute error: grad_scale / k sign(y - label).
+
+    data, label : (n, ...), k numbers in a sample; (n, 1) also has labels (n,)
+    """
+def MakeLoss(data: NDArray, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Literal['batch', 'null', 'valid'] = 'null', out: Any = None, name: Any = None) -> NDArray:
+    """data itself, as a loss: its gradient is grad_scale, whatever comes from above.
+
+    It is divided by 1 (``null``), by the product of all sizes of data but the last (``batch``), or
+    by the number of elements larger than `valid_thresh` (``valid``).
+    """
+def make_loss(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """data itself, as a loss: its gradient is 1, whatever comes from above."""
+def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray:
+    """-log p(label | softmax(data)), of all ways to spread the labels over time.
+
+    data : (time, batch, classes), before softmax      label : (batch, length)
+    data_lengths, label_lengths : (batch,)             y : (batch,)
+
+    One class is blank: 'first', 0, or 'last', classes - 1. Without `label_lengths` the labels of a
+    sample end before the first 0, or with 'last' before the first -1. Labels that do not fit into
+    the time have loss and gradient 0. A label that is no class is an error, but on a GPU and in
+    compiled code it is taken for the nearest class.
+
+    (Graves et al. 2006, Connectionist temporal classification)
+    """
+def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray:
+    """-log p(label | softmax(data)), of all ways to spread the labels over time.
+
+    data : (time, batch, classes), before softmax      label : (batch, length)
+    data_lengths, label_lengths : (batch,)             y : (batch,)
+
+    One class is blank: 'first', 0, or 'last', classes - 1. Without `label_lengths` the labels of a
+    sample end before the first 0, or with 'last' before the first -1. Labels that do not fit into
+    the time have loss and gradient 0. A label that is no class is an error, but on a GPU and in
+    compiled code it is taken for the nearest class.
+
+    (Graves et al. 2006, Connectionist temporal classification)
+    """
+def random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws uniform on [low, high)."""
+def uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws uniform on [low, high)."""
+def sample_uniform(low: Any, high: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws uniform on [low, high)."""
+def random_normal(loc: float = 0.0, scale: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws from the normal distribution with mean loc (mu) and deviation scale (sigma)."""
+def normal(loc: float = 0.0, scale: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws from the normal distribution with mean loc (mu) and deviation scale (sigma)."""
+def sample_normal(mu: Any, sigma: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws from the normal distribution with mean loc (mu) and deviation scale (sigma)."""
+def random_exponential(lam: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws with density λ exp(-λy), mean 1 / λ."""
+def sample_exponential(lam: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws with density λ exp(-λy), mean 1 / λ."""
+def random_gamma(alpha: float = 1.0, beta: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws of shape alpha and scale beta, mean αβ."""
+def sample_gamma(alpha: Any, beta: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws of shape alpha and scale beta, mean αβ."""
+def random_poisson(lam: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws counts with mean λ."""
+def sample_poisson(lam: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws counts with mean λ."""
+def random_negative_binomial(k: int = 1, p: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws the failures before the k-th success, each with probability p."""
+def sample_negative_binomial(k: Any, p: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws the failures before the k-th success, each with probability p."""
+def random_generalized_negative_binomial(mu: float = 1.0, alpha: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """Draws counts with mean μ and variance μ + αμ²."""
+def sample_generalized_negative_binomial(mu: Any, alpha: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
+    """For each element of the parameters, `shape` draws counts with mean μ and variance μ + αμ²."""
+def random_randint(low: int = ..., high: int = ..., shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """Integers, each from low to high - 1 as likely; int32 where no dtype is given."""
+def sample_multinomial(data: NDArray, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: Any = ..., out: Any = None, name: Any = None) -> Result:
+    """Indices drawn with the probabilities in the last axis of data; `shape` of them for each row.
+
+    With `get_prob` also the logarithms of their probabilities, whose gradient is that of data.
+    """
+def shuffle(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The same rows in random order."""
+def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'] = ..., target_shape: int | tuple[int, ...] = (0, 0), out: Any = None, name: Any = None) -> NDArray:
+    """The grid of an affine map, or of a flow that is added to the points of the image.
+
+    affine: data (n, 6) has the rows of a 2 x 3 matrix A; (x, y) = A (x', y', 1) for the points
+    (x', y') of an image of `target_shape`.
+    warp: data (n, 2, h, w) has the flow in pixels.
+    """
+def BilinearSampler(data: NDArray, grid: NDArray, cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The image at the points of a grid, each a linear mixture of four pixels; 0 outside.
+
+    data : (n, c, h, w)      grid : (n, 2, h', w')      y : (n, c, h', w')
+    """
+def SpatialTransformer(data: NDArray, loc: NDArray, target_shape: int | tuple[int, ...] = (0, 0), transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """BilinearSampler at the grid of an affine map.
+
+    data : (n, c, h, w)      loc : (n, 6)      y : (n, c, *target_shape)
+    """
+def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """How alike the patches of two images are, for each place and displacement.
+
+    The mean over patch and channels of the products, without `is_multiply` of |x1 - x2|.
+
+    data1, data2 : (n, c, h, w)      y : (n, (2 d + 1)², h', w'), d = max_displacement // stride2
+
+    Places are `stride1` apart, displacements `stride2`. The images get `pad_size` zeros around.
+    """
+def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple[int, ...] = (0, 0), center_crop: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """A part of an image: of the size of a second array, or of `h_w`, from `offset` on.
+
+    data : (n, c, h, w), and maybe an array (..., ..., h', w')      y : (n, c, h', w')
+
+    `center_crop` takes the middle.
+    """
+def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float = 2.0, nsize: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """Each channel divided by what its neighbours have: x / (knorm + alpha / nsize Σ x²)^beta.
+
+    data : (n, c, h, w); the sum is over `nsize` channels, this one in the middle.
+    """
+def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
+def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """The image that patches make, added where they overlap: (n, c kh kw, patches) to (n, c, h, w)."""
+def sgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """Gradient descent, w - lr (g + wd w)."""
+def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """With momentum, m = momentum m - lr (g + wd w); w + m."""
+def nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """With Nesterov's momentum, s = lr (g + wd w); m = momentum m - s; w + momentum m - s."""
+def adam_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """Adam, without the correction of the bias, which the caller puts into lr.
+
+    g = clip(rescale_grad g + wd w); m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g²;
+    w - lr m / (√v + epsilon).
+    """
+def rmsprop_update(weight: NDArray, grad: NDArray, n: NDArray, lr: float = ..., gamma1: float = 0.95, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """RMSProp.
+
+    g = clip(rescale_grad g + wd w); n = gamma1 n + (1 - gamma1) g²; w - lr g / √(n + epsilon), cut
+    to [-clip_weights, clip_weights].
+    """
+def ftrl_update(weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: float = ..., lamda1: float = 0.01, beta: float = 1.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """FTRL, which makes small weights 0.
+
+    z = z + g - (√(n + g²) - √n) w / lr; n = n + g²;
+    w = (sign(z) lamda1 - z) / ((beta + √n) / lr + wd) where |z| > lamda1, else 0.
+    """

@@ -201,12 +201,14 @@ class Leaf:
     fresh : bool
         Whether `backward` has given it since `Trainer` used it last; NDArrays show it as
         `_fresh_grad`, MXNet's name.
+    ready : callable or None
+        Called with this object when `backward` has given it, while it computes others.
     """
 
-    __slots__ = ("fresh", "grad", "req")
+    __slots__ = ("fresh", "grad", "ready", "req")
 
     def __init__(self, grad, req: str):
-        self.grad, self.req, self.fresh = grad, req, False
+        self.grad, self.req, self.fresh, self.ready = grad, req, False, None
 
     def collect(self, tensor: torch.Tensor) -> None:
         """PyTorch has summed up a gradient for `tensor`: move it into the gradient array."""
@@ -214,6 +216,8 @@ class Leaf:
         if given is None:  # all that depends on it is constant almost everywhere
             given = torch.zeros_like(tensor, requires_grad=False)
         self.take(given)
+        if self.ready is not None:
+            self.ready(self)
 
     def take(self, given: torch.Tensor) -> None:
         """Move a gradient into the gradient array."""

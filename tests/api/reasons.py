@@ -37,7 +37,6 @@ ABSENT = {
 # By the place of a name: what it does not do.
 NOT_SWITCHED_ON = "can be switched off only: the NumPy interface is not here"
 MADE_BY = "the constructor takes other arguments: MXNet's takes a handle of its C library"
-ONE_PROCESS = "stores within a process only: no 'dist_sync' and the like"
 NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
 NO_SHARING = "ignores `shared_exec` and other arguments that share memory"
 DIFFERS = {
@@ -49,7 +48,6 @@ DIFFERS = {
     "gluon.rnn.LSTM": "`state_clip_min`, `state_clip_max` must be None, as in MXNet on a CPU",
     "gluon.utils.download": NO_DOWNLOAD,
     "kvstore.KVStore": MADE_BY,
-    "kvstore.create": ONE_PROCESS,
     "module.Module": "`compression_params` must be None: gradients are not compressed",
     "ndarray.NDArray": MADE_BY,
     "ndarray.empty": "`stype` must be 'default': there are no sparse arrays",
@@ -147,6 +145,7 @@ DIFFERENCES = {
         module.Module.load_optimizer_states kvstore.KVStore.save_optimizer_states
         kvstore.KVStore.load_optimizer_states""",
     "Names stay when a net is loaded": "gluon.Block.load",
+    "Several processes": "kvstore.create",
 }
 
 # Operators that are no rows of the table: nodes with graphs inside, and those that MXNet's engine

@@ -18,6 +18,7 @@ _PACKAGE = "layers.mxnet"
 _NUMPY = "use mx.nd, whose arrays have no shape ()"
 _DENSE = "arrays are dense: use nd.array, of a SciPy matrix its toarray()"
 _C = "it belongs to MXNet's C library, which is not used"
+_NO_SERVERS = "there are no servers: start all processes with torchrun"
 # Why a name is absent or what to use instead; a module's reason holds for what is inside.
 REASONS = {
     "api": _C,
@@ -47,6 +48,8 @@ REASONS = {
     "contrib.svrg_optimization": "train with mx.mod.Module and an optimizer of mx.optimizer",
     "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",
     "executor_manager.DataParallelExecutorManager": "use mx.mod.Module",
+    "kvstore.KVStoreServer": _NO_SERVERS,
+    "kvstore.kvstore_server": _NO_SERVERS,
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
     "ndarray.cast_storage": _DENSE,
     "ndarray.sparse": _DENSE,

@@ -220,6 +220,8 @@ class Parameter:
                 default_init(description, data)
             self._init_impl(data, contexts)
             self._deferred_init = ()
+            if trainer := self._trainer:
+                trainer._has_shape(self)
 
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""

@@ -1,4 +1,4 @@
-"""The Trainer: applies an optimizer to parameters, on one context or several."""
+"""The Trainer: applies an optimizer to parameters, on some contexts and in some processes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from os import PathLike
+from types import SimpleNamespace
 
 from .. import optimizer
 from .._files import params
@@ -14,12 +15,15 @@ from .._files.optimizer_states import pack, unpack
 from ..base import ArgumentError, ContextError, StateError, UnsupportedError
 from ..context import Context
 from ..kvstore import KVStore, KVStoreBase
-from ..kvstore.kvstore import maker, spread, total
+from ..kvstore._buckets import GradientSums
+from ..kvstore._distributed import DistributedKVStore, spans_processes
+from ..kvstore.kvstore import DISTRIBUTED, maker, spread
 from ..ndarray import NDArray
 from .parameter import Parameter, ParameterDict, known
 
 __all__ = ["Trainer"]
 
+OURS = (KVStore, DistributedKVStore)  # their sums are computed here
 LARGEST_ON_LOCAL = 1 << 24  # elements of a parameter that a kvstore of type 'local' updates
 
 
@@ -34,18 +38,27 @@ class Trainer:
     optimizer_params : dict, optional
         Arguments of the optimizer, when it is given by name.
     kvstore : str, KVStoreBase or None
-        How gradients are summed over contexts; all local types are the same here, those over
-        several processes are refused. A class of one's own is registered with
-        `KVStoreBase.register`. None: gradients are not summed, and the contexts go their own ways.
+        How gradients are summed: over the contexts, where all local types are the same; with
+        'dist_sync' over the contexts of all processes that torchrun has started. A class of one's
+        own is registered with `KVStoreBase.register`. None: gradients are not summed, and the
+        contexts go their own ways.
     compression_params : None
         There is no compression.
     update_on_kvstore : bool, optional
         True: sum the gradients, update once, and copy the weights to all contexts; gradients stay
         as they are. False: write the sum into the gradients, and update on each context; then
         `allreduce_grads` and `update` can be called one by one. By default True with several
-        contexts, or where the kvstore is given as an object, if the kvstore can, the environment
-        variable ``MXNET_UPDATE_ON_KVSTORE`` is not 0, and on a kvstore of type 'local' no parameter
-        has more than 2**24 elements.
+        contexts or processes, or where the kvstore is given as an object, if the kvstore can, the
+        environment variable ``MXNET_UPDATE_ON_KVSTORE`` is not 0, and on a kvstore of type 'local'
+        no parameter has more than 2**24 elements.
+
+    Notes
+    -----
+    Over several processes, each makes the same Trainer and calls the same methods in the same
+    order. The parameters are those of the first process from when the Trainer is made, or when
+    their shapes are known. Gradients are sent while `backward` computes others. They are summed, so
+    that `step` is given the number of samples of all processes. A parameter that `backward` has
+    given a gradient in one process is updated in all.
 
     Raises
     ------
@@ -54,7 +67,10 @@ class Trainer:
     ContextError
         The parameters are not on the same contexts.
     UnsupportedError
-        There are `compression_params`, or the kvstore spans processes.
+        There are `compression_params`, or there is no such kvstore.
+    MXNetError
+        The kvstore spans processes, and torchrun has not started this one. Over several processes
+        `step` and `allreduce_grads` raise it when one is lost.
     """
 
     def __init__(
@@ -87,6 +103,8 @@ class Trainer:
         self._scale = self._optimizer.rescale_grad
         self._amp_loss_scaler = None  # what contrib.amp sets
         self._amp_original_scale = self._scale
+        if self._spans_processes():
+            self._prepare()
 
     def _check_contexts(self) -> list[Context]:
         contexts = self._params[0].list_ctx()
@@ -127,7 +145,12 @@ class Trainer:
             return lambda: given
         make = maker(given)
         needed = len(self._contexts) > 1 or self._kvstore_params["update_on_kvstore"]
-        return make if needed else lambda: None
+        return make if needed or self._spans_processes() else lambda: None
+
+    def _spans_processes(self) -> bool:
+        given = self._kvstore_params["kvstore"]
+        named = isinstance(given, str) and given.lower() in DISTRIBUTED
+        return named or spans_processes(given)
 
     def _reset_kvstore(self) -> None:
         """Have the kvstore made anew at the next step.
@@ -136,13 +159,17 @@ class Trainer:
         one's own that runs the optimizer, since `set_optimizer` is called again.
         """
         self._kvstore: KVStoreBase | None = None
-        self._calls_kvstore = False  # one of another class than ours, whose sums are computed here
+        self._calls_kvstore = False  # one of another class than ours
+        self._gradient_sums: GradientSums | None = None  # over processes
+        self._sums: dict[int, NDArray] | None = None  # of the last gradients, by index
         self._update_on_kvstore: bool | None = None
         self._kv_initialized = False
         self._params_to_init = list(self._params)
 
     def _forget_kvstore(self, parameter: Parameter) -> None:
         """A parameter is given another value, of which the kvstore may have an older copy."""
+        if self._spans_processes():  # whose Trainers have the parameters themselves
+            return
         if self._update_on_kvstore and parameter not in self._params_to_init:
             self._reset_kvstore()
 
@@ -160,7 +187,7 @@ class Trainer:
             )
         if on_store is None:
             on_store = capable and _updates_on_kvstore(store, self._params)
-        self._calls_kvstore = store is not None and type(store) is not KVStore
+        self._calls_kvstore = store is not None and type(store) not in OURS
         if on_store and self._calls_kvstore:
             store.set_optimizer(self._optimizer)
         elif on_store:
@@ -169,20 +196,24 @@ class Trainer:
         while len(self._updaters) < updaters:
             self._updaters.append(optimizer.get_updater(self._optimizer))
         self._kvstore = store
+        self._gradient_sums = store.gradient_sums() if spans_processes(store) else None
         self._update_on_kvstore = None if store is None else bool(on_store)
         self._kv_initialized = True
 
     def _init_params(self) -> None:
         """Give the parameters to the kvstore; those without a shape yet, later."""
-        waiting = []
-        for parameter in self._params_to_init:
-            if parameter._deferred_init:
-                waiting.append(parameter)
-            elif self._calls_kvstore:
-                arrays = parameter.list_data()
-                number = self._param2idx[parameter.name]
-                self._kvstore.broadcast(number, arrays[0], arrays)
-        self._params_to_init = waiting
+        made = [p for p in self._params_to_init if not p._deferred_init]
+        self._params_to_init = [p for p in self._params_to_init if p._deferred_init]
+        if spans_processes(self._kvstore):
+            self._kvstore.send_from_first([p.list_data() for p in made])
+        for parameter in made if self._calls_kvstore else ():
+            arrays = parameter.list_data()
+            self._kvstore.broadcast(self._param2idx[parameter.name], arrays[0], arrays)
+
+    def _has_shape(self, parameter: Parameter) -> None:
+        """The first call has told the shape of a parameter, and will compute with its arrays."""
+        if self._spans_processes() and parameter in self._params_to_init:
+            self._init_params()
 
     def _prepare(self) -> None:
         if not self._kv_initialized:
@@ -231,9 +262,10 @@ class Trainer:
         """
         self._rescale(batch_size)
         self._prepare()
+        self._sum_over_processes()
         rows = self._rows(ignore_stale_grad)
         if self._update_on_kvstore:
-            if not self._overflows():
+            if not self._overflows(self._sums):
                 self._update_once(rows)
         else:
             self._allreduce_grads()
@@ -246,6 +278,7 @@ class Trainer:
         """
         self._prepare()
         self._refuse_on_kvstore("allreduce_grads")
+        self._sum_over_processes()
         self._allreduce_grads()
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -268,7 +301,8 @@ class Trainer:
         given = self._kvstore_params["kvstore"]
         named = given is None or isinstance(given, str)
         on_store = self._kvstore_params["update_on_kvstore"]
-        return own and len(self._contexts) == 1 and named and not on_store
+        alone = len(self._contexts) == 1 and not self._spans_processes()
+        return own and alone and named and not on_store
 
     def begin_update(self, batch_size: float, index: list[int]) -> list:
         """Count an update of some parameters, and set the scale of their gradients.
@@ -326,6 +360,11 @@ class Trainer:
         # Here MXNet says nothing, and adds the gradient of an earlier step again.
         warnings.warn(f"{text} It is taken as 0.", UserWarning, stacklevel=4)
 
+    def _sum_over_processes(self) -> None:
+        if self._gradient_sums is not None:
+            trained = {i: p.list_data() for i, p in enumerate(self._params) if p.grad_req != "null"}
+            self._sums = dict(zip(trained, self._gradient_sums.finish([*trained.values()])))
+
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
@@ -334,21 +373,23 @@ class Trainer:
             for i, grads in trained:
                 self._kvstore.pushpull(i, grads, priority=-i)
             return
-        if len(self._contexts) == 1:
+        if not trained or (len(self._contexts) == 1 and self._sums is None):
             return
         columns = [list(column) for column in zip(*[grads for _, grads in trained])]
-        sums = total(columns) if columns else ()
+        found = self._kvstore.summed(columns) if self._sums is None else self._sums.values()
         for column in columns:
-            for grad, summed in zip(column, sums):
+            for grad, summed in zip(column, found):
                 grad._replace(summed._tensor.to(grad.context.device, copy=True))
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         self._update_each(self._rows(ignore_stale_grad))
 
-    def _overflows(self) -> bool:
+    def _overflows(self, sums: dict[int, NDArray] | None = None) -> bool:
         """Whether mixed precision is on for it, and a gradient is infinite or NaN."""
-        scaler = self._amp_loss_scaler
-        return scaler is not None and scaler.has_overflow(self._params)
+        scaler, of = self._amp_loss_scaler, self._params
+        if sums is not None:  # in all processes the same
+            of = [SimpleNamespace(_grad=[*sums.values()])]
+        return scaler is not None and scaler.has_overflow(of)
 
     def _update_each(self, rows: list) -> None:
         """Update on each context."""
@@ -370,8 +411,12 @@ class Trainer:
             return
         index, weights, grads = zip(*rows)
         first, *others = [list(column) for column in zip(*weights)]
-        columns = [list(column) for column in zip(*grads)]
-        self._updaters[0](list(index), total(columns) if others else columns[0], first)
+        if self._sums is not None:
+            found = [self._sums[i] for i in index]
+        else:
+            columns = [list(column) for column in zip(*grads)]
+            found = self._kvstore.summed(columns) if others else columns[0]
+        self._updaters[0](list(index), found, first)
         spread(first, others)
         _mark_stale(rows)
 

@@ -1,4 +1,4 @@
-"""The store of one process: what its contexts push is summed."""
+"""Stores by name, and that of one process: what its contexts push is summed."""
 
 from __future__ import annotations
 
@@ -27,17 +27,26 @@ LOCAL = (
 )
 
 
-def create(name: str = "local") -> KVStoreBase:
-    """A store. All local types are one here; those that span processes are not there.
+DISTRIBUTED = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
+TYPES: dict[str, type[KVStore]] = {}  # each module adds its own
 
-    The name may also be that of a class which `KVStoreBase.register` has made known.
+
+def create(name: str = "local") -> KVStoreBase:
+    """A store.
+
+    All local types are one here: ``'local'``, ``'device'``, ... sum what the contexts of this
+    process push. ``'dist_sync'``, ``'dist_device_sync'`` and ``'dist_sync_device'``, which are one
+    too, sum over all processes of a program that torchrun has started. The name may also be that
+    of a class which `KVStoreBase.register` has made known.
 
     Raises
     ------
     UnsupportedError
-        The type is not a local one, and not registered.
+        There is no such type, or it is one of MXNet's that work asynchronously.
     ArgumentError
         The type is not text, or the registered class lacks methods that a Trainer calls.
+    MXNetError
+        The type spans processes, and torchrun has not started this one; or others did not come.
     """
     return maker(name)()
 
@@ -49,12 +58,22 @@ def maker(name: str) -> Callable[[], KVStoreBase]:
     name = name.lower()
     if name in KVStoreBase.kv_registry:
         return _checked(KVStoreBase.kv_registry[name])
-    if name not in LOCAL:
-        raise UnsupportedError(
-            f"kvstore: no type {name!r}\n  expected one within a process: {', '.join(LOCAL)}; or "
-            f"a registered one: {', '.join(KVStoreBase.kv_registry)}"
+    if name not in TYPES:
+        raise _unknown(name)
+    return partial(TYPES[name], name)
+
+
+def _unknown(name: str) -> UnsupportedError:
+    if "dist" in name and "async" in name:
+        return UnsupportedError(
+            f"kvstore: no type {name!r}: each process has the parameters itself, and there is no "
+            "server that one of them could update alone\n  expected 'dist_sync'"
         )
-    return partial(KVStore, name)
+    return UnsupportedError(
+        f"kvstore: no type {name!r}\n  expected one within a process: {', '.join(LOCAL)}; one over "
+        f"processes: {', '.join(DISTRIBUTED)}; or a registered one: "
+        f"{', '.join(KVStoreBase.kv_registry)}"
+    )
 
 
 def _checked(registered: type) -> type[KVStoreBase]:
@@ -138,6 +157,10 @@ class KVStore(KVStoreBase):
                 raise MXNetError(f"kvstore: key {k!r} is there already\n  expected a new one")
             self._arrays[k] = arrays[0].copy()
 
+    def summed(self, columns: list[list[NDArray]]) -> list[NDArray]:
+        """Sums of the arrays of each context: new ones, on the first context."""
+        return total(columns)
+
     def _at(self, key) -> NDArray:
         try:
             return self._arrays[key]
@@ -150,7 +173,7 @@ class KVStore(KVStoreBase):
         """Sum values over contexts; keep the sum, or update what is kept by it."""
         for k, arrays in _pairs(key, value):
             stored = self._at(k)
-            [summed] = total([[a] for a in arrays])
+            [summed] = self.summed([[a] for a in arrays])
             if self._updater is None:
                 self._arrays[k] = summed.as_in_context(stored.context)
             else:
@@ -179,6 +202,12 @@ class KVStore(KVStoreBase):
     def _set_updater(self, updater) -> None:
         self._updater = updater
 
+    def barrier(self) -> None:
+        """Wait until all processes call it."""
+
+    def _barrier(self) -> None:  # MXNet's name
+        self.barrier()
+
     def set_gradient_compression(self, compression_params: dict) -> None:
         """There is none: gradients stay in one process.
 
@@ -201,6 +230,9 @@ class KVStore(KVStoreBase):
         if not isinstance(self._updater, Updater):
             raise MXNetError("kvstore: there is no optimizer\n  expected set_optimizer() before")
         return self._updater
+
+
+TYPES |= dict.fromkeys(LOCAL, KVStore)
 
 
 def _pairs(key, value) -> list[tuple]:

@@ -14,7 +14,8 @@ from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataBatch, DataDesc
 from ..io._desc import as_batch, as_descs
-from ..kvstore.kvstore import spread, total
+from ..kvstore._distributed import spans_processes
+from ..kvstore.kvstore import spread
 from ..ndarray import NDArray
 from ..optimizer import Updater
 from ._optimizer import make_optimizer, make_store, weights_by_index
@@ -368,13 +369,14 @@ class Module(BaseModule):
         optimizer_params=(("learning_rate", 0.01),),
         force_init=False,
     ) -> None:
-        """Make the optimizer; gradients are divided by the size of the batch.
+        """Make the optimizer; gradients are divided by the size of the batch, in all processes.
 
         Parameters
         ----------
         kvstore : str, KVStore or None
-            How gradients are summed over contexts: all local types are the same. With None they
-            are not summed, and each context trains parameters of its own.
+            How gradients are summed: over contexts, where all local types are the same; with
+            'dist_sync' over those of all processes, which begin with the parameters of the first.
+            With None they are not summed, and each context trains parameters of its own.
         optimizer : str or Optimizer
         optimizer_params : dict, or pairs
             Arguments of the optimizer, where `optimizer` is a name.
@@ -384,7 +386,8 @@ class Module(BaseModule):
         Raises
         ------
         MXNetError
-            The kvstore is of a class of one's own, which only a Trainer uses.
+            The kvstore is of a class of one's own, which only a Trainer uses; or it spans
+            processes, and torchrun has not started this one, or one was lost.
         """
         self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
@@ -393,13 +396,17 @@ class Module(BaseModule):
         self._kvstore = make_store(kvstore)
         self._indices = {name: i for i, name in enumerate(self._exec_group.param_names)}
         per_name = 1 if self._kvstore is not None else len(self._context)
+        processes = 1 if self._kvstore is None else self._kvstore.num_workers
         self._optimizer = make_optimizer(
             optimizer,
             dict(optimizer_params),
             {i * per_name + k: n for n, i in self._indices.items() for k in range(per_name)},
             self._symbol,
-            1.0 / self._exec_group.batch_size,
+            1.0 / (self._exec_group.batch_size * processes),
         )
+        if spans_processes(self._kvstore):
+            self._kvstore.send_from_first([row for row, _ in self._exec_group.trained().values()])
+            self._params_dirty = True
         self._updater = Updater(self._optimizer)
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
@@ -416,7 +423,13 @@ class Module(BaseModule):
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """Update the parameters with the gradients of the last backward."""
+        """Update the parameters with the gradients of the last backward.
+
+        Raises
+        ------
+        MXNetError
+            The kvstore spans processes, and one was lost.
+        """
         self._require("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
@@ -426,10 +439,10 @@ class Module(BaseModule):
         indices = [self._indices[name] for name in trained]
         weights = [[row[k] for row, _ in trained.values()] for k in range(count)]
         gradients = [[row[k] for _, row in trained.values()] for k in range(count)]
-        if count == 1:
+        if count == 1 and not spans_processes(self._kvstore):
             self._updater(indices, gradients[0], weights[0])
         elif self._kvstore is not None:
-            self._updater(indices, total(gradients), weights[0])
+            self._updater(indices, self._kvstore.summed(gradients), weights[0])
             spread(weights[0], weights[1:])
         else:
             for k in range(count):

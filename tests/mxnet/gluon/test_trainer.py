@@ -456,7 +456,7 @@ def test_nothing_to_train(params):
     "settings, error",
     [
         ({"compression_params": {"type": "2bit"}}, NotImplementedError),
-        ({"kvstore": "dist_sync"}, NotImplementedError),
+        ({"kvstore": "dist_async"}, NotImplementedError),
         ({"kvstore": None, "update_on_kvstore": True}, ValueError),
     ],
     ids=str,

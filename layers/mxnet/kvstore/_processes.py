@@ -1,0 +1,160 @@
+"""The processes that a program was started in: how they meet, and what they compute together."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import torch
+from torch import distributed
+
+from ..base import ArgumentError, MXNetError, UnsupportedError
+
+__all__ = ["agree", "join", "new_group", "rank", "send_from_first", "size", "start_sum", "wait"]
+
+SET_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+TIMEOUT = "LAYERS_DIST_TIMEOUT"
+DEFAULT_TIMEOUT = 300  # seconds
+START = "torchrun --nproc-per-node 2 program.py"
+
+Group = distributed.ProcessGroup | None
+
+_group: list[Group] = []  # that of all processes, once they have met
+
+
+def join(what: str) -> None:
+    """Meet the other processes, at the first call; `what` asks for it.
+
+    Raises
+    ------
+    MXNetError
+        The program was not started by torchrun, or the others did not come.
+    UnsupportedError
+        PyTorch was built without `torch.distributed`.
+    ArgumentError
+        The time-out in the environment is no number of seconds.
+    """
+    if _group:
+        return
+    if not distributed.is_available():
+        raise UnsupportedError(
+            f"{what}: this PyTorch was built without torch.distributed\n"
+            "  expected one that has it, or a kvstore within a process: 'device'"
+        )
+    if distributed.is_initialized():  # by the program, perhaps for one kind of device only
+        _group.append(new_group())
+        return
+    _expect_torchrun(what)
+    with _explained():
+        distributed.init_process_group(_backend(), timeout=_timeout())
+    atexit.register(_leave)
+    _group.append(None)
+
+
+def _expect_torchrun(what: str) -> None:
+    missing = [name for name in SET_BY_TORCHRUN if not os.environ.get(name)]
+    if not missing:
+        return
+    launcher = ""
+    if "DMLC_ROLE" in os.environ:
+        launcher = (
+            f"; DMLC_ROLE={os.environ['DMLC_ROLE']} is set by MXNet's launcher, but there are no "
+            "servers and no scheduler here"
+        )
+    raise MXNetError(
+        f"{what}: {', '.join(missing)} not set in the environment{launcher}\n"
+        f"  expected a start by torchrun, such as {START}; on several machines with --nnodes and "
+        "--rdzv-endpoint too"
+    )
+
+
+def _backend() -> str:
+    """gloo; for arrays on a GPU nccl."""
+    gpu = torch.cuda.is_available() and distributed.is_nccl_available()
+    return "cpu:gloo,cuda:nccl" if gpu else "gloo"
+
+
+def _timeout() -> timedelta:
+    text = os.environ.get(TIMEOUT) or str(DEFAULT_TIMEOUT)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise ArgumentError(f"{TIMEOUT}={text}\n  expected a number of seconds, such as 300")
+    return timedelta(seconds=seconds)
+
+
+def _leave() -> None:
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+
+
+def rank() -> int:
+    """The number of this process, from 0."""
+    return distributed.get_rank()
+
+
+def size() -> int:
+    """How many processes there are."""
+    return distributed.get_world_size()
+
+
+def new_group() -> Group:
+    """A group of all processes, whose calls are counted apart from those of other groups."""
+    with _explained():
+        return distributed.new_group(backend=_backend(), timeout=_timeout())
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise what PyTorch says of a lost process as an MXNetError."""
+    try:
+        yield
+    except MXNetError:
+        raise
+    except RuntimeError as error:
+        text = str(error).strip().splitlines() or [type(error).__name__]
+        who = f"process {os.environ.get('RANK', '?')} of {os.environ.get('WORLD_SIZE', '?')}"
+        raise MXNetError(
+            f"kvstore: {who} has lost another one, or waited in vain: {text[0]}\n"
+            f"  expected all processes to make the same calls within {_timeout().total_seconds():g}"
+            f" s ({TIMEOUT}); the one that failed first says why"
+        ) from error
+
+
+def start_sum(tensor: torch.Tensor, group: Group = None) -> distributed.Work:
+    """Begin to replace a tensor by its sum over the processes: `wait` for it."""
+    with _explained():
+        return distributed.all_reduce(tensor, group=group or _group[0], async_op=True)
+
+
+def wait(work: distributed.Work) -> None:
+    """Wait until a tensor has its sum."""
+    with _explained():
+        work.wait()
+
+
+def send_from_first(tensors: list[torch.Tensor]) -> None:
+    """Replace tensors by those of the first process."""
+    with _explained():
+        works = [distributed.broadcast(t, 0, group=_group[0], async_op=True) for t in tensors]
+        for work in works:
+            work.wait()
+
+
+def agree(what: str, description: str) -> None:
+    """Refuse to go on if a description is not the same in all processes."""
+    number = zlib.crc32(description.encode())
+    ends = torch.tensor([number, -number])
+    with _explained():
+        distributed.all_reduce(ends, distributed.ReduceOp.MAX, group=_group[0])
+    if ends[0] != -ends[1]:
+        raise ArgumentError(
+            f"kvstore: {what} differ from process to process; in process {rank()}: "
+            f"{description[:400]}\n  expected the same in all"
+        )

@@ -1,0 +1,189 @@
+"""Programs of several processes: what they compute, and what happens when one is lost.
+
+The processes run `tests/processes.py`.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layers.engine import mx
+
+pytestmark = pytest.mark.engine("torch")
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "tests" / "processes.py"
+SETTINGS = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+def environment(**more):
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
+    return (
+        os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "LAYERS_ENGINE": "torch"} | more
+    )
+
+
+def by_torchrun(count, folder):
+    """Run all scenarios in processes that torchrun starts."""
+    torchrun = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run"]
+    done = subprocess.run(
+        [*torchrun, "--standalone", "--nproc-per-node", str(count), PROGRAM, "run", folder],
+        env=environment(FOLDER=str(folder), LAYERS_DIST_TIMEOUT="60"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def in_two(tmp_path_factory):
+    return by_torchrun(2, tmp_path_factory.mktemp("two"))
+
+
+@pytest.fixture(scope="module")
+def in_four(tmp_path_factory):
+    return by_torchrun(4, tmp_path_factory.mktemp("four"))
+
+
+def names(kind):
+    processes = pytest.importorskip("processes")
+    return list(getattr(processes, kind))
+
+
+def scenarios():
+    """Their names, off the text: it imports the engine."""
+    lines = PROGRAM.read_text("utf-8").splitlines()
+    return [b.split("(")[0].split()[1] for a, b in zip(lines, lines[1:]) if a == "@scenario"]
+
+
+def assertions():
+    text = PROGRAM.read_text("utf-8").split("ASSERTIONS = [")[1].split("]")[0]
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def check_scenario(name, folder, count, monkeypatch):
+    from processes import SCENARIOS
+
+    monkeypatch.setenv("FOLDER", str(folder))
+    expected = SCENARIOS[name](mx.kv.create("device"))
+    for rank in range(count):
+        with np.load(folder / f"{name}-{rank}.npz") as found:
+            arrays = [found[key] for key in found.files]
+        for array, other in zip(arrays, expected, strict=True):
+            np.testing.assert_allclose(array, other, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", scenarios())
+def test_two_processes_compute_what_one_does(name, in_two, monkeypatch):
+    check_scenario(name, in_two, 2, monkeypatch)
+
+
+@pytest.mark.parametrize("name", assertions())
+def test_in_two_processes(name, in_two):
+    assert [(in_two / f"{name}-{rank}").exists() for rank in range(2)] == [True, True]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", scenarios())
+def test_four_processes_compute_what_one_does(name, in_four, monkeypatch):
+    check_scenario(name, in_four, 4, monkeypatch)
+
+
+def without_torchrun(count, folder, **more):
+    """Start processes that nobody watches: torchrun would end the others."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    started = []
+    for rank in range(count):
+        given = dict(zip(SETTINGS, (str(rank), str(count), "127.0.0.1", port)))
+        with (folder / f"said-{rank}").open("w") as said:
+            started.append(
+                subprocess.Popen(
+                    [sys.executable, PROGRAM, "lose", folder],
+                    env=environment(**given, **more),
+                    stderr=said,
+                )
+            )
+    return started
+
+
+def check_loss(count, how, lost, folder, timeout):
+    processes = without_torchrun(count, folder, LOST=f"{how} {lost}", LAYERS_DIST_TIMEOUT=timeout)
+    try:
+        others = [p for rank, p in enumerate(processes) if rank != lost]
+        statuses = [p.wait(120) for p in others]
+        ended = time.time() - (folder / "lost").stat().st_mtime
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    assert statuses == [1] * len(others)
+    assert ended < float(timeout) + 10  # on a machine that does other things too
+    for rank in range(count):
+        if rank != lost:
+            said = (folder / f"said-{rank}").read_text().split("MXNetError: ")[-1]
+            assert f"kvstore: process {rank} of {count} has lost another one" in said
+            assert f"within {timeout} s (LAYERS_DIST_TIMEOUT)" in said
+
+
+def test_a_killed_process_ends_the_others(tmp_path):
+    check_loss(2, "SIGKILL", 1, tmp_path, "60")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "count, how, lost, timeout",
+    [(2, "SIGKILL", 0, "60"), (2, "SIGSTOP", 1, "4"), (4, "SIGKILL", 2, "30")],
+)
+def test_a_lost_process_ends_the_others(count, how, lost, timeout, tmp_path):
+    check_loss(count, how, lost, tmp_path, timeout)
+
+
+@pytest.fixture
+def no_launcher(monkeypatch):
+    for name in (*SETTINGS, "DMLC_ROLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("of", ["dist_sync", "dist_device_sync", "DIST_SYNC_DEVICE", "dist"])
+def test_without_torchrun(of, no_launcher):
+    with pytest.raises(mx.MXNetError, match=f"(?i){of}.*RANK, .*not set(.|\n)*torchrun"):
+        mx.kv.create(of)
+
+
+def test_from_mxnets_launcher(no_launcher, monkeypatch):
+    monkeypatch.setenv("DMLC_ROLE", "worker")
+    with pytest.raises(mx.MXNetError, match="DMLC_ROLE=worker(.|\n)*torchrun"):
+        mx.kv.create("dist_sync")
+
+
+def test_a_trainer_without_torchrun(no_launcher):
+    w = mx.gluon.Parameter("w", shape=(1,))
+    w.initialize()
+    with pytest.raises(mx.MXNetError, match="torchrun"):
+        mx.gluon.Trainer([w], "sgd", kvstore="dist_sync")
+
+
+@pytest.mark.parametrize("of", ["dist_async", "dist_device_async"])
+def test_asynchronous_types(of):
+    with pytest.raises(NotImplementedError, match=f"{of}(.|\n)*server(.|\n)*'dist_sync'"):
+        mx.kv.create(of)
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan"])
+def test_the_timeout_is_a_number_of_seconds(text, monkeypatch):
+    for name, value in zip(SETTINGS, ("0", "1", "127.0.0.1", "1")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LAYERS_DIST_TIMEOUT", text)
+    with pytest.raises(ValueError, match=f"LAYERS_DIST_TIMEOUT={text}"):
+        mx.kv.create("dist_sync")

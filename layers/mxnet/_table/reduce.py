@@ -123,20 +123,6 @@ def norm(
     return y if y.dim() else y.reshape(1)
 
 
-@op
-def cumsum(a: Tensor, axis: int | None = None, dtype: DType | None = None) -> Tensor:
-    """The sums of all values up to each along an axis; without an axis, of the flattened array."""
-    x = a.flatten() if axis is None else a
-    if not -x.dim() <= (axis or 0) < x.dim():
-        raise ArgumentError(f"cumsum: axis is {axis}, a is {tuple(a.shape)}\n  expected one of its")
-    return torch.cumsum(x, axis or 0, dtype=dtype or a.dtype)
-
-
-@cumsum.types
-def _(a, dtype):
-    return dtype or a
-
-
 def _argument(function, data, axis, keepdims):
     if axis is None:
         y = function(data).reshape([1] * data.dim() if keepdims else 1)

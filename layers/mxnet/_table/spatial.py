@@ -53,9 +53,7 @@ def _affine(name, matrix, size):
 
 def _steps(count, like):
     """Numbers from -1 to 1; NaN where there is but one, which has no direction to be on."""
-    return (
-        torch.arange(count, device=like.device, dtype=like.dtype) * 2 / (count - 1 or torch.nan) - 1
-    )
+    return torch.arange(count, device=like.device, dtype=like.dtype) * 2 / (count - 1 or torch.nan) - 1
 
 
 @op

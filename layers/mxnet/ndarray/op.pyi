@@ -216,8 +216,6 @@ def min_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims:
     """The smallest value over axes."""
 def norm(data: NDArray, ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
-def cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
-    """The sums of all values up to each along an axis; without an axis, of the flattened array."""
 def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The index of the largest value along an axis, the first of equal ones, in data's dtype.
 

@@ -215,8 +215,6 @@ def min_axis(data: Symbol | None = ..., axis: int | tuple[int, ...] | None = Non
     """The smallest value over axes."""
 def norm(data: Symbol | None = ..., ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
-def cumsum(a: Symbol | None = ..., axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The sums of all values up to each along an axis; without an axis, of the flattened array."""
 def argmax(data: Symbol | None = ..., axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The index of the largest value along an axis, the first of equal ones, in data's dtype.
 

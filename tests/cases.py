@@ -96,6 +96,13 @@ case("where", ints((2, 1), 2), as_("int32", (2, 1)), as_("int32", (2, 1)))
 case("shape_array", (2, 1, 7))
 case("size_array", (2, 1, 7))
 
+case("_contrib_quadratic", (2, 3), a=1.5, b=-2, c=0.5)
+case("_contrib_quadratic", values(1, -2, 7, dtype="int32"), a=1.5, b=2, c=3)
+case("_contrib_gradientmultiplier", (2, 3), scalar=-0.5)
+case("_contrib_gradientmultiplier", as_("float64", (7, 1)))
+case("_contrib_round_ste _contrib_sign_ste", values(-2.5, -0.5, -0.2, 0, 0.5, 1.5, 2.4))
+case("_contrib_round_ste _contrib_sign_ste", as_("float64", (2, 1, 3)))
+
 section("broadcast")
 for name in ("add", "sub", "mul", "div"):
     case(f"broadcast_{name}", (2, 3), (2, 3))
@@ -278,6 +285,13 @@ case(
     expected=no,
 )
 case("_contrib_allclose", *[as_("int32", (2, 3))] * 2, **no_axes, expected=no)
+
+case("cumsum", (2, 3, 4))
+case("cumsum", (2, 3, 4), axis=1)
+case("cumsum", (7, 1), axis=0, dtype="float64")
+case("cumsum", as_("int32", (2, 3)), axis=1)
+case("cumsum", as_("bool", (7,)))
+case("cumsum", values(100, 20, 30, dtype="int8"))
 
 section("order")
 case("sort argsort", (2, 3, 4), axis=-1)
@@ -489,6 +503,37 @@ case("_slice_assign_scalar", (4, 5), scalar=2.5, begin=(1, None), end=(3, -1))
 case("_contrib_boolean_mask", (4, 3), values(1, 0, -0.5, 0, grad=False))
 case("_contrib_boolean_mask", (7,), values(0, 0, 1, 0, 0, 1, 1, grad=False))
 
+section("positions")
+case("_contrib_arange_like", (2, 3, 4))
+case("_contrib_arange_like", (2, 3, 4), axis=-1, start=1, step=0.5)
+case("_contrib_arange_like", (2, 7), start=1, step=2, repeat=3)
+case("_contrib_arange_like", (2, 7), axis=1, repeat=2)
+case("_contrib_arange_like", as_("int32", (2, 7)), axis=1, start=1.5, step=2.5)
+case("_contrib_arange_like", as_("float16", (2, 7)), axis=1)
+case("_contrib_index_array", (2, 3, 1))
+case("_contrib_index_array", (2, 3, 4), axes=(2, 0))
+case("_contrib_index_array", as_("int32", (7,)), axes=(-1,))
+case("_contrib_index_copy", (5, 2), values(4, 0, 2, grad=False), (3, 2))
+case("_contrib_index_copy", (5,), values(3, dtype="int32"), (1,))
+case("_contrib_index_copy", (3, 1, 2), values(1, 1, dtype="int64"), (2, 1, 2), grad=False)
+case("ravel_multi_index", values([0, 1, 2], [3, 2, 1]), shape=(3, 4))
+case("ravel_multi_index", values([2, 1], [0, 9], [1, 1], dtype="int64"), shape=(-1, 4, 2))
+case("unravel_index", values(0, 5, 11, 23), shape=(2, 3, 4))
+case("unravel_index", values(0, 5, 11, 23, -7, dtype="int32"), shape=(-1, 7))
+case(
+    "unravel_index",
+    values([0, 5], [11, 13], dtype="int64"),
+    shape=(7, 2),
+    ours="MXNet gives back the numbers",
+    expected=lambda x: {"y0": np.stack(np.unravel_index(x, (7, 2)))},
+)
+for kind in "float32", "float64", "int32":
+    case("_histogram", as_(kind, ties(3, 7)), bin_cnt=4, range=(-1, 3))
+    case("_histogram", as_(kind, ties(7)), values(-1, 0, 1, dtype=kind, grad=False))
+case("_histogram", (7, 5), bin_cnt=3, range=(-0.5, 0.7))
+case("_histogram", (7, 5), values(-1.5, 0.5, 0.6, grad=False))
+case("_histogram", values(1, 2, 2, 3, 7, dtype="int32"), bin_cnt=3, range=(1.5, 4))
+
 section("matrix")
 case("dot", (2, 3), (3, 4))
 case("dot", (3, 2), (4, 3), transpose_a=True, transpose_b=True)
@@ -542,6 +587,10 @@ case("_linalg_gelqf", (2, 3))
 case("_linalg_gelqf", (2, 3, 3))
 case("_linalg_syevd", values([4, 2, 1], [2, 5, 3], [1, 3, 6]))
 case("_linalg_syevd", values([[4, 1], [1, 2]], [[2, 0.5], [0.5, 1]]))
+
+case("khatri_rao", (2, 3), (4, 3))
+case("khatri_rao", (2, 1), (3, 1), (4, 1))
+case("khatri_rao", as_("float64", (7, 2)))
 
 section("precision")
 case("amp_cast", (2, 3), dtype="float16")
@@ -789,6 +838,19 @@ for scale, size in (2, 4), (3, 5):
         num_args=2,
     )
 
+section("attention")
+case("_contrib_div_sqrt_dim", (2, 3, 5))
+case("_contrib_div_sqrt_dim", as_("float64", (7,)))
+case("_contrib_div_sqrt_dim", as_("int32", (2, 3)))
+for n, batch, heads, d in (3, 2, 2, 4), (7, 1, 3, 1):
+    self_attention = (n, batch, heads * d * 3), (batch * heads, n, n)
+    case("_contrib_interleaved_matmul_selfatt_qk", self_attention[0], heads=heads)
+    case("_contrib_interleaved_matmul_selfatt_valatt", *self_attention, heads=heads)
+    other = (n + 2, batch, heads * d * 2)
+    case("_contrib_interleaved_matmul_encdec_qk", (n, batch, heads * d), other, heads=heads)
+    weights = batch * heads, n, n + 2
+    case("_contrib_interleaved_matmul_encdec_valatt", other, weights, heads=heads)
+
 section("output")
 labels = values(2, 0, 1, 2, grad=False)
 for normalization in "null", "batch", "valid":
@@ -956,6 +1018,53 @@ case(
     dilate=(1, 2),
 )
 case("col2im", as_("float64", (1, 4, 1)), output_size=(2, 2), kernel=(2, 2))
+
+section("spectral")
+only_gpu = "MXNet has it on a GPU only"
+
+
+def turns(n):
+    """exp(2πi k n / d)"""
+    return np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(n)) / n)
+
+
+for dtype, shape in ("float32", (2, 5)), ("float64", (2, 1, 4)):
+    case(
+        "_contrib_fft",
+        as_(dtype, shape),
+        ours=only_gpu,
+        expected=lambda x: {
+            "y0": (x @ turns(x.shape[-1]).conj())[..., None]
+            .view("float64")
+            .reshape(*x.shape[:-1], -1)
+            .astype(x.dtype),
+            "d0": np.broadcast_to((turns(x.shape[-1]) * (1 - 1j)).sum(1).real, x.shape).astype(
+                x.dtype
+            ),
+        },
+    )
+    case(
+        "_contrib_ifft",
+        as_(dtype, (*shape[:-1], 2 * shape[-1])),
+        ours=only_gpu,
+        expected=lambda x: {
+            "y0": (x.astype("float64").view("complex128") @ turns(x.shape[-1] // 2)).real.astype(
+                x.dtype
+            ),
+            "d0": np.broadcast_to(
+                turns(x.shape[-1] // 2).sum(1).conj()[:, None].view("float64").reshape(-1), x.shape
+            ).astype(x.dtype),
+        },
+    )
+case(
+    "_contrib_count_sketch",
+    values([1, 2, 3, 4, 5]),
+    values([0, 2, 0, 1, 2], grad=False),
+    values([1, 1, -1, 1, -1], grad=False),
+    out_dim=4,
+    ours=only_gpu,
+    expected=lambda x, h, s: {"y0": np.float32([[-2, 4, -3, 0]]), "d0": s},
+)
 
 section("rnn")
 # (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction

@@ -202,6 +202,29 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     return y if x is data else y.to(data.dtype)
 
 
+@op(same=True)
+def _contrib_quadratic(data: Tensor, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Tensor:
+    """a x² + b x + c; for integers the result is truncated."""
+    return ((a * data + b) * data + c).to(data.dtype)
+
+
+@op(view=True, same=True)
+def _contrib_gradientmultiplier(data: Tensor, scalar: float = 1.0, is_int: bool = True) -> Tensor:
+    """data itself; its gradient is multiplied by `scalar`."""
+    return data
+
+
+@_contrib_gradientmultiplier.grad
+def _(dy, scalar):
+    return dy * scalar
+
+
+@unary("_contrib_round_ste", _round, "The nearest integer, with the gradient of data itself.").grad
+@unary("_contrib_sign_ste", torch.sign, "The sign, with the gradient of data itself.").grad
+def _(dy):
+    return dy
+
+
 @op("cast", same=True)
 def Cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
     """The values in another dtype; floats become integers by truncation."""

@@ -306,6 +306,20 @@ def _():
     return 2
 
 
+@op(view=True)
+def khatri_rao(*args: Tensor) -> Tensor:
+    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k)."""
+    if any(x.dim() != 2 or x.shape[1] != args[0].shape[1] for x in args):
+        raise ShapeError(
+            f"khatri_rao: args are {', '.join(str(tuple(x.shape)) for x in args)}\n"
+            "  expected matrices of as many columns"
+        )
+    y = args[0]
+    for x in args[1:]:
+        y = (y.unsqueeze(1) * x).flatten(0, 1)
+    return y
+
+
 def _no_scalar(y):
     return y.reshape(1) if y.dim() == 0 else y
 

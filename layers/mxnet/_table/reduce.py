@@ -198,6 +198,20 @@ def _():
     return 2
 
 
+@op("cumsum")
+def _np_cumsum(a: Tensor, axis: int | None = None, dtype: DType | None = None) -> Tensor:
+    """The sums of the elements up to each along an axis, by default of the flattened array."""
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    kind = torch.int64 if a.dtype is torch.bool else a.dtype
+    return torch.cumsum(a, axis, dtype=dtype or kind)
+
+
+@_np_cumsum.types
+def _(a, dtype):
+    return dtype or (torch.int64 if a is torch.bool else a)
+
+
 @op
 def _contrib_allclose(
     a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True

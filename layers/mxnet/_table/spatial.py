@@ -1,7 +1,7 @@
 """Images sampled at points, moved against each other, cut, and taken apart into patches.
 
-An image is (n, c, h, w). A grid (n, 2, h, w) has the points to sample, x before y; from -1 to 1 they
-go from the middle of the first pixel to that of the last.
+An image is (n, c, h, w). A grid (n, 2, h, w) has the points to sample, x before y; from -1 to 1
+they go from the middle of the first pixel to that of the last.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ def _affine(name, matrix, size):
 
 def _steps(count, like):
     """Numbers from -1 to 1; NaN where there is but one, which has no direction to be on."""
-    return torch.arange(count, device=like.device, dtype=like.dtype) * 2 / (count - 1 or torch.nan) - 1
+    return (
+        torch.arange(count, device=like.device, dtype=like.dtype) * 2 / (count - 1 or torch.nan) - 1
+    )
 
 
 @op
@@ -208,7 +210,7 @@ def col2im(
     dilate: Shape = (),
     pad: Shape = (),
 ) -> Tensor:
-    """The image that patches make, added where they overlap: (n, c kh kw, patches) to (n, c, h, w)."""
+    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
     if len(output_size) != 2:
         raise ArgumentError(f"col2im: output_size is {output_size}\n  expected two numbers")
     return F.fold(data, output_size, *_patches("col2im", kernel, stride, dilate, pad))

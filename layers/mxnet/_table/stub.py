@@ -37,8 +37,11 @@ SYMBOL_HEAD = HEAD.replace("from .ndarray import NDArray", "from .symbol import 
     "Result = Any  # an NDArray, or a list of them\nOperand = NDArray", "Operand = Symbol"
 )
 
+_CONTROL = "from ._control import cond as cond, foreach as foreach, while_loop as while_loop\n"
 BESIDE = {  # what a module has beside the table
-    "contrib": "from ._control import cond as cond, foreach as foreach, while_loop as while_loop\n"
+    HERE / "contrib.pyi": "from ._contrib import isfinite as isfinite, isinf as isinf\n"
+    "from ._contrib import isnan as isnan, rand_zipfian as rand_zipfian\n" + _CONTROL,
+    SYMBOLS / "contrib.pyi": "from ._contrib import rand_zipfian as rand_zipfian\n" + _CONTROL,
 }
 
 
@@ -56,7 +59,7 @@ def _modules() -> dict[str, str]:
 def _of_arrays() -> dict[Path, str]:
     made = {
         HERE / f"{module}.pyi": HEAD
-        + BESIDE.get(module, "")
+        + BESIDE.get(HERE / f"{module}.pyi", "")
         + "".join(_function(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in _modules().items()
     }
@@ -74,7 +77,7 @@ def _of_arrays() -> dict[Path, str]:
 def _of_symbols() -> dict[Path, str]:
     made = {
         SYMBOLS / f"{module}.pyi": SYMBOL_HEAD
-        + BESIDE.get(module, "")
+        + BESIDE.get(SYMBOLS / f"{module}.pyi", "")
         + "".join(_composed(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in _modules().items()
     }

@@ -252,22 +252,10 @@ def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
         `bins` is neither, or the second number of `range` is less than the first.
     """
     if isinstance(bins, NDArray):
-        edges = bins._tensor.detach()
-        low, high = edges[0], edges[-1]
-    elif not isinstance(bins, int):
+        return tuple(_internal["_histogram"](a, bins))
+    if not isinstance(bins, int):
         raise ArgumentError(f"histogram: bins is {bins!r}\n  expected an int or an NDArray")
-    elif range is None:
-        count, edges = np.histogram(a.asnumpy(), bins)
-        return array(count, a.context), array(edges, a.context)
-    else:
-        low, high = range
-        if not low <= high:
-            raise ArgumentError(f"histogram: range is {range}\n  expected (least, most)")
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = torch.linspace(low, high, bins + 1, dtype=torch.float64).to(a._tensor)
-    values = a._tensor.detach().reshape(-1)
-    values = values[(values >= low) & (values <= high)]
-    places = torch.bucketize(values, edges[1:-1].contiguous(), right=True)
-    count = torch.bincount(places, minlength=len(edges) - 1)
-    return NDArray(count, a.context), NDArray(edges.clone(), a.context)
+    if range is not None:
+        return tuple(_internal["_histogram"](a, bin_cnt=bins, range=range))
+    count, edges = np.histogram(a.asnumpy(), bins)
+    return array(count, a.context), array(edges, a.context)

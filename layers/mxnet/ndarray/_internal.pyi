@@ -174,6 +174,8 @@ def _logical_xor_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True,
     """1 where one of x and y is not 0, else 0; y is the scalar."""
 def _LogicalXorScalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """1 where one of x and y is not 0, else 0; y is the scalar."""
+def _np_cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The sums of the elements up to each along an axis, by default of the flattened array."""
 def _split_v2(data: NDArray, indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None) -> Result:
     """Parts along an axis: from each index to the next, or `sections` of nearly one size."""
 def _scatter_set_nd(lhs: NDArray, rhs: NDArray, indices: NDArray, shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
@@ -186,6 +188,22 @@ def _slice_assign_scalar(data: NDArray, scalar: float = 0.0, begin: int | None |
     """data with a number at [begin:end:step]."""
 def _crop_assign_scalar(data: NDArray, scalar: float = 0.0, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """data with a number at [begin:end:step]."""
+def _ravel_multi_index(data: NDArray, shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The number of each element that coordinates name, counted row by row.
+
+    data : (axes, n)      y : (n,)      shape : of the array; its first size may be -1
+    """
+def _unravel_index(data: NDArray, shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The coordinates of elements from their numbers, counted row by row: (...) to (axes, ...).
+
+    shape : of the array; its first size may be -1
+    """
+def _histogram(data: NDArray, bins: NDArray | None = None, bin_cnt: int | None = None, range: float | tuple[float, ...] | None = None, out: Any = None, name: Any = None) -> Result:
+    """How many values lie in each bin, as int64, and the edges of the bins.
+
+    The edges are `bins`, ascending, or those of `bin_cnt` bins that share the `range` evenly. Each
+    bin has its lower edge, the last one both; values outside are not counted.
+    """
 def _rnn_param_concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
     """The arrays one after the other along an axis: the `parameters` of RNN from their parts."""
 def _random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:

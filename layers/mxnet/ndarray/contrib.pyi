@@ -8,7 +8,17 @@ from .ndarray import NDArray
 Result = Any  # an NDArray, or a list of them
 Operand = NDArray | float
 
+from ._contrib import isfinite as isfinite, isinf as isinf
+from ._contrib import isnan as isnan, rand_zipfian as rand_zipfian
 from ._control import cond as cond, foreach as foreach, while_loop as while_loop
+def quadratic(data: NDArray, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """a x² + b x + c; for integers the result is truncated."""
+def gradientmultiplier(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """data itself; its gradient is multiplied by `scalar`."""
+def round_ste(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The nearest integer, with the gradient of data itself."""
+def sign_ste(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sign, with the gradient of data itself."""
 def allclose(a: NDArray, b: NDArray, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of one.
 
@@ -16,12 +26,49 @@ def allclose(a: NDArray, b: NDArray, rtol: float = 1e-05, atol: float = 1e-08, e
     """
 def boolean_mask(data: NDArray, index: NDArray, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """The slices along the first axis where index is not 0; the shape is known only at run time."""
+def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: str = '', axis: int | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """start, start + step, ... in the shape of data, or along one axis as a vector.
+
+    Each comes `repeat` times. For integers start and step are truncated.
+    """
+def index_array(data: NDArray, axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64."""
+def index_copy(old_tensor: NDArray, index_vector: NDArray, new_tensor: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """old_tensor with the rows of new_tensor at the indices; of equal indices the last counts.
+
+    old_tensor : (n, ...)      index_vector : (k,)      new_tensor : (k, ...)
+    """
 def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
     """The positive part of BatchNorm."""
 def SyncBatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: Any = None, name: Any = None) -> Result:
     """BatchNorm over the axis 1, of one device: `ndev` above 1 is not supported.
 
     A context computes at once here, and cannot wait for the batch of another.
+    """
+def div_sqrt_dim(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """data / √d, for d elements along the last axis; for integers √d is truncated first."""
+def interleaved_matmul_selfatt_qk(queries_keys_values: NDArray, heads: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """q kᵀ / √d for each head of self-attention.
+
+    queries_keys_values : (length, batch, heads 3 d)      y : (batch heads, length, length)
+    """
+def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray, attention: NDArray, heads: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """attention v for each head of self-attention.
+
+    queries_keys_values : (length, batch, heads 3 d)      attention : (batch heads, length, length)
+    y : (length, batch, heads d)
+    """
+def interleaved_matmul_encdec_qk(queries: NDArray, keys_values: NDArray, heads: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """q kᵀ / √d for each head of attention to another sequence.
+
+    queries : (m, batch, heads d)      keys_values : (n, batch, heads 2 d)
+    y : (batch heads, m, n)
+    """
+def interleaved_matmul_encdec_valatt(keys_values: NDArray, attention: NDArray, heads: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """attention v for each head of attention to another sequence.
+
+    keys_values : (n, batch, heads 2 d)      attention : (batch heads, m, n)
+    y : (m, batch, heads d)
     """
 def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray:
     """-log p(label | softmax(data)), of all ways to spread the labels over time.
@@ -71,4 +118,21 @@ def box_iou(lhs: NDArray, rhs: NDArray, format: Literal['center', 'corner'] = 'c
     lhs : (..., 4)      rhs : (..., 4)      y : (..., ...)
 
     corner: (xmin, ymin, xmax, ymax). center: (x, y, width, height).
+    """
+def fft(data: NDArray, compute_size: int = 128, out: Any = None, name: Any = None) -> NDArray:
+    """Σₙ x[n] exp(-2πi k n / d): (..., d) to (..., 2 d), the real and imaginary parts in turn.
+
+    `compute_size` has no effect.
+    """
+def ifft(data: NDArray, compute_size: int = 128, out: Any = None, name: Any = None) -> NDArray:
+    """The real part of Σₖ x[k] exp(2πi k n / d): (..., 2 d) to (..., d).
+
+    That is d times the inverse of fft. `compute_size` has no effect.
+    """
+def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int = ..., processing_batch_size: int = 32, out: Any = None, name: Any = None) -> NDArray:
+    """y[:, h[i]] += s[i] data[:, i]: a projection to `out_dim` numbers that keeps products.
+
+    data : (n, d)      h : (1, d), indices      s : (1, d), signs      y : (n, out_dim)
+
+    `processing_batch_size` has no effect.
     """

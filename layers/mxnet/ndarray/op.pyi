@@ -235,6 +235,8 @@ def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 
     """
 def moments(data: NDArray, axes: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> Result:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+def cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The sums of the elements up to each along an axis, by default of the flattened array."""
 def Reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The elements in another shape.
 
@@ -353,6 +355,16 @@ def SequenceReverse(data: NDArray, sequence_length: NDArray | None = None, use_s
 
     data : (time, batch, ...)      sequence_length : (batch,)
     """
+def ravel_multi_index(data: NDArray, shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The number of each element that coordinates name, counted row by row.
+
+    data : (axes, n)      y : (n,)      shape : of the array; its first size may be -1
+    """
+def unravel_index(data: NDArray, shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """The coordinates of elements from their numbers, counted row by row: (...) to (axes, ...).
+
+    shape : of the array; its first size may be -1
+    """
 def sort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The values in order."""
 def argsort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
@@ -422,6 +434,8 @@ def linalg_gelqf(A: NDArray, out: Any = None, name: Any = None) -> Result:
 
     A : (..., m, n), m <= n      Q : (..., m, n)      L : (..., m, m)
     """
+def khatri_rao(*args: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k)."""
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The affine map, y = x Wᵀ + b.
 
@@ -693,7 +707,7 @@ def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float =
 def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
 def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
-    """The image that patches make, added where they overlap: (n, c kh kw, patches) to (n, c, h, w)."""
+    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
 def sgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """Gradient descent, w - lr (g + wd w)."""
 def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:

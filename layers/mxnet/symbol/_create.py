@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base import ArgumentError
 from . import op
+from .symbol import Symbol
 
-__all__ = ["arange", "eye", "full", "linspace", "ones", "split_v2", "zeros"]
+__all__ = ["arange", "eye", "full", "histogram", "linspace", "ones", "split_v2", "zeros"]
 
 _internal = op.functions("_")
 
@@ -53,6 +55,21 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 def eye(N, M=0, k=0, dtype=None, **kwargs):
     """Ones on the `k`-th diagonal, zeros elsewhere."""
     return _internal["_eye"](N=N, M=M, k=k, dtype=_dtype_name(dtype), **kwargs)
+
+
+def histogram(a, bins=10, range=None, **kwargs):
+    """The number of values in each bin, and the edges of the bins; see `nd.histogram`.
+
+    Raises
+    ------
+    ArgumentError
+        `bins` is a number, and there is no `range`.
+    """
+    if isinstance(bins, Symbol):
+        return _internal["_histogram"](data=a, bins=bins, **kwargs)
+    if range is None:
+        raise ArgumentError(f"histogram: bins is {bins}, range is None\n  expected a range")
+    return _internal["_histogram"](data=a, bin_cnt=bins, range=range, **kwargs)
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):

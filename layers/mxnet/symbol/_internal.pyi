@@ -173,6 +173,8 @@ def _logical_xor_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: 
     """1 where one of x and y is not 0, else 0; y is the scalar."""
 def _LogicalXorScalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """1 where one of x and y is not 0, else 0; y is the scalar."""
+def _np_cumsum(a: Symbol | None = ..., axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sums of the elements up to each along an axis, by default of the flattened array."""
 def _split_v2(data: Symbol | None = ..., indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Parts along an axis: from each index to the next, or `sections` of nearly one size."""
 def _scatter_set_nd(lhs: Symbol | None = ..., rhs: Symbol | None = ..., indices: Symbol | None = ..., shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -185,6 +187,22 @@ def _slice_assign_scalar(data: Symbol | None = ..., scalar: float = 0.0, begin: 
     """data with a number at [begin:end:step]."""
 def _crop_assign_scalar(data: Symbol | None = ..., scalar: float = 0.0, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """data with a number at [begin:end:step]."""
+def _ravel_multi_index(data: Symbol | None = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The number of each element that coordinates name, counted row by row.
+
+    data : (axes, n)      y : (n,)      shape : of the array; its first size may be -1
+    """
+def _unravel_index(data: Symbol | None = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The coordinates of elements from their numbers, counted row by row: (...) to (axes, ...).
+
+    shape : of the array; its first size may be -1
+    """
+def _histogram(data: Symbol | None = ..., bins: Symbol | None | None = None, bin_cnt: int | None = None, range: float | tuple[float, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """How many values lie in each bin, as int64, and the edges of the bins.
+
+    The edges are `bins`, ascending, or those of `bin_cnt` bins that share the `range` evenly. Each
+    bin has its lower edge, the last one both; values outside are not counted.
+    """
 def _rnn_param_concat(*data: Symbol, dim: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The arrays one after the other along an axis: the `parameters` of RNN from their parts."""
 def _random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

@@ -1,7 +1,9 @@
-"""The operators of the table that MXNet puts under `sym.contrib`, and control flow."""
+"""The operators of the table that MXNet puts under `sym.contrib`, control flow,
+and what is put together from others."""
 
+from ._contrib import rand_zipfian
 from ._control import cond, foreach, while_loop
 from .op import functions
 
 globals().update(functions("_contrib_"))
-__all__ = [*functions("_contrib_"), "cond", "foreach", "while_loop"]
+__all__ = [*functions("_contrib_"), "cond", "foreach", "rand_zipfian", "while_loop"]

@@ -234,6 +234,8 @@ def L2Normalization(data: Symbol | None = ..., eps: float = 1e-10, mode: Literal
     """
 def moments(data: Symbol | None = ..., axes: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+def cumsum(a: Symbol | None = ..., axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sums of the elements up to each along an axis, by default of the flattened array."""
 def Reshape(data: Symbol | None = ..., shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The elements in another shape.
 
@@ -352,6 +354,16 @@ def SequenceReverse(data: Symbol | None = ..., sequence_length: Symbol | None | 
 
     data : (time, batch, ...)      sequence_length : (batch,)
     """
+def ravel_multi_index(data: Symbol | None = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The number of each element that coordinates name, counted row by row.
+
+    data : (axes, n)      y : (n,)      shape : of the array; its first size may be -1
+    """
+def unravel_index(data: Symbol | None = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The coordinates of elements from their numbers, counted row by row: (...) to (axes, ...).
+
+    shape : of the array; its first size may be -1
+    """
 def sort(data: Symbol | None = ..., axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The values in order."""
 def argsort(data: Symbol | None = ..., axis: int | None = -1, is_ascend: bool = True, dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -421,6 +433,8 @@ def linalg_gelqf(A: Symbol | None = ..., out: Any = None, name: Any = None, **kw
 
     A : (..., m, n), m <= n      Q : (..., m, n)      L : (..., m, m)
     """
+def khatri_rao(*args: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k)."""
 def FullyConnected(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The affine map, y = x Wᵀ + b.
 
@@ -692,7 +706,7 @@ def LRN(data: Symbol | None = ..., alpha: float = 0.0001, beta: float = 0.75, kn
 def im2col(data: Symbol | None = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
 def col2im(data: Symbol | None = ..., output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The image that patches make, added where they overlap: (n, c kh kw, patches) to (n, c, h, w)."""
+    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
 def sgd_update(weight: Symbol | None = ..., grad: Symbol | None = ..., lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Gradient descent, w - lr (g + wd w)."""
 def sgd_mom_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mom: Symbol | None = ..., lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

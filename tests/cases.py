@@ -383,6 +383,28 @@ case("_sample_multinomial", values([0, 1], [1, 0]), dtype="float32")
 case("_shuffle", values([2, 3], [2, 3], [2, 3]), grad=False)
 case("_shuffle", values(*range(100)), grad=False, moments=(49.5, 833.25**0.5))
 
+pdf = {
+    "uniform": (unit(2, 3, 4), values([-1, -2, -3], [-1.5, -2, -1]), positive(2, 3)),
+    "normal": ((2, 3, 4), (2, 3), positive(2, 3)),
+    "gamma": (positive(2, 3, 4), positive(2, 3), positive(2, 3)),
+    "exponential": (positive(2, 3, 4), positive(2, 3)),
+    "poisson": (ints((2, 3, 4), 9), positive(2, 3)),
+    "negative_binomial": (
+        ints((2, 3, 4), 9),
+        positive(2, 3),
+        values([0.2, 0.3, 0.4], [0.5, 0.9, 0.1]),
+    ),
+    "generalized_negative_binomial": (ints((2, 3, 4), 9), positive(2, 3), positive(2, 3)),
+    "dirichlet": (positive(2, 3, 4), positive(2, 4)),
+}
+for name, (sample, *parameters) in pdf.items():
+    for is_log in False, True:
+        case(f"random_pdf_{name}", sample, *parameters, is_log=is_log)
+case("random_pdf_normal", (7,), (7,), positive(7))
+case("random_pdf_exponential", (1, 3), values(2))
+for name in "uniform", "exponential", "poisson":  # others have float32's precision in MXNet
+    case(f"random_pdf_{name}", *[as_("float64", x) for x in pdf[name]])
+
 section("shape")
 case("Reshape", (2, 3, 4), shape=(0, -1))
 case("Reshape", (2, 3, 4), shape=(-3, 0))
@@ -916,6 +938,19 @@ for normalization in "null", "batch", "valid":
     case("MakeLoss", values(-1, -2), normalization=normalization)
 case("make_loss", (2, 3))
 case("make_loss", (7,))
+
+for use_linear in False, True:
+    case("SVMOutput", (4, 3), ints((4,), 3), use_linear=use_linear)
+    case(
+        "SVMOutput",
+        (2, 7),
+        ints((2,), 9),
+        margin=0.5,
+        regularization_coefficient=2,
+        use_linear=use_linear,
+    )
+    case("SVMOutput", (1, 3, 2), ints((1, 3), 2), use_linear=use_linear)
+    case("SVMOutput", ties(3, 2), ints((3,), 2), use_linear=use_linear)
 
 section("ctc")
 first, last = values([1, 2], [2, 0], grad=False), values([0, 1], [1, -1], grad=False)

@@ -181,6 +181,47 @@ _regression(
 )
 
 
+@op(view=True)
+def SVMOutput(
+    data: Tensor,
+    label: Tensor,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+) -> Tensor:
+    """data itself, with the gradient of a support vector machine's loss.
+
+    data : (..., k)      label : (...), indices
+
+    The loss is c Σ max(0, margin - s x)², with s = 1 for the class of the label and -1 for the
+    others, c the `regularization_coefficient`; with `use_linear` without the square.
+    """
+    if label.shape != data.shape[:-1]:
+        raise ShapeError(
+            f"SVMOutput: label is {tuple(label.shape)}\n  expected {tuple(data.shape[:-1])}"
+        )
+    return data
+
+
+@SVMOutput.infer
+def _(data):
+    return {"label": data[:-1]}
+
+
+@SVMOutput.shaped
+def _(data):
+    return data
+
+
+@SVMOutput.grad
+def _(dy, y, label, margin, regularization_coefficient, use_linear):
+    classes = torch.arange(y.shape[-1], device=y.device)
+    side = torch.where(label.long().unsqueeze(-1) == classes, 1.0, -1.0).to(y.dtype)
+    short = margin - side * y
+    slope = (short > 0).to(y.dtype) if use_linear else 2 * short.clamp(min=0)
+    return -regularization_coefficient * side * slope
+
+
 @op(view=True, names_input=True)
 def MakeLoss(
     data: Tensor,

@@ -1,15 +1,18 @@
 """Random draws, from PyTorch's generator of the device.
 
 `_random_x` takes numbers and gives an array of `shape`; `_sample_x` takes arrays and draws `shape`
-for each of their elements; `_random_x_like` gives an array of the shape and dtype of `data`.
+for each of their elements; `_random_x_like` gives an array of the shape and dtype of `data`;
+`_random_pdf_x` gives the densities of samples, (..., m) for parameters (...).
 """
 
 from __future__ import annotations
 
+import math
 from inspect import Parameter, Signature
 
 import torch
 
+from ..base import ShapeError
 from .attributes import DType, Shape
 from .registry import REQUIRED, Tensor, constant, family, op, zeros
 
@@ -184,3 +187,97 @@ def _(data, dtype, get_prob):
 def _shuffle(data: Tensor) -> Tensor:
     """The same rows in random order."""
     return data[torch.randperm(data.shape[0], device=data.device)]
+
+
+def density(name, logarithm, doc, *parameters):
+    """Register exp(logarithm(sample, *parameters)), the density of a distribution at samples."""
+    dirichlet = name == "dirichlet"
+
+    def template(logarithm):
+        def row(sample, *given, is_log=False):
+            fits = sample.dim() > dirichlet and all(
+                p.shape == sample.shape[: p.dim() - dirichlet] + sample.shape[-1:] * dirichlet
+                for p in given
+            )
+            if not fits:
+                shapes = ", ".join(f"{n} is {tuple(p.shape)}" for n, p in zip(parameters, given))
+                raise ShapeError(
+                    f"_random_pdf_{name}: sample is {tuple(sample.shape)}, {shapes}\n"
+                    "  expected samples (..., m) for parameters (...)"
+                    + " of k, which both have as the last axis"
+                    * dirichlet
+                )
+            at = [p.reshape(p.shape + (1,) * (sample.dim() - p.dim())) for p in given]
+            if dirichlet:
+                at = [p.unsqueeze(-2) for p in given]
+            y = logarithm(sample, *at)
+            return y if is_log else y.exp()
+
+        return _signed(row, ["sample", *parameters], {}, is_log=(bool, False))
+
+    text = f"The density {doc}; with `is_log` its logarithm."
+    family(template, logarithm, f"_random_pdf_{name}", text, f"random_pdf_{name}")
+
+
+def _log_negative_binomial(x, k, p):
+    """The logarithm of Γ(x + k) / (Γ(x + 1) Γ(k)) pᵏ (1 - p)ˣ."""
+    choices = torch.lgamma(x + k) - torch.lgamma(x + 1) - torch.lgamma(k)
+    return choices + k * torch.log(p) + x * torch.log(1 - p)
+
+
+density(
+    "uniform",
+    lambda x, low, high: constant(torch.zeros_like(x), x) - torch.log(high - low),
+    "1 / (high - low), also where a sample lies outside",
+    "low",
+    "high",
+)
+density(
+    "normal",
+    lambda x, mu, sigma: (
+        -0.5 * ((x - mu) / sigma) ** 2 - torch.log(sigma) - 0.5 * math.log(2 * math.pi)
+    ),
+    "of the normal distribution with mean mu and deviation sigma",
+    "mu",
+    "sigma",
+)
+density(
+    "gamma",
+    lambda x, alpha, beta: (
+        alpha * torch.log(beta) + (alpha - 1) * torch.log(x) - beta * x - torch.lgamma(alpha)
+    ),
+    "of the gamma distribution of shape alpha and rate beta, mean α / β",
+    "alpha",
+    "beta",
+)
+density("exponential", lambda x, lam: torch.log(lam) - lam * x, "λ exp(-λx)", "lam")
+density(
+    "poisson",
+    lambda x, lam: x * torch.log(lam) - lam - torch.lgamma(x + 1),
+    "λˣ exp(-λ) / x!",
+    "lam",
+)
+density(
+    "negative_binomial",
+    _log_negative_binomial,
+    "of the failures before the k-th success, each with probability p",
+    "k",
+    "p",
+)
+density(
+    "generalized_negative_binomial",
+    lambda x, mu, alpha: _log_negative_binomial(x, 1 / alpha, 1 / (1 + mu * alpha)),
+    "of counts with mean μ and variance μ + αμ²",
+    "mu",
+    "alpha",
+)
+density(
+    "dirichlet",
+    lambda x, alpha: (
+        ((alpha - 1) * torch.log(x)).sum(-1)
+        + torch.lgamma(alpha.sum(-1))
+        - torch.lgamma(alpha).sum(-1)
+    ),
+    "of the Dirichlet distribution: samples (..., m, k) for alpha (..., k)",
+    "alpha",
+)

@@ -243,6 +243,22 @@ def _sample_multinomial(data: NDArray, shape: int | tuple[int, ...] = (), get_pr
     """
 def _shuffle(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The same rows in random order."""
+def _random_pdf_uniform(sample: Any, low: Any, high: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density 1 / (high - low), also where a sample lies outside; with `is_log` its logarithm."""
+def _random_pdf_normal(sample: Any, mu: Any, sigma: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density of the normal distribution with mean mu and deviation sigma; with `is_log` its logarithm."""
+def _random_pdf_gamma(sample: Any, alpha: Any, beta: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density of the gamma distribution of shape alpha and rate beta, mean α / β; with `is_log` its logarithm."""
+def _random_pdf_exponential(sample: Any, lam: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density λ exp(-λx); with `is_log` its logarithm."""
+def _random_pdf_poisson(sample: Any, lam: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density λˣ exp(-λ) / x!; with `is_log` its logarithm."""
+def _random_pdf_negative_binomial(sample: Any, k: Any, p: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density of the failures before the k-th success, each with probability p; with `is_log` its logarithm."""
+def _random_pdf_generalized_negative_binomial(sample: Any, mu: Any, alpha: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density of counts with mean μ and variance μ + αμ²; with `is_log` its logarithm."""
+def _random_pdf_dirichlet(sample: Any, alpha: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The density of the Dirichlet distribution: samples (..., m, k) for alpha (..., k); with `is_log` its logarithm."""
 def _zeros(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
     """Zeros."""
 def _ones(shape: int | tuple[int, ...] = (), ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:

@@ -590,6 +590,14 @@ def MAERegressionOutput(data: Symbol | None = ..., label: Symbol | None = ..., g
 
     data, label : (n, ...), k numbers in a sample; (n, 1) also has labels (n,)
     """
+def SVMOutput(data: Symbol | None = ..., label: Symbol | None = ..., margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """data itself, with the gradient of a support vector machine's loss.
+
+    data : (..., k)      label : (...), indices
+
+    The loss is c Σ max(0, margin - s x)², with s = 1 for the class of the label and -1 for the
+    others, c the `regularization_coefficient`; with `use_linear` without the square.
+    """
 def MakeLoss(data: Symbol | None = ..., grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Literal['batch', 'null', 'valid'] = 'null', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """data itself, as a loss: its gradient is grad_scale, whatever comes from above.
 
@@ -665,6 +673,22 @@ def sample_multinomial(data: Symbol | None = ..., shape: int | tuple[int, ...] =
     """
 def shuffle(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The same rows in random order."""
+def random_pdf_uniform(sample: Any = ..., low: Any = ..., high: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density 1 / (high - low), also where a sample lies outside; with `is_log` its logarithm."""
+def random_pdf_normal(sample: Any = ..., mu: Any = ..., sigma: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density of the normal distribution with mean mu and deviation sigma; with `is_log` its logarithm."""
+def random_pdf_gamma(sample: Any = ..., alpha: Any = ..., beta: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density of the gamma distribution of shape alpha and rate beta, mean α / β; with `is_log` its logarithm."""
+def random_pdf_exponential(sample: Any = ..., lam: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density λ exp(-λx); with `is_log` its logarithm."""
+def random_pdf_poisson(sample: Any = ..., lam: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density λˣ exp(-λ) / x!; with `is_log` its logarithm."""
+def random_pdf_negative_binomial(sample: Any = ..., k: Any = ..., p: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density of the failures before the k-th success, each with probability p; with `is_log` its logarithm."""
+def random_pdf_generalized_negative_binomial(sample: Any = ..., mu: Any = ..., alpha: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density of counts with mean μ and variance μ + αμ²; with `is_log` its logarithm."""
+def random_pdf_dirichlet(sample: Any = ..., alpha: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The density of the Dirichlet distribution: samples (..., m, k) for alpha (..., k); with `is_log` its logarithm."""
 def GridGenerator(data: Symbol | None = ..., transform_type: Literal['affine', 'warp'] = ..., target_shape: int | tuple[int, ...] = (0, 0), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The grid of an affine map, or of a flow that is added to the points of the image.
 

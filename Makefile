@@ -11,11 +11,12 @@
 #   make record   record MXNet's values, to which the tests hold PyTorch's
 #   make stub     write the stub of the operators for editors
 #   make coverage write the page that says of each name of MXNet whether it is here
+#   make docs     build the site of the documentation, build/site/index.html
 #   make clean    remove the environments and everything built
 #
 # Each makes the environment that it needs, once. Variables:
 #
-#   PYTHON=python3.12   the Python of the environments, 3.10 to 3.13 (python3)
+#   PYTHON=python3.12   the Python of the environments, 3.10 to 3.13 (python3); make docs needs 3.11
 #   PIP_ARGS=...        more options for pip install, such as an index with CPU builds of PyTorch
 #   ENGINE=mxnet        make train on MXNet (torch)
 #   PROGRAM=train.module  make train with Symbol and Module (train)
@@ -83,6 +84,16 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 $(JAX): constraints/jax.txt
 	$(call venv,$(PYTHON))
 	$(pip_install) -c constraints/jax.txt jax
+	touch $@
+
+# The site reads the source and runs nothing of it, so that it needs no engine.
+DOCS_PYTHON := $(firstword $(foreach p,$(PYTHON) python3.11 python3.12 python3.13,$(if \
+    $(filter-out 3.10,$(call version,$(p))),$(p))))
+DOCS := .venv-docs/made-$(call version,$(DOCS_PYTHON))
+
+$(DOCS): constraints/docs.txt
+	$(call venv,$(or $(DOCS_PYTHON),$(error make docs needs Python 3.11 or later)))
+	$(pip_install) -c constraints/docs.txt mkdocs-material 'mkdocstrings[python]' ruff
 	touch $@
 
 # What runs in them. MXNet runs a custom operator in a worker thread, and with only one it hangs.
@@ -170,9 +181,13 @@ stub: $(TORCH)
 coverage: $(TORCH)
 	PYTHONPATH=tests .venv/bin/python -m api
 
+# Warnings are errors: a link that leads nowhere, a page that is not in the navigation.
+docs: $(DOCS)
+	PATH="$(CURDIR)/$(dir $(DOCS))bin:$$PATH" NO_MKDOCS_2_WARNING=1 mkdocs build --strict $(ARGS)
+
 clean:
-	rm -rf .venv .venv-mxnet .venv-bench .venv-jax build *.egg-info
+	rm -rf .venv .venv-mxnet .venv-bench .venv-jax .venv-docs build *.egg-info
 
 .PHONY: help train test test-all test-torch test-mxnet fuzz hostile check bench gpu gpu-test gpu-bench \
-    record stub coverage clean
+    record stub coverage docs clean
 .NOTPARALLEL:

@@ -128,6 +128,43 @@ def ints(shape: tuple, below: int) -> Input:
     return _input(f"ints{below}:", shape, draw, grad=False)
 
 
+def boxes(*shape: int, places: int = 8, empty: bool = False) -> Input:
+    """Boxes (xmin, ymin, xmax, ymax) in [0, 1] whose corners lie on few places: many are equal."""
+
+    def draw(random, s):
+        low = random.randint(0, places, (*s[:-1], 2))
+        high = low + random.randint(0 if empty else 1, places // 2 + 1, low.shape)
+        return np.concatenate([low, high], -1) / (1.5 * places)
+
+    return _input(f"boxes{places}{'e' * empty}:", shape, draw)
+
+
+def detections(*shape: int, classes: int = 3, scores: int = 10) -> Input:
+    """Rows (class, score, box, ...), of few classes and scores, so that many are equal."""
+
+    def draw(random, s):
+        made = boxes(*s[:-1], 4).make(random)
+        parts = random.randint(-1, classes, s[:-1]), random.randint(0, scores, s[:-1]) / scores
+        rest = random.standard_normal((*s[:-1], s[-1] - 6))
+        return np.concatenate([np.stack(parts, -1), made, rest], -1)
+
+    return _input(f"detections{classes},{scores}:", shape, draw)
+
+
+def labelled(*shape: int, classes: int = 3) -> Input:
+    """Rows (class, box, ...) of the boxes in images, -1 behind the last of an image."""
+
+    def draw(random, s):
+        made = boxes(*s[:-1], 4).make(random)
+        rest = random.standard_normal((*s[:-1], s[-1] - 5))
+        kinds = random.randint(0, classes, (*s[:-1], 1))
+        rows = np.concatenate([kinds, made, rest], -1)
+        rows[np.arange(s[1]) >= random.randint(0, s[1] + 1, (s[0], 1))] = -1
+        return rows
+
+    return _input(f"labelled{classes}:", shape, draw, grad=False)
+
+
 def values(*given, dtype="float32", grad=True) -> Input:
     """These very values: ``values(0.5, -0.5)``, ``values([1, 2], [3, 4])``."""
     prefix = "" if dtype == "float32" else f"{dtype}:"

@@ -4,7 +4,19 @@
 """
 
 import numpy as np
-from case import as_, case, ints, positive, section, ties, unit, values
+from case import (
+    as_,
+    boxes,
+    case,
+    detections,
+    ints,
+    labelled,
+    positive,
+    section,
+    ties,
+    unit,
+    values,
+)
 
 section("elementwise")
 case("abs negative square exp expm1 sin cos tan arctan sinh cosh tanh arcsinh erf", (2, 3, 4))
@@ -1001,10 +1013,119 @@ for height in 4, 5:
 case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7), output_size=(2, 3))
 case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7), output_size=4)
 case("_contrib_AdaptiveAvgPooling2D", (2, 3, 5, 7))
-boxes = values([0, 0, 2, 2], [1, 1, 3, 4], [0, 0, 0, 0], [2, 2, 0, 0])
+
+section("boxes")
+four = values([0, 0, 2, 2], [1, 1, 3, 4], [0, 0, 0, 0], [2, 2, 0, 0])
 for format in "corner", "center":
-    case("_contrib_box_iou", boxes, values([0, 0, 2, 2], [5, 5, 6, 6], [1, 0, 2, 2]), format=format)
+    case("_contrib_box_iou", four, values([0, 0, 2, 2], [5, 5, 6, 6], [1, 0, 2, 2]), format=format)
 case("_contrib_box_iou", positive(2, 3, 4), positive(5, 4))
+case("_contrib_box_iou", boxes(7, 1, 4), boxes(2, 3, 4, empty=True))
+case("_contrib_box_iou", as_("float64", boxes(7, 4)), as_("float64", boxes(1, 4)))
+case("_contrib_box_iou", boxes(600, 4), boxes(500, 4))  # more than are computed at once
+nms = "_contrib_box_nms"
+shown = values(
+    [0, 0.5, 0.1, 0.1, 0.2, 0.2],
+    [1, 0.4, 0.1, 0.1, 0.2, 0.2],
+    [0, 0.3, 0.1, 0.1, 0.14, 0.14],
+    [2, 0.6, 0.5, 0.5, 0.7, 0.8],
+)
+case(nms, shown, overlap_thresh=0.1, id_index=0, force_suppress=True)
+case(nms, shown, overlap_thresh=0.1, id_index=0)
+case(nms, shown, overlap_thresh=0.1, valid_thresh=0.9)  # none is left
+case(nms, shown, topk=0)
+case(nms, shown, in_format="center")
+case(nms, shown, out_format="center")
+case(nms, shown, overlap_thresh=0.1, in_format="center", out_format="center", topk=2)
+case(nms, values([0, 0.5, 0, 0, 1, 1], [0, 0.4, 0, 0, 1, 2]))  # exactly at the threshold
+case(nms, values([0, 0.5, 0, 0, 1, 1], [0, float("nan"), 0, 0, 1, 1]))
+case(nms, values([0, 0.5, 0, 0, float("nan"), 1], [0, 0.4, 0, 0, 1, 1], [0, 0.3, 0, 0, 1, 1]))
+case(nms, values([-1, 0.5, 0, 0, 1, 1], [-2, 0.4, 0, 0, 1, 1]), id_index=0, background_id=-2)
+case(nms, values([0.1, 0.1, 0.3, 0.3, 0.5, 9]), coord_start=0, score_index=4)
+case(nms, detections(1, 1, 6))
+case(nms, as_("float64", detections(2, 20, 6)), id_index=0)
+case(nms, as_("float16", detections(2, 20, 6)), id_index=0)
+case(nms, detections(1300, 6), overlap_thresh=0.3)  # more than are compared at once
+case(nms, detections(2, 1300, 6, classes=40, scores=1000), id_index=0, topk=1200)
+for n in 7, 40, 200:
+    case(nms, detections(3, n, 6))
+    case(nms, detections(2, 3, n, 7), overlap_thresh=0.1, id_index=0, topk=n // 3)
+    case(nms, detections(5, n, 6), overlap_thresh=0.3, id_index=0, background_id=0)
+    case(nms, detections(5, n, 6), overlap_thresh=0.7, valid_thresh=0.35, topk=n // 5)
+    case(nms, detections(2, n, 6), valid_thresh=0.8, id_index=0, out_format="center")
+    case(nms, detections(3, n, 6), overlap_thresh=0.25, id_index=0, force_suppress=True, topk=n)
+bipartite = "_contrib_bipartite_matching"
+case(bipartite, values([0.5, 0.6], [0.1, 0.2], [0.3, 0.4]), threshold=1e-12)
+case(bipartite, values([0.5, 0.6], [0.1, 0.2], [0.3, 0.4]), threshold=0.45, is_ascend=True)
+case(bipartite, values([0.5, 0.5, 0.5], [0.5, 0.5, 0.5]), threshold=0.5)  # none is above
+case(bipartite, as_("float64", (4, 3)), threshold=0.1)
+case(bipartite, as_("float16", (4, 3)), threshold=0.1)
+for m in 1, 4, 9:
+    for is_ascend in False, True:
+        given = {"is_ascend": is_ascend, "threshold": 0.5}
+        case(bipartite, ties(3, 7, m), **given)
+        case(bipartite, ties(2, 2, 7, m), **given, topk=2)
+        case(bipartite, (3, 30, m), **given)
+        case(bipartite, (3, 7, m), **given, topk=3)
+samples = values([1, 0, -1, 0.6, 0.5], [1, 1, 1, 0, -1])
+found = values([1, 0, 0, 1.7, 2], [0, 1, 2, 0, 1], grad=False)
+anchors, refs = boxes(2, 5, 4), boxes(2, 3, 4)
+four = values(0.1, 0.2, 0.3, 0.4), values(0.1, 0.2, 0.3, 0.4)
+case("_contrib_box_encode", samples, found, anchors, refs, *four)
+arrays = samples, found, anchors, refs, *four
+case("_contrib_box_encode", *[as_("float64", a) for a in arrays])
+case("_contrib_box_encode", ties(3, 40), ints((3, 40), 7), boxes(3, 40, 4), boxes(3, 7, 4), *four)
+for format in "center", "corner":
+    stds = {"std0": 0.1, "std1": 0.2, "std2": 0.3, "std3": 0.4}
+    case("_contrib_box_decode", (2, 3, 4), boxes(1, 3, 4), format=format)
+    case("_contrib_box_decode", (2, 7, 4), boxes(1, 7, 4), format=format, **stds, clip=0.1)
+    arrays = as_("float64", (1, 1, 4)), as_("float64", boxes(1, 1, 4))
+    case("_contrib_box_decode", *arrays, format=format, std0=0.5, std3=0.125)
+
+section("multibox")
+prior = "_contrib_MultiBoxPrior"
+case(prior, (1, 3, 1, 2))
+case(prior, (2, 3, 2, 3), sizes=(0.5, 0.25), ratios=(1, 2, 0.5))
+case(prior, (1, 1, 7, 1), sizes=(0.9, 0.3), ratios=(2, 1), clip=True)
+case(prior, (1, 3, 2, 3), sizes=0.3, ratios=2, steps=(0.3, 0.2), offsets=(0.1, 0.9))
+target = "_contrib_MultiBoxTarget"
+five = values([[0, 0, 1, 1], [0, 0, 1, 0.5], [0, 0, 0.5, 0.5], [0, 0, 0, 0], [0.6, 0.6, 0.7, 0.7]])
+case(target, five, values([[1, 0, 0, 1, 1]]), (1, 3, 5))
+case(target, five, values([[-1, -1, -1, -1, -1]]), (1, 3, 5))
+case(target, five, values([[1, 2, 2, 3, 3]]), (1, 3, 5), negative_mining_ratio=3)
+case(target, five, values([[1, 0, 0, 1, 1], [1, 0, 0, 1, 1], [2, 0, 0, 1, 1]]), (1, 3, 5))
+case(target, five, values([[1.5, 0, 0, 1, 1], [0, 0, 0, 0, 0]]), (1, 3, 5), overlap_threshold=0)
+case(
+    target,
+    five,
+    values([[1, 0, 0, 1, 1]]),
+    values([[0] * 5]),
+    negative_mining_ratio=10,
+    ours="MXNet fails where there are fewer hard anchors than are asked for",
+    expected=lambda *_: {
+        "y0": np.zeros((1, 20), "float32"),
+        "y1": np.repeat(np.float32([[1, 0, 0, 0, 0]]), 4, 1),
+        "y2": np.float32([[2, -1, 0, 0, 0]]),
+    },
+)
+for n, m in (7, 1), (60, 5), (300, 12):
+    arrays = boxes(1, n, 4), labelled(4, m, 5)
+    case(target, *arrays, (4, 3, n))
+    case(target, *arrays, (4, 3, n), overlap_threshold=0.3, ignore_label=7)
+    case(target, *arrays, (4, 3, n), overlap_threshold=0, variances=(0.5, 0.25, 0.1, 0.3))
+    given = {"minimum_negative_samples": 3, "negative_mining_thresh": 0.9}
+    case(target, *arrays, (4, 5, n), negative_mining_ratio=0.5, overlap_threshold=0.7, **given)
+    case(target, boxes(1, n, 4, empty=True), labelled(2, m, 7), (2, 3, n), overlap_threshold=0.6)
+detection = "_contrib_MultiBoxDetection"
+for n in 1, 7, 60, 300:
+    arrays = positive(3, 4, n), (3, 4 * n), boxes(1, n, 4)
+    tied = ints((3, 4, n), 9), ints((3, 4 * n), 1), boxes(1, n, 4)
+    for given in arrays, tied:
+        case(detection, *given)
+        case(detection, *given, nms_threshold=0.25, force_suppress=True, clip=False)
+        case(detection, *given, nms_threshold=0.3, nms_topk=n // 3, background_id=1)
+        case(detection, *given, threshold=2.5, variances=(0.5, 0.25, 0.1, 0.3))
+        case(detection, *given, nms_threshold=0, nms_topk=2)
+        case(detection, *given, threshold=100)
 
 section("spatial")
 for size in (3, 4), (1, 5), (5, 1):

@@ -22,6 +22,8 @@ MODULES = (
     "vision",
     "spatial",
     "spectral",
+    "boxes",
+    "multibox",
     "image",
     "optimizer",
 )

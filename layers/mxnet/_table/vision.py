@@ -1,15 +1,14 @@
-"""Images and boxes."""
+"""Images in other sizes."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 
 from ..base import ArgumentError, ShapeError
 from .attributes import Shape
-from .registry import Tensor, op, zeros
+from .registry import Tensor, op
 
 _PARITY = {  # what is added to an even size, and to an odd one
     "to_even_down": (0, -1),
@@ -83,41 +82,3 @@ def _contrib_AdaptiveAvgPooling2D(data: Tensor, output_size: Shape = ()) -> Tens
     """
     size = output_size or (1,)
     return F.adaptive_avg_pool2d(data, size if len(size) == 2 else size * 2)
-
-
-@op
-def _contrib_box_iou(
-    lhs: Tensor, rhs: Tensor, format: Literal["center", "corner"] = "corner"
-) -> Tensor:
-    """The area that two boxes share over the area that they cover, for each pair; 0 of empty ones.
-
-    lhs : (..., 4)      rhs : (..., 4)      y : (..., ...)
-
-    corner: (xmin, ymin, xmax, ymax). center: (x, y, width, height).
-    """
-    if lhs.shape[-1] != 4 or rhs.shape[-1] != 4:
-        raise ShapeError(
-            f"_contrib_box_iou: lhs is {tuple(lhs.shape)}, rhs is {tuple(rhs.shape)}\n"
-            "  expected (..., 4)"
-        )
-    a = _corners(lhs, format).reshape(*lhs.shape[:-1], *[1] * (rhs.dim() - 1), 4)
-    b = _corners(rhs, format)
-    low = torch.maximum(a[..., :2], b[..., :2])
-    high = torch.minimum(a[..., 2:], b[..., 2:])
-    shared = (high - low).clamp(min=0).prod(-1)
-    covered = _area(a) + _area(b) - shared
-    return torch.where(shared > 0, shared / covered, torch.zeros_like(shared))
-
-
-_contrib_box_iou.grad(zeros)
-
-
-def _corners(boxes, format):
-    if format == "corner":
-        return boxes
-    centre, half = boxes[..., :2], boxes[..., 2:] / 2
-    return torch.cat([centre - half, centre + half], -1)
-
-
-def _area(boxes):
-    return (boxes[..., 2:] - boxes[..., :2]).clamp(min=0).prod(-1)

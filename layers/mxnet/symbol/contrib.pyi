@@ -110,13 +110,6 @@ def AdaptiveAvgPooling2D(data: Symbol | None = ..., output_size: int | tuple[int
 
     data : (n, c, h, w)      output_size : (height, width), or one number for both
     """
-def box_iou(lhs: Symbol | None = ..., rhs: Symbol | None = ..., format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The area that two boxes share over the area that they cover, for each pair; 0 of empty ones.
-
-    lhs : (..., 4)      rhs : (..., 4)      y : (..., ...)
-
-    corner: (xmin, ymin, xmax, ymax). center: (x, y, width, height).
-    """
 def fft(data: Symbol | None = ..., compute_size: int = 128, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Σₙ x[n] exp(-2πi k n / d): (..., d) to (..., 2 d), the real and imaginary parts in turn.
 
@@ -133,4 +126,89 @@ def count_sketch(data: Symbol | None = ..., h: Symbol | None = ..., s: Symbol | 
     data : (n, d)      h : (1, d), indices      s : (1, d), signs      y : (n, out_dim)
 
     `processing_batch_size` has no effect.
+    """
+def box_iou(lhs: Symbol | None = ..., rhs: Symbol | None = ..., format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The area that two boxes share over the area that they cover, for each pair; 0 of empty ones.
+
+    lhs : (..., 4)      rhs : (..., 4)      y : (..., ...)
+
+    corner: (xmin, ymin, xmax, ymax). center: (x, y, width, height).
+    """
+def box_nms(data: Symbol | None = ..., overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The boxes without those that overlap a better one, best first; rows of -1 fill the rest.
+
+    data : (..., n, k), rows with a score, four coordinates and maybe a class
+
+    A box takes part whose score is above `valid_thresh`, and whose class is not `background_id`; of
+    these the best `topk`, where it is positive. It suppresses those of its class, or all with
+    `force_suppress` or without `id_index`, whose intersection over union is above `overlap_thresh`.
+    """
+def box_non_maximum_suppression(data: Symbol | None = ..., overlap_thresh: float = 0.5, valid_thresh: float = 0.0, topk: int = -1, coord_start: int = 2, score_index: int = 1, id_index: int = -1, background_id: int = -1, force_suppress: bool = False, in_format: Literal['center', 'corner'] = 'corner', out_format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The boxes without those that overlap a better one, best first; rows of -1 fill the rest.
+
+    data : (..., n, k), rows with a score, four coordinates and maybe a class
+
+    A box takes part whose score is above `valid_thresh`, and whose class is not `background_id`; of
+    these the best `topk`, where it is positive. It suppresses those of its class, or all with
+    `force_suppress` or without `id_index`, whose intersection over union is above `overlap_thresh`.
+    """
+def bipartite_matching(data: Symbol | None = ..., is_ascend: bool = False, threshold: float = ..., topk: int = -1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Rows and columns matched one to one: the best score first, then the best of those left.
+
+    data : (..., n, m), scores      y : (..., n), the column of each row, and (..., m); -1 of none
+
+    Scores above the threshold are matched, with `is_ascend` those below it, the lowest first; where
+    `topk` is positive, the first topk + 1, as in MXNet.
+    """
+def box_encode(samples: Symbol | None = ..., matches: Symbol | None = ..., anchors: Symbol | None = ..., refs: Symbol | None = ..., means: Symbol | None = ..., stds: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """What a net is to predict for anchors that are matched with boxes, and where that counts.
+
+    samples : (b, n), above 0.5 where an anchor has a match      matches : (b, n), indices in refs
+    anchors : (b, n, 4)      refs : (b, m, 4)      means, stds : (4,)      y : two of (b, n, 4)
+
+    (x_ref - x) / width and log(width_ref / width), and so for y and height, less the means and over
+    the stds; the second output is 1 where there is a match, elsewhere both are 0.
+    """
+def box_decode(data: Symbol | None = ..., anchors: Symbol | None = ..., std0: float = 1.0, std1: float = 1.0, std2: float = 1.0, std3: float = 1.0, clip: float = -1.0, format: Literal['center', 'corner'] = 'center', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The boxes (xmin, ymin, xmax, ymax) that a net's predictions for anchors stand for.
+
+    data : (b, n, 4)      anchors : (1, n, 4), in `format`      y : (b, n, 4)
+
+    The inverse of box_encode with means of 0. A logarithm of a size is at most `clip`, where that
+    is positive.
+    """
+def MultiBoxPrior(data: Symbol | None = ..., sizes: float | tuple[float, ...] = (1.0,), ratios: float | tuple[float, ...] = (1.0,), clip: bool = False, steps: float | tuple[float, ...] = (-1.0, -1.0), offsets: float | tuple[float, ...] = (0.5, 0.5), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Anchors around the pixels of an image, in parts of its width and height.
+
+    data : (n, c, h, w)      y : (1, h w a, 4), a = len(sizes) + len(ratios) - 1
+
+    The anchors of a pixel have each of the sizes with the first ratio, and each other ratio with
+    the first size: heights size / √ratio, widths size √ratio h / w. The pixels are `steps` apart,
+    (y, x), or 1 / h and 1 / w where these are not positive; `offsets` are their centres in them.
+    """
+def MultiBoxTarget(anchor: Symbol | None = ..., label: Symbol | None = ..., cls_pred: Symbol | None = ..., overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: float | tuple[float, ...] = (0.1, 0.1, 0.2, 0.2), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """What a detector is to predict for its anchors, from the boxes in the images.
+
+    anchor : (1, n, 4)      label : (b, m, 5), class and box; behind the first class -1 no boxes
+    cls_pred : (b, classes + 1, n)
+    y : offsets (b, 4n), where they count (b, 4n), classes (b, n)
+
+    Each box is matched with the anchor that covers it best, the best pair first, and each other
+    anchor with its best box where their intersection over union is above `overlap_threshold`; its
+    class is that of the box plus 1. The others are background, 0. With a `negative_mining_ratio`
+    only so many times the matched ones are: of those below `negative_mining_thresh` the least
+    likely to be predicted as background; the rest, and all anchors of an image without boxes, get
+    `ignore_label`. `minimum_negative_samples` has no effect, as in MXNet.
+    """
+def MultiBoxDetection(cls_prob: Symbol | None = ..., loc_pred: Symbol | None = ..., anchor: Symbol | None = ..., clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: float | tuple[float, ...] = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The boxes that a detector has found, best first: rows of class, score and box.
+
+    cls_prob : (b, classes + 1, n), the first is background, whatever `background_id` says
+    loc_pred : (b, 4n)      anchor : (1, n, 4)      y : (b, n, 6)
+
+    An anchor counts whose likeliest class has `threshold` or more. A box takes the class -1 that
+    has an intersection over union of `nms_threshold` or more with a better one of its class, or of
+    any with `force_suppress`, and so do all but the best `nms_topk`, where it is positive; those
+    come last, in the order of the anchors. Behind the boxes are rows of -1. With an
+    `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
     """

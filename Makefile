@@ -6,7 +6,7 @@
 #   make fuzz     run random programs on PyTorch and on MXNet, and show where they differ
 #   make hostile  read COUNT hostile files of all kinds, and show what is not refused as it should
 #   make check    formatting, lint and types
-#   make bench    measure, side by side with PyTorch, JAX and MXNet
+#   make bench    measure, side by side with PyTorch, JAX, Keras, Lightning and MXNet
 #   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
 #   make record   record MXNet's values, to which the tests hold PyTorch's
 #   make stub     write the stub of the operators for editors
@@ -51,7 +51,9 @@ here are $(PYTHON) $(call version,$(PYTHON)) and $(shell uname -sm)
 TORCH := .venv/made-$(call version,$(PYTHON))
 MXNET := .venv-mxnet/made-$(call version,$(MXNET_PYTHON))
 BENCH := $(if $(MXNET_PYTHON),.venv-bench/made-$(call version,$(MXNET_PYTHON)),$(TORCH))
-JAX := .venv-jax/made-$(call version,$(PYTHON))
+# Peers with environments of their own; Keras 3.15 needs Python 3.11.
+PEERS := $(foreach peer,jax $(if $(filter 3.10,$(call version,$(PYTHON))),,keras) lightning,\
+.venv-$(peer)/made-$(call version,$(PYTHON)))
 
 define venv
 [ -e $@ ] || $(1) -m venv --clear $(@D)
@@ -80,10 +82,10 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]' torchvision
 	touch $@
 
-# JAX needs a newer NumPy than MXNet, so it has an environment of its own.
-$(JAX): constraints/jax.txt
+# JAX needs a newer NumPy than MXNet; Keras runs on JAX, Lightning on PyTorch.
+$(PEERS): .venv-%/made-$(call version,$(PYTHON)): constraints/%.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/jax.txt jax
+	$(pip_install) -c $< $* $(if $(filter keras,$*),jax)
 	touch $@
 
 # The site reads the source and runs nothing of it, so that it needs no engine.
@@ -151,7 +153,7 @@ check: .venv/made-dev
 	.venv/bin/pyright --pythonpath .venv/bin/python $(PUBLIC)
 	.venv/bin/python -m pytest tests/test_types.py
 
-bench: $(BENCH) $(JAX)
+bench: $(BENCH) $(PEERS)
 	$(dir $(BENCH))bin/python -m benchmarks $(ARGS)
 
 gpu: gpu-test gpu-bench
@@ -186,7 +188,7 @@ docs: $(DOCS)
 	PATH="$(CURDIR)/$(dir $(DOCS))bin:$$PATH" NO_MKDOCS_2_WARNING=1 mkdocs build --strict $(ARGS)
 
 clean:
-	rm -rf .venv .venv-mxnet .venv-bench .venv-jax .venv-docs build *.egg-info
+	rm -rf .venv $(addprefix .venv-,mxnet bench jax keras lightning docs) build *.egg-info
 
 .PHONY: help train test test-all test-torch test-mxnet fuzz hostile check bench gpu gpu-test gpu-bench \
     record stub coverage docs clean

@@ -33,7 +33,8 @@ from .suites import SUITES
 from .targets import TARGETS
 
 RESULTS = ROOT / "benchmarks" / "results"
-JAX = ROOT / ".venv-jax" / "bin" / "python"
+# Peers that have environments of their own, made by make bench.
+PYTHONS = {name: ROOT / f".venv-{name}/bin/python" for name in ("jax", "keras", "lightning")}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,7 +44,8 @@ def main(argv: list[str] | None = None) -> int:
     processes = {c.process for suite in suites for c in suite.contestants}
     results = {}
     try:
-        with Contest(options.device, options.threads, settings, processes, options.jax) as contest:
+        pythons = {name: getattr(options, name) for name in PYTHONS}
+        with Contest(options.device, options.threads, settings, processes, pythons) as contest:
             facts = machine.facts(contest)
             print(report.heading(facts), flush=True)
             for suite in suites:
@@ -91,13 +93,14 @@ def _parser() -> argparse.ArgumentParser:
         "--device", choices=("cpu", "gpu"), help="by default the GPU if there is one"
     )
     parser.add_argument("--threads", type=int, default=2, help="of each contestant (2)")
-    parser.add_argument(
-        "--jax",
-        type=_interpreter,
-        metavar="PYTHON",
-        default=JAX if JAX.exists() else sys.executable,
-        help="an interpreter that has JAX (.venv-jax's, or this one)",
-    )
+    for name, python in PYTHONS.items():
+        parser.add_argument(
+            f"--{name}",
+            type=_interpreter,
+            metavar="PYTHON",
+            default=python if python.exists() else sys.executable,
+            help=f"an interpreter that has {name} (.venv-{name}'s, or this one)",
+        )
     return parser
 
 

@@ -7,11 +7,22 @@ import multiprocessing
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .suites import JAX, MXNET, MXNET_1, NUMPY_1, OURS, TORCH_FIRST, Suite
+from .suites import (
+    JAX,
+    KERAS,
+    LIGHTNING,
+    MXNET,
+    MXNET_1,
+    NUMPY_1,
+    OURS,
+    TORCH_FIRST,
+    Suite,
+)
 from .worker import ABSENT, DONE
 
 
@@ -33,7 +44,7 @@ QUICK = Settings(rounds=3, blocks=2, seconds=0.001, compiled_cases=1)
 
 ROUND = 0.1  # seconds that a contestant's round may have, or two blocks if those are longer
 STEADY = 1.1  # a best time is trusted when a quarter of the rounds came as near to it as this
-ANSWER_WITHIN = {"mxnet": 60, "torch": 600, "jax": 600}  # seconds; MXNet can hang, others compile
+HANGS, COMPILES = 60, 600  # seconds within which MXNet, which can hang, and the others answer
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -61,8 +72,8 @@ class Contest:
     settings : Settings
     processes : iterable of str
         Of the contestants that will be asked for.
-    jax : str or Path
-        The Python interpreter that has JAX.
+    pythons : dict of str or Path
+        For JAX, Keras and Lightning, the interpreter that has it where it is another one.
 
     Attributes
     ----------
@@ -78,7 +89,7 @@ class Contest:
         threads: int,
         settings: Settings,
         processes: Iterable[str],
-        jax: str | Path = sys.executable,
+        pythons: Mapping[str, str | Path] = MappingProxyType({}),
     ):
         self.threads, self.settings = threads, settings
         self.left_out: list[str] = []
@@ -92,8 +103,10 @@ class Contest:
             self._workers[process] = _Remote("torch", threads, **ours[process])
         peers = {
             "MXNet": {MXNET: ("mxnet", threads), MXNET_1: ("mxnet", 1)},
-            "JAX": {JAX: ("jax", threads, jax)},
         }
+        for name, process in {"JAX": JAX, "Keras": KERAS, "Lightning": LIGHTNING}.items():
+            python = pythons.get(process, sys.executable)
+            peers[name] = {process: (process, threads, python)}
         for name, workers in peers.items():
             if asked := {k: how for k, how in workers.items() if k in processes}:
                 self._add(name, {k: _Remote(*how) for k, how in asked.items()})
@@ -244,7 +257,7 @@ class _Remote:
             [python, "-c", serving], cwd=ROOT, stdin=subprocess.DEVNULL, pass_fds=[descriptor]
         )
         theirs.close()
-        self._patience = ANSWER_WITHIN[engine]
+        self._patience = HANGS if engine == "mxnet" else COMPILES
         self.answers = True
 
     def ask(self, method: str, *arguments) -> Any:

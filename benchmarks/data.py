@@ -17,6 +17,13 @@ def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray,
     return data, label, spread(random, [(m, k) for k, m in zip(sizes, sizes[1:])])
 
 
+def samples(sizes: tuple[int, ...], count: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Data (count, k), labels (count,) that depend on it, and a weight for each layer."""
+    data, _, weights = batches(sizes, count)
+    rule = np.random.RandomState(1).normal(size=(sizes[0], sizes[-1]))
+    return data, (data @ rule).argmax(axis=1).astype("float32"), weights
+
+
 def factors(n: int, k: int, m: int) -> list[np.ndarray]:
     """x (n, k), w (m, k) and dy (n, m) of a dense layer."""
     random = np.random.RandomState(0)

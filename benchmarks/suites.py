@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 # The processes that contestants run in, each with an engine. MXNet has two: small networks run
 # faster with one OpenMP thread, large ones with two. And with two it hangs when two matrix products
 # are in flight, as in the backward of a custom operator with dx and dw. JAX, which needs a
-# newer NumPy than MXNet, may have an interpreter of its own.
+# newer NumPy than MXNet, may have an interpreter of its own, as Keras and Lightning may.
 OURS, MXNET, MXNET_1, JAX = "torch", "mxnet", "mxnet, 1 OpenMP thread", "jax"
+KERAS, LIGHTNING = "keras", "lightning"
 # PyTorch's threads and NumPy's may be in each other's way: what `layers.mxnet` can do about it
 # depends on whether PyTorch is imported before it.
 TORCH_FIRST, NUMPY_1 = "torch, imported first", "torch, 1 thread in NumPy"
@@ -227,6 +228,7 @@ COMPILED = Suite(
         Contestant("PyTorch, torch.compile", OURS, "pytorch", "compiled"),
         Contestant("PyTorch, torch.compile, whole", OURS, "pytorch", "whole"),
         Contestant("JAX, jit, whole", JAX, "jax", "whole"),
+        Contestant("Keras, train_on_batch", KERAS, "keras", "train_on_batch"),
         *(
             Contestant(f"layers, {run}, {name}", OURS, "gluon", f"{parts} {how}")
             for run, how in RUN.items()
@@ -238,6 +240,27 @@ COMPILED = Suite(
     MLPS,
     1e-4,
     compiles=True,
+)
+
+FIT = Suite(
+    "fit",
+    "fit",
+    "Epochs of a training loop",
+    [
+        Contestant("layers.mxnet, bare loop", OURS, "gluon", "bare"),
+        Contestant("layers, train.fit", OURS, "gluon", "fit"),
+        Contestant("PyTorch, bare loop", OURS, "pytorch", "bare"),
+        Contestant("Lightning, Trainer.fit", LIGHTNING, "lightning", "fit"),
+        Contestant("Keras, bare loop", KERAS, "keras", "bare"),
+        Contestant("Keras, fit", KERAS, "keras", "fit"),
+    ],
+    [
+        Case(
+            "784-128-128-10, batch 64, 3 epochs of 100 steps",
+            {"sizes": SMALL[0], "batch": 64, "steps": 100, "epochs": 3},
+        )
+    ],
+    1e-3,
 )
 
 INFERENCE, TRAINING = (
@@ -383,6 +406,7 @@ SUITES = (
     STEPS,
     NUMPY,
     COMPILED,
+    FIT,
     INFERENCE,
     TRAINING,
     BFLOAT16,

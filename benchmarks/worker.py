@@ -18,7 +18,7 @@ from statistics import quantiles
 from time import perf_counter
 from typing import Any, NamedTuple
 
-PACKAGES = {"torch": "layers.mxnet", "mxnet": "mxnet", "jax": "jax"}
+PACKAGES = {"torch": "layers.mxnet"}  # of the others it is their name
 THREADS = "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC", "PJRT_NPROC"
 DONE, ABSENT, FAILED = "done", "absent", "failed"  # absent: the machine or installation has it not
 
@@ -49,6 +49,7 @@ def serve(
         os.environ["OPENBLAS_NUM_THREADS"] = str(blas_threads)
     os.environ["MXNET_CPU_WORKER_NTHREADS"] = "2"  # with 1, custom operators hang
     os.environ["LAYERS_ENGINE"] = engine
+    os.environ["KERAS_BACKEND"] = "jax"
     pipe, worker = Connection(descriptor), None
     while True:
         try:
@@ -73,16 +74,18 @@ class Worker:
     """Builds and times contestants on one engine."""
 
     def __init__(self, engine: str, threads: int):
-        self.engine, self.package = engine, import_module(PACKAGES[engine])
+        self.engine, self.package = engine, import_module(PACKAGES.get(engine, engine))
         self.entries: dict[tuple, Entry] = {}
-        if engine == "torch":
+        if engine in ("torch", "lightning"):
             import_module("torch").set_num_threads(threads)
         gc.disable()
 
     def facts(self) -> dict[str, Any]:
         """The versions in use, and whether there is a GPU for this engine."""
-        if self.engine == "jax":
-            gpu = self.package.default_backend() == "gpu"
+        if self.engine in ("jax", "keras"):
+            gpu = import_module("jax").default_backend() == "gpu"
+        elif self.engine == "lightning":
+            gpu = import_module("torch").cuda.is_available()
         else:
             gpu = self.package.context.num_gpus() > 0
         if self.engine != "torch":

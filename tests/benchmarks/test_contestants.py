@@ -7,12 +7,13 @@ from importlib.util import find_spec
 
 import pytest
 
-from benchmarks.__main__ import JAX
+from benchmarks.__main__ import PYTHONS
 from benchmarks.contest import _Remote, agree
 from benchmarks.suites import (
     BFLOAT16,
     BUCKETING,
     COMPILED,
+    FIT,
     INFERENCE,
     KERNELS,
     LIBRARIES,
@@ -34,6 +35,7 @@ SMALL = {
     KERNELS.name: {"body": "rows", "shape": (5, 4)},
     LIBRARIES.name: {"body": "sigmoid", "shape": (5, 4)},
     COMPILED.name: MLP,
+    FIT.name: {"sizes": (6, 5, 4), "batch": 2, "steps": 3, "epochs": 2},
     INFERENCE.name: {"size": 32, "batch": 2, "training": False},
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
     BFLOAT16.name: {"size": 16, "backward": True},
@@ -62,7 +64,7 @@ def built(suite, contestant, **changes):
 
 HERE = [
     pytest.param(suite, contestant, id=f"{suite.name}, {contestant.name}")
-    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, INFERENCE, TRAINING, BFLOAT16, LSTM)
+    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, FIT, INFERENCE, TRAINING, BFLOAT16, LSTM)
     for contestant in suite.contestants[1:]
     if contestant.process == OURS
 ]
@@ -134,15 +136,25 @@ def test_operators_in_numpy_are_compiled(fast, caplog, activation):
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"]
 
 
-@pytest.mark.skipif(not JAX.exists(), reason="JAX is in the environment of make bench")
-@pytest.mark.parametrize("activation", ["relu", "sigmoid"])
-def test_jax_computes_the_same(activation):
-    expected = built(COMPILED, COMPILED.reference, activation=activation).check()
-    worker = _Remote("jax", 1, JAX)
+@pytest.mark.parametrize(
+    "suite, peer, variant",
+    [
+        (COMPILED, "jax", "whole"),
+        (COMPILED, "keras", "train_on_batch"),
+        (FIT, "keras", "bare"),
+        (FIT, "keras", "fit"),
+        (FIT, "lightning", "fit"),
+    ],
+    ids=lambda part: getattr(part, "name", part),
+)
+def test_peers_compute_the_same(suite, peer, variant):
+    if not PYTHONS[peer].exists():
+        pytest.skip(f"{peer} is in the environment of make bench")
+    expected = built(suite, suite.reference).check()
+    worker = _Remote(peer, 1, PYTHONS[peer])
     try:
-        case = MLP | {"activation": activation}
-        found = worker.ask("build", "jax", "steps", "whole", "cpu", case)
-        assert worker.ask("time", "jax", "whole", 2, 1) > 0
+        found = worker.ask("build", peer, suite.module, variant, "cpu", SMALL[suite.name])
+        assert worker.ask("time", peer, variant, 2, 1) > 0
     finally:
         worker.stop()
-    assert agree(found, expected, COMPILED.tolerance), (found, expected)
+    assert agree(found, expected, suite.tolerance), (found, expected)

@@ -24,6 +24,17 @@ def samples(sizes: tuple[int, ...], count: int) -> tuple[np.ndarray, np.ndarray,
     return data, (data @ rule).argmax(axis=1).astype("float32"), weights
 
 
+def transformer(
+    batch: int, length: int, units: int
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Data and targets (batch, length, units), and the weights (m, k) of a transformer's block."""
+    random = np.random.RandomState(0)
+    x, target = random.normal(size=(2, batch, length, units)).astype("float32")
+    shapes = dict.fromkeys(("q", "k", "v", "out"), (units, units))
+    shapes |= {"up": (4 * units, units), "down": (units, 4 * units)}
+    return x, target, dict(zip(shapes, spread(random, [*shapes.values()])))
+
+
 def factors(n: int, k: int, m: int) -> list[np.ndarray]:
     """x (n, k), w (m, k) and dy (n, m) of a dense layer."""
     random = np.random.RandomState(0)

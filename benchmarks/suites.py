@@ -99,6 +99,7 @@ OPERATORS = Suite(
         Contestant("MXNet, CustomOp in nd", MXNET, "gluon", "nd"),
         Contestant("MXNet, CustomOp in NumPy", MXNET, "gluon", "numpy"),
         Contestant("layers on MXNet, @operator", MXNET, "gluon", "operator"),
+        Contestant("JAX, custom_vjp, jit", JAX, "jax", "custom_vjp"),
     ],
     [
         Case("2 x, forward", {"body": "double", "backward": False}),
@@ -239,6 +240,33 @@ COMPILED = Suite(
     ],
     MLPS,
     1e-4,
+    compiles=True,
+)
+
+TRANSFORMER = Suite(
+    "transformer",
+    "transformer",
+    "One training step of a transformer's block",
+    [
+        Contestant("PyTorch, eager", OURS, "pytorch", "eager"),
+        Contestant("PyTorch, torch.compile", OURS, "pytorch", "compiled"),
+        Contestant("JAX, jit, whole", JAX, "jax", "whole"),
+        Contestant("Keras, train_on_batch", KERAS, "keras", "train_on_batch"),
+        Contestant("layers, blocks, eager", OURS, "gluon", "blocks eager"),
+        Contestant("layers, blocks, recorded", OURS, "gluon", "blocks recorded"),
+        Contestant("layers, blocks, compiled", OURS, "gluon", "blocks compiled"),
+        Contestant("layers, blocks, compiled_step", OURS, "gluon", "blocks whole"),
+        Contestant("layers.mxnet, gluon.nn, eager", OURS, "gluon", "nn eager"),
+        Contestant("MXNet, gluon.nn, hybridized", MXNET, "gluon", "nn recorded"),
+    ],
+    [
+        Case(
+            f"{batch} x {length} x {units}, {heads} heads",
+            {"batch": batch, "length": length, "units": units, "heads": heads},
+        )
+        for batch, length, units, heads in ((8, 32, 64, 4), (4, 256, 256, 8))
+    ],
+    1e-3,
     compiles=True,
 )
 
@@ -406,6 +434,7 @@ SUITES = (
     STEPS,
     NUMPY,
     COMPILED,
+    TRANSFORMER,
     FIT,
     INFERENCE,
     TRAINING,

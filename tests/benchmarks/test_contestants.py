@@ -21,7 +21,9 @@ from benchmarks.suites import (
     OPERATORS,
     OURS,
     PIPELINE,
+    SUITES,
     TRAINING,
+    TRANSFORMER,
     ZOO_INFERENCE,
     ZOO_TRAINING,
 )
@@ -35,6 +37,7 @@ SMALL = {
     KERNELS.name: {"body": "rows", "shape": (5, 4)},
     LIBRARIES.name: {"body": "sigmoid", "shape": (5, 4)},
     COMPILED.name: MLP,
+    TRANSFORMER.name: {"batch": 2, "length": 5, "units": 8, "heads": 2},
     FIT.name: {"sizes": (6, 5, 4), "batch": 2, "steps": 3, "epochs": 2},
     INFERENCE.name: {"size": 32, "batch": 2, "training": False},
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
@@ -64,7 +67,8 @@ def built(suite, contestant, **changes):
 
 HERE = [
     pytest.param(suite, contestant, id=f"{suite.name}, {contestant.name}")
-    for suite in (OPERATORS, KERNELS, LIBRARIES, COMPILED, FIT, INFERENCE, TRAINING, BFLOAT16, LSTM)
+    for suite in SUITES
+    if suite.name in SMALL and suite is not PIPELINE and suite is not BUCKETING
     for contestant in suite.contestants[1:]
     if contestant.process == OURS
 ]
@@ -141,6 +145,9 @@ def test_operators_in_numpy_are_compiled(fast, caplog, activation):
     [
         (COMPILED, "jax", "whole"),
         (COMPILED, "keras", "train_on_batch"),
+        (OPERATORS, "jax", "custom_vjp"),
+        (TRANSFORMER, "jax", "whole"),
+        (TRANSFORMER, "keras", "train_on_batch"),
         (FIT, "keras", "bare"),
         (FIT, "keras", "fit"),
         (FIT, "lightning", "fit"),

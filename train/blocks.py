@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +14,18 @@ from layers import SoftmaxLoss, engine
 from layers.engine import autograd, gluon, nd
 
 from . import Refused
+from .averaging import Average
 from .data import Data
 from .loop import Meter
-from .mlp import mlp
-from .options import OPTIMIZERS
+from .nets import initialize, net_of, try_out
+from .optimizers import settings_of
+from .options import check_step
+from .precision import Cast, check_precision, in_float32, loss_scaler
 from .scaling import with_scaling
+from .summary import table
 from .task import Task
 
-__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "measured"]
+__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "check_learner", "measured"]
 
 # The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
 RECORDED = {"static_alloc": True, "static_shape": True}
@@ -47,73 +52,197 @@ class Learner:
     mode : str
         A key of HYBRIDIZE.
     features : int
+    clip : float, optional
+        The norm of all gradients of a step together is at most this.
+    accumulate : int
+        A batch is learned in so many parts, whose gradients are added.
+    precision : str
+        Of weights and activations: ``"float32"``, ``"bfloat16"``, or on a GPU ``"float16"``.
+    casts : bool
+        The net itself casts its inputs to the precision, as one made by `with_scaling` does.
     """
 
     files = ("model.params", "model-symbol.json", "model-0000.params")
 
     inputs, outputs = ("data",), "scores"  # of the exported graph
 
-    def __init__(self, net, loss, trainer, ctx: list, mode: str = "none", features: int = 0):
+    def __init__(
+        self,
+        net,
+        loss,
+        trainer,
+        ctx: list,
+        mode: str = "none",
+        features: int = 0,
+        *,
+        clip: float | None = None,
+        accumulate: int = 1,
+        precision: str = "float32",
+        casts: bool = False,
+    ):
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
-        self.features = features
+        self.features, self.clip, self.accumulate = features, clip, accumulate
+        self.average: Average | None = None
+        self.lines: list[str] = []
+        self.forward, self.precision, self.scaler = net, precision, loss_scaler(precision)
+        self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
+        if precision != "float32":
+            net.cast(precision)
+            trainer.optimizer.multi_precision = True
+            self.forward = Cast(net, precision, inputs=not casts)
+        if accumulate > 1:
+            for parameter in self.learned:
+                parameter.grad_req = "add"
         if flags := HYBRIDIZE[mode]:
-            net.hybridize(**flags)
+            self.forward.hybridize(**flags)
             self.loss.hybridize(**flags)
-        self.step = layers.compiled_step(net, self.loss, trainer) if mode == "step" else None
+        self.step = layers.compiled_step(self.forward, loss, trainer) if mode == "step" else None
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
         """The learner for these options."""
-        mode = options.hybridize
-        if mode in ("compiled", "step") and not engine.compiles():
-            raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or recorded")
-        if mode == "step" and len(ctx) > 1:
-            raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
-        net = with_scaling(mlp(data.features, options.hidden, data.task.outputs), data)
-        net.initialize(ctx=ctx)
-        settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
+        how = options.clip, options.accumulate, options.precision
+        check_learner(options.hybridize, ctx, *how)
+        net = with_scaling(net_of(options, data), data)
+        initialize(net, ctx)
+        summary = try_out(net, options, data, ctx[0])
         # Each context updates its own parameters: there is no other copy of them in a kvstore.
         trainer = gluon.Trainer(
-            net.collect_params(), options.optimizer, settings, update_on_kvstore=False
+            net.collect_params(),
+            options.optimizer,
+            settings_of(options),
+            update_on_kvstore=False,
         )
-        return cls(net, measured(data.task), trainer, ctx, mode, data.features)
+        learner = cls(
+            net,
+            measured(data.task),
+            trainer,
+            ctx,
+            options.hybridize,
+            data.features,
+            clip=options.clip,
+            accumulate=options.accumulate,
+            precision=options.precision,
+            casts=True,
+        )
+        learner.lines = [table(summary), ""]
+        return learner
 
     @property
     def parameters(self) -> int:
-        learned = [p for p in self.net.collect_params().values() if p.grad_req != "null"]
-        return sum(math.prod(p.shape) for p in learned)
+        return sum(math.prod(p.shape) for p in self.learned)
+
+    def summary(self) -> list[str]:
+        """Lines that say what the net is made of."""
+        return self.lines
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
 
         This is the rule of plain gradient descent; the trainer's optimizer may have another one.
         """
-        xs, ys = self.split(x), self.split(y)  # a part for each context
+        self.use_average(False)
         if self.step:
-            meter.add([self.step(*xs, *ys)])
-            return
-        with autograd.record():
-            losses = [self.loss(self.net(part), labels) for part, labels in zip(xs, ys)]
-        autograd.backward(losses)
-        self.trainer.step(len(x))
+            losses = [self.step(*self.split(x), *self.split(y))]
+        else:
+            losses = [loss for part in self.parts(x, y) for loss in self.backward(*part)]
+            self.update(len(x))
+        if self.average:
+            self.average.add(self.learned)
         meter.add(losses)
+
+    def parts(self, x: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """The parts of a batch whose gradients are added, of sizes that differ by one at most."""
+        count = min(self.accumulate, len(x))
+        ends = [len(x) * i // count for i in range(count + 1)]
+        for start, end in zip(ends, ends[1:]):
+            yield x[start:end], y[start:end]
+
+    def backward(self, x: np.ndarray, y: np.ndarray) -> list:
+        """The losses of samples, by context, and the gradients of their sum."""
+        xs, ys = self.split(x), self.split(y)  # a part for each context
+        with autograd.record():
+            losses = [self.loss(self.forward(part), labels) for part, labels in zip(xs, ys)]
+            scaled = [loss * self.scale for loss in losses] if self.scaler else losses
+        autograd.backward(scaled)
+        return losses
+
+    def update(self, n: int) -> None:
+        """Change the weights by the gradients of n samples."""
+        divisor = n * self.scale
+        if self.scaler and self.scaler.has_overflow(self.learned):
+            pass  # with a smaller factor the next step will do
+        elif self.clip is None:
+            self.trainer.step(divisor)
+        else:
+            self.trainer.allreduce_grads()
+            for ctx in self.ctx:
+                gradients = [p.grad(ctx) for p in self.learned]
+                gluon.utils.clip_global_norm(gradients, self.clip * divisor, check_isfinite=False)
+            self.trainer.update(divisor)
+        if self.accumulate > 1:
+            for parameter in self.learned:
+                parameter.zero_grad()
+
+    @property
+    def scale(self) -> float:
+        """The factor of the loss, which keeps small gradients within the range of float16."""
+        return self.scaler.loss_scale if self.scaler else 1.0
 
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """Measure loss and metric on samples, without learning from them."""
+        self.use_average(True)
         pairs = zip(self.split(x), self.split(y))
-        meter.add([self.loss(self.net(part), labels) for part, labels in pairs])
+        meter.add([self.loss(self.forward(part), labels) for part, labels in pairs])
 
     def split(self, array: np.ndarray) -> list:
         """The parts of a batch, one for each context, or for as many as there are samples."""
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
 
+    def use_average(self, use: bool) -> None:
+        """Have the mean of the weights in the net, where there is one, or the weights."""
+        average = self.average
+        if average and average.means and use != bool(average.weights):
+            (average.put if use else average.take_back)(self.learned)
+
+    def finish(self) -> None:
+        """Leave the net with parameters of float32, whose gradients are written."""
+        if self.precision != "float32":
+            self.net.cast("float32")
+        if self.accumulate > 1:
+            for parameter in self.learned:
+                parameter.grad_req = "write"
+
     def save(self, folder: Path) -> None:
         """Write the parameters, and the exported net."""
-        self.net.save_parameters(str(folder / "model.params"))
-        if self.mode == "none":  # no graph has been made yet
-            self.net.hybridize()
-            self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
-        self.net.export(str(folder / "model"))
+        self.use_average(True)
+        with in_float32(self.net, self.precision):
+            self.net.save_parameters(str(folder / "model.params"))
+            if self.mode == "none" or self.forward is not self.net:  # no graph has been made yet
+                self.net.hybridize()
+                self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
+            self.net.export(str(folder / "model"))
+
+
+def check_learner(
+    mode: str, ctx: list, clip: float | None, accumulate: int, precision: str
+) -> None:
+    """Refuse what the engine, or a compiled step, cannot do.
+
+    Raises
+    ------
+    Refused
+        The message says what can be done instead.
+    """
+    if mode not in HYBRIDIZE:
+        raise Refused(f"--hybridize: expected one of {', '.join(HYBRIDIZE)}, not {mode!r}")
+    if mode in ("compiled", "step") and not engine.compiles():
+        raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or recorded")
+    if mode == "step" and len(ctx) > 1:
+        raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
+    check_precision(precision, ctx)
+    if mode == "step":
+        check_step(clip, accumulate, precision)
 
 
 def measured(task: Task) -> gluon.HybridBlock:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from .averaging import Average
 from .loop import Callback, Epoch, Run
 from .progress import Logging
+from .schedules import Schedule
 
-__all__ = ["Callback", "EarlyStopping", "Logging"]
+__all__ = ["Average", "Callback", "EarlyStopping", "Logging", "Schedule"]
 
 
 class EarlyStopping(Callback):

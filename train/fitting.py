@@ -8,7 +8,7 @@ from typing import Any
 from layers.engine import gluon, mx
 
 from . import Refused
-from .blocks import Learner
+from .blocks import Learner, check_learner
 from .data import batches_of
 from .loop import Callback, Epoch, Run, train
 
@@ -30,6 +30,9 @@ def fit(
     ctx: Any = None,
     seed: int | None = 0,
     hybridize: str = "none",
+    clip: float | None = None,
+    accumulate: int = 1,
+    precision: str = "float32",
     callbacks: Sequence[Callback] = (),
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n in plain gradient descent.
@@ -56,6 +59,15 @@ def fit(
         engine's generators are seeded before each step. None: nothing is seeded.
     hybridize : str
         ``"none"``, ``"recorded"``, ``"compiled"`` or ``"step"``, as the option of the program.
+    clip : float, optional
+        The norm of all gradients of a step together is at most this.
+    accumulate : int
+        A step learns from so many batches, of `batch_size` samples each, as if they were one; a
+        batch of an iterable is learned in so many parts. The memory is that of one or a part.
+    precision : str
+        Of weights and activations while it learns: ``"bfloat16"``, or on a GPU ``"float16"`` with
+        a factor of the loss. Updates are of float32, and after the training the parameters are.
+        The net's inputs are cast unless they are integers.
     callbacks : list of Callback
 
     Returns
@@ -75,7 +87,8 @@ def fit(
         known = ", ".join(map(repr, METRICS))
         raise Refused(f"metric: expected one of {known}, not {metric!r}")
     contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
-    batches = batches_of(data, batch_size)
+    check_learner(hybridize, contexts, clip, accumulate, precision)
+    batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
     measured = WithMetric(loss, metric)
@@ -84,17 +97,29 @@ def fit(
     if learning_rate is not None:
         settings["learning_rate"] = learning_rate
     trainer = gluon.Trainer(net.collect_params(), optimizer, settings, update_on_kvstore=False)
-    return train(
-        Run(
-            learner=Learner(net, measured, trainer, contexts, hybridize),
-            data=batches,
-            validation=None if validation is None else batches_of(validation, batch_size),
-            epochs=epochs,
-            measure=measure,
-            seed=seed,
-            callbacks=list(callbacks),
-        )
+    learner = Learner(
+        net,
+        measured,
+        trainer,
+        contexts,
+        hybridize,
+        clip=clip,
+        accumulate=accumulate,
+        precision=precision,
     )
+    run = Run(
+        learner=learner,
+        data=batches,
+        validation=None if validation is None else batches_of(validation, batch_size),
+        epochs=epochs,
+        measure=measure,
+        seed=seed,
+        callbacks=list(callbacks),
+    )
+    try:
+        return train(run)
+    finally:
+        learner.finish()
 
 
 def prepare(net: gluon.Block, measured: gluon.Block, batches, contexts: list) -> None:

@@ -15,11 +15,13 @@ from layers import engine
 from layers.engine import mx
 
 from . import Diverged, Interrupted, Refused, results
+from .averaging import Average
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
-from .loop import Epoch, Learner, Run, train
-from .options import OPTIMIZERS
+from .loop import Callback, Epoch, Learner, Run, train
+from .optimizers import complete, settings_of
 from .progress import Logging
+from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop
 
@@ -41,6 +43,8 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     Interrupted
         A signal ended the training; the results until then are measured and written.
     """
+    complete(options)
+    callbacks = learning(options)
     ctx = contexts(options.ctx)
     results.check(options.out, results.files(learner_class))
     data = load(options.data, options.validation, reading(options))
@@ -52,7 +56,7 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     mx.random.seed(options.seed)
     learner = learner_class.of(data, ctx, options)
     config = describe(options, data, learner)
-    for line in (*data.notes, headline(options, config)):
+    for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)
 
     with Stop() as stop:
@@ -61,12 +65,12 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
             epochs = train(
                 Run(
                     learner,
-                    Arrays(data.x, data.y, options.batch_size),
+                    Arrays(data.x, data.y, options.batch_size * accumulated(options)),
                     Arrays(data.held_out_x, data.held_out_y, options.batch_size),
                     options.epochs,
                     data.task,
                     options.seed,
-                    [stop, Logging(lines=False)],
+                    [stop, *callbacks, Logging(lines=False)],
                 )
             )
         except Diverged as error:
@@ -124,6 +128,22 @@ def r2(last: Epoch, data: Data) -> dict[str, float]:
     return {"held_out_r2": 1 - last.held_out_loss * data.task.std**2 / float(variance)}
 
 
+def accumulated(options: Namespace) -> int:
+    return getattr(options, "accumulate", 1)
+
+
+def learning(options: Namespace) -> list[Callback]:
+    """The callbacks that the options of learning ask for."""
+    found: list[Callback] = []
+    if getattr(options, "average", None) is not None:
+        found.append(Average(options.average))
+    if getattr(options, "schedule", "constant") != "constant" or getattr(options, "warmup", 0):
+        settings = dict(options.schedule_option)
+        check(options.schedule, settings, options.warmup, options.epochs)
+        found.append(Schedule(options.schedule, options.warmup, **settings))
+    return found
+
+
 def advice(options: Namespace) -> str:
     return f"try a --lr below {options.lr:g}"
 
@@ -171,21 +191,27 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             "std": data.std.item() if single else data.std[0].tolist(),
         },
         "network": {
-            "units": [data.features, *options.hidden, task.outputs],
+            **network(options, data),
             "parameters": learner.parameters,
             "inputs": learner.inputs,
             "outputs": learner.outputs if task.classes else "values",
         },
         "optimizer": {
             "name": options.optimizer,
-            **OPTIMIZERS[options.optimizer],
-            "learning_rate": options.lr,
+            **settings_of(options),
         },
         "python": platform.python_version(),
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
         "libraries": {name: found for name in LIBRARIES if (found := installed(name))},
     }
+
+
+def network(options: Namespace, data: Data) -> dict[str, Any]:
+    """The net by its name, and the sizes of a perceptron's layers."""
+    name = getattr(options, "net", "mlp")
+    units = [data.features, *(options.hidden or ()), data.task.outputs]
+    return {"net": name, **({"units": units} if name == "mlp" else {})}
 
 
 def installed(library: str) -> str | None:
@@ -199,11 +225,12 @@ def headline(options: Namespace, config: dict[str, Any]) -> str:
     data, network = config["data"], config["network"]
     classes, target = data["classes"], data["target"]["name"]
     what = f"{len(classes)} classes" if classes else "a number"
+    title = " - ".join(map(str, network.get("units", [network["net"]])))
     return (
         f"{options.data}: {what}{f' in {target!r}' if target else ''}, "
         f"{data['samples']:,} samples to learn from, "
         f"{data['held_out']:,} held out\n"
-        f"{' - '.join(map(str, network['units']))}: {network['parameters']:,} parameters, "
+        f"{title}: {network['parameters']:,} parameters, "
         f"{options.optimizer} with learning rate {options.lr:g}, "
         f"{config['engine']['name']} on {config['options']['ctx']}\n"
     )

@@ -32,15 +32,23 @@ class Standardize(gluon.HybridBlock):
         with self.name_scope():
             self.mean = self.params.get_constant("mean", mean)
             self.std = self.params.get_constant("std", std)
+        self.dtype = "float32"
+
+    def cast(self, dtype):
+        """Compute in float32 still, in which features are; only what comes of it is cast."""
+        super().cast("float32")  # which forgets the graph, too
+        self.dtype = dtype
 
     def hybrid_forward(self, F, x, mean, std):
-        return F.broadcast_div(F.broadcast_sub(x, mean), std)
+        y = F.broadcast_div(F.broadcast_sub(x, mean), std)
+        return y if self.dtype == "float32" else F.cast(y, dtype=self.dtype)
 
 
 class Rescale(Standardize):
     """y = x std + mean, the inverse."""
 
     def hybrid_forward(self, F, x, mean, std):
+        x = x if self.dtype == "float32" else F.cast(x, dtype="float32")
         return F.broadcast_add(F.broadcast_mul(x, std), mean)
 
 

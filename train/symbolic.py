@@ -13,11 +13,14 @@ from layers.engine import mx
 from . import Refused
 from .data import Data, steps
 from .loop import Meter
-from .mlp import SIGMOID
-from .options import OPTIMIZERS
+from .optimizers import settings_of
 from .task import Task
 
 __all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp", "plain"]
+
+# A sigmoid's slope is at most 1/4. Weights four times as large as a linear layer's, that is a
+# magnitude 16 times Xavier's 3, bring signals and gradients through it in their size.
+SIGMOID = 48
 
 TINY = 1e-37  # about float32's smallest normal number; keeps the loss of a probability 0 finite
 
@@ -133,8 +136,8 @@ class Learner:
         module.bind([("data", (n, data.features))], [("softmax_label", (n,))])
         scaling = {name: mx.nd.array(value) for name, value in constants.items()}
         module.init_params(mx.init.Xavier(), arg_params=scaling, allow_missing=True)
-        settings = OPTIMIZERS[options.optimizer] | {"learning_rate": options.lr}
-        optimizer = mx.optimizer.create(options.optimizer, rescale_grad=1 / n, **settings)
+        settings = settings_of(options) | {"rescale_grad": 1 / n}
+        optimizer = mx.optimizer.create(options.optimizer, **settings)
         module.init_optimizer(optimizer=optimizer)
         return cls(module, optimizer, data.task, ctx)
 
@@ -142,6 +145,10 @@ class Learner:
     def parameters(self) -> int:
         found = self.module.get_params()[0]
         return sum(math.prod(p.shape) for name, p in found.items() if name not in ("mean", "std"))
+
+    def summary(self) -> list[str]:
+        """None: the graph has no layers."""
+        return []
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""

@@ -33,7 +33,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
     houses = [[i, y, *x] for i, (x, y) in enumerate(zip(diabetes.data, diabetes.target))]
     write(tmp_path / "houses.csv", ["id", "price", *diabetes.feature_names], houses)
     commands = COMMAND.findall((ROOT / "docs/training.md").read_text("utf-8"))
-    assert len(commands) == 7
+    assert len(commands) == 11
     for program, argv in commands:
         assert PROGRAMS[program](shlex.split(argv)) == 0, argv
         assert capsys.readouterr().err == ""

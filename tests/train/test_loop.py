@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from layers import nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
 from train.blocks import HYBRIDIZE, Learner, Measured, MeasuredError, measured
 from train.data import Arrays, Data, batches
 from train.loop import Callback, Meter, Run, train
-from train.mlp import SIGMOID, mlp
 from train.scaling import with_scaling
 from train.task import Task
 
@@ -32,7 +32,7 @@ def unscaled():
 
 def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,), mode="none"):
     mx.random.seed(0)
-    net = with_scaling(mlp(data.features, list(hidden), data.task.outputs), data)
+    net = with_scaling(nets.mlp(data.features, list(hidden), data.task.outputs), data)
     net.initialize(ctx=ctx)
     trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
     return Learner(net, measured(data.task), trainer, ctx, mode, data.features)
@@ -61,13 +61,13 @@ def weights(net, ctx=None):
 
 
 def test_the_network():
-    net = mlp(64, [32, 16], 10)
+    net = nets.mlp(64, [32, 16], 10)
     net.initialize()
     shapes = [p.shape for p in net.collect_params().values()]
     assert shapes == [(32, 64), (32,), (16, 32), (16,), (10, 16), (10,)]
     assert net(nd.zeros((5, 64))).shape == (5, 10)
     first = net[0].weight.data().asnumpy()
-    bound = np.sqrt(SIGMOID / ((64 + 32) / 2))
+    bound = np.sqrt(48 / ((64 + 32) / 2))
     assert bound / 2 < np.abs(first).max() <= bound
 
 

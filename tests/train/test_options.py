@@ -6,30 +6,26 @@ from pathlib import Path
 import pytest
 
 from train import Refused
-from train.options import OPTIMIZERS, parse
+from train.options import parse
 
 
 def test_nothing_given():
     options = parse([])
     assert options.data == "digits"
     assert options.ctx == [("cpu", 0)]
-    assert options.lr == OPTIMIZERS[options.optimizer]["learning_rate"]
+    assert options.lr is None  # which the optimizer decides
+    assert (options.net, options.hidden, options.activation) == ("mlp", [256, 128], "sigmoid")
     assert options.engine is None
     assert options.out == Path("build/train")
     assert options.hybridize == "none"
 
 
 def test_the_symbolic_program_has_the_same_options():
-    options = vars(parse([], "train.module")) | {"out": Path("build/train"), "hybridize": "none"}
-    assert options == vars(parse([]))
-    with pytest.raises(Refused, match="--hybridize"):
-        parse(["--hybridize", "recorded"], "train.module")
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_each_optimizer_has_its_rate(name):
-    assert parse(["--optimizer", name]).lr == OPTIMIZERS[name]["learning_rate"]
-    assert parse(["--optimizer", name, "--lr", "0.25"]).lr == 0.25
+    options = vars(parse([], "train.module")) | {"out": Path("build/train")}
+    assert options.items() <= vars(parse([])).items()
+    for option in ("--hybridize recorded", "--net vit", "--clip 1", "--average 0.9"):
+        with pytest.raises(Refused, match=option.split()[0]):
+            parse(option.split(), "train.module")
 
 
 def test_everything_given(monkeypatch):
@@ -38,7 +34,11 @@ def test_everything_given(monkeypatch):
         "--data mnist:/data --validation mnist:/more --task regression --target price "
         "--features 'a,\"b, c\"' --ignore id --image-size 32,48 "
         "--ctx gpu,cpu:1 --hidden 7,5,3 --epochs 2 --batch-size 9 "
-        "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet"
+        "--optimizer sgd --lr 1e-3 --seed 4 --hybridize recorded --out ~/out --engine mxnet "
+        "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
+        "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
+        "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
+        "--average 0.99"
     )
     assert vars(parse(shlex.split(line))) == {
         "data": "mnist:/data",
@@ -52,8 +52,26 @@ def test_everything_given(monkeypatch):
         "hidden": [7, 5, 3],
         "epochs": 2,
         "batch_size": 9,
+        "net": "mlp",
+        "activation": "swiglu",
+        "norm": "rms",
+        "dropout": 0.1,
+        "residual": True,
+        "patch": None,
+        "units": None,
+        "depth": None,
+        "heads": None,
         "optimizer": "sgd",
+        "optimizer_option": [("momentum", 0.8), ("lazy_update", False)],
         "lr": 1e-3,
+        "weight_decay": 1e-4,
+        "schedule": "step",
+        "schedule_option": [("every", 2)],
+        "warmup": 0.5,
+        "clip": 1.0,
+        "accumulate": 4,
+        "precision": "bfloat16",
+        "average": 0.99,
         "seed": 4,
         "hybridize": "recorded",
         "out": Path("/home/someone/out"),
@@ -92,7 +110,18 @@ def test_everything_given(monkeypatch):
         ("--ignore", "a,a", "each once"),
         ("--image-size", "0", "such as 32 or 32,48"),
         ("--image-size", "8,8,3", "such as 32 or 32,48"),
-        ("--optimizer", "magic", "adam or sgd"),
+        ("--net", "magic", "mlp, mixer, vit, or a function in a file such as my.py:build"),
+        ("--net", "my.py", "such as my.py:build"),
+        ("--norm", "group", "layer"),
+        ("--dropout", "1", "from 0 to below 1"),
+        ("--average", "1", "from 0 to below 1"),
+        ("--optimizer-option", "momentum", "such as momentum=0.9"),
+        ("--weight-decay", "-1", "a number from 0"),
+        ("--schedule", "exponential", "cosine"),
+        ("--warmup", "long", "a number from 0"),
+        ("--clip", "0", "a number above 0"),
+        ("--accumulate", "0", "a whole number from 1"),
+        ("--precision", "int8", "bfloat16"),
         ("--hybridize", "all", "recorded"),
         ("--engine", "tensorflow", "torch"),
     ],
@@ -103,6 +132,31 @@ def test_what_an_option_may_not_be(option, value, expected):
     line = str(refused.value)
     assert line.startswith(f"{option}: ") and expected in line and repr(value) in line
     assert "\n" not in line
+
+
+@pytest.mark.parametrize(
+    "argv, expected",
+    [
+        ("--net vit --hidden 8", "--hidden: the net vit has no such option; .*--heads"),
+        ("--net mixer --residual", "--residual: the net mixer has no such option"),
+        ("--patch 2", "--patch: the net mlp has no such option; those it has: --hidden"),
+        ("--net my.py:build --norm rms", "--norm: the net my.py:build .* it is made in its file"),
+        ("--hybridize step --clip 1", "--clip: with --hybridize step .* none, recorded or"),
+        ("--hybridize step --accumulate 2", "--accumulate: with --hybridize step"),
+        ("--hybridize step --precision float16", "--precision float16: with --hybridize step"),
+    ],
+)
+def test_options_that_do_not_go_together(argv, expected):
+    with pytest.raises(Refused, match=expected):
+        parse(argv.split())
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [("a=1", 1), ("a=1e-3", 1e-3), ("a=True", True), ("a=none", None), ("a= linear", "linear")],
+)
+def test_values_of_settings(text, value):
+    assert parse(["--optimizer-option", text]).optimizer_option == [("a", value)]
 
 
 @pytest.mark.parametrize("option", ["--out", "--data"])

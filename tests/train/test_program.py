@@ -22,13 +22,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from layers import nets
 from layers.engine import gluon, mx, nd
 from train import module, results
 from train.__main__ import main
 from train.blocks import Learner
 from train.data import Arrays, load
 from train.loop import Meter, Run
-from train.mlp import mlp
 from train.progress import Logging
 from train.scaling import with_scaling
 from train.task import Task
@@ -93,11 +93,29 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "features": [],
         "ignore": [],
         "image_size": None,
+        "net": "mlp",
         "hidden": [256, 128],
+        "activation": "sigmoid",
+        "norm": None,
+        "dropout": 0.0,
+        "residual": False,
+        "patch": None,
+        "units": None,
+        "depth": None,
+        "heads": None,
         "epochs": 30,
         "batch_size": 64,
         "optimizer": "adam",
+        "optimizer_option": [],
         "lr": 0.005,
+        "weight_decay": 0.0,
+        "schedule": "constant",
+        "schedule_option": [],
+        "warmup": 0.0,
+        "clip": None,
+        "accumulate": 1,
+        "precision": "float32",
+        "average": None,
         "seed": 0,
         "hybridize": "none",
         "ctx": "cpu:0",
@@ -113,7 +131,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
     }  # fmt: skip
     parameters = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
     assert config["network"] == {
-        "units": [64, 256, 128, 10], "parameters": parameters,
+        "net": "mlp", "units": [64, 256, 128, 10], "parameters": parameters,
         "inputs": ["data"], "outputs": "scores",
     }  # fmt: skip
 
@@ -121,7 +139,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
 def test_the_parameters_are_those_of_the_result(digits):
     config, data = json.loads((digits / "config.json").read_text()), load("digits")
     units = config["network"]["units"]
-    net = with_scaling(mlp(units[0], units[1:-1], units[-1]), replace(data, mean=data.std))
+    net = with_scaling(nets.mlp(units[0], units[1:-1], units[-1]), replace(data, mean=data.std))
     net.load_parameters(str(digits / "model.params"))
     right = net(nd.array(data.held_out_x)).asnumpy().argmax(1) == data.held_out_y
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])

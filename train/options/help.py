@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["DESCRIPTION", "FILES", "HOW", "MODES", "MORE"]
+__all__ = ["DESCRIPTION", "EXAMPLES", "FILES", "HOW", "MODES", "MORE"]
 
 DESCRIPTION = """\
-Train a multi-layer perceptron to tell classes apart, by default handwritten digits, or to predict
-a number: layers x Wᵀ + b with sigmoids between them; the loss is the cross entropy of softmax, or
-the squared error. It is done
+Train a network to tell classes apart, by default handwritten digits, or to predict a number. By
+default it is a multi-layer perceptron, layers x Wᵀ + b with sigmoids between them; the loss is the
+cross entropy of softmax, or the squared error. It is done
 """
 HOW = {
     "train": "with Gluon, from this library's own layers. `python -m train.module` uses Module.",
@@ -22,7 +22,7 @@ examples:
   {command} --data houses.csv --task regression --target price --ignore id
   {command} --optimizer sgd --lr 0.1 --epochs 50 --seed 7
   {command} --ctx gpu:0,gpu:1            half of each batch on each GPU
-
+{examples}
 data:
   digits                   1,797 digits of 8 x 8 pixels, which scikit-learn brings along
   mnist[:FOLDER]           train-images-idx3-ubyte, train-labels-idx1-ubyte and the same of t10k,
@@ -56,13 +56,39 @@ exit status:
   2    cannot be done as asked
   3    the loss is not finite, and no file is written; or it ends above twice that of guessing
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
+EXAMPLES = {
+    "train": """\
+  {command} --net vit --units 32 --lr 0.002 --schedule cosine --warmup 5 --clip 1
+  {command} --activation swiglu --norm rms --residual --dropout 0.1 --hidden 64,64,64
+  {command} --optimizer lamb --optimizer-option beta1=0.95 --weight-decay 0.01
+""",
+    "train.module": "",
+}
 MODES = {
     "train": """\
+nets:
+  mlp             hidden layers activation(norm(W x + b)); with --activation swiglu or geglu gated;
+                  --residual adds the input of each to its output
+  mixer, vit      of images, cut into patches: MLP-Mixer, vision transformer
+  my.py:function  function(shape, outputs) of this file returns a HybridBlock that takes (n, *shape)
+                  and gives (n, outputs): shape is (features,), of images (channels, height, width)
+
+schedules of the learning rate, after the warm-up:
+  constant  as it is
+  step      times factor (0.1) after every so many epochs: every (a third of all)
+  cosine    half a cosine, down to the share final (0) of the rate
+  poly      (1 - done) to the power of power (2), down to the share final (0)
+
 hybridize:
   none      every operator by itself, as the program comes to it
   recorded  the net as one graph, made and recorded by the first call
   compiled  that graph compiled, the net's own operators included (--engine torch)
-  step      forward, loss, backward and update as one compiled graph (--engine torch, one context)
+  step      forward, loss, backward and update as one compiled graph (--engine torch, one context);
+            without --clip and --accumulate, which come in between
+
+--accumulate 4 learns from 4 batches as if they were one, with the memory of one. --precision
+bfloat16 computes in 16 bits and updates in float32; the files have float32. --average 0.99 is a
+mean of the weights after about the last 100 steps, that is measured and saved instead of the last.
 
 """,
     "train.module": "",

@@ -2,33 +2,55 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
+from typing import Any
 
-from .values import integer_from, rate, wrong
+from .. import Refused
+from .values import integer_from, number_from, rate, setting, share
 
-__all__ = ["OPTIMIZERS", "add_learning"]
+__all__ = ["HYBRIDIZE", "OPTIMIZERS", "SCHEDULES", "add_learning", "check_learning", "check_step"]
 
-# The arguments of each optimizer; --lr replaces the learning rate.
+# The arguments of optimizers that are not the optimizer's own; --lr and --optimizer-option replace
+# them.
 OPTIMIZERS: dict[str, dict[str, float]] = {
     "adam": {"learning_rate": 0.005},
     "sgd": {"learning_rate": 0.3, "momentum": 0.9},
 }
 
+# The settings of each schedule. `every` is in epochs, None for a third of all; `final` is a share
+# of the learning rate.
+SCHEDULES: dict[str, dict[str, Any]] = {
+    "constant": {},
+    "step": {"every": None, "factor": 0.1},
+    "cosine": {"final": 0.0},
+    "poly": {"power": 2.0, "final": 0.0},
+}
+
+HYBRIDIZE = ("none", "recorded", "compiled", "step")
+
 
 def add_learning(add: Callable, program: str) -> None:
-    add("--epochs", type=integer_from(1), default=30, metavar="N", help="passes over the data (30)")
-    add(
-        "--batch-size", type=integer_from(1), default=64, metavar="N", help="samples in a step (64)"
-    )
+    positive = integer_from(1)
+    add("--epochs", type=positive, default=30, metavar="N", help="passes over the data (30)")
+    add("--batch-size", type=positive, default=64, metavar="N", help="samples in a step (64)")
     lr = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
     add(
         "--optimizer",
-        type=optimizer,
         default="adam",
         metavar="NAME",
-        help="adam, or sgd with momentum (adam)",
+        help="adam, sgd with momentum, or any other of mx.optimizer: nag, lamb, ... (adam)",
     )
-    add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr})")
+    add(
+        "--optimizer-option",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the optimizer, such as beta1=0.95; again for more",
+    )
+    add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr}; else the optimizer's)")
+    add("--weight-decay", type=number_from(0), default=0.0, metavar="W", help="its wd (0)")
     add(
         "--seed",
         type=integer_from(0),
@@ -36,18 +58,90 @@ def add_learning(add: Callable, program: str) -> None:
         metavar="N",
         help="of initialization and order (0)",
     )
+    if program != "train.module":  # it has a step of its own, and its net is always a graph
+        add_more(add)
 
-    if program != "train.module":  # its net is always a graph
-        add(
-            "--hybridize",
-            choices=["none", "recorded", "compiled", "step"],
-            default="none",
-            metavar="MODE",
-            help="none, recorded, compiled or step: see below (none)",
+
+def add_more(add: Callable) -> None:
+    add(
+        "--schedule",
+        choices=[*SCHEDULES],
+        default="constant",
+        metavar="NAME",
+        help="of the learning rate: constant, step, cosine or poly: see below (constant)",
+    )
+    add(
+        "--schedule-option",
+        type=setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the schedule, such as final=0.01; again for more",
+    )
+    add(
+        "--warmup",
+        type=number_from(0),
+        default=0.0,
+        metavar="EPOCHS",
+        help="epochs in which the learning rate rises from 0 (0)",
+    )
+    add("--clip", type=rate, metavar="NORM", help="the gradients' norm is at most this (no limit)")
+    add(
+        "--accumulate",
+        type=integer_from(1),
+        default=1,
+        metavar="N",
+        help="batches whose gradients are added for one update (1)",
+    )
+    add(
+        "--precision",
+        choices=["float32", "bfloat16", "float16"],
+        default="float32",
+        metavar="TYPE",
+        help="float32, bfloat16, or on a GPU float16 (float32)",
+    )
+    add(
+        "--average",
+        type=share,
+        metavar="DECAY",
+        help="use the weights' moving mean, such as 0.99 (the last weights)",
+    )
+    add(
+        "--hybridize",
+        choices=[*HYBRIDIZE],
+        default="none",
+        metavar="MODE",
+        help="none, recorded, compiled or step: see below (none)",
+    )
+
+
+def check_learning(options: Namespace) -> None:
+    """Refuse options that do not go together.
+
+    Raises
+    ------
+    Refused
+        A compiled step is asked for, and something between its parts.
+    """
+    if getattr(options, "hybridize", "none") == "step":
+        check_step(options.clip, options.accumulate, options.precision)
+
+
+def check_step(clip: float | None, accumulate: int, precision: str) -> None:
+    """Refuse what comes between gradient and update, where both are in one compiled graph.
+
+    Raises
+    ------
+    Refused
+        The message names the option.
+    """
+    asked = {
+        "--clip": clip is not None,
+        "--accumulate": accumulate > 1,
+        "--precision float16": precision == "float16",
+    }
+    for option in [option for option, given in asked.items() if given]:
+        raise Refused(
+            f"{option}: with --hybridize step gradient and update are one graph; "
+            "here is none, recorded or compiled"
         )
-
-
-def optimizer(text: str) -> str:
-    if text not in OPTIMIZERS:
-        raise wrong(text, " or ".join(OPTIMIZERS))
-    return text

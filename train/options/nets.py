@@ -2,18 +2,77 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
+from typing import Any
 
-from .values import sizes
+from .. import Refused
+from .values import integer_from, share, sizes, wrong
 
-__all__ = ["add_net"]
+__all__ = ["NETS", "add_net", "complete_net"]
+
+# The options of each net, and their values where none is given.
+NETS: dict[str, dict[str, Any]] = {
+    "mlp": {
+        "hidden": [256, 128],
+        "activation": "sigmoid",
+        "norm": None,
+        "dropout": 0.0,
+        "residual": False,
+    },
+    "mixer": {"patch": 2, "units": 64, "depth": 2, "dropout": 0.0},
+    "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
+}
+EVERY = [*dict.fromkeys(name for row in NETS.values() for name in row)]
 
 
-def add_net(add: Callable) -> None:
-    add(
-        "--hidden",
-        type=sizes,
-        default=[256, 128],
-        metavar="N,N",
-        help="units of the hidden layers (256,128)",
-    )
+def add_net(add: Callable, program: str) -> None:
+    if program != "train.module":  # which has the one net
+        add(
+            "--net",
+            type=net,
+            default="mlp",
+            metavar="NET",
+            help="mlp, mixer, vit, or a function in a file: my.py:function (mlp)",
+        )
+    add("--hidden", type=sizes, metavar="N,N", help="units of the hidden layers (256,128)")
+    if program != "train.module":
+        add_more(add)
+
+
+def add_more(add: Callable) -> None:
+    add("--activation", metavar="NAME", help="sigmoid, relu, tanh, gelu, swiglu, ... (sigmoid)")
+    add("--norm", choices=["layer", "rms", "batch"], metavar="KIND", help="layer, rms or batch")
+    add("--dropout", type=share, metavar="SHARE", help="share of the units that is dropped (0)")
+    add("--residual", action="store_true", default=None, help="add each hidden layer's input")
+    whole = integer_from(1)
+    add("--patch", type=whole, metavar="N", help="side of a patch of an image (2)")
+    add("--units", type=whole, metavar="N", help="numbers that stand for a patch (64)")
+    add("--depth", type=whole, metavar="N", help="blocks of a mixer or vit (2)")
+    add("--heads", type=whole, metavar="N", help="heads of a vit's attention (4)")
+
+
+def net(text: str) -> str:
+    file, colon, function = text.rpartition(":")
+    if text not in NETS and not (colon and file.endswith(".py") and function.isidentifier()):
+        raise wrong(text, f"{', '.join(NETS)}, or a function in a file such as my.py:build")
+    return text
+
+
+def complete_net(options: Namespace) -> None:
+    """Set those options of the net that are not given; refuse those that it does not have.
+
+    Raises
+    ------
+    Refused
+        One is given that the net does not have.
+    """
+    name = getattr(options, "net", "mlp")
+    own = NETS.get(name, {})
+    for option in EVERY:
+        if getattr(options, option, None) is None:
+            if hasattr(options, option):
+                setattr(options, option, own.get(option))
+        elif option not in own:
+            has = ", ".join(f"--{each}" for each in own) or "none: it is made in its file"
+            raise Refused(f"--{option}: the net {name} has no such option; those it has: {has}")

@@ -10,9 +10,9 @@ from layers._programs import command
 
 from .. import Refused
 from .data import add_data
-from .help import DESCRIPTION, FILES, HOW, MODES, MORE
-from .learning import OPTIMIZERS, add_learning
-from .nets import add_net
+from .help import DESCRIPTION, EXAMPLES, FILES, HOW, MODES, MORE
+from .learning import add_learning, check_learning
+from .nets import add_net, complete_net
 from .values import is_utf8
 from .where import add_where
 
@@ -36,8 +36,8 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     """
     check_utf8(argv)
     options = parser(program).parse_args(argv)
-    if options.lr is None:
-        options.lr = OPTIMIZERS[options.optimizer]["learning_rate"]
+    complete_net(options)
+    check_learning(options)
     return options
 
 
@@ -59,14 +59,19 @@ def parser(program: str) -> argparse.ArgumentParser:
     result = Parser(
         prog=name,
         description=DESCRIPTION + HOW[program],
-        epilog=MORE.format(command=name, files=FILES[program], hybridize=MODES[program]),
+        epilog=MORE.format(
+            command=name,
+            examples=EXAMPLES[program].format(command=name),
+            files=FILES[program],
+            hybridize=MODES[program],
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
     )
     what = result.add_argument_group("what to learn").add_argument
     add_data(what)
-    add_net(what)
+    add_net(what, program)
     add_learning(result.add_argument_group("how").add_argument, program)
     add_where(result.add_argument_group("where").add_argument, program)
     return result

@@ -17,7 +17,10 @@ __all__ = [
     "integer_from",
     "is_utf8",
     "names",
+    "number_from",
     "rate",
+    "setting",
+    "share",
     "size",
     "sizes",
     "wrong",
@@ -42,6 +45,45 @@ def rate(text: str) -> float:
     if not 0 < value < math.inf:
         raise wrong(text, "a number above 0, such as 0.01")
     return value
+
+
+def number_from(least: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not least <= value < math.inf:
+            raise wrong(text, f"a number from {least}")
+        return value
+
+    return read
+
+
+def share(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < 1:
+        raise wrong(text, "a number from 0 to below 1, such as 0.1")
+    return value
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """A name and its value: a number, true, false, none, or else a text."""
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and name.isidentifier() and value):
+        raise wrong(text, "a name and its value, such as momentum=0.9")
+    words = {"true": True, "false": False, "none": None}
+    if value.lower() in words:
+        return name, words[value.lower()]
+    for kind in (int, float):
+        try:
+            return name, kind(value)
+        except ValueError:
+            pass
+    return name, value
 
 
 def sizes(text: str) -> list[int]:

@@ -1,0 +1,286 @@
+"""Clipping, accumulation, 16 bits, averaging and schedules: what a step computes with them."""
+
+import numpy as np
+import pytest
+
+from layers import nets
+from layers.engine import gluon, mx, nd
+from train import Refused, fit
+from train.averaging import Average
+from train.blocks import Learner, measured
+from train.data import Data
+from train.loop import Meter
+from train.optimizers import complete, names, settings_of
+from train.options import parse
+from train.scaling import with_scaling
+from train.schedules import Schedule, schedule
+from train.task import Task
+
+MODES = [
+    "none",
+    "recorded",
+    pytest.param("compiled", marks=[pytest.mark.slow, pytest.mark.engine("torch")]),
+]
+N = 24
+
+
+def points(n=N, classes=3):
+    rng = np.random.default_rng(5)
+    y = np.arange(n) % classes
+    x = (np.eye(classes, 4)[y] * 3 + rng.normal(size=(n, 4))).astype("float32")
+    ones = np.ones((1, 1), "float32")
+    return Data(
+        x,
+        y.astype("float32"),
+        x[:6],
+        y[:6].astype("float32"),
+        Task(("a", "b", "c")),
+        (4,),
+        0 * ones,
+        ones,
+    )
+
+
+def learner(ctx=None, mode="none", optimizer="sgd", lr=0.1, **options):
+    mx.random.seed(0)
+    data, ctx = points(), ctx or [mx.cpu()]
+    net = with_scaling(nets.mlp(4, (8,), 3, activation="tanh"), data)
+    net.initialize(ctx=ctx)
+    trainer = gluon.Trainer(
+        net.collect_params(), optimizer, {"learning_rate": lr}, update_on_kvstore=False
+    )
+    return Learner(net, measured(data.task), trainer, ctx, mode, 4, casts=True, **options)
+
+
+def learned(subject, steps=3):
+    data, meter = points(), Meter("")
+    for _ in range(steps):
+        subject.learn(data.x, data.y, meter)
+    meter.read()
+    return weights(subject)
+
+
+def weights(subject):
+    return [p.list_data()[0].astype("float32").asnumpy() for p in subject.learned]
+
+
+def close(found, expected, tolerance=1e-6):
+    for w, v in zip(found, expected, strict=True):
+        np.testing.assert_allclose(w, v, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("parts", [2, 5])
+def test_accumulation_is_one_big_batch(mode, parts):
+    close(
+        learned(learner(mode=mode, accumulate=parts, optimizer="adam")),
+        learned(learner(optimizer="adam")),
+        1e-5,
+    )
+
+
+def test_accumulation_over_contexts():
+    ctx = [mx.cpu(0), mx.cpu(1)]
+    close(learned(learner(ctx, accumulate=3, clip=0.1)), learned(learner(clip=0.1)), 1e-5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_clipping_is_by_the_norm_of_all(mode):
+    free, clipped = (learner(mode=mode, clip=clip) for clip in (None, 0.05))
+    before = weights(free)
+    steps = [
+        np.concatenate([(w - v).ravel() for w, v in zip(learned(each, 1), before)])
+        for each in (free, clipped)
+    ]
+    assert np.linalg.norm(steps[0]) > 0.1 * 0.05
+    assert np.linalg.norm(steps[1]) == pytest.approx(0.1 * 0.05, rel=1e-4)
+    np.testing.assert_allclose(
+        steps[1] * np.linalg.norm(steps[0]), steps[0] * np.linalg.norm(steps[1]), atol=1e-7
+    )
+    close(learned(learner(mode=mode, clip=1e6)), learned(learner()), 1e-5)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("mode", [*MODES, pytest.param("step", marks=pytest.mark.slow)])
+def test_bfloat16_learns_as_float32(mode, tmp_path):
+    low, full = learner(mode=mode, precision="bfloat16"), learner()
+    close(learned(low), learned(full), 0.02)
+    assert str(low.learned[0].data()._tensor.dtype) == "torch.bfloat16"
+    low.save(tmp_path)
+    x = points().x
+    exported = gluon.SymbolBlock.imports(
+        str(tmp_path / "model-symbol.json"), ["data"], str(tmp_path / "model-0000.params")
+    )
+    y = exported(nd.array(x))
+    assert y.dtype == np.float32
+    np.testing.assert_allclose(y.asnumpy(), low.forward(nd.array(x)).asnumpy(), atol=0.05)
+    learned(low, 1)  # it goes on
+    low.finish()
+    assert low.net(nd.array(x)).dtype == np.float32
+
+
+@pytest.mark.engine("torch")
+def test_small_updates_are_not_lost_in_bfloat16():
+    low, full = (learner(precision=p, lr=1e-4) for p in ("bfloat16", "float32"))
+    before = weights(full)
+    moved = [np.abs(w - v).max() for w, v in zip(learned(full, 60), before)]
+    found = [np.abs(w - v).max() for w, v in zip(learned(low, 60), before)]
+    assert max(found) > max(moved) / 2
+
+
+@pytest.mark.engine("mxnet")
+def test_precisions_that_mxnet_does_not_have():
+    with pytest.raises(Refused, match="--precision bfloat16: this engine cannot compute in it"):
+        fit(gluon.nn.Dense(3), (np.zeros((4, 2), "f"), np.zeros(4, "f")),
+            gluon.loss.SoftmaxCrossEntropyLoss(), precision="bfloat16")  # fmt: skip
+
+
+def test_float16_needs_a_gpu():
+    with pytest.raises(Refused, match=r"--precision float16: needs a GPU \(--ctx gpu\)"):
+        fit(gluon.nn.Dense(3), (np.zeros((4, 2), "f"), np.zeros(4, "f")),
+            gluon.loss.SoftmaxCrossEntropyLoss(), precision="float16")  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("decay", [0.0, 0.5, 0.9])
+def test_the_average_is_the_weighted_mean(mode, decay, tmp_path):
+    subject, seen = learner(mode=mode), []
+    subject.average = Average(decay)
+    plain = learner()
+    for t in range(1, 6):
+        learned(subject, 1)
+        seen.append(learned(plain, 1))
+        if t in (2, 5):
+            data, meter = points(), Meter("")
+            subject.evaluate(data.held_out_x, data.held_out_y, meter)
+            shares = decay ** np.arange(t)[::-1] if decay else np.eye(t)[-1]
+            mean = [np.average(ws, axis=0, weights=shares) for ws in zip(*seen)]
+            close(weights(subject), mean, 1e-5)
+            subject.save(tmp_path)
+            net = with_scaling(nets.mlp(4, (8,), 3, activation="tanh"), points())
+            net.load_parameters(str(tmp_path / "model.params"))
+            ws = [p.data().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
+            close(ws, mean, 1e-5)
+    subject.use_average(False)
+    close(weights(subject), seen[-1], 1e-5)
+
+
+def test_the_average_is_resumed():
+    subject = learner()
+    subject.average = Average(0.8)
+    learned(subject, 3)
+    again = Average(0.1)
+    again.restore(subject.average.state())
+    again.decay = 0.8
+    assert again.steps == 3
+    for mean, restored in zip(subject.average.means, again.means):
+        np.testing.assert_array_equal(mean.asnumpy(), restored.asnumpy())
+    with pytest.raises(ValueError, match="decay is 1"):
+        Average(1)
+
+
+# Schedules
+
+
+def rates(name, epochs=6, steps=10, warmup=0.0, **settings):
+    rate = schedule(name, 0.4, epochs=epochs, steps=steps, warmup=warmup, settings=settings)
+    return np.array([rate(update) for update in range(1, epochs * steps + 1)])
+
+
+def test_schedules():
+    t = np.arange(1, 61)
+    np.testing.assert_allclose(rates("constant"), 0.4)
+    np.testing.assert_allclose(rates("cosine"), 0.2 * (1 + np.cos(np.pi * t / 60)), atol=1e-9)
+    np.testing.assert_allclose(rates("cosine", final=0.5)[-1], 0.2)
+    np.testing.assert_allclose(rates("poly", power=1), 0.4 * (1 - t / 60), atol=1e-9)
+    steps = np.where(t <= 20, 0.4, np.where(t <= 40, 0.04, 0.004))
+    np.testing.assert_allclose(rates("step"), steps)
+    np.testing.assert_allclose(rates("step", every=5, factor=0.5)[[49, 50]], [0.4, 0.2])
+
+
+@pytest.mark.parametrize("name", ["constant", "step", "cosine", "poly"])
+def test_warm_up(name):
+    found = rates(name, warmup=1.5)
+    np.testing.assert_allclose(found[:14], 0.4 * np.arange(1, 15) / 15)
+    assert found.argmax() in (14, 15) and found.max() == pytest.approx(0.4)
+    assert (np.diff(found[15:]) <= 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "name, warmup, settings, expected",
+    [
+        ("spiral", 0, {}, "one of constant, step, cosine, poly, not 'spiral'"),
+        ("cosine", 0, {"every": 2}, "every: cosine has no such option; those it has: final"),
+        ("step", 0, {"factor": 2}, "factor: expected a factor above 0, at most 1, not 2"),
+        ("step", 0, {"every": "two"}, "every: expected a number of epochs above 0, not 'two'"),
+        ("cosine", -1, {}, "--warmup -1"),
+    ],
+)
+def test_what_a_schedule_cannot_be(name, warmup, settings, expected):
+    with pytest.raises(Refused, match=expected):
+        Schedule(name, warmup, **settings)
+
+
+def test_a_schedule_in_fit():
+    x, y = points().x, points().y
+    net, loss, rates = gluon.nn.Dense(3), gluon.loss.SoftmaxCrossEntropyLoss(), []
+
+    class Watch:
+        def after_step(self, run):
+            rates.append(run.learner.trainer.learning_rate)
+
+    how = {"epochs": 4, "batch_size": 6, "accumulate": 2}  # two steps of 12 in an epoch
+    rate = {"optimizer": "sgd", "learning_rate": 0.6}
+    fit(net, (x, y), loss, **how, **rate, callbacks=[Schedule("poly", 1, power=1), Watch()])
+    assert rates == pytest.approx([0.3, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0], abs=1e-9)
+    with pytest.raises(Refused, match="--warmup 4: expected 0 to below the 4 epochs"):
+        fit(net, (x, y), loss, epochs=4, callbacks=[Schedule("poly", 4)])
+
+
+# Optimizers
+
+
+OPTIMIZERS = (
+    "adagrad adadelta adam adamax dcasgd ftml ftrl lamb lbsgd nadam nag rmsprop sgd sgld signum"
+)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS.split())
+def test_every_optimizer_takes_a_step(name):
+    assert name in names()
+    options = parse(["--optimizer", name, "--weight-decay", "0.01"])
+    complete(options)
+    assert options.lr > 0
+    subject = learner()
+    trainer = gluon.Trainer(
+        subject.net.collect_params(), name, settings_of(options), update_on_kvstore=False
+    )
+    other = Learner(subject.net, subject.loss, trainer, subject.ctx)
+    before = weights(other)
+    after = learned(other, 1)
+    assert all(np.isfinite(w).all() for w in after)
+    assert any((w != v).any() for w, v in zip(before, after))
+
+
+@pytest.mark.parametrize(
+    "argv, expected",
+    [
+        ("--optimizer magic", "--optimizer: expected one of .*adam.*, not 'magic'"),
+        ("--optimizer-option mu=1", "mu: adam has no such option; those it has: .*beta1"),
+        ("--optimizer-option wd=1", "wd: it is set by --weight-decay"),
+        ("--optimizer-option sym=1", "sym: adam has no such option"),
+    ],
+)
+def test_what_an_optimizer_does_not_have(argv, expected):
+    with pytest.raises(Refused, match=expected):
+        complete(parse(argv.split()))
+
+
+def test_options_reach_the_optimizer():
+    argv = "--optimizer nag --optimizer-option momentum=0.7 --weight-decay 0.1 --lr 0.2"
+    options = parse(argv.split())
+    complete(options)
+    assert settings_of(options) == {"learning_rate": 0.2, "momentum": 0.7, "wd": 0.1}
+    options = parse(["--optimizer-option", "beta1=0.5"])
+    complete(options)
+    assert settings_of(options) == {"learning_rate": 0.005, "beta1": 0.5}

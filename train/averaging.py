@@ -1,0 +1,83 @@
+"""The moving mean of weights, which is measured and saved instead of the last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from layers.engine import gluon, nd
+
+from .loop import Callback, Run
+
+__all__ = ["Average"]
+
+
+class Average(Callback):
+    """The mean of the weights after each step, the last ones counting most.
+
+    After t steps it is Σ dᵗ⁻ⁱ wᵢ / Σ dᵗ⁻ⁱ, i from 1 to t: a mean of about the last 1 / (1 - d)
+    steps. Held-out samples are measured with it, and what is saved has it; learning goes on with
+    the weights themselves.
+
+    Parameters
+    ----------
+    decay : float
+        d, from 0 (the last weights) to below 1.
+
+    B. T. Polyak and A. B. Juditsky, Acceleration of stochastic approximation by averaging, SIAM
+    J. Control Optim. 30 (4), 1992.
+    """
+
+    def __init__(self, decay: float = 0.99):
+        if not 0 <= decay < 1:
+            raise ValueError(f"Average: decay is {decay}\n  expected a number from 0 to below 1")
+        self.decay, self.steps = decay, 0
+        self.means: list = []  # of each parameter, in float32, on its first context
+        self.weights: list = []  # put aside while the means are in their place
+
+    def begin(self, run: Run) -> None:
+        """Have the learner keep the mean."""
+        run.learner.average = self
+
+    def end(self, run: Run) -> None:
+        """Leave the means in the network."""
+        run.learner.use_average(True)
+
+    def add(self, parameters: Sequence[gluon.Parameter]) -> None:
+        """Take the weights into the mean."""
+        self.steps += 1
+        share = (1 - self.decay) / (1 - self.decay**self.steps)
+        now = [p.list_data()[0].astype("float32") for p in parameters]
+        if not self.means:
+            self.means = now
+            return
+        for mean, w in zip(self.means, now):
+            mean += share * (w - mean)
+
+    def put(self, parameters: Sequence[gluon.Parameter]) -> None:
+        """Put the means into the parameters, and the weights aside."""
+        self.weights = [p.list_data()[0].copy() for p in parameters]
+        fill(parameters, self.means)
+
+    def take_back(self, parameters: Sequence[gluon.Parameter]) -> None:
+        """Put the weights back."""
+        fill(parameters, self.weights)
+        self.weights = []
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The means, and how many steps they are of."""
+        arrays = {f"mean.{i}": mean.asnumpy() for i, mean in enumerate(self.means)}
+        return arrays | {"steps": np.array(self.steps)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on from a `state`."""
+        self.steps = int(state["steps"])
+        self.means = [nd.array(state[f"mean.{i}"]) for i in range(len(state) - 1)]
+
+
+def fill(parameters: Sequence[gluon.Parameter], values: Sequence) -> None:
+    """Write values into parameters, on all contexts, in the parameters' dtypes."""
+    for parameter, value in zip(parameters, values):
+        for data in parameter.list_data():
+            data[:] = value.as_in_context(data.context).astype(data.dtype)

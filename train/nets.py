@@ -1,0 +1,194 @@
+"""The network that the options name: one of this library's, or a user's function makes it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Callable
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from layers import nets
+from layers.engine import gluon, mx, nd
+
+from . import Refused
+from .data import Data
+from .options import NETS
+from .summary import Summary, summarize
+
+__all__ = ["Images", "image_shape", "initialize", "net_of", "try_out"]
+
+
+def net_of(options: Namespace, data: Data):
+    """The network of ``--net``, of features that are scaled already.
+
+    Returns
+    -------
+    HybridBlock
+        (n, features) to (n, outputs).
+
+    Raises
+    ------
+    Refused
+        It cannot be made for this data with these options, or its file cannot be used.
+    """
+    name, outputs = options.net, data.task.outputs
+    if name not in NETS:
+        return made_by_user(name, data)
+    settings = {option: getattr(options, option) for option in NETS[name]}
+    try:
+        if name == "mlp":
+            return nets.mlp(data.features, settings.pop("hidden"), outputs, **settings)
+        image = image_shape(data.shape)
+        if image is None:
+            raise Refused(
+                f"--net {name}: it takes images, and a sample is {data.shape}; "
+                "for tables there is --net mlp"
+            )
+        return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
+    except (ValueError, TypeError) as error:
+        raise Refused(f"--net {name}: {one_line(error)}") from error
+
+
+def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Channels, height and width of an image (h, w), (h, w, c) or (c, h, w) with c to 4."""
+    if len(shape) == 2:
+        return (1, *shape)
+    if len(shape) == 3 and shape[2] <= 4:
+        return (shape[2], *shape[:2])
+    return shape if len(shape) == 3 and shape[0] <= 4 else None
+
+
+def of_images(net, shape: tuple[int, ...]):
+    """A network of images as one of rows."""
+    found = gluon.nn.HybridSequential()
+    with found.name_scope():
+        found.add(Images(shape), net)
+    return found
+
+
+class Images(gluon.HybridBlock):
+    """Rows as the images that they were, with their channels before height and width.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of an image: (h, w), (h, w, c) or (c, h, w).
+
+    Inputs:
+        - **x**: (n, features)
+    Outputs:
+        - **y**: (n, c, h, w)
+    """
+
+    def __init__(self, shape: tuple[int, ...], **kwargs):
+        super().__init__(**kwargs)
+        self.image = image_shape(shape)
+        self.stored = shape if len(shape) == 3 else self.image
+
+    def hybrid_forward(self, F, x):
+        x = F.reshape(x, shape=(-1, *self.stored))
+        return x if self.stored == self.image else F.transpose(x, axes=(0, 3, 1, 2))
+
+
+# A user's own
+
+
+def made_by_user(name: str, data: Data):
+    """What the function of a file returns, called with the shape of a sample and the outputs."""
+    file, _, function = name.rpartition(":")
+    factory = function_of(name, Path(file).expanduser(), function)
+    image = image_shape(data.shape)
+    shape = image or data.shape
+    try:
+        net = factory(shape, data.task.outputs)
+    except Exception as error:
+        call = f"{function}({shape}, {data.task.outputs})"
+        raise Refused(f"--net {name}: {call}: {described(error, file)}") from error
+    if not isinstance(net, gluon.HybridBlock):
+        raise Refused(
+            f"--net {name}: {function} returned {type(net).__name__}; expected a HybridBlock"
+        )
+    if image:
+        return of_images(net, data.shape)
+    if len(shape) == 1:
+        return net
+    found = gluon.nn.HybridSequential()
+    with found.name_scope():
+        found.add(gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1, *shape))), net)
+    return found
+
+
+def function_of(name: str, path: Path, function: str) -> Callable:
+    """The function of a Python file, which is run, with the modules beside it to import."""
+    if not path.is_file():
+        raise Refused(f"--net {name}: there is no file {path}")
+    own = f"net_of_{path.stem}"  # a name that no other module has
+    spec = spec_from_file_location(own, path)
+    module = module_from_spec(spec)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    sys.modules[own] = module  # as an import would, for what looks its own module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[own]
+        raise Refused(f"--net {name}: {described(error, str(path))}") from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        there = [n for n, it in vars(module).items() if callable(it) and not n.startswith("_")]
+        raise Refused(
+            f"--net {name}: {path} has no function {function}; it has {', '.join(there) or 'none'}"
+        )
+    return found
+
+
+def described(error: Exception, file: str) -> str:
+    """An error of the user's code: the last line of the file that was run, and the message."""
+    here = Path(file).name
+    lines = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == here]
+    where = f"{here}, line {lines[-1].lineno}: " if lines else ""
+    if isinstance(error, SyntaxError):
+        where = f"{here}, line {error.lineno}: "
+    return f"{where}{type(error).__name__}: {one_line(error)}"
+
+
+def one_line(error: Exception) -> str:
+    return "; ".join(line.strip() for line in str(error).splitlines()[:2])[:300]
+
+
+# Parameters, and a first call
+
+
+def initialize(net, ctx: list) -> None:
+    """Initialize the parameters on these contexts; those that have values already keep them."""
+    for parameter in net.collect_params().values():
+        try:
+            parameter.list_ctx()
+        except RuntimeError:  # it has not been initialized
+            parameter.initialize(ctx=ctx, default_init=mx.init.Uniform())
+        else:
+            parameter.reset_ctx(ctx)
+
+
+def try_out(net, options: Namespace, data: Data, ctx) -> Summary:
+    """Call the network once, in which shapes that are not known yet are found out.
+
+    Raises
+    ------
+    Refused
+        It does not take the samples, or its outputs have another shape than those of the task.
+    """
+    x = nd.array(data.x[:2], ctx=ctx)
+    try:
+        found = summarize(net, x)
+    except Exception as error:
+        file = options.net.rpartition(":")[0]
+        raise Refused(f"--net {options.net}: {described(error, file)}") from error
+    expected = data.task.outputs
+    if found.outputs != (expected,):
+        shape = ", ".join(map(str, ("samples", *found.outputs)))
+        raise Refused(f"--net {options.net}: outputs are ({shape}); expected (samples, {expected})")
+    return found

@@ -1,0 +1,89 @@
+"""Optimizers, by their names and settings."""
+
+from __future__ import annotations
+
+import inspect
+from argparse import Namespace
+from typing import Any
+
+from layers.engine import mx
+
+from . import Refused
+from .options import OPTIMIZERS
+
+__all__ = ["complete", "names", "settings_of"]
+
+# What other options set, or the Trainer does.
+ELSEWHERE = {
+    "learning_rate": "--lr",
+    "wd": "--weight-decay",
+    "lr_scheduler": "--schedule",
+    "multi_precision": "--precision",
+    "rescale_grad": "--batch-size",
+    "begin_num_update": "",
+    "param_dict": "",
+    "param_idx2name": "",
+    "sym": "",
+    "aggregate_num": "",
+    "use_fused_step": "",
+}
+SLOWEST = 0.01  # the learning rate of an optimizer that names none, as MXNet has it
+
+
+def names() -> list[str]:
+    """The optimizers of `mx.optimizer`."""
+    return sorted({*mx.optimizer.Optimizer.opt_registry} - {"test"})
+
+
+def complete(options: Namespace) -> None:
+    """Check the optimizer and its settings, and set the learning rate if none is given.
+
+    Raises
+    ------
+    Refused
+        There is no such optimizer, or it has no such setting.
+    """
+    name = options.optimizer
+    if name not in names():
+        raise Refused(f"--optimizer: expected one of {', '.join(names())}, not {name!r}")
+    accepted = parameters_of(mx.optimizer.Optimizer.opt_registry[name])
+    if options.lr is None:
+        default = OPTIMIZERS.get(name, {}).get("learning_rate", accepted["learning_rate"])
+        options.lr = SLOWEST if default is None else default
+    own = [parameter for parameter in accepted if parameter not in ELSEWHERE]
+    for parameter, _ in getattr(options, "optimizer_option", ()):
+        if option := ELSEWHERE.get(parameter):
+            raise Refused(f"--optimizer-option {parameter}: it is set by {option}")
+        if parameter not in own:
+            raise Refused(
+                f"--optimizer-option {parameter}: {name} has no such option; "
+                f"those it has: {', '.join(own)}"
+            )
+    try:
+        mx.optimizer.create(name, **settings_of(options))
+    except Exception as error:
+        given = " ".join(f"{key}={value}" for key, value in settings_of(options).items())
+        reason = " ".join(str(error).split())
+        raise Refused(f"--optimizer {name} with {given}: {reason}") from error
+
+
+def parameters_of(kind: type) -> dict[str, Any]:
+    """The arguments of a class, with their defaults: its own, and those that it passes on."""
+    found: dict[str, Any] = {}
+    for parent in kind.__mro__:
+        if "__init__" not in vars(parent) or parent is object:
+            continue
+        parameters = [*inspect.signature(parent.__init__).parameters.values()][1:]
+        named = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        found = {p.name: p.default for p in named} | found
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return found
+
+
+def settings_of(options: Namespace) -> dict[str, Any]:
+    """The arguments of the optimizer."""
+    given = {"learning_rate": options.lr} | dict(getattr(options, "optimizer_option", ()))
+    if getattr(options, "weight_decay", None):
+        given["wd"] = options.weight_decay
+    return OPTIMIZERS.get(options.optimizer, {}) | given

@@ -1,0 +1,126 @@
+"""Learning rates that follow a schedule, after a warm-up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from layers.engine import mx
+
+from . import Refused
+from .loop import Callback, Run
+from .options import SCHEDULES
+
+__all__ = ["Schedule", "check", "schedule"]
+
+SETTINGS = {  # of schedules: what is right, and what to call it
+    "every": (lambda epochs: 0 < epochs < math.inf, "a number of epochs above 0"),
+    "factor": (lambda factor: 0 < factor <= 1, "a factor above 0, at most 1"),
+    "final": (lambda share: 0 <= share <= 1, "a share of the rate, from 0 to 1"),
+    "power": (lambda power: 0 < power < math.inf, "a number above 0"),
+}
+
+
+class Schedule(Callback):
+    """A learning rate that rises from 0 to the optimizer's for some epochs, and then changes.
+
+    Parameters
+    ----------
+    name : str
+        ``"constant"``; ``"step"``: times `factor` after each `every` epochs, by default 0.1 and
+        a third of all; ``"cosine"``: half a cosine, down to the share `final` of the rate; or
+        ``"poly"``: (1 - done) ** `power`, by default squared, down to `final`.
+    warmup : float
+        Epochs in which the rate rises.
+    **settings
+        Those of the schedule.
+
+    Raises
+    ------
+    Refused
+        There is no such schedule, or it has no such setting.
+    """
+
+    def __init__(self, name: str = "cosine", warmup: float = 0.0, **settings: float):
+        check(name, settings, warmup)
+        self.name, self.warmup, self.settings = name, warmup, settings
+
+    def begin(self, run: Run) -> None:
+        """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
+        if run.data.steps is None:
+            raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
+        check(self.name, self.settings, self.warmup, run.epochs)
+        optimizer = run.learner.trainer.optimizer
+        optimizer.lr_scheduler = schedule(
+            self.name,
+            optimizer.lr,
+            epochs=run.epochs,
+            steps=run.data.steps,
+            warmup=self.warmup,
+            settings=self.settings,
+        )
+
+
+def schedule(
+    name: str,
+    rate: float,
+    *,
+    epochs: int,
+    steps: int,
+    warmup: float,
+    settings: dict[str, Any],
+):
+    """A learning rate that rises for some epochs, and then follows a schedule.
+
+    Parameters
+    ----------
+    name : str
+        'constant', 'step', 'cosine' or 'poly': see `train.options.SCHEDULES` for their settings.
+    rate : float
+        The learning rate after the warm-up.
+    epochs, steps : int
+        Of the training, and of an epoch.
+    warmup : float
+        Epochs in which the rate rises from 0.
+    settings : dict
+        Those of the schedule.
+
+    Returns
+    -------
+    LRScheduler
+        Of the number of updates.
+
+    """
+    known = SCHEDULES[name] | settings
+    begin = round(warmup * steps)
+    common = {"base_lr": rate, "warmup_steps": begin}
+    schedulers = mx.lr_scheduler
+    if name == "constant":
+        return schedulers.FactorScheduler(step=2**62, **common)
+    if name == "step":
+        every = known["every"] or epochs / 3
+        ends = [begin + math.ceil(every * steps * i) for i in range(1, math.ceil(epochs / every))]
+        ends = [end for end in dict.fromkeys(ends) if end < epochs * steps] or [2**62]
+        return schedulers.MultiFactorScheduler(step=ends, factor=known["factor"], **common)
+    common |= {"max_update": epochs * steps, "final_lr": known["final"] * rate}
+    if name == "cosine":
+        return schedulers.CosineScheduler(**common)
+    return schedulers.PolyScheduler(pwr=known["power"], **common)
+
+
+def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = math.inf) -> None:
+    """Refuse a schedule that there is not, or settings that it cannot have."""
+    if name not in SCHEDULES:
+        raise Refused(f"--schedule: expected one of {', '.join(SCHEDULES)}, not {name!r}")
+    if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:
+        has = ", ".join(SCHEDULES[name]) or "none"
+        raise Refused(
+            f"--schedule-option {unknown[0]}: {name} has no such option; those it has: {has}"
+        )
+    if not 0 <= warmup < epochs:
+        raise Refused(f"--warmup {warmup:g}: expected 0 to below the {epochs} epochs")
+    for setting, value in settings.items():
+        right, expected = SETTINGS[setting]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and right(value)):
+            raise Refused(f"--schedule-option {setting}: expected {expected}, not {value!r}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -48,6 +49,7 @@ class Case:
           y0, y1, ... and the gradients d0, d1, ... for head gradients of ones.
     moments: (mean, standard deviation) of a random output, whose values are not compared.
     grad: False leaves the gradients out. train: whether the call is recorded for training.
+    into: the inputs that the outputs are written to, by number: `out=`.
     """
 
     operator: str
@@ -59,6 +61,7 @@ class Case:
     moments: tuple[float, float] | None = None
     grad: bool = True
     train: bool = True
+    into: tuple[int, ...] = ()
     id: str = field(init=False)
 
     def __post_init__(self):
@@ -218,6 +221,8 @@ def run(mx, case: Case) -> dict[str, np.ndarray]:
             array.grad[:] = UNTOUCHED
             variables[f"d{i}"] = array
     operator = function(mx.nd, case.operator)
+    if case.into:
+        operator = partial(operator, out=[arrays[i] for i in case.into])
     if variables:
         with mx.autograd.record(train_mode=case.train):
             ys = operator(*arrays, **case.attributes)

@@ -1175,6 +1175,63 @@ case(
 )
 case("col2im", as_("float64", (1, 4, 1)), output_size=(2, 2), kernel=(2, 2))
 
+section("old")
+case("Convolution_v1", (2, 3, 5, 6), (4, 3, 2, 3), (4,), kernel=(2, 3), num_filter=4)
+case(
+    "Convolution_v1",
+    (2, 4, 7, 5),
+    (2, 2, 3, 2),
+    kernel=(3, 2),
+    stride=(2, 1),
+    pad=(1, 0),
+    dilate=(1, 2),
+    num_filter=2,
+    num_group=2,
+    no_bias=True,
+)
+for pool_type in "max", "avg", "sum":
+    case("Pooling_v1", (2, 3, 5, 6), kernel=(2, 2), pool_type=pool_type)
+    for convention in "full", "valid":
+        given = {"stride": (2, 2), "pad": (1, 1), "pooling_convention": convention}
+        case("Pooling_v1", (2, 3, 5, 6), kernel=(3, 3), pool_type=pool_type, **given)
+    case("Pooling_v1", (2, 3, 7, 1), global_pool=True, pool_type=pool_type)
+only_graphs = "MXNet's nd has no place for the auxiliary states; in a graph it computes the same"
+case(
+    "BatchNorm_v1",
+    values([[[3, 1]]], [[[7, 5]]]),
+    values(2),
+    values(10),
+    values(0, grad=False),
+    values(1, grad=False),
+    fix_gamma=False,
+    eps=4.0,
+    ours=only_graphs,
+    expected=lambda x, *_: {
+        "y0": (x - 4) * np.float32(2 / 3) + 10,
+        "d0": 0 * x,
+        "d1": np.float32([0]),
+        "d2": np.float32([4]),
+        "x3": np.float32([0.4]),
+        "x4": np.float32([1.4]),
+    },
+)
+case(
+    "IdentityAttachKLSparseReg",
+    values([0.25, 0.5], [0.75, 0.5]),
+    values(0.5, 0.25, grad=False),
+    sparseness_target=0.125,
+    penalty=8.0,
+    momentum=0.5,
+    ours=only_graphs,
+    expected=lambda x, a: {
+        "y0": x,
+        "d0": 1
+        + 8
+        * (0.875 / (1 - np.float32([[0.5, 0.375]] * 2)) - 0.125 / np.float32([[0.5, 0.375]] * 2)),
+        "x1": np.float32([0.5, 0.375]),
+    },
+)
+
 section("spectral")
 only_gpu = "MXNet has it on a GPU only"
 
@@ -1291,6 +1348,126 @@ case(
     grad=False,
 )
 case("ftrl_update", (7,), (7,), (7,), positive(7), lr=0.1, lamda1=0.5, beta=0.5, wd=0.1, grad=False)
+
+for name, states in {
+    "signsgd_update": [],
+    "signum_update": [(2, 3)],
+    "ftml_update": [positive(2, 3), positive(2, 3), (2, 3)],
+    "rmspropalex_update": [values([5, 6, 7], [8, 9, 9]), unit(2, 3), (2, 3)],
+    "lamb_update_phase1": [(2, 3), positive(2, 3)],
+}.items():
+    arrays = (2, 3), (2, 3), *states
+    lr = {"wd": 0.0} if "lamb" in name else {"lr": 0.1}
+    lr |= {"t": 3} if "ftml" in name or "lamb" in name else {}
+    cut = "clip_grad" if name == "ftml_update" else "clip_gradient"
+    more = lr | {"wd": 0.2, "rescale_grad": 0.5, cut: 0.3}
+    case(name, *arrays, **lr, grad=False)
+    case(name, *arrays, **more, grad=False)
+    case(name, *[(7,), (7,), *[positive(7)] * len(states)], **lr | {cut: 0}, grad=False)
+case("signum_update", (2, 3), (2, 3), (2, 3), lr=0.1, momentum=0.9, wd_lh=0.5, grad=False)
+case("ftml_update", *[(7,)] * 2, *[positive(7)] * 3, lr=0.1, t=2, beta1=0.5, beta2=0.8, grad=False)
+case(
+    "rmspropalex_update",
+    *[(7,)] * 2,
+    values(5, 6, 7, 8, 9, 8, 7),
+    *[unit(7)] * 2,
+    lr=0.1,
+    gamma1=0.5,
+    gamma2=0.8,
+    epsilon=0.1,
+    clip_weights=0.5,
+    grad=False,
+)
+lamb = (7,), (7,), (7,), positive(7)
+case("lamb_update_phase1", *lamb, t=1, wd=0.1, bias_correction=False, grad=False)
+for norms in (2, 3), (0, 3), (2, 0):
+    for bounds in {}, {"lower_bound": 2.5}, {"upper_bound": 1.5}:
+        arrays = values(norms[0]), values(norms[1])
+        case("lamb_update_phase2", (2, 3), (2, 3), *arrays, lr=0.1, **bounds, grad=False)
+weights = (2, 3), (2, 3)
+halves = as_("float16", (2, 3)), as_("float16", (2, 3))
+settings = {"lr": 0.1, "wd": 0.2, "rescale_grad": 0.5, "clip_gradient": 0.3}
+case("mp_sgd_update", *halves, (2, 3), **settings, grad=False)
+case("mp_sgd_update", *halves, (2, 3), lr=0.1, grad=False)
+for name in "mp_sgd_mom_update", "mp_nag_mom_update":
+    case(name, *halves, (2, 3), (2, 3), momentum=0.9, **settings, grad=False)
+    case(name, *halves, (2, 3), (2, 3), lr=0.1, grad=False)
+mean_and_var = (2, 3), positive(2, 3)
+case("mp_lamb_update_phase1", *halves, *mean_and_var, (2, 3), t=2, wd=0.1, beta2=0.5, grad=False)
+case(
+    "mp_lamb_update_phase2",
+    as_("float16", values(1, 2)),
+    values(0.5, -1),
+    values(2),
+    values(4),
+    values(1.125, 2),
+    lr=0.5,
+    grad=False,
+    ours="MXNet leaves weight32 as it is, and with it the weight for ever",
+    expected=lambda *_: {"y0": np.float16([1, 2.25]), "x4": np.float32([1, 2.25])},
+)
+adamw = {"lr": 0.1, "eta": 0.5, "wd": 0.1}
+for scale in 1, 0, float("inf"), float("nan"):  # with another one MXNet changes the gradient too
+    into = {"into": (0,), "grad": False}
+    case("_adamw_update", *weights, *mean_and_var, values(scale), **adamw, **into)
+case("_adamw_update", *lamb, values(1), lr=0.1, eta=1, wd=0.5, beta1=0.5, beta2=0.8, **into)
+case("_mp_adamw_update", *halves, *mean_and_var, (2, 3), values(0.5), **adamw, **into)
+case(
+    "_contrib_group_adagrad_update",
+    values([1, 2], [3, 4]),
+    values([2, 4], [0, 3]),
+    values([3], [0]),
+    lr=0.5,
+    rescale_grad=0.5,
+    clip_gradient=1.0,
+    epsilon=1.0,
+    grad=False,
+    ours="MXNet has it for sparse gradients only",
+    expected=lambda w, g, h: {
+        "y0": np.float32([[1, 2], [3, 4]])
+        - 0.5 * np.float32([[1, 1], [0, 1]]) / np.float32([[5**0.5], [1.5**0.5]]),
+        "x2": np.float32([[4], [0.5]]),
+    },
+)
+case("multi_sum_sq", (2, 3), (7,), (1, 2, 2), num_arrays=3, grad=False)
+case("multi_sum_sq", as_("float16", values(1, 2, 3)), num_arrays=1, grad=False)
+case("multi_lars", *[positive(4)] * 4, eta=0.1, eps=0.01, rescale_grad=0.5, grad=False)
+case(
+    "multi_lars",
+    *[values(*x) for x in ([1, 2, 3], [4, 0, 4], [9, 1, 0], [1, 0, 1])],
+    eta=0.1,
+    eps=0,
+    grad=False,
+)
+case("reset_arrays", (2, 3), (7,), num_arrays=2, grad=False)
+for momentum in False, True:
+    name = "sgd_mom" if momentum else "sgd"
+    given = {"rescale_grad": 0.5, "clip_gradient": 0.3} | ({"momentum": 0.9} if momentum else {})
+    for mixed in "", "mp_":
+        groups = [
+            [as_("float16", s) if mixed else s] * 2 + [s] * momentum + [s] * bool(mixed)
+            for s in [(2, 3), (7,)]
+        ]
+        size, flat = len(groups[0]), [x for group in groups for x in group]
+        into = {"into": (0, size), "grad": False, "num_weights": 2}
+        rates = {"lrs": (0.1, 0.2), "wds": (0.2, 0)}
+        case(f"multi_{mixed}{name}_update", *flat, **rates, **given, **into)
+        rates = values(0.1, 0.2), values(0.2, 0)
+        case(f"preloaded_multi_{mixed}{name}_update", *flat, *rates, **given, **into)
+for mixed in "", "mp_":  # MXNet sums squares of float16 in float16: ties are exact
+    groups = [
+        [as_("float16", ties(*s)) if mixed else s] * 2 + [s, positive(*s)] + [s] * bool(mixed)
+        for s in [(2, 3), (7,)]
+    ]
+    size, flat = len(groups[0]), [x for group in groups for x in group]
+    into = {"into": (0, size), "grad": False}
+    rates = {"lrs": (0.1, 0.2), "wds": (0.2, 0), "etas": (1, 0.5), "num_weights": 2}
+    case(f"_multi_{mixed}adamw_update", *flat, values(0.5), **rates, clip_gradient=0.3, **into)
+    case(f"_multi_{mixed}adamw_update", *flat, values(float("inf")), **rates, **into)
+    rates = {"learning_rates": (0.1, 0.2), "wds": (0.2, 0), "step_count": (1, 5), "num_tensors": 2}
+    case(f"_multi_{mixed}lamb_update", *flat, **rates, beta2=0.5, **into)
+    more = {"lower_bound": 0.5, "upper_bound": 1.5, "rescale_grad": 0.5, "clip_gradient": 0.3}
+    case(f"_multi_{mixed}lamb_update", *flat, **rates, **more, bias_correction=False, **into)
 
 section("images")
 

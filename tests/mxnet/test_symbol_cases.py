@@ -2,12 +2,15 @@
 
 from functools import cache
 
-import cases  # noqa: F401 - fills CASES
+import cases  # noqa: F401 - fills ALL_CASES
 import numpy as np
 import pytest
-from case import CASES, check, function, run, untouched
+from case import CASES as ALL_CASES
+from case import check, function, run, untouched
 
 pytestmark = pytest.mark.engine("torch")
+# A Symbol without outputs has nothing to compute.
+CASES = {name: case for name, case in ALL_CASES.items() if case.operator != "reset_arrays"}
 every_case = pytest.mark.parametrize("case", [pytest.param(c, id=i) for i, c in CASES.items()])
 
 
@@ -61,6 +64,8 @@ def test_bound(mx, case, eager):
     for name, value in expected.items():
         if name.startswith("d") and not case.train:
             continue  # an executor keeps what the way back needs only when it trains
+        if name in [f"x{i}" for i in case.into]:
+            continue  # an executor has outputs of its own
         check(name, found[name], np.zeros_like(value) if untouched(name, value) else value)
 
 

@@ -25,7 +25,9 @@ MODULES = (
     "boxes",
     "multibox",
     "image",
+    "old",
     "optimizer",
+    "many",
 )
 
 

@@ -139,3 +139,329 @@ def ftrl_update(
     z.add_(g - (torch.sqrt(n) - before) * weight / lr)
     w = (torch.sign(z) * lamda1 - z) / ((beta + torch.sqrt(n)) / lr + wd)
     return torch.where(z.abs() > lamda1, w, torch.zeros_like(w))
+
+
+# With weights of 16 bits, of which a copy in float32 is kept.
+
+
+def _master(update, weight, grad, *states, **settings):
+    """Update the float32 copy, the last state, in place; the weight in its own dtype."""
+    *states, weight32 = states
+    weight32.copy_(update.function(weight32, grad.to(weight32.dtype), *states, **settings))
+    return weight32.to(weight.dtype, copy=True)
+
+
+@op(states=("weight32",))
+def mp_sgd_update(
+    weight: Tensor,
+    grad: Tensor,
+    weight32: Tensor,
+    lr: float = REQUIRED,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> Tensor:
+    """sgd_update of `weight32`, a weight of 16 bits in float32."""
+    given = {"lr": lr, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
+    return _master(sgd_update, weight, grad, weight32, **given)
+
+
+@op(states=("mom", "weight32"))
+def mp_sgd_mom_update(
+    weight: Tensor,
+    grad: Tensor,
+    mom: Tensor,
+    weight32: Tensor,
+    lr: float = REQUIRED,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> Tensor:
+    """sgd_mom_update of `weight32`, a weight of 16 bits in float32."""
+    given = {"lr": lr, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient}
+    return _master(sgd_mom_update, weight, grad, mom, weight32, momentum=momentum, **given)
+
+
+@op(states=("mom", "weight32"))
+def mp_nag_mom_update(
+    weight: Tensor,
+    grad: Tensor,
+    mom: Tensor,
+    weight32: Tensor,
+    lr: float = REQUIRED,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """nag_mom_update of `weight32`, a weight of 16 bits in float32.
+
+    The decay in the new m is of the new weight, as in MXNet.
+    """
+    g = _clip(rescale_grad * grad.to(weight32.dtype), clip_gradient)
+    step = lr * (g + wd * weight32)
+    weight32.add_(momentum**2 * mom - (1 + momentum) * step)
+    mom.mul_(momentum).sub_(lr * (g + wd * weight32))
+    return weight32.to(weight.dtype, copy=True)
+
+
+@op
+def signsgd_update(
+    weight: Tensor,
+    grad: Tensor,
+    lr: float = REQUIRED,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """By the sign alone, (1 - lr wd) w - lr sign(g)."""
+    return (1 - lr * wd) * weight - lr * torch.sign(rescale_grad * grad)
+
+
+@op(states=("mom",))
+def signum_update(
+    weight: Tensor,
+    grad: Tensor,
+    mom: Tensor,
+    lr: float = REQUIRED,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    wd_lh: float = 0.0,
+) -> Tensor:
+    """By the sign, with momentum.
+
+    m = momentum m - (1 - momentum) (g + wd w); (1 - lr wd_lh) w + lr sign(m).
+    """
+    g = _clip(rescale_grad * grad, clip_gradient) + wd * weight
+    mom.mul_(momentum).sub_((1 - momentum) * g)
+    return (1 - lr * wd_lh) * weight + lr * torch.sign(mom)
+
+
+@op(states=("d", "v", "z"))
+def ftml_update(
+    weight: Tensor,
+    grad: Tensor,
+    d: Tensor,
+    v: Tensor,
+    z: Tensor,
+    lr: float = REQUIRED,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    t: int = REQUIRED,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+) -> Tensor:
+    """Follow the moving leader, in the t-th step.
+
+    g = clip(rescale_grad g + wd w); v = beta2 v + (1 - beta2) g²;
+    d' = (1 - beta1ᵗ) / lr (√(v / (1 - beta2ᵗ)) + epsilon);
+    z = beta1 z + (1 - beta1) g - (d' - beta1 d) w; d = d'; -z / d.
+    """
+    g = _clip(rescale_grad * grad + wd * weight, clip_grad)
+    v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+    new = (1 - beta1**t) / lr * (torch.sqrt(v / (1 - beta2**t)) + epsilon)
+    z.mul_(beta1).add_((1 - beta1) * g - (new - beta1 * d) * weight)
+    d.copy_(new)
+    return -z / d
+
+
+@op(states=("n", "g", "delta"))
+def rmspropalex_update(
+    weight: Tensor,
+    grad: Tensor,
+    n: Tensor,
+    g: Tensor,
+    delta: Tensor,
+    lr: float = REQUIRED,
+    gamma1: float = 0.95,
+    gamma2: float = 0.9,
+    epsilon: float = 1e-8,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    clip_weights: float = -1.0,
+) -> Tensor:
+    """RMSProp with the variance of the gradient, and momentum.
+
+    e = clip(rescale_grad grad + wd w); n = gamma1 n + (1 - gamma1) e²;
+    g = gamma1 g + (1 - gamma1) e; delta = gamma2 delta - lr e / √(n - g² + epsilon);
+    w + delta, cut to ±clip_weights.
+    """
+    e = _clip(rescale_grad * grad + wd * weight, clip_gradient)
+    n.mul_(gamma1).addcmul_(e, e, value=1 - gamma1)
+    g.mul_(gamma1).add_(e, alpha=1 - gamma1)
+    delta.mul_(gamma2).sub_(lr * e / torch.sqrt(n - g * g + epsilon))
+    return _clip(weight + delta, clip_weights)
+
+
+@op(states=("history",))
+def _contrib_group_adagrad_update(
+    weight: Tensor,
+    grad: Tensor,
+    history: Tensor,
+    lr: float = REQUIRED,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    epsilon: float = 1e-5,
+) -> Tensor:
+    """AdaGrad with one history for each row: h = h + mean(g²), w - lr g / √(h + epsilon).
+
+    weight : (n, ...)      history : (n, 1)
+    """
+    g = _clip(rescale_grad * grad, clip_gradient)
+    mean = (g * g).flatten(1).mean(1)
+    history.add_(mean.reshape(history.shape))
+    root = torch.sqrt(history + epsilon).reshape(-1, *[1] * (weight.dim() - 1))
+    return weight - lr * g / root
+
+
+# LAMB, in two steps: its caller takes the norms of the weight and of what the first one gives.
+
+
+@op(states=("mean", "var"))
+def lamb_update_phase1(
+    weight: Tensor,
+    grad: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    t: int = REQUIRED,
+    bias_correction: bool = True,
+    wd: float = REQUIRED,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """The direction of LAMB's t-th step, m' / (√v' + epsilon) + wd w.
+
+    m and v are Adam's, m' = m / (1 - beta1ᵗ) and v' = v / (1 - beta2ᵗ) with `bias_correction`.
+    """
+    g = _clip(rescale_grad * grad, clip_gradient)
+    mean.mul_(beta1).add_(g, alpha=1 - beta1)
+    var.mul_(beta2).addcmul_(g, g, value=1 - beta2)
+    m, v = (mean / (1 - beta1**t), var / (1 - beta2**t)) if bias_correction else (mean, var)
+    return m / (torch.sqrt(v) + epsilon) + wd * weight
+
+
+@op
+def lamb_update_phase2(
+    weight: Tensor,
+    g: Tensor,
+    r1: Tensor,
+    r2: Tensor,
+    lr: float = REQUIRED,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+) -> Tensor:
+    """w - lr r1 / r2 g, for the norms r1 of the weight and r2 of the direction g.
+
+    r1, r2 : (1,); r1 is cut to the bounds that are not negative, r1 / r2 is 1 where either is 0.
+    """
+    if lower_bound >= 0:
+        r1 = r1.clamp(min=lower_bound)
+    if upper_bound >= 0:
+        r1 = r1.clamp(max=upper_bound)
+    ratio = torch.where((r1 == 0) | (r2 == 0), torch.ones_like(r1), r1 / r2)
+    return weight - lr * ratio * g
+
+
+@op(states=("mean", "var"))
+def mp_lamb_update_phase1(
+    weight: Tensor,
+    grad: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    weight32: Tensor,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    t: int = REQUIRED,
+    bias_correction: bool = True,
+    wd: float = REQUIRED,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """lamb_update_phase1 of `weight32`, a weight of 16 bits in float32."""
+    settings = beta1, beta2, epsilon, t, bias_correction, wd, rescale_grad, clip_gradient
+    return lamb_update_phase1.function(weight32, grad.to(weight32.dtype), mean, var, *settings)
+
+
+@mp_lamb_update_phase1.types
+def _(weight32):
+    return weight32
+
+
+@op(states=("weight32",))
+def mp_lamb_update_phase2(
+    weight: Tensor,
+    g: Tensor,
+    r1: Tensor,
+    r2: Tensor,
+    weight32: Tensor,
+    lr: float = REQUIRED,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+) -> Tensor:
+    """lamb_update_phase2 of `weight32`, a weight of 16 bits in float32."""
+    weight32.copy_(lamb_update_phase2.function(weight32, g, r1, r2, lr, lower_bound, upper_bound))
+    return weight32.to(weight.dtype, copy=True)
+
+
+@op(states=("mean", "var"))
+def _adamw_update(
+    weight: Tensor,
+    grad: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    rescale_grad: Tensor,
+    lr: float = REQUIRED,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0.0,
+    eta: float = REQUIRED,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
+
+    rescale_grad : (1,); nothing changes where it is 0, infinite or NaN, as after an overflow
+    """
+    goes = torch.isfinite(rescale_grad) & (rescale_grad != 0)
+    g = _clip(rescale_grad * grad, clip_gradient)
+    mean.copy_(torch.where(goes, beta1 * mean + (1 - beta1) * g, mean))
+    var.copy_(torch.where(goes, beta2 * var + (1 - beta2) * g * g, var))
+    step = eta * (lr * mean / (torch.sqrt(var) + epsilon) + wd * weight)
+    return torch.where(goes, weight - step, weight)
+
+
+@op(states=("mean", "var", "weight32"))
+def _mp_adamw_update(
+    weight: Tensor,
+    grad: Tensor,
+    mean: Tensor,
+    var: Tensor,
+    weight32: Tensor,
+    rescale_grad: Tensor,
+    lr: float = REQUIRED,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0.0,
+    eta: float = REQUIRED,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """_adamw_update of `weight32`, a weight of 16 bits in float32."""
+    settings = lr, beta1, beta2, epsilon, wd, eta, clip_gradient
+    g, scale = grad.to(weight32.dtype), rescale_grad.to(weight32.dtype)
+    new = _adamw_update.function(weight32, g, mean, var, scale, *settings)
+    goes = torch.isfinite(scale) & (scale != 0)
+    weight32.copy_(new)
+    return torch.where(goes, new.to(weight.dtype), weight)

@@ -101,7 +101,7 @@ class Op:
     explains : bool
         Its errors say by themselves where in the graph they are.
     counted : str
-        What files call the number of inputs, where any number may come.
+        What files call the number of inputs, where any number may come; '' where nothing has it.
     pairs : bool
         There are as many outputs as inputs, each of the shape of its input.
     """
@@ -466,10 +466,11 @@ def op(*aliases, **rules) -> Any:
 
 
 def _register(function: Callable, aliases=(), **rules) -> Op:
-    return _add(Op(function, function.__name__, aliases, **rules))
+    return add(Op(function, function.__name__, aliases, **rules))
 
 
-def _add(operator: Op) -> Op:
+def add(operator: Op) -> Op:
+    """Register an operator under its names."""
     names = (operator.name, *operator.aliases)
     for name in names:
         if name in _registry:
@@ -502,7 +503,7 @@ class Absent(Op):
 
 def absent(name: str, reason: str) -> Op:
     """Register an operator of MXNet that does not exist here, and why."""
-    return _add(Absent(name, reason))
+    return add(Absent(name, reason))
 
 
 def zeros(*inputs: Tensor) -> tuple[Tensor, ...]:

@@ -37,12 +37,8 @@ SYMBOL_HEAD = HEAD.replace("from .ndarray import NDArray", "from .symbol import 
     "Result = Any  # an NDArray, or a list of them\nOperand = NDArray", "Operand = Symbol"
 )
 
-_CONTROL = "from ._control import cond as cond, foreach as foreach, while_loop as while_loop\n"
-BESIDE = {  # what a module has beside the table
-    HERE / "contrib.pyi": "from ._contrib import isfinite as isfinite, isinf as isinf\n"
-    "from ._contrib import isnan as isnan, rand_zipfian as rand_zipfian\n" + _CONTROL,
-    SYMBOLS / "contrib.pyi": "from ._contrib import rand_zipfian as rand_zipfian\n" + _CONTROL,
-}
+_CONTRIB = "from ._contrib import *\nfrom ._control import *\n"
+BESIDE = {"contrib": _CONTRIB}  # what a module has beside the table
 
 
 def stubs() -> dict[Path, str]:
@@ -59,7 +55,7 @@ def _modules() -> dict[str, str]:
 def _of_arrays() -> dict[Path, str]:
     made = {
         HERE / f"{module}.pyi": HEAD
-        + BESIDE.get(HERE / f"{module}.pyi", "")
+        + BESIDE.get(module, "")
         + "".join(_function(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in _modules().items()
     }
@@ -77,7 +73,7 @@ def _of_arrays() -> dict[Path, str]:
 def _of_symbols() -> dict[Path, str]:
     made = {
         SYMBOLS / f"{module}.pyi": SYMBOL_HEAD
-        + BESIDE.get(SYMBOLS / f"{module}.pyi", "")
+        + BESIDE.get(module, "")
         + "".join(_composed(name, function) for name, function in op.functions(prefix).items())
         for module, prefix in _modules().items()
     }

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 
 from ..context import Context
 from . import op
+from ._create import array
 from .ndarray import NDArray
 
-__all__ = ["isfinite", "isinf", "isnan", "rand_zipfian"]
+__all__ = [
+    "adamw_update",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+    "rand_zipfian",
+]
 
-_random = op.functions()["random_uniform"]
+_random, _internal = op.functions()["random_uniform"], op.functions("_")
 
 
 def isinf(data: NDArray) -> NDArray:
@@ -67,3 +80,149 @@ def rand_zipfian(
         for c in (true_classes.astype("float64"), sampled.astype("float64"))
     )
     return sampled, true, found
+
+
+def _scale(rescale_grad: NDArray | float, like: NDArray) -> NDArray:
+    """A number as an array beside another."""
+    if isinstance(rescale_grad, NDArray):
+        return rescale_grad.as_in_context(like.context)
+    return array([rescale_grad], like.context)
+
+
+def adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: NDArray | float,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs,
+) -> NDArray:
+    """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
+
+    Nothing changes where `rescale_grad`, a number or an array of one, is 0, infinite or NaN.
+    """
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
+    settings |= {"clip_gradient": clip_gradient, "out": out, "name": name} | kwargs
+    arrays = weight, grad, mean, var, _scale(rescale_grad, weight)
+    return _internal["_adamw_update"](*arrays, **settings)
+
+
+def mp_adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: NDArray | float,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs,
+) -> NDArray:
+    """`adamw_update` of `weight32`, a weight of 16 bits in float32."""
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
+    settings |= {"clip_gradient": clip_gradient, "out": out, "name": name} | kwargs
+    arrays = weight, grad, mean, var, weight32, _scale(rescale_grad, weight)
+    return _internal["_mp_adamw_update"](*arrays, **settings)
+
+
+def _flat(*lists: Sequence[NDArray]) -> list[NDArray]:
+    """All arrays of the first weight, then all of the second, and so on."""
+    return [array for group in zip(*lists, strict=True) for array in group]
+
+
+def multi_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    rescale_grad: NDArray | float,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs,
+) -> list[NDArray]:
+    """`adamw_update` of many weights, with a rate, a decay and an eta for each."""
+    arrays = [*_flat(weights, grads, mean, var), _scale(rescale_grad, weights[0])]
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name}
+    number = size or len(weights)
+    return _internal["_multi_adamw_update"](*arrays, num_weights=number, **settings, **kwargs)
+
+
+def multi_mp_adamw_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    rescale_grad: NDArray | float,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs,
+) -> list[NDArray]:
+    """`mp_adamw_update` of many weights, with a rate, a decay and an eta for each."""
+    arrays = [*_flat(weights, grads, mean, var, weights32), _scale(rescale_grad, weights[0])]
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name}
+    number = size or len(weights)
+    return _internal["_multi_mp_adamw_update"](*arrays, num_weights=number, **settings, **kwargs)
+
+
+def multi_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs,
+) -> list[NDArray]:
+    """A step of LAMB for many weights, with a count of steps, a rate and a decay for each."""
+    arrays = _flat(weights, grads, mean, var)
+    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out}
+    number = num_tensors or len(weights)
+    return _internal["_multi_lamb_update"](*arrays, num_tensors=number, **settings, **kwargs)
+
+
+def multi_mp_lamb_update(
+    weights: Sequence[NDArray],
+    grads: Sequence[NDArray],
+    mean: Sequence[NDArray],
+    var: Sequence[NDArray],
+    weights32: Sequence[NDArray],
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: Sequence[NDArray] | None = None,
+    num_tensors: int = 0,
+    **kwargs,
+) -> list[NDArray]:
+    """`multi_lamb_update` of `weights32`, weights of 16 bits in float32."""
+    arrays = _flat(weights, grads, mean, var, weights32)
+    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out}
+    number = num_tensors or len(weights)
+    return _internal["_multi_mp_lamb_update"](*arrays, num_tensors=number, **settings, **kwargs)

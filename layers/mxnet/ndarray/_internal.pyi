@@ -274,3 +274,30 @@ def _arange(start: float = ..., stop: float | None = None, step: float = 1.0, re
     """
 def _linspace(start: float = ..., stop: float = ..., num: int = ..., endpoint: bool = True, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
     """`num` values evenly from start to stop, which is left out without `endpoint`."""
+def _adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
+
+    rescale_grad : (1,); nothing changes where it is 0, infinite or NaN, as after an overflow
+    """
+def _mp_adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, rescale_grad: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """_adamw_update of `weight32`, a weight of 16 bits in float32."""
+def _multi_adamw_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wds: float | tuple[float, ...] = ..., etas: float | tuple[float, ...] = ..., clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """_adamw_update of many weights.
+
+    data : weight, grad, mean, var of each weight; then rescale_grad
+    """
+def _multi_lamb_update(*data: NDArray, learning_rates: float | tuple[float, ...] = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, wds: float | tuple[float, ...] = ..., rescale_grad: float = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0, clip_gradient: float = -1.0, bias_correction: bool = True, step_count: int | tuple[int, ...] = ..., num_tensors: int = 1, out: Any = None, name: Any = None) -> Result:
+    """Both phases of lamb_update, of many weights.
+
+    data : weight, grad, mean, var of each weight
+    """
+def _multi_mp_adamw_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wds: float | tuple[float, ...] = ..., etas: float | tuple[float, ...] = ..., clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """_mp_adamw_update of many weights.
+
+    data : weight, grad, mean, var, weight32 of each weight; then rescale_grad
+    """
+def _multi_mp_lamb_update(*data: NDArray, learning_rates: float | tuple[float, ...] = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, wds: float | tuple[float, ...] = ..., rescale_grad: float = 1.0, lower_bound: float = -1.0, upper_bound: float = -1.0, clip_gradient: float = -1.0, bias_correction: bool = True, step_count: int | tuple[int, ...] = ..., num_tensors: int = 1, out: Any = None, name: Any = None) -> Result:
+    """Both phases of mp_lamb_update, of many weights.
+
+    data : weight, grad, mean, var, weight32 of each weight
+    """

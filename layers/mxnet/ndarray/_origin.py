@@ -27,6 +27,8 @@ def note_origin(
     result: Any, operator: Any, attributes: dict, inputs: Iterable[NDArray | None]
 ) -> None:
     """Note what an array, or a list of them, was computed from while autograd records."""
+    if type(result) is list and not result:
+        return
     first = result[0] if type(result) is list else result
     if not first._tensor.requires_grad:
         return

@@ -8,9 +8,8 @@ from .ndarray import NDArray
 Result = Any  # an NDArray, or a list of them
 Operand = NDArray | float
 
-from ._contrib import isfinite as isfinite, isinf as isinf
-from ._contrib import isnan as isnan, rand_zipfian as rand_zipfian
-from ._control import cond as cond, foreach as foreach, while_loop as while_loop
+from ._contrib import *
+from ._control import *
 def quadratic(data: NDArray, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
     """a x² + b x + c; for integers the result is truncated."""
 def gradientmultiplier(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
@@ -213,4 +212,9 @@ def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, cli
     any with `force_suppress`, and so do all but the best `nms_topk`, where it is positive; those
     come last, in the order of the anchors. Behind the boxes are rows of -1. With an
     `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
+    """
+def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: Any = None, name: Any = None) -> NDArray:
+    """AdaGrad with one history for each row: h = h + mean(g²), w - lr g / √(h + epsilon).
+
+    weight : (n, ...)      history : (n, 1)
     """

@@ -732,6 +732,22 @@ def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tup
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
 def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
+def BatchNorm_v1(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
+    """BatchNorm over axis 1."""
+def Convolution_v1(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """Convolution in 2 or 3 dimensions."""
+def Pooling_v1(data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'max', 'sum'] = 'max', global_pool: bool = False, pooling_convention: Literal['full', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
+    """Pooling with zeros around, which count for the mean and for the largest.
+
+    data : (n, c, h, w)
+    """
+def IdentityAttachKLSparseReg(data: NDArray, moving_avg: NDArray, sparseness_target: float = 0.1, penalty: float = 0.001, momentum: float = 0.9, out: Any = None, name: Any = None) -> NDArray:
+    """data itself; its gradient keeps the mean a of each unit near the target t.
+
+    data : (n, ...), numbers between 0 and 1      moving_avg : (...)
+
+    a = momentum a + (1 - momentum) mean; penalty ((1 - t) / (1 - a) - t / a) is added.
+    """
 def sgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """Gradient descent, w - lr (g + wd w)."""
 def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
@@ -756,3 +772,97 @@ def ftrl_update(weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, lr: floa
     z = z + g - (√(n + g²) - √n) w / lr; n = n + g²;
     w = (sign(z) lamda1 - z) / ((beta + √n) / lr + wd) where |z| > lamda1, else 0.
     """
+def mp_sgd_update(weight: NDArray, grad: NDArray, weight32: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """sgd_update of `weight32`, a weight of 16 bits in float32."""
+def mp_sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """sgd_mom_update of `weight32`, a weight of 16 bits in float32."""
+def mp_nag_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, weight32: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """nag_mom_update of `weight32`, a weight of 16 bits in float32.
+
+    The decay in the new m is of the new weight, as in MXNet.
+    """
+def signsgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """By the sign alone, (1 - lr wd) w - lr sign(g)."""
+def signum_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
+    """By the sign, with momentum.
+
+    m = momentum m - (1 - momentum) (g + wd w); (1 - lr wd_lh) w + lr sign(m).
+    """
+def ftml_update(weight: NDArray, grad: NDArray, d: NDArray, v: NDArray, z: NDArray, lr: float = ..., beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-08, t: int = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_grad: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """Follow the moving leader, in the t-th step.
+
+    g = clip(rescale_grad g + wd w); v = beta2 v + (1 - beta2) g²;
+    d' = (1 - beta1ᵗ) / lr (√(v / (1 - beta2ᵗ)) + epsilon);
+    z = beta1 z + (1 - beta1) g - (d' - beta1 d) w; d = d'; -z / d.
+    """
+def rmspropalex_update(weight: NDArray, grad: NDArray, n: NDArray, g: NDArray, delta: NDArray, lr: float = ..., gamma1: float = 0.95, gamma2: float = 0.9, epsilon: float = 1e-08, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, clip_weights: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """RMSProp with the variance of the gradient, and momentum.
+
+    e = clip(rescale_grad grad + wd w); n = gamma1 n + (1 - gamma1) e²;
+    g = gamma1 g + (1 - gamma1) e; delta = gamma2 delta - lr e / √(n - g² + epsilon);
+    w + delta, cut to ±clip_weights.
+    """
+def lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """The direction of LAMB's t-th step, m' / (√v' + epsilon) + wd w.
+
+    m and v are Adam's, m' = m / (1 - beta1ᵗ) and v' = v / (1 - beta2ᵗ) with `bias_correction`.
+    """
+def lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """w - lr r1 / r2 g, for the norms r1 of the weight and r2 of the direction g.
+
+    r1, r2 : (1,); r1 is cut to the bounds that are not negative, r1 / r2 is 1 where either is 0.
+    """
+def mp_lamb_update_phase1(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """lamb_update_phase1 of `weight32`, a weight of 16 bits in float32."""
+def mp_lamb_update_phase2(weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, weight32: NDArray, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
+    """lamb_update_phase2 of `weight32`, a weight of 16 bits in float32."""
+def multi_sgd_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., wds: float | tuple[float, ...] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """sgd_update of many weights.
+
+    data : weight, grad of each weight
+    """
+def preloaded_multi_sgd_update(*data: NDArray, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """multi_sgd_update with the rates and decays in arrays.
+
+    data : weight, grad of each weight; then lrs, wds
+    """
+def multi_sgd_mom_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., wds: float | tuple[float, ...] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """sgd_mom_update of many weights.
+
+    data : weight, grad, mom of each weight
+    """
+def preloaded_multi_sgd_mom_update(*data: NDArray, momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """multi_sgd_mom_update with the rates and decays in arrays.
+
+    data : weight, grad, mom of each weight; then lrs, wds
+    """
+def multi_mp_sgd_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., wds: float | tuple[float, ...] = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """mp_sgd_update of many weights.
+
+    data : weight, grad, weight32 of each weight
+    """
+def preloaded_multi_mp_sgd_update(*data: NDArray, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """multi_mp_sgd_update with the rates and decays in arrays.
+
+    data : weight, grad, weight32 of each weight; then lrs, wds
+    """
+def multi_mp_sgd_mom_update(*data: NDArray, lrs: float | tuple[float, ...] = ..., wds: float | tuple[float, ...] = ..., momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """mp_sgd_mom_update of many weights.
+
+    data : weight, grad, mom, weight32 of each weight
+    """
+def preloaded_multi_mp_sgd_mom_update(*data: NDArray, momentum: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, num_weights: int = 1, out: Any = None, name: Any = None) -> Result:
+    """multi_mp_sgd_mom_update with the rates and decays in arrays.
+
+    data : weight, grad, mom, weight32 of each weight; then lrs, wds
+    """
+def multi_sum_sq(*data: NDArray, num_arrays: int = ..., out: Any = None, name: Any = None) -> NDArray:
+    """Σx² of each array, as float32: any number of (...) to (num_arrays,)."""
+def multi_lars(lrs: NDArray, weights_sum_sq: NDArray, grads_sum_sq: NDArray, wds: NDArray, eta: float = ..., eps: float = ..., rescale_grad: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
+    """The learning rates of LARS, lr eta |w| / (rescale_grad |g| + wd |w| + eps); lr where |w| or
+    |g| is 0.
+
+    lrs, weights_sum_sq, grads_sum_sq, wds : (n,); the sums of squares are |w|² and |g|²
+    """
+def reset_arrays(*data: NDArray, num_arrays: int = ..., out: Any = None, name: Any = None) -> Result:
+    """Fill arrays with zeros, in place; there is no output."""

@@ -122,9 +122,11 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         context = _context(attributes.get("ctx"))
     for name in operator.supplied:
         attributes[name] = _supply(name, context)
+    states = operator.state_names(attributes)
+    places = operator.places(attributes, len(inputs)) if states else inputs
     tensors = [
-        None if a is None else a._state_tensor() if n in operator.states else a._tensor
-        for n, a in inputs.items()
+        None if a is None else a._state_tensor() if n in states else a._tensor
+        for n, a in zip(places, inputs.values())
     ]
     result = compute(operator, tensors, attributes, context)
     if state.recording:
@@ -249,7 +251,7 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
         return NDArray(y, context)
     shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
     arrays = [NDArray(t, context) for t in shown]
-    return arrays if len(arrays) > 1 else arrays[0]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def _with_zero_gradients(y: torch.Tensor, tensors: list) -> torch.Tensor:

@@ -7,9 +7,10 @@ import math
 from . import op
 from .symbol import Symbol
 
-__all__ = ["rand_zipfian"]
+__all__ = ["adamw_update", "mp_adamw_update", "rand_zipfian"]
 
 _random, _cast = op.functions()["random_uniform"], op.functions()["cast"]
+_internal = op.functions("_")
 _log, _exp = op.functions()["log"], op.functions()["exp"]
 
 
@@ -28,3 +29,40 @@ def rand_zipfian(
         for c in (_cast(true_classes, dtype="float64"), _cast(sampled, dtype="float64"))
     )
     return sampled, true, found
+
+
+def adamw_update(
+    weight: Symbol,
+    grad: Symbol,
+    mean: Symbol,
+    var: Symbol,
+    rescale_grad: Symbol | float,
+    lr: float,
+    eta: float,
+    **kwargs,
+) -> Symbol:
+    """Adam with the decay apart; see `nd.contrib.adamw_update`."""
+    arrays = weight, grad, mean, var, _scale(rescale_grad)
+    return _internal["_adamw_update"](*arrays, lr=lr, eta=eta, **kwargs)
+
+
+def mp_adamw_update(
+    weight: Symbol,
+    grad: Symbol,
+    mean: Symbol,
+    var: Symbol,
+    weight32: Symbol,
+    rescale_grad: Symbol | float,
+    lr: float,
+    eta: float,
+    **kwargs,
+) -> Symbol:
+    """`adamw_update` of `weight32`, a weight of 16 bits in float32."""
+    arrays = weight, grad, mean, var, weight32, _scale(rescale_grad)
+    return _internal["_mp_adamw_update"](*arrays, lr=lr, eta=eta, **kwargs)
+
+
+def _scale(rescale_grad: Symbol | float) -> Symbol:
+    if isinstance(rescale_grad, Symbol):
+        return rescale_grad
+    return _internal["_full"](shape=(1,), value=rescale_grad)

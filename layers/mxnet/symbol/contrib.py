@@ -1,9 +1,9 @@
-"""The operators of the table that MXNet puts under `sym.contrib`, control flow,
-and what is put together from others."""
+"""The operators of the table that MXNet puts under `sym.contrib`, and what is made of them."""
 
-from ._contrib import rand_zipfian
-from ._control import cond, foreach, while_loop
+from . import _contrib, _control
+from ._contrib import *  # noqa: F403 - its __all__
+from ._control import *  # noqa: F403 - its __all__
 from .op import functions
 
 globals().update(functions("_contrib_"))
-__all__ = [*functions("_contrib_"), "cond", "foreach", "rand_zipfian", "while_loop"]
+__all__ = [*functions("_contrib_"), *_contrib.__all__, *_control.__all__]

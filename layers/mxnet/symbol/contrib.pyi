@@ -7,8 +7,8 @@ from .symbol import Symbol
 
 Operand = Symbol | float
 
-from ._contrib import rand_zipfian as rand_zipfian
-from ._control import cond as cond, foreach as foreach, while_loop as while_loop
+from ._contrib import *
+from ._control import *
 def quadratic(data: Symbol | None = ..., a: float = 0.0, b: float = 0.0, c: float = 0.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """a x² + b x + c; for integers the result is truncated."""
 def gradientmultiplier(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -211,4 +211,9 @@ def MultiBoxDetection(cls_prob: Symbol | None = ..., loc_pred: Symbol | None = .
     any with `force_suppress`, and so do all but the best `nms_topk`, where it is positive; those
     come last, in the order of the anchors. Behind the boxes are rows of -1. With an
     `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
+    """
+def group_adagrad_update(weight: Symbol | None = ..., grad: Symbol | None = ..., history: Symbol | None = ..., lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """AdaGrad with one history for each row: h = h + mean(g²), w - lr g / √(h + epsilon).
+
+    weight : (n, ...)      history : (n, 1)
     """

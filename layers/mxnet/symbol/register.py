@@ -66,7 +66,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
         )
     attrs = with_hidden_names(AttrScope.current.get(kwargs.get("attr")) | attached)
     attrs |= {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
-    if operator.variadic:
+    if operator.variadic and operator.counted:
         attrs[operator.counted] = str(len(symbols))
     names = operator.input_names(attributes, len(symbols))
     _check_inputs(f"{operator.name} {name!r}", symbols, names)

@@ -186,9 +186,11 @@ def read_pictures(paths: list[Path], run: Run) -> Samples:
 
 @contextmanager
 def refusing_networks(what: str) -> Iterator[None]:
-    """Raise the engine's errors as `Refused`, in one line."""
+    """Raise the engine's errors as `Refused`, in one line; without MXNet's warnings."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the type of data
+            yield
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
         raise Refused(f"{what}: {' '.join(str(error).split())[:300]}") from error
 
@@ -196,8 +198,7 @@ def refusing_networks(what: str) -> Iterator[None]:
 def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
     """The outputs of the exported graph."""
     files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
-    with refusing_networks(f"{folder}: the network cannot be used"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # MXNet's, of the type of data
+    with refusing_networks(f"{folder}: the network cannot be used"):
         net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
         outputs = [
             net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()

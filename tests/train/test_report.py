@@ -1,0 +1,221 @@
+"""``python -m train.report``: one page, which needs nothing else and trusts nothing in a run."""
+
+import base64
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from train import module, report
+from train.__main__ import main
+
+CLASSES = ("<script>alert(1)</script>", "a & b", 'quoted "c"')
+SHORT = ["--epochs", "3", "--hidden", "8", "--lr", "0.02"]
+
+
+class Page(HTMLParser):
+    """The elements, texts and attributes of a page; each element is closed where it was opened."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.text, self.open, self.tags, self.texts, self.addresses = text, [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.addresses += [v for n, v in attributes if n in ("src", "href", "xlink:href", "action")]
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if text.strip() and self.open[-1] != "style":
+            self.texts.append(text)
+
+    def rows(self, after):
+        """The cells of the first table after a heading."""
+        table = self.text.split(f">{after}</h", 1)[1].split("<table", 1)[1].split("</table>")[0]
+        rows = re.findall("<tr>(.*?)</tr>", table, re.DOTALL)
+        cells = [re.findall("<t[dh].*?</t[dh]>", row) for row in rows]
+        return [[re.sub("<[^>]*>", "", cell) for cell in row] for row in cells]
+
+
+@pytest.fixture
+def say(capsys):
+    def say(*argv, status=0):
+        assert report.main([str(word) for word in argv]) == status
+        found = capsys.readouterr()
+        assert bool(found.err) == bool(status)
+        return found.err if status else found.out
+
+    return say
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs with classes, with numbers, of the other program, and with pictures."""
+    root = tmp_path_factory.mktemp("runs")
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 3
+    x = kind[:, None] + rng.normal(size=(60, 2)) / 2
+    np.savez(root / "kind.npz", x=x, y=np.array(CLASSES)[kind])
+    np.savez(root / "price.npz", x=x, y=1000 + 50 * kind)
+    pixels = rng.normal(size=(60, 4, 5)) + kind[:, None, None] / 4
+    np.savez(root / "picture.npz", x=pixels, y=kind)
+    for name, program, more in (
+        ("kind", main, []),
+        ("module", module.main, ["--data", str(root / "kind.npz"), "--optimizer", "sgd"]),
+        ("price", main, ["--task", "regression"]),
+        ("picture", main, []),
+    ):
+        data = ["--data", str(root / f"{name}.npz")] if "--data" not in more else []
+        assert program([*SHORT, *data, *more, "--out", str(root / name)]) in (0, 3)
+    return root
+
+
+def page_of(say, tmp_path, *folders):
+    said = say(*folders, "--out", tmp_path / "r.html")
+    assert str(tmp_path / "r.html") in said
+    return Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+
+
+def test_it_needs_nothing_from_outside(say, runs, tmp_path):
+    page = page_of(say, tmp_path, *(runs / n for n in ("kind", "module", "price", "picture")))
+    assert page.tags.count("svg") == 5 and page.tags.count("html") == 1
+    assert not {"script", "link", "iframe", "object"} & {*page.tags}
+    assert all(address.startswith(("data:image/png;base64,", "#")) for address in page.addresses)
+    outside = re.sub(r'xmlns(:\w+)?="[^"]*"', "", page.text)
+    assert "http:" not in outside and "https:" not in outside and "@import" not in outside
+
+
+def test_texts_are_escaped(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "kind")
+    assert not any("<script" in line for line in page.text.splitlines())
+    for name in CLASSES:
+        assert name in page.texts
+    odd = tmp_path / "<img src=x>&"
+    shutil.copytree(runs / "kind", odd)
+    page = page_of(say, tmp_path, odd)
+    assert "img" not in page.tags and str(odd) in page.texts
+
+
+def test_confusions(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "kind")
+    head, *rows, last = page.rows("Confusions")
+    assert len(head) == 5 and last[0] == "precision"
+    counts = np.array([[0 if c == "·" else int(c) for c in row[1:4]] for row in rows])
+    assert counts.sum() == 12 and (counts.sum(axis=1) == 4).all()
+    config = json.loads((runs / "kind/config.json").read_text())
+    right = counts.trace() / 12
+    assert right == pytest.approx(config["result"]["held_out_accuracy"])
+    assert f"{counts.trace()} of 12 held-out samples are right" in page.text
+    assert [row[4] for row in rows] == [f"{n / 4:.0%}" for n in counts.diagonal()]
+
+
+def test_numbers(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "price")
+    config = json.loads((runs / "price/config.json").read_text())
+    assert f"mean absolute error {config['result']['held_out_mae']:.4g}, R²" in page.text
+    head, *rows = page.rows("Worst mistakes")
+    assert head == ["true", "predicted", "off by", "x[0]", "x[1]"]
+    off = [abs(float(row[2])) for row in rows]
+    assert off == sorted(off, reverse=True)
+    for row in rows:
+        assert float(row[1]) - float(row[0]) == pytest.approx(float(row[2]), abs=0.1)
+
+
+def test_pictures(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "picture")
+    sources = [address for address in page.addresses if address.startswith("data:")]
+    assert sources
+    for i, source in enumerate(sources):
+        path = tmp_path / f"{i}.png"
+        path.write_bytes(base64.b64decode(source.split(",")[1]))
+        with Image.open(path) as image:
+            assert image.size == (5, 4) and image.getextrema() == (0, 255)
+
+
+def test_statistics(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "kind")
+    head, *rows = page.rows("Parameters")
+    assert head[1:] == ["shape", "mean", "deviation", "norm", "least", "greatest", "zeros"]
+    known = {row[0]: row for row in rows}
+    config = json.loads((runs / "kind/config.json").read_text())
+    mean = np.array(config["data"]["mean"])
+    assert known["0.mean"][1] == "1 x 2"
+    assert float(known["0.mean"][4]) == pytest.approx(np.linalg.norm(mean), rel=1e-3)
+    assert known["1.0.weight"][1] == "8 x 2" and known["1.2.bias"][1] == "3"
+    sigmoid = next(
+        row for row in page.rows("Activations, on held-out samples") if "sigmoid" in row[0]
+    )
+    assert sigmoid[1] == "12 x 8" and 0 < float(sigmoid[2]) < 1
+
+
+def test_differences(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "kind", runs / "module")
+    _, *rows = page.rows("Differences")
+    found = {name: (a, b) for name, a, b in rows}
+    assert found["options.optimizer"] == ("adam", "sgd")
+    assert found["optimizer.momentum"] == ("–", "0.9")
+    assert "options.epochs" not in found and "options.out" not in found
+    assert "Differences" not in page_of(say, tmp_path, runs / "kind").texts
+
+
+def test_the_command_repeats_the_run(say, runs, tmp_path):
+    page = page_of(say, tmp_path, runs / "price")
+    command = next(text for text in page.texts if text.startswith("python -m train "))
+    for words in ("--task regression", "--epochs 3", "--hidden 8", "--lr 0.02", "--optimizer adam"):
+        assert words in command
+    assert "--target" not in command
+    modules = page_of(say, tmp_path, runs / "module")
+    assert any(text.startswith("python -m train.module ") for text in modules.texts)
+
+
+def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):
+    config = json.loads((runs / "kind/config.json").read_text())
+    shutil.copytree(runs / "kind", tmp_path / "run")
+    for name, reason in (
+        (str(tmp_path / "absent.npz"), "absent.npz: there is no such file"),
+        (str(runs / "picture.npz"), "is not what it was trained with: classes"),
+        (3, "config.json names no data"),
+    ):
+        config["options"]["data"] = name
+        (tmp_path / "run/config.json").write_text(json.dumps(config))
+        assert reason in say(tmp_path / "run", "--out", tmp_path / "r.html")
+        page = Page((tmp_path / "r.html").read_text())
+        assert any(reason in text and "goes without" in text for text in page.texts)
+        assert "Confusions" not in page.texts and "Parameters" in page.texts
+        assert page.tags.count("svg") == 2
+
+
+def test_what_cannot_be_reported(say, runs, tmp_path):
+    assert "it is no run" in say(tmp_path, "--out", tmp_path / "r.html", status=2)
+    assert "is named twice" in say(runs / "kind", runs / "kind", status=2)
+    assert "required: RUN" in say(status=2)
+    assert "--out" in say(runs / "kind", "--out", tmp_path, status=2)
+    shutil.copytree(runs / "kind", tmp_path / "run")
+    for text, reason in (("", "no epochs"), ("epoch,loss\n1,a\n", "cannot be read")):
+        (tmp_path / "run/history.csv").write_text(text)
+        line = say(tmp_path / "run", "--out", tmp_path / "r.html", status=2)
+        assert reason in line and line.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as left:
+        report.main(["--help"])
+    text = capsys.readouterr().out
+    assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
+    for word in ("RUN", "--out", "--engine", "examples:", "exit status:"):
+        assert word in text

@@ -1,0 +1,87 @@
+"""Figures as SVG inside the page, whose colours are those of its style: it may be dark or light."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+
+from .html import Html
+from .read import Measured, RunReport
+
+__all__ = ["curves", "predicted"]
+
+# Matplotlib draws in these colours, for which the page's variables are put afterwards.
+INK, FAINT = "#010203", "#040506"
+RUNS = [f"#0101{i:02x}" for i in range(16)]
+VARIABLES = {INK: "var(--ink)", FAINT: "var(--line)"}
+VARIABLES |= {colour: f"var(--run-{i % 8})" for i, colour in enumerate(RUNS)}
+MOST_POINTS = 1500
+
+
+def svg(figure: Any, label: str) -> Html:
+    """A figure as an element of the page, without a background."""
+    import matplotlib
+
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": label}):
+        figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
+    text = file.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, variable)
+    return Html(text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1))
+
+
+def axes_of(width: float, height: float) -> tuple[Any, Any]:
+    """A figure and its axes, in the colours above."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots()
+    axes.tick_params(colors=INK, labelsize=9, length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["bottom"].set_color(FAINT)
+    axes.grid(color=FAINT, linewidth=0.7)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def curves(runs: list[RunReport], colours: dict[str, int], what: str, percent: bool) -> Html:
+    """A quantity over the epochs: held out as lines, in training as dots; best epochs marked."""
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+    figure, axes = axes_of(5.6, 3.4)
+    for run in runs:
+        colour = RUNS[colours[run.name]]
+        x = [row["epoch"] for row in run.epochs]
+        learned = [row.get(what, np.nan) for row in run.epochs]
+        held_out = [row.get(f"held_out_{what}", np.nan) for row in run.epochs]
+        axes.plot(x, learned, color=colour, linewidth=1.1, linestyle=(0, (2, 2)))
+        axes.plot(x, held_out, color=colour, linewidth=2, marker="o" if len(x) < 2 else "")
+        if run.best:
+            place = run.best["epoch"], run.best.get(f"held_out_{what}", np.nan)
+            axes.plot(*place, "o", color=colour, markersize=7)
+    axes.set_xlabel("epoch", color=INK, size=9)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if percent:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    else:
+        axes.set_ylim(bottom=0)
+    return svg(figure, f"{what} over the epochs")
+
+
+def predicted(measured: Measured, colour: int) -> Html:
+    """Predicted numbers over the true ones."""
+    every = -(-len(measured.y) // MOST_POINTS)
+    x, y = measured.y[::every], measured.said[::every]
+    figure, axes = axes_of(5.2, 5.2)
+    least, most = min(x.min(), y.min()), max(x.max(), y.max())
+    axes.plot([least, most], [least, most], color=FAINT, linewidth=2)
+    axes.plot(x, y, "o", color=RUNS[colour], markersize=4.5, alpha=0.65, markeredgewidth=0)
+    axes.set_aspect("equal")
+    axes.set_xlabel("true", color=INK, size=9)
+    axes.set_ylabel("predicted", color=INK, size=9)
+    return svg(figure, "predicted over true")

@@ -1,0 +1,239 @@
+"""The page: what all runs have in common, then each run by itself."""
+
+from __future__ import annotations
+
+import math
+import platform
+import shlex
+from typing import Any
+
+import layers
+
+from . import figures, mistakes
+from .html import Html, joined, table, tag
+from .read import RunReport, Statistics, lookup
+from .style import STYLE
+
+__all__ = ["page"]
+
+# Of config.json, where runs are compared: what follows from the rest.
+UNSHOWN = ("result", "files", "options.out", "data.mean", "data.std", "data.target.mean",
+           "data.target.std", "network.inputs", "network.outputs", "network.units")  # fmt: skip
+LONG = 24  # values in a list that is shown in full
+
+
+def page(runs: list[RunReport]) -> Html:
+    """The report as one document, which needs nothing else."""
+    title = f"Report of {runs[0].name if len(runs) == 1 else f'{len(runs)} runs'}"
+    colours = {run.name: i % len(figures.RUNS) for i, run in enumerate(runs)}
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Html(STYLE)),
+    )
+    main = tag(
+        "main",
+        tag("h1", title),
+        tag("p", f"Made by layers {layers.__version__}.", class_="soft"),
+        results(runs, colours),
+        curves(runs, colours),
+        differences(runs, colours) if len(runs) > 1 else "",
+        *[of_run(run, colours[run.name]) for run in runs],
+    )
+    return Html("<!DOCTYPE html>\n" + tag("html", head, tag("body", main), lang="en") + "\n")
+
+
+def named(run: RunReport, colours: dict[str, int]) -> Html:
+    """A run's name behind a dot of its colour."""
+    return joined([dot(colours[run.name]), run.name])
+
+
+def dot(colour: int) -> Html:
+    return tag("span", "", class_="dot", style=f"background: var(--run-{colour % 8})")
+
+
+def number(value: Any, digits: int = 4) -> str:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
+
+
+# What the runs have in common
+
+
+def results(runs: list[RunReport], colours: dict[str, int]) -> Html:
+    """The final numbers, the best of each kind of task in bold."""
+    head = ["run", "data and network", "epochs", "best", "held-out loss", "held-out result",
+            "training result", "samples/s"]  # fmt: skip
+    rows = []
+    for run in runs:
+        task, best = run.task, run.best
+        last = run.epochs[-1]
+        held_out = (best or last).get(f"held_out_{task.metric}", math.nan)
+        alike = [other for other in runs if same_data(run, other) and other.best]
+        top = best is not None and all(
+            task.quality(held_out) >= task.quality((other.best or {})[f"held_out_{task.metric}"])
+            for other in alike
+        )
+        learned = last.get(task.metric, math.nan)
+        right = "number best" if top and len(alike) > 1 else "number"
+        rate = lookup(run.config, "result", "samples_per_second")
+        rows.append([
+            tag("td", named(run, colours), class_="short"),
+            tag("td", lookup(run.config, "options", "data") or "–", tag("br"),
+                tag("span", network_of(run), class_="small")),
+            number(len(run.epochs)),
+            number(int(best["epoch"])) if best else "–",
+            number((best or last).get("held_out_loss")),
+            tag("td", shown(run, held_out), class_=right),
+            tag("td", shown(run, learned), class_="number"),
+            tag("td", f"{rate:,.0f}" if isinstance(rate, float) else "–", class_="number"),
+        ])  # fmt: skip
+    said = (
+        "Held-out numbers are those of the best epoch, training numbers those of the last one. "
+        "The best of runs on the same data is bold."
+    )
+    return joined([tag("h2", "Results"), table(head, rows), tag("p", said, class_="soft")])
+
+
+def same_data(a: RunReport, b: RunReport) -> bool:
+    """Whether the results of two runs can be compared."""
+    names = ("data", "validation", "target")
+    return a.task.name == b.task.name and all(
+        lookup(a.config, "options", name) == lookup(b.config, "options", name) for name in names
+    )
+
+
+def shown(run: RunReport, metric: float) -> str:
+    if not math.isfinite(metric):
+        return "–"
+    return run.task.show(metric) + ("" if run.task.classes else " mae")
+
+
+def network_of(run: RunReport) -> str:
+    """The kind of net, its sizes, and how it learned."""
+    kind, units = lookup(run.config, "options", "net"), lookup(run.config, "network", "units")
+    sizes = " - ".join(map(str, units)) if isinstance(units, list) else ""
+    parameters = number(lookup(run.config, "network", "parameters"))
+    net = " ".join(filter(None, [kind if isinstance(kind, str) else "", sizes]))
+    optimizer = lookup(run.config, "optimizer", "name")
+    return ", ".join(filter(None, [net, f"{parameters} parameters", optimizer]))
+
+
+def curves(runs: list[RunReport], colours: dict[str, int]) -> Html:
+    """Loss and metric over the epochs, overlaid where runs have the same kind of task."""
+    parts = [tag("h2", "Curves"), legend(runs, colours)]
+    for kind in sorted({run.task.name for run in runs}):
+        group = [run for run in runs if run.task.name == kind]
+        task = group[0].task
+        pictures = [
+            tag(
+                "figure",
+                tag("figcaption", caption),
+                figures.curves(group, colours, what, percent=what == "accuracy"),
+            )
+            for what, caption in (("loss", task.loss), (task.metric, task.measured))
+        ]
+        parts.append(tag("div", *pictures, class_="row"))
+    return joined(parts)
+
+
+def legend(runs: list[RunReport], colours: dict[str, int]) -> Html:
+    keys = [tag("span", named(run, colours), class_="key") for run in runs]
+    lines = (
+        ("", "held out: after the epoch"),
+        ("dashed", "training: mean over the epoch, in which the network still changes"),
+        ("mark", "the best epoch"),
+    )
+    keys += [tag("span", tag("i", "", class_=kind), text, class_="key") for kind, text in lines]
+    return tag("p", *keys, class_="soft", style="max-width: none")
+
+
+def differences(runs: list[RunReport], colours: dict[str, int]) -> Html:
+    """What config.json of the runs has that is not the same in all."""
+    flat = [flattened(run.config) for run in runs]
+    names = dict.fromkeys(name for config in flat for name in config)
+    differing = [
+        name
+        for name in names
+        if not any(f"{name}.".startswith(f"{less}.") for less in UNSHOWN)
+        and len({config.get(name) for config in flat}) > 1
+    ]
+    head = ["", *[named(run, colours) for run in runs]]
+    if not differing:
+        return joined([tag("h2", "Differences"), tag("p", "The runs have the same config.json.")])
+    rows = [
+        [tag("th", name), *[tag("td", config.get(name, "–")) for config in flat]]
+        for name in differing
+    ]
+    return joined([tag("h2", "Differences"), table(head, rows)])
+
+
+def flattened(config: Any, before: str = "") -> dict[str, str]:
+    """The values in nested objects, as texts by their paths."""
+    if isinstance(config, dict):
+        found: dict[str, str] = {}
+        for name, value in config.items():
+            found |= flattened(value, f"{before}.{name}" if before else str(name))
+        return found
+    if isinstance(config, list):
+        more = f", … {len(config)} in all" if len(config) > LONG else ""
+        return {before: ", ".join(map(str, config[:LONG])) + more}
+    return {before: "–" if config is None else str(config)}
+
+
+# Each run by itself
+
+
+def of_run(run: RunReport, colour: int) -> Html:
+    """What is told of one run."""
+    parts: list[Any] = [tag("h2", dot(colour), run.name)]
+    parts += [tag("p", note, class_="note") for note in run.notes]
+    if run.measured:
+        parts.append(mistakes.overview(run, run.measured, colour))
+        parts.append(mistakes.worst(run, run.measured))
+    parts += [tag("h3", "Parameters"), statistics(run.parameters)]
+    if run.activations:
+        parts += [tag("h3", "Activations, on held-out samples"), statistics(run.activations)]
+    return joined([*parts, tag("h3", "How to repeat it"), repeat(run)])
+
+
+def statistics(rows: list[Statistics]) -> Html:
+    head = ["", "shape", "mean", "deviation", "norm", "least", "greatest", "zeros"]
+    return table(
+        head,
+        [
+            [
+                tag("td", row.name),
+                tag("td", " x ".join(map(str, row.shape)) or "number"),
+                *[number(v) for v in (row.mean, row.std, row.norm, row.least, row.most)],
+                f"{row.zeros:.1%}",
+            ]
+            for row in rows
+        ],
+    )
+
+
+def repeat(run: RunReport) -> Html:
+    """The command, and the versions that it ran with."""
+    program = "train" if len(run.run.inputs) == 1 else "train.module"
+    options = lookup(run.config, "options")
+    words = ["python", "-m", program]
+    for name, value in (options if isinstance(options, dict) else {}).items():
+        if value in (None, False, []) or (name == "engine" and not value):
+            continue
+        words.append(f"--{str(name).replace('_', '-')}")
+        if value is not True:
+            words.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
+    versions = lookup(run.config, "libraries")
+    known = versions if isinstance(versions, dict) else {}
+    python = lookup(run.config, "python") or platform.python_version()
+    engine = lookup(run.config, "engine", "name") or "–"
+    told = [f"Python {python}", *[f"{name} {version}" for name, version in known.items()]]
+    place = lookup(run.config, "platform") or "–"
+    return joined([
+        tag("pre", shlex.join(words)),
+        tag("p", f"It ran on the engine {engine}, with {', '.join(told)}; {place}.", class_="soft"),
+    ])  # fmt: skip

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from layers import nets
 from layers.engine import nd
 from train import export, exporting, module
 from train.__main__ import main
 from train.data import load
-from train.mlp import mlp
 from train.prediction import forward, read_run
 from train.scaling import with_scaling
 
@@ -139,7 +139,7 @@ def test_safetensors_into_a_net(say, runs, tmp_path):
     if "0.mean" not in names:  # of train.module, by the names in its graph
         assert sorted(names) == ["fc1_bias", "fc1_weight", "fc2_bias", "fc2_weight", "mean", "std"]
         return
-    net = with_scaling(mlp(2, [8], 3), load(str(folder.parent / "kind.npz")))
+    net = with_scaling(nets.mlp(2, [8], 3), load(str(folder.parent / "kind.npz")))
     net.load_parameters(str(file))
     np.testing.assert_allclose(net(nd.array(x)).asnumpy(), predicted(folder, x), rtol=1e-5)
 

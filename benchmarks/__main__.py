@@ -27,18 +27,21 @@ import sys
 import time
 from pathlib import Path
 
-from . import machine, report
+from . import machine, page, report
 from .contest import LONG, QUICK, ROOT, Contest, ContestError
+from .page import RESULTS
 from .suites import SUITES
 from .targets import TARGETS
 
-RESULTS = ROOT / "benchmarks" / "results"
 # Peers that have environments of their own, made by make bench.
 PYTHONS = {name: ROOT / f".venv-{name}/bin/python" for name in ("jax", "keras", "lightning")}
 
 
 def main(argv: list[str] | None = None) -> int:
     options = _parser().parse_args(argv)
+    if options.page:
+        print(*page.write(), sep="\n")
+        return 0
     suites = [s for s in SUITES if options.only in (None, s.name)]
     settings = QUICK if options.quick else LONG
     processes = {c.process for suite in suites for c in suite.contestants}
@@ -82,6 +85,9 @@ def main(argv: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes; rough")
+    parser.add_argument(
+        "--page", action="store_true", help="measure nothing: write docs/benchmarks.md"
+    )
     parser.add_argument("--only", choices=[s.name for s in SUITES], help="one suite")
     parser.add_argument(
         "--out",

@@ -60,11 +60,11 @@ def _cell(row: dict[str, float] | None) -> str:
     mark = " " if row["steady"] else "~"
     spread = f"{row['ratio_low']:.2f}-{row['ratio_high']:.2f}"
     if "p99" in row:
-        spread = _time(row["p99"])
-    return f"{mark}{_time(row['seconds'])} {row['ratio']:6.2f} {spread:>12}"
+        spread = time_of(row["p99"])
+    return f"{mark}{time_of(row['seconds'])} {row['ratio']:6.2f} {spread:>12}"
 
 
-def _time(seconds: float) -> str:
+def time_of(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} µs"
 
 

@@ -1,0 +1,216 @@
+"""The page docs/benchmarks.md and its pictures, from the files in results/."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .contest import ROOT
+from .report import time_of
+from .suites import SUITES
+
+RESULTS = ROOT / "benchmarks" / "results"
+PAGE = ROOT / "docs" / "benchmarks.md"
+PICTURES = ROOT / "docs" / "images" / "benchmarks"
+TITLES = {suite.name: suite.title for suite in SUITES}
+OURS, PEER = "#3f51b5", "#b0b7c3"
+
+HEAD = """\
+# Benchmarks
+
+This page is written by `python -m benchmarks --page` from the files in `benchmarks/results/`.
+
+The contestants of a suite take turns in one run, and must compute the same numbers before they are
+timed. A bar is the ratio of a time to that of the first contestant, whose number is bold: **to the
+left of 1 it is faster, to the right slower**. The thin line spans the quartiles of the ratio over
+the rounds; the number is the ratio of the best times. `~` marks what was not steady: fewer than a
+quarter of the rounds came near the best one. What begins with *layers*, in blue, is this library.
+
+The machines are small, and shared with other programs. Ratios vary by a fifth from run to run, and
+tell little about machines of another kind. There are no results of GPUs here yet.
+
+"""
+
+REPEAT = """\
+## How to repeat them
+
+```console
+$ make bench                                    # everything, to results/LABEL.json
+$ make bench ARGS="--quick --only steps"        # one suite, roughly, to the terminal alone
+$ make bench ARGS="--only steps --out steps.json"
+$ make gpu-bench PYTHON=python3                 # with the PyTorch that is installed, on its GPU
+$ .venv/bin/python -m benchmarks --page         # this page, from all files in results/
+```
+
+`make bench` makes two environments: `.venv-bench` has PyTorch and, with Python 3.10 or 3.11, Apache
+MXNet side by side; `.venv-jax` has JAX. Who cannot take part is left out, and the output says why.
+What is measured stands in `benchmarks/suites.py`, what is to be reached in `benchmarks/targets.py`.
+A file has the times of the best and of the median round, the quartiles, and what is known of the
+machine.
+"""
+
+
+class Measured(NamedTuple):
+    """A suite of a file of results."""
+
+    name: str
+    cases: dict[str, dict[str, dict]]
+    file: Path
+    facts: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        return TITLES.get(self.name, self.name)
+
+
+def measured() -> tuple[dict[Path, dict], list[Measured]]:
+    """The files by path, the newest first; and each suite as it is in the newest that has it."""
+    paths = sorted(RESULTS.glob("*.json"))
+    files = {path: json.loads(path.read_text("utf-8")) for path in paths}
+    files = dict(sorted(files.items(), key=lambda item: item[1]["date"], reverse=True))
+    newest: dict[str, Measured] = {}
+    for path, found in files.items():
+        for name, cases in found["suites"].items():
+            newest.setdefault(name, Measured(name, cases, path, found["machine"]))
+    order = {name: i for i, name in enumerate(TITLES)}
+    return files, sorted(newest.values(), key=lambda s: order.get(s.name, len(order)))
+
+
+def text() -> str:
+    """The page."""
+    files, suites = measured()
+    parts = [HEAD, *_machines(files)]
+    for suite in suites:
+        parts += [
+            f"## {suite.title}\n\n",
+            f"![{suite.title}: ratios of time](images/benchmarks/{suite.name}.png)\n\n",
+            f"Measured on {_machine(suite.facts)} (`{suite.file.name}`). ",
+            "Ratios to the first contestant, and times:\n\n",
+            *_table(suite.cases),
+            "\n",
+        ]
+    parts += [*_targets(files), REPEAT]
+    return "".join(parts)
+
+
+def _machine(facts: dict[str, Any]) -> str:
+    return facts["gpu"] or facts["cpu_model"]
+
+
+def _machines(files: dict[Path, dict]):
+    yield "| file | date | machine | versions |\n|---|---|---|---|\n"
+    for path, found in files.items():
+        facts = found["machine"]
+        versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+        threads = f"{facts['cores']} cores, {facts['threads']} threads for each contestant"
+        machine = f"{_machine(facts)}, {facts['system']}, {threads}"
+        yield f"| `{path.name}` | {found['date']} | {machine} | {versions} |\n"
+    yield "\n"
+
+
+def _axes(cases: dict[str, dict]) -> tuple[list[str], list[str], bool]:
+    """What goes across and what goes down; whether the cases go across."""
+    contestants = list(dict.fromkeys(name for rows in cases.values() for name in rows))
+    across, down = sorted((list(cases), contestants), key=len)
+    return across, down, across == list(cases)
+
+
+def _row(cases: dict[str, dict], across: str, down: str, by_case: bool) -> dict | None:
+    return cases[across].get(down) if by_case else cases[down].get(across)
+
+
+def _table(cases: dict[str, dict]):
+    across, down, by_case = _axes(cases)
+    yield "| | " + " | ".join(across) + " |\n|---|" + "---|" * len(across) + "\n"
+    for name in down:
+        cells = [_cell(_row(cases, a, name, by_case)) for a in across]
+        yield f"| {name} | " + " | ".join(cells) + " |\n"
+
+
+def _cell(row: dict | None) -> str:
+    if row is None:
+        return ""
+    mark = "" if row["steady"] else "~"
+    return f"{mark}{row['ratio']:.2f} ({time_of(row['seconds'])})"
+
+
+def _targets(files: dict[Path, dict]):
+    """What was to be reached, of the newest file."""
+    path, found = next(iter(files.items()))
+    words = {True: "yes", False: "**no**", None: "not steady, or not measured"}
+    yield "## Targets\n\nThe time of the first over that of the second, "
+    yield f"of `{path.name}`:\n\n| | first | second | measured | at most | reached |\n"
+    yield "|---|---|---|---|---|---|\n"
+    for t in found["targets"]:
+        ratio = "" if t["ratio"] is None else f"{t['ratio']:.2f}"
+        cells = t["case"], t["contestant"], t["against"], ratio, f"{t['limit']:g}", words[t["met"]]
+        yield f"| {' | '.join(cells)} |\n"
+    yield "\n"
+
+
+def draw(suite: Measured) -> None:
+    """The picture of a suite: a column of bars for each name across."""
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    across, down, by_case = _axes(suite.cases)
+    first = next(iter(next(iter(suite.cases.values()))))
+    across = [name for name in across if name != first]
+    width, height = 3.2 + 2.4 * len(across), 1.1 + 0.27 * len(down)
+    figure = Figure(figsize=(width, height), dpi=100, layout="constrained")
+    columns = figure.subplots(1, len(across), sharey=True, squeeze=False)[0]
+    for axes, name in zip(columns, across):
+        rows = [_row(suite.cases, name, d, by_case) for d in down]
+        names = down if by_case else [name] * len(down)
+        _bars(axes, rows, names, first)
+        axes.set_title(name.replace(", ", "\n", 1), fontsize=9)
+        axes.set_yticks(range(len(down)), down, fontsize=8)
+    columns[0].invert_yaxis()
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    file = io.BytesIO()
+    figure.savefig(file)
+    picture = Image.open(file).convert("RGB").quantize(32)  # a third of the size
+    picture.save(PICTURES / f"{suite.name}.png", optimize=True)
+
+
+def _bars(axes, rows: list[dict | None], names: list[str], first: str) -> None:
+    """Bars from 1 to the left, where it is faster, or to the right, with the quartiles as lines."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter
+
+    ends = [1.0]
+    for i, (row, name) in enumerate(zip(rows, names)):
+        if row is None:
+            continue
+        ratio, low, high = row["ratio"], row["ratio_low"], row["ratio_high"]
+        ends += [ratio, low, high]
+        colour = OURS if name.startswith("layers") else PEER
+        axes.barh(i, ratio - 1, left=1, height=0.7, color=colour)
+        axes.plot([low, high], [i, i], color="black", linewidth=0.7)
+        text = f"{ratio:.2f}" if row["steady"] else f"~{ratio:.2f}"
+        left = ratio < 1
+        place = (min(ratio, low), i) if left else (max(ratio, high), i)
+        side = {"xytext": (-3 if left else 3, 0), "ha": "right" if left else "left"}
+        weight = "bold" if name == first else "normal"
+        axes.annotate(
+            text, place, textcoords="offset points", va="center", fontsize=7, weight=weight, **side
+        )
+    axes.axvline(1, color="black", linewidth=0.6)
+    axes.set_xscale("log")
+    axes.set_xlim(min(ends) / 2, max(ends) * 2)
+    axes.xaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.xaxis.set_minor_locator(FixedLocator([]))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.tick_params(axis="y", length=0)
+
+
+def write() -> list[Path]:
+    """Write the page and its pictures; their paths."""
+    _, suites = measured()
+    for suite in suites:
+        draw(suite)
+    PAGE.write_text(text(), "utf-8")
+    return [PAGE, *(PICTURES / f"{suite.name}.png" for suite in suites)]

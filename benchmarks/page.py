@@ -44,11 +44,11 @@ $ make gpu-bench PYTHON=python3                 # with the PyTorch that is insta
 $ .venv/bin/python -m benchmarks --page         # this page, from all files in results/
 ```
 
-`make bench` makes two environments: `.venv-bench` has PyTorch and, with Python 3.10 or 3.11, Apache
-MXNet side by side; `.venv-jax` has JAX. Who cannot take part is left out, and the output says why.
-What is measured stands in `benchmarks/suites.py`, what is to be reached in `benchmarks/targets.py`.
-A file has the times of the best and of the median round, the quartiles, and what is known of the
-machine.
+`make bench` makes the environments: `.venv-bench` has PyTorch and, with Python 3.10 or 3.11, Apache
+MXNet side by side; JAX, Keras and Lightning have one each. Who cannot take part is left out, and
+the output says why. What is measured stands in `benchmarks/suites.py`, what is to be reached in
+`benchmarks/targets.py`. A file has the times of the best and of the median round, the quartiles,
+and what is known of the machine.
 """
 
 
@@ -137,15 +137,18 @@ def _cell(row: dict | None) -> str:
 
 
 def _targets(files: dict[Path, dict]):
-    """What was to be reached, of the newest file."""
-    path, found = next(iter(files.items()))
+    """What was to be reached, each in the newest file that has it."""
+    newest: dict[tuple[str, ...], dict] = {}
+    for found in files.values():
+        for target in found["targets"]:
+            names = target["case"], target["contestant"], target["against"]
+            newest.setdefault(names, target)
+    yield "## Targets\n\nThe time of the first over that of the second:\n\n"
+    yield "| | first | second | measured | at most | reached |\n|---|---|---|---|---|---|\n"
     words = {True: "yes", False: "**no**", None: "not steady, or not measured"}
-    yield "## Targets\n\nThe time of the first over that of the second, "
-    yield f"of `{path.name}`:\n\n| | first | second | measured | at most | reached |\n"
-    yield "|---|---|---|---|---|---|\n"
-    for t in found["targets"]:
-        ratio = "" if t["ratio"] is None else f"{t['ratio']:.2f}"
-        cells = t["case"], t["contestant"], t["against"], ratio, f"{t['limit']:g}", words[t["met"]]
+    for names, target in newest.items():
+        ratio = "" if target["ratio"] is None else f"{target['ratio']:.2f}"
+        cells = *names, ratio, f"{target['limit']:g}", words[target["met"]]
         yield f"| {' | '.join(cells)} |\n"
     yield "\n"
 

@@ -37,7 +37,7 @@ def program(name: str, learner: str, argv: list[str] | None) -> int:
     except Interrupted as error:
         return fail(name, 128 + error.signal, error)
     except KeyboardInterrupt:
-        return fail(name, 130, "interrupted; no file was written")
+        return fail(name, 130, "interrupted at once")
     return 0
 
 

@@ -10,7 +10,7 @@ from layers.engine import gluon, nd
 
 from .loop import Callback, Run
 
-__all__ = ["Average"]
+__all__ = ["Average", "fill"]
 
 
 class Average(Callback):

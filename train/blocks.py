@@ -14,7 +14,7 @@ from layers import SoftmaxLoss, engine
 from layers.engine import autograd, gluon, nd
 
 from . import Refused
-from .averaging import Average
+from .averaging import Average, fill
 from .data import Data
 from .loop import Meter
 from .nets import initialize, net_of, try_out
@@ -22,8 +22,17 @@ from .optimizers import settings_of
 from .options import check_step
 from .precision import Cast, check_precision, in_float32, loss_scaler
 from .scaling import with_scaling
+from .state import (
+    Arrays,
+    check_shapes,
+    numbers,
+    optimizer_state,
+    restore_numbers,
+    restore_optimizer,
+)
 from .summary import table
 from .task import Task
+from .tensors import tensors_as_bytes
 
 __all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "check_learner", "measured"]
 
@@ -62,7 +71,7 @@ class Learner:
         The net itself casts its inputs to the precision, as one made by `with_scaling` does.
     """
 
-    files = ("model.params", "model-symbol.json", "model-0000.params")
+    files = ("model.params", "model.safetensors", "model-symbol.json", "model-0000.params")
 
     inputs, outputs = ("data",), "scores"  # of the exported graph
 
@@ -213,11 +222,63 @@ class Learner:
             for parameter in self.learned:
                 parameter.grad_req = "write"
 
+    def weights(self) -> Arrays:
+        """All parameters as they are measured, by the names that `save_parameters` gives them."""
+        self.use_average(True)
+        named = self.net._collect_params_with_prefix()
+        return {name: p.data(self.ctx[0]).asnumpy() for name, p in named.items()}
+
+    def set_weights(self, weights: Arrays) -> None:
+        """Take over the parameters of such a net.
+
+        Raises
+        ------
+        ValueError
+            They have other names or shapes; the message says which.
+        """
+        self.use_average(True)
+        named = self.net._collect_params_with_prefix()
+        check_shapes(weights, {name: p.shape for name, p in named.items()})
+        for name, p in named.items():
+            p.set_data(nd.array(weights[name], dtype=weights[name].dtype).astype(p.dtype))
+
+    def state(self) -> Arrays:
+        """What else it needs to go on: the trainer's, and statistics of each context."""
+        arrays = {f"context/{i}/{name}": p.data(ctx).asnumpy() for i, ctx, name, p in self.own()}
+        if self.average and self.average.means:  # and not these are in `weights`
+            self.use_average(False)
+            arrays |= {f"last/{i}": p.list_data()[0].asnumpy() for i, p in enumerate(self.learned)}
+        if self.scaler:
+            arrays |= numbers(self.scaler, "scaler")
+        return arrays | optimizer_state(self.trainer.optimizer, self.trainer._updaters)
+
+    def restore(self, state: Arrays) -> None:
+        """Take over what `state` gave, after `set_weights`."""
+        if not self.trainer._kv_initialized:
+            self.trainer._init_kvstore()  # which makes an updater for each context
+        if self.trainer._params_to_init:
+            self.trainer._init_params()  # which copies the first context's to the others
+        for i, ctx, name, p in self.own():
+            p.data(ctx)[:] = nd.array(state[f"context/{i}/{name}"], ctx=ctx)
+        if "last/0" in state:
+            fill(self.learned, [nd.array(state[f"last/{i}"]) for i in range(len(self.learned))])
+        if self.scaler:
+            restore_numbers(self.scaler, "scaler", state)
+        restore_optimizer(self.trainer.optimizer, self.trainer._updaters, state)
+
+    def own(self) -> Iterator:
+        """What the contexts but the first have each for itself: running means, for example."""
+        for i, ctx in enumerate(self.ctx[1:], 1):
+            for name, p in self.net._collect_params_with_prefix().items():
+                if p.grad_req == "null":
+                    yield i, ctx, name, p
+
     def save(self, folder: Path) -> None:
         """Write the parameters, and the exported net."""
         self.use_average(True)
         with in_float32(self.net, self.precision):
             self.net.save_parameters(str(folder / "model.params"))
+            (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))
             if self.mode == "none" or self.forward is not self.net:  # no graph has been made yet
                 self.net.hybridize()
                 self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from .averaging import Average
+from .checkpoint import Checkpoint
 from .loop import Callback, Epoch, Run
 from .progress import Logging
+from .results import History
 from .schedules import Schedule
 
-__all__ = ["Average", "Callback", "EarlyStopping", "Logging", "Schedule"]
+__all__ = ["Average", "Callback", "Checkpoint", "EarlyStopping", "History", "Logging", "Schedule"]
 
 
 class EarlyStopping(Callback):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -11,12 +11,18 @@ from typing import Any
 from .loop import Epoch
 from .task import Task
 
-__all__ = ["best", "curves", "history", "numbers", "table"]
+__all__ = ["best", "columns", "curves", "history", "numbers", "table"]
 
 
 def numbers(epoch: Epoch, task: Task) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
     return {name.replace("metric", task.metric): value for name, value in asdict(epoch).items()}
+
+
+def columns(task: Task) -> list[str]:
+    """The names of the results that the seed determines."""
+    names = [each.name.replace("metric", task.metric) for each in fields(Epoch)]
+    return [name for name in names if name != "seconds"]
 
 
 def best(epochs: list[Epoch], task: Task) -> Epoch:
@@ -53,11 +59,9 @@ def number(value: float) -> str:
 def history(epochs: list[Epoch], path: Path, task: Task) -> None:
     """Write a line for each epoch, with all results that the seed determines: not the seconds."""
     with path.open("w", newline="") as file:
-        rows = [numbers(epoch, task) for epoch in epochs]
-        names = [name for name in rows[0] if name != "seconds"]
-        writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(file, columns(task), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(numbers(epoch, task) for epoch in epochs)
 
 
 def curves(epochs: list[Epoch], path: Path, title: str, task: Task) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from layers.engine import gluon, mx
 
-from . import Refused
+from . import Refused, checkpoint
 from .blocks import Learner, check_learner
 from .data import batches_of
 from .loop import Callback, Epoch, Run, train
@@ -34,6 +35,7 @@ def fit(
     accumulate: int = 1,
     precision: str = "float32",
     callbacks: Sequence[Callback] = (),
+    resume: str | Path | None = None,
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
@@ -69,6 +71,8 @@ def fit(
         a factor of the loss. Updates are of float32, and after the training the parameters are.
         The net's inputs are cast unless they are integers.
     callbacks : list of Callback
+    resume : str or Path, optional
+        The folder of a `Checkpoint` from whose last one the training goes on, if there is one.
 
     Returns
     -------
@@ -117,6 +121,8 @@ def fit(
         callbacks=list(callbacks),
     )
     try:
+        if resume is not None:
+            checkpoint.resume(run, resume)
         return train(run)
     finally:
         learner.finish()

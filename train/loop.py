@@ -59,6 +59,14 @@ class Learner(Protocol):
 
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
 
+    def weights(self) -> dict[str, np.ndarray]: ...
+
+    def set_weights(self, weights: dict[str, np.ndarray]) -> None: ...
+
+    def state(self) -> dict[str, np.ndarray]: ...  # the optimizer's
+
+    def restore(self, state: dict[str, np.ndarray]) -> None: ...
+
     def save(self, folder: Path) -> None: ...
 
 
@@ -85,6 +93,9 @@ class Callback:
 
     def after_step(self, run: Run) -> None:
         """After each step, the `run.step`-th of the epoch; the device may still be computing."""
+
+    def interrupted(self, run: Run) -> None:
+        """When `run.stop` was set within an epoch, before what was learned of it is measured."""
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         """After each epoch, which is the last one of `run.history`."""
@@ -123,8 +134,12 @@ class Run:
         Steps of this epoch that are done.
     meter : Meter
         Loss and metric of this epoch.
+    started : float
+        When this epoch began, by `time.perf_counter`.
     stop : str or None
         The reason for which the training ends early, which callbacks set.
+    partial : bool
+        The last epoch of the history ended early.
     error : BaseException or None
         What ended the training, where it was an exception.
     """
@@ -139,7 +154,9 @@ class Run:
     history: list[Epoch] = field(default_factory=list)
     step: int = 0
     meter: Meter = field(default_factory=lambda: Meter("epoch 1"))
+    started: float = 0.0
     stop: str | None = None
+    partial: bool = False
     error: BaseException | None = None
 
     @property
@@ -154,8 +171,13 @@ class Run:
                 method(self, *args)
 
     def best(self) -> Epoch:
-        """The best epoch, by its held-out metric, then loss; without any, by those of training."""
-        return max(self.history, key=self.score)
+        """The best epoch, by its held-out metric, then loss; without any, by those of training.
+
+        One that ended early counts only where there is no other: it cannot be resumed from.
+        """
+        return max(self.history[:-1] if self.partial else [], key=self.score, default=None) or max(
+            self.history, key=self.score
+        )
 
     def score(self, epoch: Epoch) -> tuple[float, float]:
         """More is better."""
@@ -189,15 +211,17 @@ def train(run: Run) -> list[Epoch]:
 
 def one_epoch(run: Run) -> Epoch:
     """Learn from the batches of an epoch, and measure; a resumed one goes on where it was."""
-    start = time.perf_counter() - run.meter.seconds
+    run.started = time.perf_counter() - run.meter.seconds
     for x, y in remaining(run):
         run.learner.learn(x, y, run.meter)
         run.step += 1
         run.tell("after_step")
         if run.stop:
+            run.partial = True
+            run.tell("interrupted")
             break
     learned = run.meter.read()
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - run.started
     held_out = Meter(f"epoch {run.epoch}, held out")
     for x, y in run.validation.batches() if run.validation else ():
         run.learner.evaluate(x, y, held_out)

@@ -1,21 +1,21 @@
-"""The folder of ``--out``: all files of a run appear in it, or none.
+"""The folder of ``--out``: config.json, history.csv and checkpoints; at the end the results.
 
-A run writes its files into ``.unfinished``. When all are there it renames that folder to
-``.finished``, and removes the files of the earlier run. Then it renames it to ``.moving``, and
-moves the files to their places. The next run completes what a killed one has left: the folder's
-name says what is still to do.
+The results appear all together, or not at all. A run writes its files into ``.unfinished``. When
+all are there it renames that folder to ``.finished``, and removes the files of the earlier run.
+Then it renames it to ``.moving``, and moves the files to their places. The next run completes what
+a killed one has left: the folder's name says what is still to do.
 """
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,21 @@ if sys.platform != "win32":
     import fcntl
 
 from . import Refused
-from .epochs import curves, history
-from .loop import Epoch, Learner
+from .checkpoint import checkpoints, write_file
+from .epochs import columns, curves, history, numbers
+from .loop import Callback, Epoch, Learner, Run
 from .task import Task
 
-__all__ = ["check", "files", "write"]
+__all__ = ["CHECKPOINTS", "History", "begin", "files", "opened", "remove", "write"]
 
 UNFINISHED, FINISHED, MOVING = ".unfinished", ".finished", ".moving"
-CONFIG = "config.json"
+HISTORY, CONFIG, CHECKPOINTS = "history.csv", "config.json", "checkpoints"
 # Of all kinds of runs; no other file is removed, whatever a config.json says.
 NAMES = (
-    "history.csv",
+    HISTORY,
     "curves.png",
     "model.params",
+    "model.safetensors",
     "model-symbol.json",
     "model-0000.params",
     CONFIG,
@@ -44,32 +46,97 @@ NAMES = (
 
 def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
     """The names of the files of a run."""
-    return ("history.csv", "curves.png", *learner.files, CONFIG)
+    return (HISTORY, "curves.png", *learner.files, CONFIG)
 
 
-def check(out: Path, names: tuple[str, ...]) -> None:
-    """Refuse a folder in which `write` could not write files of these names; leave nothing there.
+@contextmanager
+def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[None]:
+    """Keep a folder for one run, from before the data is read until all is written.
+
+    Nothing is left of a folder that is made for it and stays empty.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The files that will be written.
+    replace : bool
+        Another run that it holds may be replaced; else it is refused.
 
     Raises
     ------
     Refused
-        It cannot be written to, or cannot be made.
+        It cannot be written to, cannot be made, or another run writes there or is held.
     """
-    try:
-        if os.path.lexists(out) and not out.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "it is a file, or a link that leads nowhere")
-        parent = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-        if parent == out:
-            with locked(out):
-                clean_up(out)
-                (out / UNFINISHED).mkdir()
-                (out / UNFINISHED).rmdir()
-        else:
-            tempfile.TemporaryDirectory(dir=parent).cleanup()
-        if folder := next((out / name for name in names if (out / name).is_dir()), None):
-            raise IsADirectoryError(errno.EISDIR, f"{folder.name} is a folder")
-    except OSError as error:
-        raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
+    with ExitStack() as stack:
+        try:
+            if os.path.lexists(out) and not out.is_dir():
+                reason = "it is a file, or a link that leads nowhere"
+                raise NotADirectoryError(errno.ENOTDIR, reason)
+            stack.enter_context(locked(out))
+            clean_up(out)
+            (out / UNFINISHED).mkdir()
+            (out / UNFINISHED).rmdir()
+            if folder := next((out / name for name in names if (out / name).is_dir()), None):
+                raise IsADirectoryError(errno.EISDIR, f"{folder.name} is a folder")
+        except BlockingIOError as error:
+            raise Refused(f"--out {out}: another training is writing there") from error
+        except OSError as error:
+            raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
+        if not replace and (held := holds(out)):
+            raise Refused(
+                f"--out {out}: it holds another run: {held}; expected --resume, which goes on with "
+                "it, --overwrite, or another folder"
+            )
+        yield
+
+
+def holds(out: Path) -> str | None:
+    """Something of a run in a folder that was learned: a checkpoint, or the result."""
+    learned = [name for name in NAMES if name not in (HISTORY, CONFIG)]
+    found = [*checkpoints(out / CHECKPOINTS), *(out / name for name in learned)]
+    return next((path.name for path in found if path.exists()), None)
+
+
+def remove(out: Path) -> None:
+    """Remove what a folder has of an earlier run."""
+    for path in checkpoints(out / CHECKPOINTS):
+        shutil.rmtree(path)
+    remove_earlier(out, ())
+
+
+def begin(out: Path, config: dict[str, Any]) -> None:
+    """Write the config of a run; the results that it may have already stay for now."""
+    write_config(out / CONFIG, config, tuple(earlier(out)) or (HISTORY, CONFIG))
+
+
+def write_config(path: Path, config: dict[str, Any], names: tuple[str, ...]) -> None:
+    content = json.dumps(config | {"files": names}, indent=2) + "\n"
+    new = path.with_name(f".new-{path.name}")
+    write_file(new, content.encode())
+    new.replace(path)
+
+
+class History(Callback):
+    """Write the results of each epoch into a csv file, after it.
+
+    Parameters
+    ----------
+    path : str or Path
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
+
+    def begin(self, run: Run) -> None:
+        new = self.path.with_name(f".new-{self.path.name}")
+        history(run.history, new, run.measure)
+        new.replace(self.path)
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        with self.path.open("a", newline="") as file:
+            names = columns(run.measure)
+            writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+            writer.writerow(numbers(epoch, run.measure))
 
 
 def write(
@@ -80,31 +147,24 @@ def write(
     title: str,
     task: Task,
 ) -> None:
-    """Write all files of a run, or none.
+    """Write all files of a run, or none; within `opened`.
 
     Raises
     ------
     Refused
         They cannot be written to the folder.
     """
-    new_folders = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
     try:
-        with locked(out):
+        try:
+            unfinished = out / UNFINISHED
+            unfinished.mkdir()
+            history(epochs, unfinished / HISTORY, task)
+            curves(epochs, unfinished / "curves.png", title, task)
+            learner.save(unfinished)
+            write_config(unfinished / CONFIG, config, files(learner))
+            unfinished.rename(out / FINISHED)
+        finally:
             clean_up(out)
-            try:
-                unfinished = out / UNFINISHED
-                unfinished.mkdir()
-                history(epochs, unfinished / "history.csv", task)
-                curves(epochs, unfinished / "curves.png", title, task)
-                learner.save(unfinished)
-                content = config | {"files": files(learner)}
-                (unfinished / CONFIG).write_text(json.dumps(content, indent=2) + "\n")
-                unfinished.rename(out / FINISHED)
-            finally:
-                clean_up(out)
-                for folder in new_folders:
-                    with suppress(OSError):  # not empty any more
-                        folder.rmdir()
     except OSError as error:
         remaining = [out / name for name in (FINISHED, MOVING) if (out / name).exists()]
         where = f"; the files are in {remaining[0]}" if remaining else ""
@@ -122,14 +182,18 @@ def clean_up(out: Path) -> None:
         shutil.rmtree(out / UNFINISHED)
     finished, moving = out / FINISHED, out / MOVING
     if finished.exists():
-        names = {*earlier(out), *(path.name for path in finished.iterdir())}
-        for name in sorted(names, key=CONFIG.__eq__):  # which tells of the others, and so is last
-            (out / name).unlink(missing_ok=True)
+        remove_earlier(out, (path.name for path in finished.iterdir()))
         finished.rename(moving)
     if moving.exists():
         for path in list(moving.iterdir()):
             path.rename(out / path.name)
         moving.rmdir()
+
+
+def remove_earlier(out: Path, names: Iterable[str]) -> None:
+    """Remove these files and those of an earlier run."""
+    for name in sorted({*earlier(out), *names}, key=CONFIG.__eq__):  # which tells of the others
+        (out / name).unlink(missing_ok=True)
 
 
 def earlier(out: Path) -> list[str]:
@@ -144,23 +208,30 @@ def earlier(out: Path) -> list[str]:
 @contextmanager
 def locked(out: Path) -> Iterator[None]:
     """Make the folder if it is missing, and lock it, so that no other run writes into it."""
-    if sys.platform == "win32":  # folders cannot be locked: two runs must not end at once
-        out.mkdir(parents=True, exist_ok=True)
-        yield
-        return
+    new_folders = [folder for folder in (out, *out.absolute().parents) if not folder.exists()]
     descriptor = lock(out)
     try:
         yield
     finally:
-        os.close(descriptor)  # releases the lock, as the end of the process does
+        for folder in new_folders:
+            with suppress(OSError):  # not empty any more
+                folder.rmdir()
+        if descriptor is not None:
+            os.close(descriptor)  # releases the lock, as the end of the process does
 
 
-def lock(out: Path) -> int:
-    """Wait for the folder's lock; return the descriptor that has it."""
+def lock(out: Path) -> int | None:
+    """Lock a folder; return the descriptor that has the lock, or raise BlockingIOError."""
     while True:
         out.mkdir(parents=True, exist_ok=True)
+        if sys.platform == "win32":  # folders cannot be locked
+            return None
         descriptor = os.open(out, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if out.exists() and os.path.samestat(os.fstat(descriptor), out.stat()):
-            return descriptor
-        os.close(descriptor)  # meanwhile a run that failed has removed the folder
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if out.exists() and os.path.samestat(os.fstat(descriptor), out.stat()):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # meanwhile a run that wrote nothing has removed the folder

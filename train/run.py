@@ -16,11 +16,13 @@ from layers.engine import mx
 
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
+from .checkpoint import Checkpoint, resume
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
 from .progress import Logging
+from .results import History
 from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop
@@ -44,9 +46,15 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
         A signal ended the training; the results until then are measured and written.
     """
     complete(options)
+    names = results.files(learner_class)
+    with results.opened(options.out, names, options.resume or options.overwrite):
+        return prepared(options, learner_class)
+
+
+def prepared(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
+    """Read the data, make the net, and train it."""
     callbacks = learning(options)
     ctx = contexts(options.ctx)
-    results.check(options.out, results.files(learner_class))
     data = load(options.data, options.validation, reading(options))
     if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
         raise Refused(
@@ -59,46 +67,85 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)
 
+    start = time.perf_counter()
     with Stop() as stop:
-        start = time.perf_counter()
         try:
-            epochs = train(
-                Run(
-                    learner,
-                    Arrays(data.x, data.y, options.batch_size * accumulated(options)),
-                    Arrays(data.held_out_x, data.held_out_y, options.batch_size),
-                    options.epochs,
-                    data.task,
-                    options.seed,
-                    [stop, *callbacks, Logging(lines=False)],
-                )
-            )
+            run = trained(learner, data, options, config, [stop, *callbacks])
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}") from error
-        seconds = time.perf_counter() - start
-        rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-        config["result"] = numbers(epochs[-1], data.task) | {
-            **r2(epochs[-1], data),
-            "seconds": seconds,
-            "samples_per_second": rate,
-        }
-        title = f"{options.data}: {summary(epochs[-1], data)}"
-        try:
-            described = f"{title}\n{headline(options, config)}"
-            results.write(options.out, epochs, learner, config, described, data.task)
-        finally:
-            say(table(epochs, data.task), sys.stdout)
-            say(f"{title}, after {seconds:.1f} s; {rate:,.0f} samples/s in training", sys.stdout)
-        say(f"{options.out}: {', '.join(results.files(learner))}", sys.stdout)
+        except OSError as error:
+            raise Refused(f"--out {options.out}: {error.strerror or error}") from error
+        show_and_write(run, data, options, config, time.perf_counter() - start)
+    last = run.history[-1]
     if stop.signal:
-        raise Interrupted(interruption(epochs[-1], data, options), stop.signal)
+        raise Interrupted(interruption(run, data, options), stop.signal)
     guessing = data.task.guessing
-    if epochs[-1].loss > 2 * guessing:  # an untrained network's is a little above it
+    if last.loss > 2 * guessing:  # an untrained network's is a little above it
         raise Diverged(
-            f"epoch {epochs[-1].epoch}: the loss is {epochs[-1].loss:.4g}, and that of guessing "
+            f"epoch {last.epoch}: the loss is {last.loss:.4g}, and that of guessing "
             f"{guessing:.4g}; {advice(options)}"
         )
-    return epochs
+    return run.history
+
+
+def trained(
+    learner: Learner,
+    data: Data,
+    options: Namespace,
+    config: dict[str, Any],
+    callbacks: list[Callback],
+) -> Run:
+    """The training at its end, with the parameters of the best epoch."""
+    folder = options.out / results.CHECKPOINTS
+    run = Run(
+        learner,
+        Arrays(data.x, data.y, options.batch_size * accumulated(options)),
+        Arrays(data.held_out_x, data.held_out_y, options.batch_size),
+        options.epochs,
+        data.task,
+        options.seed,
+        [
+            *callbacks,
+            Logging(lines=False),
+            History(options.out / "history.csv"),
+            Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),
+        ],
+    )
+    if options.resume and (path := resume(run, folder, tell=lambda line: say(line, sys.stderr))):
+        steps_too = f" and {run.step} steps of the next" if run.step else ""
+        say(f"resumed from {path}: {len(run.history)} epochs{steps_too} are done", sys.stdout)
+    else:
+        results.remove(options.out)
+    results.begin(options.out, config)
+    train(run)
+    return run
+
+
+def show_and_write(
+    run: Run, data: Data, options: Namespace, config: dict[str, Any], seconds: float
+) -> None:
+    """Write the files, and show the results."""
+    epochs, best = run.history, run.best()
+    rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
+    config["result"] = numbers(best, data.task) | {
+        **r2(best, data),
+        "epochs_done": len(epochs),
+        "seconds": seconds,
+        "samples_per_second": rate,
+    }
+    title = f"{options.data}: {summary(best, data)}"
+    try:
+        described = f"{title}\n{headline(options, config)}"
+        results.write(options.out, epochs, run.learner, config, described, data.task)
+    finally:
+        say(table(epochs, data.task), sys.stdout)
+        say(
+            f"{title} by the best epoch, {best.epoch}, after {seconds:.1f} s; "
+            f"{rate:,.0f} samples/s in training",
+            sys.stdout,
+        )
+    names = ", ".join(results.files(run.learner))
+    say(f"{options.out}: {names}; the parameters are those of epoch {best.epoch}", sys.stdout)
 
 
 def reading(options: Namespace) -> Reading:
@@ -148,13 +195,15 @@ def advice(options: Namespace) -> str:
     return f"try a --lr below {options.lr:g}"
 
 
-def interruption(last: Epoch, data: Data, options: Namespace) -> str:
+def interruption(run: Run, data: Data, options: Namespace) -> str:
     """A message that says when the training was interrupted."""
+    last, best = run.history[-1], run.best()
     if last.epoch == options.epochs and last.samples == len(data.x):
         return "interrupted after the last epoch; the files are complete"
+    files = "of that moment" if best is last else f"of the best epoch, {best.epoch}"
     return (
         f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
-        "samples; the files are of that moment"
+        f"samples; the files are {files}, and --resume goes on"
     )
 
 
@@ -175,7 +224,12 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
     ctx = ",".join(f"{kind}:{number}" for kind, number in options.ctx)
     task, single = data.task, data.mean.size == 1
     return {
-        "options": vars(options) | {"out": str(options.out), "ctx": ctx},
+        "options": {
+            name: value
+            for name, value in vars(options).items()
+            if name not in ("resume", "overwrite")
+        }
+        | {"out": str(options.out), "ctx": ctx},
         "engine": engine.describe(),
         "data": {
             "samples": len(data.x),

@@ -22,14 +22,14 @@ class Stop(Callback):
 
     def __init__(self):
         self.signal: int | None = None
-        self.interrupted = False
+        self.ctrl_c = False
         self.previous = {}
 
     def note(self, number: int, _) -> None:
         if number == signal.SIGINT:
-            if self.interrupted:
+            if self.ctrl_c:
                 raise KeyboardInterrupt
-            self.interrupted = True
+            self.ctrl_c = True
         self.signal = self.signal or number
 
     def __enter__(self) -> Stop:
@@ -42,9 +42,6 @@ class Stop(Callback):
     def __exit__(self, *_) -> None:
         for number, handler in self.previous.items():
             signal.signal(number, handler)
-
-    def begin(self, run: Run) -> None:
-        self.after_step(run)
 
     def after_step(self, run: Run) -> None:
         if self.signal:

@@ -14,7 +14,9 @@ from . import Refused
 from .data import Data, steps
 from .loop import Meter
 from .optimizers import settings_of
+from .state import Arrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
+from .tensors import tensors_as_bytes
 
 __all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp", "plain"]
 
@@ -118,7 +120,7 @@ def plain(graph):
 class Learner:
     """A Module, trained step by step: forward, backward, update."""
 
-    files = ("model-symbol.json", "model-0000.params")
+    files = ("model.safetensors", "model-symbol.json", "model-0000.params")
     inputs, outputs = ("data", "softmax_label"), "probabilities"
 
     def __init__(self, module, optimizer, task: Task, ctx: list):
@@ -174,6 +176,41 @@ class Learner:
             loss = (metric / self.task.std).square()
         meter.add([mx.nd.stack(loss, metric, axis=1)])
 
+    def weights(self) -> Arrays:
+        """All parameters."""
+        parameters, states = self.module.get_params()
+        return {name: array.asnumpy() for name, array in (parameters | states).items()}
+
+    def set_weights(self, weights: Arrays) -> None:
+        """Take over the parameters of such a net.
+
+        Raises
+        ------
+        ValueError
+            They have other names or shapes; the message says which.
+        """
+        parameters, states = self.module.get_params()
+        check_shapes(weights, {name: p.shape for name, p in (parameters | states).items()})
+        arrays = {name: mx.nd.array(array, dtype=array.dtype) for name, array in weights.items()}
+        self.module.set_params(
+            {name: arrays[name] for name in parameters}, {name: arrays[name] for name in states}
+        )
+
+    def state(self) -> Arrays:
+        """What else it needs to go on."""
+        return optimizer_state(self.optimizer, [self.updater])
+
+    def restore(self, state: Arrays) -> None:
+        """Take over what `state` gave, after `set_weights` and before the first step."""
+        # A kvstore, over several contexts, has parameters of its own: it is made anew.
+        self.module.init_optimizer(optimizer=self.optimizer, force_init=True)
+        restore_optimizer(self.optimizer, [self.updater], state)
+
+    @property
+    def updater(self):
+        return self.module._updater or self.module._kvstore._updater
+
     def save(self, folder: Path) -> None:
         """Write the Module's checkpoint."""
         self.module.save_checkpoint(str(folder / "model"), 0)
+        (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))

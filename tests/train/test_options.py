@@ -16,7 +16,8 @@ def test_nothing_given():
     assert options.lr is None  # which the optimizer decides
     assert (options.net, options.hidden, options.activation) == ("mlp", [256, 128], "sigmoid")
     assert options.engine is None
-    assert options.out == Path("build/train")
+    assert options.out == Path("build/train") and options.overwrite
+    assert not parse(["--out", "build/train"]).overwrite
     assert options.hybridize == "none"
 
 
@@ -38,7 +39,7 @@ def test_everything_given(monkeypatch):
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
-        "--average 0.99"
+        "--average 0.99 --overwrite --resume --checkpoint-steps 50"
     )
     assert vars(parse(shlex.split(line))) == {
         "data": "mnist:/data",
@@ -75,6 +76,9 @@ def test_everything_given(monkeypatch):
         "seed": 4,
         "hybridize": "recorded",
         "out": Path("/home/someone/out"),
+        "overwrite": True,
+        "resume": True,
+        "checkpoint_steps": 50,
         "engine": "mxnet",
     }
 

@@ -35,7 +35,7 @@ from train.task import Task
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
-FILES = results.files(Learner)
+FILES = (*results.files(Learner), "checkpoints")
 MODULE_FILES = [name for name in FILES if name != "model.params"]  # the rest is named as Gluon's
 
 
@@ -44,7 +44,7 @@ def run(tmp_path, capsys):
     """Call the program, with results in tmp_path/out; its status and what it said."""
 
     def run(*argv, main=main):
-        status = main([*argv, "--out", str(tmp_path / "out")])
+        status = main([*argv, "--out", str(tmp_path / "out"), "--overwrite"])
         said = capsys.readouterr()
         return status, said.out, said.err
 
@@ -69,8 +69,9 @@ def test_it_reads_digits(digits):
     rows = history(digits)
     assert [row["epoch"] for row in rows] == list(range(1, 31))
     assert rows[-1]["held_out_accuracy"] >= 0.97
-    config = json.loads((digits / "config.json").read_text())
-    assert config["result"]["held_out_accuracy"] == rows[-1]["held_out_accuracy"]
+    result = json.loads((digits / "config.json").read_text())["result"]
+    assert result["held_out_accuracy"] == max(row["held_out_accuracy"] for row in rows)
+    assert result["epochs_done"] == 30
     assert sorted(path.name for path in digits.iterdir()) == sorted(FILES)
 
 
@@ -121,6 +122,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "ctx": "cpu:0",
         "engine": engine,
         "out": "",
+        "checkpoint_steps": None,
     }
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__
     assert config["libraries"]["numpy"] == np.__version__
@@ -300,10 +302,13 @@ def test_the_disk_is_full_at_the_end(run, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(results, "history", fail)
+    monkeypatch.setattr(results, "curves", fail)
     status, _, errors = run(*SHORT, "--epochs", "1")
     assert status == 2 and errors == f"train: --out {tmp_path / 'out'}: No space left on device\n"
-    assert not list(tmp_path.iterdir())
+    left = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert left == ["checkpoints", "config.json", "history.csv"]
+    monkeypatch.undo()
+    assert run(*SHORT, "--epochs", "1", "--resume")[0] == 0
 
 
 def test_a_loss_that_is_not_finite(run, tmp_path):
@@ -312,7 +317,10 @@ def test_a_loss_that_is_not_finite(run, tmp_path):
     assert re.fullmatch(
         r"train: epoch 1, step \d+: the loss is (nan|inf); try a --lr below 3e\+38\n", errors
     )
-    assert not list(tmp_path.iterdir())
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "config.json",
+        "history.csv",
+    ]
 
 
 def test_a_loss_far_above_that_of_guessing(run, tmp_path):
@@ -345,41 +353,43 @@ def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, numb
     assert status == 128 + number and len(steps) == 30
     assert re.fullmatch(
         r"train\S*: interrupted in epoch 2, after 4\d\d of its 1,438 samples; "
-        r"the files are of that moment\n",
+        r"the files are of the best epoch, 1, and --resume goes on\n",
         errors,
     )
     rows = history(tmp_path / "out")
     assert [row["epoch"] for row in rows] == [1, 2] and 400 < rows[1]["samples"] < 500
     result = json.loads((tmp_path / "out/config.json").read_text())["result"]
-    assert result["samples"] == rows[1]["samples"]
+    assert result["samples"] == 1438 and result["epochs_done"] == 2
     files = FILES if "train:" in errors else MODULE_FILES
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(files)
     assert "samples/s" in said
 
 
-def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch):
-    """Once, they are finished first; twice, there are none."""
-    history, count = results.history, 1
+def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch, capsys):
+    """Once, they are finished first; twice, there is what was there before."""
+    curves, count = results.curves, 1
 
     def interrupted(*args):
         for _ in range(count):
             signal.raise_signal(signal.SIGINT)
-        history(*args)
+        curves(*args)
 
-    monkeypatch.setattr(results, "history", interrupted)
+    monkeypatch.setattr(results, "curves", interrupted)
     status, _, errors = run(*SHORT)
     assert status == 130
     assert errors == "train: interrupted after the last epoch; the files are complete\n"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
     count = 2
-    status, _, errors = run(*SHORT, "--out", str(tmp_path / "other"))
-    assert (status, errors) == (130, "train: interrupted; no file was written\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    status = main([*SHORT, "--out", str(tmp_path / "other")])
+    errors = capsys.readouterr().err
+    assert (status, errors) == (130, "train: interrupted at once\n")
+    left = sorted(path.name for path in (tmp_path / "other").iterdir())
+    assert left == ["checkpoints", "config.json", "history.csv"]
 
 
 def test_both_programs_into_one_folder(run, tmp_path):
     """The files are those of the last run alone."""
-    assert {*FILES, *MODULE_FILES} == {*results.NAMES}
+    assert {*FILES, *MODULE_FILES} == {*results.NAMES, "checkpoints"}
     for program, files in ((main, FILES), (module.main, MODULE_FILES), (main, FILES)):
         status, _, errors = run(*SHORT, "--epochs", "1", main=program)
         assert (status, errors) == (0, "")
@@ -389,7 +399,7 @@ def test_both_programs_into_one_folder(run, tmp_path):
 def test_ctrl_c_before_it_learns(run, tmp_path, monkeypatch):
     monkeypatch.setattr("train.run.load", lambda *_: signal.raise_signal(signal.SIGINT))
     status, _, errors = run(*SHORT)
-    assert (status, errors) == (130, "train: interrupted; no file was written\n")
+    assert (status, errors) == (130, "train: interrupted at once\n")
     assert not list(tmp_path.iterdir())
 
 

@@ -5,13 +5,12 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from train import Refused, results
-from train.loop import Epoch
+from train.loop import Epoch, Run
 from train.task import Task
 
 TASK = Task(("a", "b"))
@@ -34,11 +33,22 @@ class Net:
 FILES = results.files(Net())
 
 
+def settle(out, names):
+    with results.opened(out, names):
+        pass
+
+
+def written(out, epochs, net, config, title="", replace=True):
+    with results.opened(out, results.files(net), replace):
+        results.write(out, epochs, net, config, title, TASK)
+
+
 def test_write(tmp_path):
     out = tmp_path / "a/b"
-    results.check(out, FILES)
+    with results.opened(out, FILES):
+        pass
     assert not out.parent.exists()
-    results.write(out, epochs(3), Net(), {"seed": 4}, "a title", TASK)
+    written(out, epochs(3), Net(), {"seed": 4}, "a title")
     assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
     assert json.loads((out / "config.json").read_text()) == {"seed": 4, "files": [*FILES]}
     umask = os.umask(0)
@@ -60,12 +70,12 @@ def failing(error):
     ids=["full", "Ctrl-C"],
 )
 def test_all_or_nothing(tmp_path, monkeypatch, error, raised):
-    results.write(tmp_path, epochs(3), Net(), {}, "", TASK)
+    written(tmp_path, epochs(3), Net(), {})
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr(results, "curves", failing(error))
     for out in (tmp_path, tmp_path / "new/folder"):
         with pytest.raises(raised):
-            results.write(out, epochs(9), Net(), {}, "", TASK)
+            written(out, epochs(9), Net(), {})
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -73,14 +83,14 @@ def test_where_it_cannot_write(tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("file", "file/below", "x" * 300):
         with pytest.raises(Refused, match="^--out .*: cannot write there: "):
-            results.check(tmp_path / name, FILES)
+            settle(tmp_path / name, FILES)
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(Refused, match="it is a file, or a link that leads nowhere"):
-        results.check(tmp_path / "link", FILES)
+        settle(tmp_path / "link", FILES)
     (tmp_path / "link").unlink()
     (tmp_path / "curves.png").mkdir()
     with pytest.raises(Refused, match="curves.png is a folder"):
-        results.check(tmp_path, FILES)
+        settle(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["curves.png", "file"]
 
 
@@ -89,7 +99,7 @@ def test_a_folder_that_may_not_be_written(tmp_path):
     tmp_path.chmod(0o500)
     for out in (tmp_path, tmp_path / "below"):
         with pytest.raises(Refused, match="Permission denied"):
-            results.check(out, FILES)
+            settle(out, FILES)
 
 
 # Runs whose files all have the run's number in them.
@@ -120,7 +130,12 @@ def history(epochs, path, task):
 results.curves, results.history = curves, history
 
 def write(run, *files):
-    results.write(out, run, Net(run, *files), {"run": run}, f"run {run}", None)
+    with results.opened(out, ()):
+        results.write(out, run, Net(run, *files), {"run": run}, f"run {run}", None)
+
+def settle(out, names):
+    with results.opened(out, names):
+        pass
 
 def run_of(path):
     text = path.read_text()
@@ -168,7 +183,7 @@ def killed_at(moment, function, *args):
     return status != 0
 
 def settled():
-    results.check(out, ())
+    settle(out, ())
     (run,) = runs()
     names = sorted(path.name for path in out.iterdir())
     assert names == sorted(["history.csv", "curves.png", "config.json", *FILES[run]]), (run, names)
@@ -182,7 +197,7 @@ while killed:
     if any(path.name.startswith(".") for path in out.iterdir()):
         shutil.copytree(out, copy)
         second = 0
-        while killed_at(second, results.check, out, ()):
+        while killed_at(second, settle, out, ()):
             settled()
             shutil.rmtree(out)
             shutil.copytree(copy, out)
@@ -197,11 +212,11 @@ assert moment > 20 and again > 15 and seen == {*FILES}, (moment, again, seen)
 
 
 def test_files_that_an_earlier_run_has_not_written_stay(tmp_path):
-    results.write(tmp_path, epochs(1), Net(), {}, "", TASK)
+    written(tmp_path, epochs(1), Net(), {})
     (tmp_path / "model-0000.params").write_text("of somebody else")
     (tmp_path / "notes.txt").write_text("of somebody else")
     there = {*FILES, "model-0000.params", "notes.txt"}
-    results.write(tmp_path, epochs(2), Net(), {}, "", TASK)
+    written(tmp_path, epochs(2), Net(), {})
     assert {path.name for path in tmp_path.iterdir()} == there
 
 
@@ -216,45 +231,53 @@ def test_a_config_of_somebody_else(tmp_path, text):
     for path in (out / "notes.txt", tmp_path / "notes.txt"):
         path.write_text("of somebody else")
     (out / "config.json").write_text(text)
-    results.write(out, epochs(2), Net(), {}, "", TASK)
+    written(out, epochs(2), Net(), {})
     assert {path.name for path in out.iterdir()} == {*FILES, "notes.txt"}
     assert (tmp_path / "notes.txt").exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
-def test_three_into_one_folder(tmp_path):
-    program = """
-slow = 0.02
-for attempt in range(3):
-    pids = []
-    for run in range(3):
-        pids.append(os.fork())
-        if pids[-1] == 0:
-            write(run)
-            os._exit(0)
-    assert [wait(pid) for pid in pids] == [0, 0, 0]
-    assert len(runs()) == 1, runs()
-    assert sorted(path.name for path in out.iterdir()) == sorted(results.files(Net))
-"""
-    in_a_process(program, tmp_path / "out")
-
-
-def test_a_folder_that_is_removed_while_it_waits(tmp_path):
+def test_one_run_at_a_time(tmp_path):
     out = tmp_path / "out"
-    with results.locked(out):
-        thread = threading.Thread(target=results.write, args=(out, epochs(1), Net(), {}, "", TASK))
-        thread.start()
-        thread.join(0.2)
-        assert thread.is_alive() and not list(out.iterdir())
-        out.rmdir()
-    thread.join()
-    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
+    with results.opened(out, FILES):
+        for _ in range(2):
+            with pytest.raises(Refused, match="another training is writing there"):
+                settle(out, FILES)
+    assert not out.exists()
+    settle(out, FILES)
+
+
+def test_what_holds_a_run(tmp_path):
+    """Not a folder in which nothing was learned yet."""
+    written(tmp_path / "a", epochs(1), Net(), {})
+    with pytest.raises(Refused, match="it holds another run: curves.png; expected --resume"):
+        written(tmp_path / "a", epochs(1), Net(), {}, replace=False)
+    (tmp_path / "b/checkpoints/epoch-0001").mkdir(parents=True)
+    with pytest.raises(Refused, match="it holds another run: epoch-0001; "):
+        written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
+    results.remove(tmp_path / "b")
+    results.begin(tmp_path / "b", {})
+    (tmp_path / "b/history.csv").write_text("epoch,loss\n")
+    written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
+
+
+def test_history_is_written_after_every_epoch(tmp_path):
+    path = tmp_path / "history.csv"
+    run = Run(None, None, None, 3, TASK, history=epochs(1))
+    history = results.History(path)
+    history.begin(run)
+    for done in epochs(3)[1:]:
+        history.after_epoch(run, done)
+        lines = path.read_text().splitlines()
+        assert len(lines) == done.epoch + 1 and lines[-1].startswith(f"{done.epoch},")
+    written(tmp_path / "out", epochs(3), Net(), {})
+    assert path.read_bytes() == (tmp_path / "out/history.csv").read_bytes()
 
 
 def test_files_that_cannot_be_moved_are_not_lost(tmp_path):
     (tmp_path / "config.json").mkdir()
-    with pytest.raises(Refused, match="; the files are in .*finished$"):
+    refused = pytest.raises(Refused, match="; the files are in .*finished$")
+    with refused, results.opened(tmp_path, ()):
         results.write(tmp_path, epochs(3), Net(), {}, "", TASK)
     (tmp_path / "config.json").rmdir()
-    results.check(tmp_path, FILES)
+    settle(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)

@@ -46,15 +46,20 @@ To predict with a trained net: python -m train.predict --help
   curves.png          the same as a picture
 {files}
   config.json         how to do it again: options, engine, versions, classes and scaling, result
+  checkpoints/        the last two and the best: epoch-0007, or epoch-0007-step-000100
 
-All files appear together, after the training. Ctrl-C ends it after the step, as SIGTERM and SIGHUP
-do: what was learned until then is measured and written. Ctrl-C twice leaves at once and writes
-nothing.
+config.json is there from the beginning, history.csv and checkpoints after each epoch; the others
+appear all together at the end, and are of the best epoch. Without --out the earlier run in
+build/train is replaced; another folder that holds a run is refused, unless --overwrite is given.
+
+Ctrl-C ends the training after the step, as SIGTERM and SIGHUP do: what was learned until then is
+measured, saved as a checkpoint, and the files are written. Ctrl-C twice leaves at once. --resume
+goes on from the last whole checkpoint, however the training ended, as if it never had.
 
 exit status:
   0    trained
   2    cannot be done as asked
-  3    the loss is not finite, and no file is written; or it ends above twice that of guessing
+  3    the loss is not finite; or it ends above twice that of guessing
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 EXAMPLES = {
     "train": """\
@@ -95,10 +100,12 @@ mean of the weights after about the last 100 steps, that is measured and saved i
 }
 FILES = {
     "train": """\
-  model.params        the parameters after the last epoch, for net.load_parameters
+  model.params        the parameters of the best epoch, for net.load_parameters
+  model.safetensors   the same, for other frameworks
   model-symbol.json   the exported net, with
   model-0000.params   its parameters, for SymbolBlock.imports""",
     "train.module": """\
-  model-symbol.json   the Module's checkpoint after the last epoch: the graph, and
+  model.safetensors   the parameters of the best epoch, for other frameworks
+  model-symbol.json   the Module's checkpoint of the best epoch: the graph, and
   model-0000.params   the parameters, for Module.load""",
 }

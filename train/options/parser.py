@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 from layers._programs import command
@@ -38,6 +39,8 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     options = parser(program).parse_args(argv)
     complete_net(options)
     check_learning(options)
+    if options.out is None:
+        options.out, options.overwrite = Path(f"build/{program}"), True
     return options
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .values import contexts, folder
+from .values import contexts, folder, integer_from
 
 __all__ = ["add_where"]
 
@@ -21,8 +21,15 @@ def add_where(add: Callable, program: str) -> None:
     add(
         "--out",
         type=folder,
-        default=f"build/{program}",
         metavar="FOLDER",
-        help=f"folder of the results (build/{program})",
+        help=f"folder of the results (build/{program}, whose earlier run is replaced)",
+    )
+    add("--overwrite", action="store_true", help="replace the run that --out holds")
+    add("--resume", action="store_true", help="go on with the run in --out, or begin it")
+    add(
+        "--checkpoint-steps",
+        type=integer_from(1),
+        metavar="N",
+        help="save a checkpoint after this many steps too (after each epoch)",
     )
     add("-h", "--help", action="help", help="show this and leave")

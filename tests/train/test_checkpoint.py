@@ -1,0 +1,363 @@
+"""Checkpoints: a training goes on from them as if it had never stopped."""
+
+import errno
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layers.engine import gluon, mx, nd
+from train import Refused, callbacks, checkpoint, fit, module
+from train.__main__ import main
+from train.checkpoint import Checkpoint, checkpoints, read
+
+ROOT = Path(__file__).resolve().parents[2]
+Y = np.arange(60) % 3
+X = (np.eye(3, 4)[Y] * 3 + np.random.default_rng(4).normal(size=(60, 4))).astype("float32")
+SOFTMAX = gluon.loss.SoftmaxCrossEntropyLoss()
+
+
+def net(units=8):
+    """One with random draws, and states that are no parameters to learn."""
+    block = gluon.nn.HybridSequential()
+    block.add(gluon.nn.Dense(units), gluon.nn.BatchNorm(), gluon.nn.Dropout(0.4), gluon.nn.Dense(3))
+    return block
+
+
+class StopAt(callbacks.Callback):
+    def __init__(self, epoch, step=None):
+        self.at = epoch, step
+
+    def after_step(self, run):
+        if (run.epoch, run.step) == self.at:
+            run.stop = "that is it"
+
+    def after_epoch(self, run, epoch):
+        if (epoch.epoch, None) == self.at:
+            run.stop = "that is it"
+
+
+def train(*others, block=None, epochs=4, **how):
+    block = block or net()
+    how = {"optimizer": "adam", "learning_rate": 0.02, "batch_size": 8} | how
+    validation = X[:20], Y[:20]
+    history = fit(block, (X, Y), SOFTMAX, validation=validation, metric="accuracy",
+                  epochs=epochs, callbacks=others, **how)  # fmt: skip
+    numbers = [(e.loss, e.metric, e.held_out_loss, e.held_out_metric, e.samples) for e in history]
+    named = block._collect_params_with_prefix()
+    return numbers, {name: p.data(p.list_ctx()[-1]).asnumpy() for name, p in named.items()}
+
+
+def assert_equal(found, expected):
+    assert found[0] == expected[0]
+    assert found[1].keys() == expected[1].keys()
+    for name, array in expected[1].items():
+        np.testing.assert_array_equal(found[1][name], array)
+
+
+@pytest.mark.parametrize("ctx", [mx.cpu(), [mx.cpu(0), mx.cpu(1)]], ids=str)
+@pytest.mark.parametrize("stop", [(2, None), (1, 3), (3, 8)], ids=str)
+def test_a_resumed_training_is_bitwise_the_same(tmp_path, stop, ctx):
+    expected = train(ctx=ctx)
+    train(StopAt(*stop), Checkpoint(tmp_path), ctx=ctx)
+    found = train(Checkpoint(tmp_path), resume=tmp_path, ctx=ctx)
+    assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", ["nadam", "sgd", "ftml", "lamb", "rmsprop", "nag", "adadelta"])
+def test_with_every_kind_of_state(tmp_path, name):
+    """Arrays, pairs and none, and numbers among the optimizer's attributes."""
+    how = {"optimizer": name, "optimizer_params": {"wd": 0.01}}
+    if name in ("sgd", "nag"):
+        how["optimizer_params"] = {"momentum": 0.9}
+    expected = train(**how)
+    train(StopAt(2, 5), Checkpoint(tmp_path), **how)
+    assert_equal(train(resume=tmp_path, **how), expected)
+
+
+def test_a_scheduler_of_the_optimizer_goes_on(tmp_path):
+    def how():
+        scheduler = mx.lr_scheduler.FactorScheduler(step=5, factor=0.7)
+        return {"optimizer_params": {"lr_scheduler": scheduler}}
+
+    expected = train(**how())
+    train(StopAt(2, 5), Checkpoint(tmp_path), **how())
+    assert_equal(train(resume=tmp_path, **how()), expected)
+
+
+def test_a_schedule_and_the_mean_of_weights_go_on(tmp_path):
+    """Learning goes on with the weights themselves, though the mean is what is saved."""
+
+    def others():
+        return [callbacks.Schedule("cosine", 1), callbacks.Average(0.9)]
+
+    expected = train(*others())
+    for stop in ((2, 5), (3, None)):
+        saving = Checkpoint(tmp_path, overwrite=True)
+        train(*others(), saving, StopAt(*stop))
+        assert_equal(train(*others(), resume=tmp_path), expected)
+
+
+@pytest.mark.engine("torch")
+def test_in_sixteen_bits(tmp_path):
+    def block():
+        found = gluon.nn.HybridSequential()
+        found.add(gluon.nn.Dense(8), gluon.nn.Dropout(0.4), gluon.nn.Dense(3))
+        return found
+
+    expected = train(block=block(), precision="bfloat16", accumulate=2)
+    train(StopAt(2, 3), Checkpoint(tmp_path), block=block(), precision="bfloat16", accumulate=2)
+    found = train(block=block(), resume=tmp_path, precision="bfloat16", accumulate=2)
+    assert_equal(found, expected)
+
+
+def test_the_state_of_callbacks_goes_on(tmp_path):
+    class Counts(callbacks.Callback):
+        def __init__(self):
+            self.steps = 0
+
+        def after_step(self, run):
+            self.steps += 1
+
+        def state(self):
+            return {"steps": np.array(self.steps)}
+
+        def restore(self, state):
+            self.steps = int(state["steps"])
+
+    train(Counts(), StopAt(2, 5), Checkpoint(tmp_path))
+    again = Counts()
+    train(again, resume=tmp_path)
+    assert again.steps == 4 * 8
+
+
+def test_which_are_kept(tmp_path):
+    numbers, _ = train(Checkpoint(tmp_path, keep=2, every=3), epochs=9)
+    best = max(range(9), key=lambda i: (numbers[i][3], -numbers[i][2])) + 1
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"epoch-{best:04}", "epoch-0009", "epoch-0009-step-000006"}
+
+
+def test_the_files(tmp_path):
+    """Anyone can read the parameters."""
+    _, weights = train(Checkpoint(tmp_path), epochs=1)
+    (path,) = checkpoints(tmp_path)
+    names = ["model.params", "model.safetensors", "state.json", "state.safetensors"]
+    assert sorted(p.name for p in path.iterdir()) == names
+    for name, array in nd.load(str(path / "model.params")).items():
+        np.testing.assert_array_equal(array.asnumpy(), weights[name])
+    block = net()
+    block.load_parameters(str(path / "model.params"))
+    block(nd.array(X))
+    assert read(path).content["epochs_done"] == 1
+
+
+def test_the_best_is_what_remains(tmp_path):
+    """With the held-out labels wrong it becomes worse."""
+    block = net()
+    how = {"validation": (X[:20], 2 - Y[:20]), "batch_size": 8, "learning_rate": 0.02, "epochs": 5}
+    saving = Checkpoint(tmp_path, restore_best=True)
+    history = fit(block, (X, Y), SOFTMAX, callbacks=[saving], **how)
+    losses = [epoch.held_out_loss for epoch in history]
+    assert losses.index(min(losses)) < 4
+    loss = SOFTMAX(block(nd.array(X[:20])), nd.array(2 - Y[:20])).asnumpy().mean()
+    assert loss == pytest.approx(min(losses), rel=1e-5)
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def change(path):
+    path.write_text(path.read_text().replace('"epochs_done": 3', '"epochs_done": 2'))
+
+
+def claim(path):
+    content = json.loads(path.read_text()) | {"format": "of somebody else"}
+    path.write_text(json.dumps(content))
+
+
+DAMAGE = {
+    "cut": ("model.safetensors", lambda p: os.truncate(p, 100), "model.safetensors: bytes 100; ex"),
+    "flipped": ("state.safetensors", flip, "state.safetensors: sha256 "),
+    "gone": ("model.params", Path.unlink, "model.params: No such file or directory"),
+    "no index": ("state.json", Path.unlink, "state.json: No such file or directory"),
+    "no json": ("state.json", lambda p: os.truncate(p, 100), "state.json: it is no checkpoint's"),
+    "a list": ("state.json", lambda p: p.write_text("[]"), "state.json: it is no checkpoint's"),
+    "changed": ("state.json", change, "state.json: it was changed"),
+    "foreign": ("state.json", claim, "state.json: it is no checkpoint's: ValueError(\"its format"),
+}
+
+
+@pytest.mark.parametrize("name, damage, reason", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_one_is_named_and_the_one_before_is_used(tmp_path, name, damage, reason):
+    expected = train()
+    train(Checkpoint(tmp_path), epochs=3)
+    damage(tmp_path / "epoch-0003" / name)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        found = train(Checkpoint(tmp_path), resume=tmp_path)
+    (line,) = (str(w.message) for w in warned if w.category is UserWarning)
+    assert line.startswith("the checkpoint epoch-0003 is not used: ") and reason in line
+    assert line.endswith("; epoch-0002, the one before it, is used")
+    assert_equal(found, expected)
+    read(tmp_path / "epoch-0003")  # written anew
+    for path in checkpoints(tmp_path):
+        (path / "state.json").unlink()
+    with pytest.raises(Refused, match="state.json: No such file.*there is no other in"):
+        train(resume=tmp_path)
+
+
+def test_one_of_another_net(tmp_path):
+    train(Checkpoint(tmp_path), epochs=1)
+    block = gluon.nn.Dense(3)
+    with pytest.raises(Refused, match="has a parameter '.*', .* has none; there is no other"):
+        train(block=block, resume=tmp_path)
+    with pytest.raises(Refused, match=r"is \(8, 4\) in it, \(9, 4\) in the net"):
+        train(block=net(9), resume=tmp_path)
+    with pytest.raises(Refused, match="its seed is 0, that of this training 1"):
+        train(resume=tmp_path, seed=1)
+
+
+def test_a_folder_with_checkpoints_is_not_overwritten(tmp_path):
+    train(Checkpoint(tmp_path), epochs=2)
+    with pytest.raises(Refused, match="holds checkpoints of a training, up to epoch-0002; "):
+        train(Checkpoint(tmp_path), epochs=1)
+    train(Checkpoint(tmp_path, overwrite=True), epochs=1)
+    assert [path.name for path in checkpoints(tmp_path)] == ["epoch-0001"]
+
+
+def test_a_folder_without_any(tmp_path):
+    assert_equal(train(resume=tmp_path / "new", epochs=1), train(epochs=1))
+
+
+def test_a_full_disk(tmp_path, monkeypatch):
+    """A clear line, and the last checkpoint is whole."""
+    write = checkpoint.write_file
+
+    def full(path, content):
+        if "0003" in path.parent.name and path.name == "state.safetensors":
+            path.write_bytes(content[:100])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, content)
+
+    monkeypatch.setattr(checkpoint, "write_file", full)
+    with pytest.raises(Refused, match="epoch-0003 cannot be written: No space left.*epoch-0002 is"):
+        train(Checkpoint(tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-0001", "epoch-0002"]
+    monkeypatch.undo()
+    assert_equal(train(Checkpoint(tmp_path), resume=tmp_path), train())
+
+
+# The program
+
+
+ARGV = ["--epochs", "4", "--hidden", "16", "--checkpoint-steps", "5"]
+
+
+def files(out):
+    names = ("history.csv", "model.safetensors")
+    return {name: (out / name).read_bytes() for name in names}
+
+
+def run(main, out, *argv):
+    return main([*ARGV, "--out", str(out), *argv])
+
+
+@pytest.mark.parametrize(
+    "main, ctx", [(main, "cpu"), (module.main, "cpu:0,cpu:1")], ids=["gluon", "module"]
+)
+def test_the_program_resumes(tmp_path, capsys, main, ctx):
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert run(main, whole, "--ctx", ctx) == 0
+    assert run(main, out, "--ctx", ctx, "--epochs", "2") == 0
+    shutil.rmtree(out / "checkpoints/epoch-0002")  # back into the second epoch
+    capsys.readouterr()
+    assert run(main, out, "--ctx", ctx, "--resume") == 0
+    said = capsys.readouterr().out
+    assert "epoch-0002-step-000020: 1 epochs and 20 steps of the next are done" in said
+    assert files(out) == files(whole)
+    assert run(main, out, "--ctx", ctx, "--resume") == 0  # there is nothing left to do
+    assert files(out) == files(whole)
+
+
+def test_another_run_is_not_overwritten(tmp_path, capsys):
+    out = tmp_path / "out"
+    assert run(main, out, "--epochs", "1") == 0
+    before = files(out)
+    assert run(main, out, "--epochs", "2") == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"train: --out {out}: it holds another run: ") and "--overwrite" in line
+    assert files(out) == before
+    assert run(main, out, "--epochs", "2", "--overwrite") == 0
+    assert files(out) != before
+    assert not (out / "checkpoints/epoch-0003").exists()
+
+
+def test_the_default_folder_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(ARGV) == main(ARGV) == 0
+    assert (tmp_path / "build/train/model.safetensors").exists()
+
+
+def test_two_at_once(tmp_path, capsys, monkeypatch):
+    def load(*_):
+        assert run(main, tmp_path / "out") == 2
+        raise Refused("no more")
+
+    monkeypatch.setattr("train.run.load", load)
+    assert run(main, tmp_path / "out") == 2
+    assert "another training is writing there\ntrain: no more" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def start(engine, out, *argv):
+    return subprocess.Popen(
+        [sys.executable, "-m", "train", *ARGV, "--engine", engine, "--out", out, *argv, "--resume"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_killed(engine, tmp_path):
+    """Within its third epoch."""
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert run(main, whole) == 0
+    with start(engine, out, "--epochs", "1000") as process:
+        while not (out / "checkpoints/epoch-0003-step-000005").exists():
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.kill()
+    for path in checkpoints(out / "checkpoints"):
+        if path.name > "epoch-0003-step-000010":  # how far it came depends on the machine
+            shutil.rmtree(path)
+    assert run(main, out, "--resume") == 0
+    assert files(out) == files(whole) and not list(out.rglob(".*"))
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_moments(engine, tmp_path):
+    """From the first file that it reads to the last one that it writes."""
+    argv, moments, out = ["--epochs", "60"], random.Random(1), tmp_path / "out"
+    assert run(main, tmp_path / "whole", *argv) == 0
+    for _ in range(20):
+        with start(engine, out, *argv) as process:
+            process.stdout.readline()  # the data is read
+            time.sleep(moments.uniform(0, 0.4))
+            process.kill()
+    with start(engine, out, *argv) as process:
+        _, errors = process.communicate()
+    assert (process.returncode, errors) == (0, "")
+    assert files(out) == files(tmp_path / "whole") and not list(out.rglob(".*"))

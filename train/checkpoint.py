@@ -1,0 +1,333 @@
+"""Checkpoints: folders from which a training goes on as if it had never stopped.
+
+A checkpoint is written into a folder beside it, and gets its name when all files are on the disk.
+The last of them, state.json, has the length and hash of the others. Nothing in it is pickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import shutil
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from layers.engine import nd
+
+from . import Refused
+from .loop import Callback, Epoch, Meter, Run
+from .state import Arrays, below
+from .tensors import read_tensors, tensors_as_bytes
+
+__all__ = ["Checkpoint", "checkpoints", "resume"]
+
+WEIGHTS, PARAMS, STATE, INDEX = (
+    "model.safetensors",
+    "model.params",
+    "state.safetensors",
+    "state.json",
+)
+FORMAT = "layers.train checkpoint 1"
+NAME = re.compile(r"epoch-(\d{4,})(?:-step-(\d{6,}))?")
+
+
+class Checkpoint(Callback):
+    """Save the training after each epoch, so that it can be resumed.
+
+    Each checkpoint is a folder, ``epoch-0007``: the parameters as ``model.safetensors`` and as
+    ``model.params`` for `load_parameters`, the optimizer's state and that of other callbacks as
+    ``state.safetensors``, and ``state.json``. The last ones are kept, and the best one.
+
+    Parameters
+    ----------
+    folder : str or Path
+    every : int, optional
+        Save after this number of steps, too. A training that is stopped within an epoch saves once
+        more.
+    keep : int
+        How many of the last ones are kept.
+    overwrite : bool
+        Remove those of another training; else they are refused.
+    restore_best : bool
+        At the end, give the net the parameters of the best epoch.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        every: int | None = None,
+        keep: int = 2,
+        overwrite: bool = False,
+        restore_best: bool = False,
+    ):
+        self.folder, self.every, self.keep = Path(folder), every, keep
+        self.overwrite, self.restore_best = overwrite, restore_best
+
+    def begin(self, run: Run) -> None:
+        if not (run.history or run.step) and (found := checkpoints(self.folder)):
+            if not self.overwrite:
+                raise Refused(
+                    f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
+                    "expected to resume it, to overwrite it, or another folder"
+                )
+            for path in found:
+                remove(path)
+        for path in self.folder.glob(".*-epoch-*"):  # what a killed process was at
+            shutil.rmtree(path, ignore_errors=True)
+
+    def after_step(self, run: Run) -> None:
+        if self.every and run.step % self.every == 0:
+            self.save(run)
+
+    def interrupted(self, run: Run) -> None:
+        self.save(run)
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        if not run.partial:
+            self.save(run)
+
+    def end(self, run: Run) -> None:
+        best = run.best() if run.history else None
+        if self.restore_best and not run.error and best and best is not run.history[-1]:
+            try:
+                run.learner.set_weights(read(self.folder / name_of(best.epoch, 0)).weights)
+            except ValueError as error:
+                raise Refused(f"the best epoch cannot be read again: {error}") from error
+
+    def save(self, run: Run) -> None:
+        """Write a checkpoint, and remove those that are not needed any more.
+
+        Raises
+        ------
+        Refused
+            It cannot be written. Those before it are as they were.
+        """
+        done = len(run.history)
+        path = self.folder / name_of(done + (run.step > 0), run.step)
+        try:
+            write(path, run)
+        except OSError as error:
+            last = next(iter(checkpoints(self.folder)), None)
+            whole = f"{last} is the last whole one" if last else "there is none before it"
+            raise Refused(
+                f"the checkpoint {path} cannot be written: {error.strerror or error}; {whole}"
+            ) from error
+        keep = {name_of(run.best().epoch, 0)} if done else set()
+        for old in checkpoints(self.folder)[self.keep :]:
+            if old.name not in keep:
+                remove(old)
+
+
+def name_of(epoch: int, step: int) -> str:
+    """``epoch-0007`` is after that epoch, ``epoch-0007-step-000012`` within it."""
+    return f"epoch-{epoch:04}" + (f"-step-{step:06}" if step else "")
+
+
+def position(path: Path) -> tuple[int, int]:
+    """The epochs that were done at a checkpoint, and the steps of the next one."""
+    epoch, step = NAME.fullmatch(path.name).groups()
+    return (int(epoch) - 1, int(step)) if step else (int(epoch), 0)
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Those in a folder, the last one first."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted((p for p in found if NAME.fullmatch(p.name)), key=position, reverse=True)
+
+
+def write(path: Path, run: Run) -> None:
+    """Write a checkpoint: all of it appears, or nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".new-{path.name}")
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        new.mkdir()
+        weights = run.learner.weights()
+        state = {f"learner/{name}": array for name, array in run.learner.state().items()}
+        for i, callback in enumerate(run.callbacks):
+            found = callback.state() if hasattr(callback, "state") else {}
+            state |= {f"callback/{i}/{name}": array for name, array in found.items()}
+        write_file(new / WEIGHTS, tensors_as_bytes(weights))
+        nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
+        sync(new / PARAMS)
+        write_file(new / STATE, tensors_as_bytes(state))
+        content = {"format": FORMAT, **describe(run)}
+        names = (WEIGHTS, PARAMS, STATE)
+        content["files"] = {name: fingerprint((new / name).read_bytes()) for name in names}
+        content["sha256"] = hash_of(content)
+        write_file(new / INDEX, (json.dumps(content, indent=1) + "\n").encode())
+        sync(new)
+        if path.exists():  # a torn one, in whose place the resumed training has come
+            remove(path)
+        new.rename(path)
+        sync(path.parent)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def describe(run: Run) -> dict[str, Any]:
+    """The position of a training, and its results until there."""
+    meter = run.meter
+    if run.step:
+        meter.read()
+    return {
+        "epochs_done": len(run.history),
+        "step": run.step,
+        "seed": run.seed,
+        "meter": {
+            "samples": meter.samples,
+            "steps": meter.steps,
+            "loss": meter.loss,
+            "metric": meter.metric,
+            "seconds": time.perf_counter() - run.started if run.step else 0.0,
+        },
+        "history": [without_nan(asdict(epoch)) for epoch in run.history],
+    }
+
+
+def without_nan(row: dict[str, float]) -> dict[str, float | None]:
+    """JSON has no NaN."""
+    return {name: None if math.isnan(value) else value for name, value in row.items()}
+
+
+def hash_of(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def fingerprint(content: bytes) -> dict[str, Any]:
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def write_file(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def sync(path: Path) -> None:
+    """Have a file or the names in a folder on the disk."""
+    with suppress(PermissionError):  # Windows cannot open a folder
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint; one that is half removed has no checkpoint's name."""
+    old = path.with_name(f".old-{path.name}")
+    shutil.rmtree(old, ignore_errors=True)
+    path.rename(old)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@dataclass
+class Saved:
+    """The content of a checkpoint."""
+
+    weights: Arrays
+    state: Arrays
+    content: dict[str, Any]
+
+
+def read(path: Path) -> Saved:
+    """The content of a checkpoint.
+
+    Raises
+    ------
+    ValueError
+        It is torn, or no checkpoint; the message names the file and what is wrong.
+    """
+    content = read_index(path / INDEX)
+    for name in (WEIGHTS, PARAMS, STATE):
+        try:
+            found = fingerprint((path / name).read_bytes())
+        except OSError as error:
+            raise ValueError(f"{path / name}: {error.strerror}") from error
+        expected = content["files"][name]
+        if found != expected:
+            what = "bytes" if found["bytes"] != expected["bytes"] else "sha256"
+            raise ValueError(
+                f"{path / name}: {what} {found[what]}; expected {expected[what]}, as {INDEX} says"
+            )
+    return Saved(read_tensors(path / WEIGHTS), read_tensors(path / STATE), content)
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+        found = content.pop("sha256")
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format is {content['format']!r}; expected {FORMAT!r}")
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"{path}: it is no checkpoint's: {error!r}") from error
+    if found != hash_of(content):
+        raise ValueError(f"{path}: it was changed: its sha256 is not that of its content")
+    return content
+
+
+def resume(
+    run: Run, folder: str | Path, tell: Callable[[str], None] = warnings.warn
+) -> Path | None:
+    """Bring a training to where the last whole checkpoint in a folder was saved.
+
+    Parameters
+    ----------
+    tell : callable
+        Called with a line about each checkpoint that is torn, or of another training.
+
+    Returns
+    -------
+    Path or None
+        The checkpoint; None if there is none in the folder.
+
+    Raises
+    ------
+    Refused
+        No checkpoint in the folder is whole and of this training.
+    """
+    found, reasons = checkpoints(Path(folder)), []
+    for path in found:
+        try:
+            restore(run, read(path))
+        except ValueError as error:
+            reasons.append(f"the checkpoint {path.name} is not used: {error}")
+            continue
+        for reason in reasons:
+            tell(f"{reason}; {path.name}, the one before it, is used")
+        return path
+    if found:
+        raise Refused("; ".join([*reasons, f"there is no other in {folder}"]))
+    return None
+
+
+def restore(run: Run, saved: Saved) -> None:
+    """Bring a training to where a checkpoint was saved."""
+    content = saved.content
+    if content["seed"] != run.seed:
+        raise ValueError(f"its seed is {content['seed']}, that of this training {run.seed}")
+    run.learner.set_weights(saved.weights)
+    run.learner.restore(below(saved.state, "learner"))
+    for i, callback in enumerate(run.callbacks):
+        if hasattr(callback, "restore"):
+            callback.restore(below(saved.state, f"callback/{i}"))
+    run.history = [Epoch(**with_nan(row)) for row in content["history"]]
+    run.step = content["step"]
+    run.meter = Meter(f"epoch {run.epoch}", **content["meter"])
+
+
+def with_nan(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: math.nan if value is None else value for name, value in row.items()}

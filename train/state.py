@@ -1,0 +1,132 @@
+"""The state of an optimizer as arrays, and back; the same on both engines, and nothing pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from layers.engine import nd
+
+__all__ = [
+    "Arrays",
+    "below",
+    "check_shapes",
+    "numbers",
+    "optimizer_state",
+    "restore_numbers",
+    "restore_optimizer",
+]
+
+Arrays = dict[str, np.ndarray]
+
+
+def check_shapes(found: Arrays, expected: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse other parameters than those of a net.
+
+    Raises
+    ------
+    ValueError
+        One is missing, one is more, or has another shape; the message says which.
+    """
+    for name in {*found} ^ {*expected}:
+        where, other = ("it", "the net") if name in found else ("the net", "it")
+        raise ValueError(f"{where} has a parameter {name!r}, {other} has none")
+    for name, shape in expected.items():
+        if found[name].shape != tuple(shape):
+            raise ValueError(f"{name!r} is {found[name].shape} in it, {tuple(shape)} in the net")
+
+
+def optimizer_state(optimizer: Any, updaters: Iterable) -> Arrays:
+    """What an optimizer and its updaters remember between steps.
+
+    For each updater and parameter its state (`0/state/3/1` is the second array of parameter 3's),
+    how often each parameter was updated, and the numbers among the optimizer's attributes.
+    """
+    arrays = {}
+    for k, updater in enumerate(updaters):
+        for index, state in updater.states.items():
+            flatten(f"{k}/state/{index}", state, arrays)
+    for device, counts in optimizer._all_index_update_counts.items():
+        for index, count in counts.items():
+            arrays[f"count/{device}/{index}"] = np.array(count)
+    for path, target in remembering(optimizer).items():
+        arrays |= numbers(target, path)
+    return arrays
+
+
+def numbers(target: Any, path: str) -> Arrays:
+    """The numbers among the attributes of an object."""
+    found = {name: value for name, value in vars(target).items() if type(value) in (int, float)}
+    return {f"{path}/{name}": np.array(value) for name, value in found.items()}
+
+
+def restore_numbers(target: Any, path: str, arrays: Arrays) -> None:
+    for name, value in below(arrays, path).items():
+        setattr(target, name, value.item())
+
+
+def remembering(optimizer: Any) -> dict[str, Any]:
+    """The objects whose attributes change while it learns: Nadam's schedule, a scheduler's rate."""
+    scheduler = optimizer.lr_scheduler
+    return {"optimizer": optimizer} | ({"scheduler": scheduler} if scheduler else {})
+
+
+def flatten(path: str, state: Any, arrays: Arrays) -> None:
+    """Add the arrays of a state, which is an array, None, or several of them."""
+    if state is None:
+        arrays[f"{path}/none"] = np.zeros(0, "uint8")
+    elif isinstance(state, tuple | list):
+        for i, part in enumerate(state):
+            flatten(f"{path}/{i}", part, arrays)
+    else:
+        arrays[path] = state.asnumpy()
+
+
+def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: Arrays) -> None:
+    """Take over what `optimizer_state` gave."""
+    for k, updater in enumerate(updaters):
+        states = unflatten(below(arrays, f"{k}/state"))
+        updater.states.clear()
+        updater.states.update({key(index): state for index, state in states.items()})
+        # They go to the contexts of their weights with the next update.
+        updater.states_synced.update(dict.fromkeys(updater.states, False))
+    counts = optimizer._all_index_update_counts
+    for device, found in unflatten(below(arrays, "count"), int).items():
+        counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
+    for path, target in remembering(optimizer).items():
+        restore_numbers(target, path, arrays)
+
+
+def key(text: str) -> int | str:
+    """The number of a parameter; a Module's has a name."""
+    return int(text) if text.isdigit() else text
+
+
+def below(arrays: Mapping[str, Any], path: str) -> Arrays:
+    """The arrays whose names begin with a path, without it."""
+    return {
+        name[len(path) + 1 :]: array
+        for name, array in arrays.items()
+        if name.startswith(f"{path}/")
+    }
+
+
+def unflatten(arrays: Arrays, make: Any = None) -> dict[str, Any]:
+    """By the first part of their names: arrays, None, or the tuples or dicts of them."""
+    parts: dict[str, Arrays] = {}
+    for name, array in arrays.items():
+        first, _, rest = name.partition("/")
+        parts.setdefault(first, {})[rest] = array
+    return {first: build(found, make) for first, found in parts.items()}
+
+
+def build(arrays: Arrays, make: Any) -> Any:
+    if "none" in arrays:
+        return None
+    if "" in arrays:
+        found = arrays[""]
+        return make(found) if make else nd.array(found, dtype=found.dtype)
+    parts = unflatten(arrays, make)
+    return parts if make else tuple([parts[str(i)] for i in range(len(parts))])

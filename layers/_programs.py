@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
-__all__ = ["command", "predict", "train"]
+__all__ = ["command", "find_lr", "predict", "train"]
 
 
 def command(script: str, module: str) -> str:
@@ -34,4 +34,5 @@ def run(module: str) -> int:
 
 
 train = partial(run, "train.__main__")
+find_lr = partial(run, "train.find_lr")
 predict = partial(run, "train.predict")

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from .learning import OPTIMIZERS, SCHEDULES, check_step
-from .nets import NETS
+from .data import add_data
+from .learning import OPTIMIZERS, SCHEDULES, add_learning, check_learning, check_step
+from .nets import NETS, add_net, complete_net
 from .parser import Parser, check_utf8, parse
+from .where import add_where
 
-__all__ = ["NETS", "OPTIMIZERS", "SCHEDULES", "Parser", "check_step", "check_utf8", "parse"]
+__all__ = [
+    "NETS",
+    "OPTIMIZERS",
+    "SCHEDULES",
+    "Parser",
+    "add_data",
+    "add_learning",
+    "add_net",
+    "add_where",
+    "check_learning",
+    "check_step",
+    "check_utf8",
+    "complete_net",
+    "parse",
+]

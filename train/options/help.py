@@ -39,6 +39,7 @@ without test samples a fifth is held out, the same part of each class and for ev
 --validation names held-out samples. No training step sees them. Each column of a table is scaled
 by itself, pixels all alike; the saved net does it. Missing values are refused.
 To predict with a trained net: python -m train.predict --help
+To find a learning rate before: python -m train.find_lr --help
 
 {hybridize}files in --out:
   history.csv         loss and metric of every epoch; on one machine, and with one --hybridize,

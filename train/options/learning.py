@@ -31,10 +31,27 @@ HYBRIDIZE = ("none", "recorded", "compiled", "step")
 
 
 def add_learning(add: Callable, program: str) -> None:
+    """The options of a program; `train.find_lr` has no epochs, and sets the learning rate."""
+    if program != "train.find_lr":
+        whole = integer_from(1)
+        add("--epochs", type=whole, default=30, metavar="N", help="passes over the data (30)")
+    add_step(add)
+    if program != "train.find_lr":
+        add_rate(add, scheduled=program == "train")
+    if program != "train.module":  # it has a step of its own, and its net is always a graph
+        add_more(add)
+    if program == "train":
+        add(
+            "--average",
+            type=share,
+            metavar="DECAY",
+            help="use the weights' moving mean, such as 0.99 (the last weights)",
+        )
+
+
+def add_step(add: Callable) -> None:
     positive = integer_from(1)
-    add("--epochs", type=positive, default=30, metavar="N", help="passes over the data (30)")
     add("--batch-size", type=positive, default=64, metavar="N", help="samples in a step (64)")
-    lr = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
     add(
         "--optimizer",
         default="adam",
@@ -49,7 +66,6 @@ def add_learning(add: Callable, program: str) -> None:
         metavar="NAME=VALUE",
         help="an option of the optimizer, such as beta1=0.95; again for more",
     )
-    add("--lr", type=rate, metavar="RATE", help=f"learning rate ({lr}; else the optimizer's)")
     add("--weight-decay", type=number_from(0), default=0.0, metavar="W", help="its wd (0)")
     add(
         "--seed",
@@ -58,11 +74,13 @@ def add_learning(add: Callable, program: str) -> None:
         metavar="N",
         help="of initialization and order (0)",
     )
-    if program != "train.module":  # it has a step of its own, and its net is always a graph
-        add_more(add)
 
 
-def add_more(add: Callable) -> None:
+def add_rate(add: Callable, scheduled: bool) -> None:
+    rates = ", ".join(f"{row['learning_rate']} for {name}" for name, row in OPTIMIZERS.items())
+    add("--lr", type=rate, metavar="RATE", help=f"learning rate ({rates}; else the optimizer's)")
+    if not scheduled:
+        return
     add(
         "--schedule",
         choices=[*SCHEDULES],
@@ -85,6 +103,9 @@ def add_more(add: Callable) -> None:
         metavar="EPOCHS",
         help="epochs in which the learning rate rises from 0 (0)",
     )
+
+
+def add_more(add: Callable) -> None:
     add("--clip", type=rate, metavar="NORM", help="the gradients' norm is at most this (no limit)")
     add(
         "--accumulate",
@@ -99,12 +120,6 @@ def add_more(add: Callable) -> None:
         default="float32",
         metavar="TYPE",
         help="float32, bfloat16, or on a GPU float16 (float32)",
-    )
-    add(
-        "--average",
-        type=share,
-        metavar="DECAY",
-        help="use the weights' moving mean, such as 0.99 (the last weights)",
     )
     add(
         "--hybridize",

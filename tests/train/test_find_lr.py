@@ -1,0 +1,91 @@
+"""``python -m train.find_lr``: the range test, its suggestion, and its files."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+from train import Refused
+from train.find_lr import main, parse
+from train.range_test import Found, smoothed
+
+
+def test_the_digits(tmp_path, capsys, engine):
+    """The suggestion is near the default of adam, which was found by trying."""
+    assert main(["--engine", engine, "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert 0.001 < float(re.search("it falls fastest at --lr (.*)", said.out)[1]) < 0.02
+    with (tmp_path / "find_lr.csv").open(newline="") as file:
+        rows = [{name: float(text) for name, text in row.items()} for row in csv.DictReader(file)]
+    rates = [row["learning_rate"] for row in rows]
+    assert rates[0] == pytest.approx(1e-6) and len(rows) <= 150
+    assert np.allclose(np.diff(np.log(rates)), np.log(1e7) / 149)
+    assert rows[-1]["loss"] > min(row["smoothed"] for row in rows)
+    assert (tmp_path / "find_lr.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_it_repeats_itself(tmp_path, capsys, engine):
+    texts = []
+    for name in ("a", "b"):
+        argv = ["--net", "mlp", "--hidden", "8", "--steps", "30", "--engine", engine]
+        assert (
+            main([*argv, "--optimizer", "sgd", "--clip", "1", "--out", str(tmp_path / name)]) == 0
+        )
+        texts.append((tmp_path / name / "find_lr.csv").read_text())
+    assert texts[0] == texts[1]
+
+
+def test_a_loss_that_does_not_fall(tmp_path, capsys, engine):
+    argv = ["--from", "1e-9", "--to", "1e-8", "--hidden", "8", "--steps", "20", "--engine", engine]
+    assert main([*argv, "--out", str(tmp_path)]) == 3
+    assert "no suggestion: the loss does not fall" in capsys.readouterr().out
+    assert (tmp_path / "find_lr.png").exists()
+
+
+@pytest.mark.parametrize(
+    "argv, expected",
+    [
+        ("--from 1 --to 1", "--from 1: expected less than --to 1"),
+        ("--lr 1", "unrecognized arguments: --lr 1"),
+        ("--epochs 3", "unrecognized arguments: --epochs 3"),
+        ("--schedule cosine", "unrecognized arguments: --schedule"),
+        ("--steps 3", "--steps: expected a whole number from 10"),
+        ("--net vit --hidden 3", "--hidden: the net vit has no such option"),
+    ],
+)
+def test_what_it_refuses(argv, expected):
+    with pytest.raises(Refused, match=expected):
+        parse(argv.split())
+
+
+def curve(losses):
+    rates = np.geomspace(1e-6, 1, len(losses))
+    return Found(rates, losses, smoothed(np.log10(rates), losses))
+
+
+def test_the_suggestion_is_where_the_loss_falls_fastest():
+    x = np.linspace(-6, 0, 200)
+    falling = 2.3 - 2 / (1 + np.exp(-4 * (x + 2.5)))
+    exploding = np.where(x > -1, 10 * (x + 1), 0)
+    assert curve(falling + exploding).suggestion == pytest.approx(10**-2.5, rel=0.1)
+    assert curve(2.3 + exploding).suggestion is None
+    at_the_end = np.where(x > -0.3, 2.3 + 10 * (x - 0.3), 2.3)  # falls at the highest rates alone
+    found = curve(at_the_end)
+    assert found.suggestion is None or found.suggestion <= found.rates[found.least] / 3
+
+
+def test_smoothing_does_not_lag_behind():
+    x = np.linspace(0, 3, 100)
+    np.testing.assert_allclose(smoothed(x, 2 * x + 1)[20:-20], (2 * x + 1)[20:-20], atol=1e-4)
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    text = capsys.readouterr().out
+    assert "python -m train.find_lr --optimizer sgd" in text and "exit status:" in text
+    for option in ("--from", "--to", "--steps", "--net", "--data", "--clip", "--ctx", "--out"):
+        assert option in text
+    assert max(map(len, text.splitlines())) <= 100

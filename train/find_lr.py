@@ -1,0 +1,111 @@
+"""``python -m train.find_lr``: a learning rate for a training, from a few steps."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+
+from layers._programs import command
+
+from . import Refused
+from .__main__ import fail, start
+from .options import (
+    Parser,
+    add_data,
+    add_learning,
+    add_net,
+    add_where,
+    check_learning,
+    check_utf8,
+    complete_net,
+)
+from .options.values import integer_from, rate
+from .screen import open_closed_streams
+
+__all__ = ["main", "parse"]
+
+DESCRIPTION = """\
+Find a learning rate for a training: `python -m train` with the same options. From a new network it
+takes steps with a rate that rises from --from to --to, each by the same factor, until the loss has
+grown far above its least. Where the smoothed loss falls fastest is the rate to try.
+"""
+MORE = """\
+examples:
+  {command}
+  {command} --net vit --units 32 --clip 1
+  {command} --optimizer sgd --from 1e-4 --to 100 --steps 200
+
+files in --out:
+  find_lr.csv  the learning rate, the loss, and the smoothed loss of every step
+  find_lr.png  the same as a picture, with the suggestion
+
+Nothing is kept of what is learned. The rate goes with the size of batches: find it again for
+another. With a schedule it is the highest one, after the warm-up.
+
+exit status:
+  0    there is a suggestion
+  2    cannot be done as asked
+  3    the loss did not fall
+  130  interrupted by Ctrl-C"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Find a rate; returns the exit status, which ``--help`` explains."""
+    open_closed_streams()
+    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
+    try:
+        options = parse(argv)
+        start(options.engine, libraries=("matplotlib",))
+        from .range_test import find  # not before the engine
+
+        return 0 if find(options) else 3
+    except Refused as error:
+        return fail("train.find_lr", 2, error)
+    except KeyboardInterrupt:
+        return fail("train.find_lr", 130, "interrupted; no file was written")
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The options.
+
+    Raises
+    ------
+    Refused
+        One is unknown, has a wrong value, is not text in UTF-8, or does not go with another.
+    """
+    check_utf8(argv)
+    name = command("layers-find-lr", "train.find_lr")
+    parser = Parser(
+        prog=name,
+        description=DESCRIPTION,
+        epilog=MORE.format(command=name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    what = parser.add_argument_group("what to learn").add_argument
+    add_data(what)
+    add_net(what, "train.find_lr")
+    how = parser.add_argument_group("how").add_argument
+    add_range(how)
+    add_learning(how, "train.find_lr")
+    add_where(parser.add_argument_group("where").add_argument, "train.find_lr")
+    options = parser.parse_args(argv)
+    complete_net(options)
+    check_learning(options)
+    if not options.lowest < options.highest:
+        raise Refused(f"--from {options.lowest:g}: expected less than --to {options.highest:g}")
+    options.lr = options.lowest
+    return options
+
+
+def add_range(add: Callable) -> None:
+    add("--from", dest="lowest", type=rate, default=1e-6, metavar="RATE", help="lowest rate (1e-6)")
+    add("--to", dest="highest", type=rate, default=10.0, metavar="RATE", help="highest rate (10)")
+    add("--steps", type=integer_from(10), default=150, metavar="N", help="steps, at most (150)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

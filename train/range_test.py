@@ -1,0 +1,193 @@
+"""The range test of a learning rate: steps with rates that rise, and where the loss falls."""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from layers.engine import mx
+
+from . import Diverged, Refused
+from .blocks import Learner
+from .data import Arrays, Batches, load
+from .loop import Meter
+from .optimizers import complete
+from .run import contexts, reading
+from .screen import say
+
+__all__ = ["Found", "find", "picture", "range_test"]
+
+FAR_ABOVE = 4.0  # times the least smoothed loss: there the test ends
+WIDTH = 0.15  # of the smoothing, in powers of ten of the learning rate
+LEARNED = 0.1  # the share of the first loss that must have gone for a suggestion
+
+
+@dataclass(frozen=True)
+class Found:
+    """The steps of a range test.
+
+    Attributes
+    ----------
+    rates, losses, smooth : array (steps,)
+        The learning rate of each step, its mean loss, and that of the steps around it.
+    """
+
+    rates: np.ndarray
+    losses: np.ndarray
+    smooth: np.ndarray
+
+    @property
+    def least(self) -> int:
+        """The step with the least smoothed loss."""
+        return int(self.smooth.argmin())
+
+    @property
+    def suggestion(self) -> float | None:
+        """The rate at which the smoothed loss falls fastest; None where it does not fall.
+
+        It is at most a third of that of the least loss, where it falls no more.
+        """
+        start = self.smooth[: max(1, len(self.smooth) // 10)].mean()
+        if (
+            self.rates[self.least] < 3 * self.rates[1]
+            or self.smooth[self.least] > (1 - LEARNED) * start
+        ):
+            return None
+        slope = np.gradient(self.smooth, np.log10(self.rates))
+        slope[self.rates > self.rates[self.least] / 3] = math.inf
+        return float(self.rates[slope.argmin()])
+
+
+def find(options: Namespace) -> float | None:
+    """Run the range test that the options ask for, print a suggestion, and write the files.
+
+    Raises
+    ------
+    Refused
+        The options ask for something that is missing, or files cannot be written.
+    """
+    complete(options)
+    ctx = contexts(options.ctx)
+    data = load(options.data, options.validation, reading(options))
+    mx.random.seed(options.seed)
+    learner = Learner.of(data, ctx, options)
+    batches = Arrays(data.x, data.y, options.batch_size * options.accumulate)
+    if len(data.x) // batches.steps < len(ctx) * options.accumulate:
+        raise Refused(f"--batch-size {options.batch_size}: not a sample for each of the contexts")
+    rates = np.geomspace(options.lowest, options.highest, options.steps)
+    found = range_test(learner, batches, rates, options.seed)
+    if len(found.rates) < 10:
+        raise Refused(f"--from {options.lowest:g}: the loss grows at once; expected a lower rate")
+    what = f"{options.data}, {options.net}, {options.optimizer}, batches of {options.batch_size}"
+    write(options.out, found, what)
+    for line in described(found):
+        say(line, sys.stdout)
+    say(f"{options.out}: find_lr.csv, find_lr.png", sys.stdout)
+    return found.suggestion
+
+
+def range_test(learner: Learner, data: Batches, rates: np.ndarray, seed: int = 0) -> Found:
+    """Take a step with each of the rates, until the loss is far above its least.
+
+    Parameters
+    ----------
+    learner : Learner
+        It is trained by this: what it has learned is of no use.
+    data : Batches
+        As many of them as there are rates, again from the first when they end.
+    rates : array (steps,)
+        They rise, each by the same factor.
+    seed : int
+        Of the order of the samples.
+
+    Returns
+    -------
+    Found
+
+    L. N. Smith, Cyclical learning rates for training neural networks, WACV 2017.
+    """
+    losses: list[float] = []
+    for rate, (x, y) in zip(rates, endless(data, np.random.default_rng(seed))):
+        learner.trainer.set_learning_rate(float(rate))
+        meter = Meter("range test")
+        try:
+            learner.learn(x, y, meter)
+            losses.append(meter.read()[0])
+        except Diverged:
+            break
+        recent = float(np.mean(losses[-5:]))
+        means = [np.mean(losses[max(0, i - 4) : i + 1]) for i in range(len(losses))]
+        if recent > FAR_ABOVE * min(means):
+            break
+    rates = rates[: len(losses)]
+    return Found(rates, np.array(losses), smoothed(np.log10(rates), np.array(losses)))
+
+
+def endless(data: Batches, rng: np.random.Generator) -> Iterator:
+    while True:
+        yield from data.batches(rng)
+
+
+def smoothed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """At each x the mean of y, weighted with a normal density around x: it does not lag behind."""
+    weights = np.exp(-0.5 * ((x[:, None] - x) / WIDTH) ** 2)
+    return weights @ y / weights.sum(axis=1)
+
+
+def described(found: Found) -> Iterator[str]:
+    """What was found, as lines of text."""
+    first, least, last = found.smooth[0], found.smooth[found.least], found.rates[-1]
+    yield (
+        f"{len(found.rates)} steps with learning rates from {found.rates[0]:.2g} to {last:.2g}: "
+        f"the loss is {first:.4g} at first, and least, {least:.4g}, at "
+        f"{found.rates[found.least]:.2g}"
+    )
+    if found.suggestion is None:
+        yield "no suggestion: the loss does not fall; try another --from and --to, or more --steps"
+    else:
+        yield f"it falls fastest at --lr {found.suggestion:.2g}"
+
+
+def write(out: Path, found: Found, what: str) -> None:
+    """Write the steps as a table and as a picture."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with (out / "find_lr.csv").open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["learning_rate", "loss", "smoothed"])
+            writer.writerows(
+                zip(*(map(float, c) for c in (found.rates, found.losses, found.smooth)))
+            )
+        picture(found, out / "find_lr.png", what)
+    except OSError as error:
+        raise Refused(f"--out {out}: cannot write there: {error.strerror or error}") from error
+
+
+def picture(found: Found, path: Path, what: str) -> None:
+    """Write a picture of the loss over the learning rate, with the suggestion marked."""
+    from matplotlib.figure import Figure  # imported here, since it is slow
+
+    figure = Figure(figsize=(8, 4.5), dpi=120, layout="constrained")
+    axes: Any = figure.subplots()
+    axes.plot(found.rates, found.losses, ".", color="#8da0b3", markersize=4, label="loss of a step")
+    axes.plot(found.rates, found.smooth, color="#0f5fa8", linewidth=1.8, label="smoothed")
+    if (rate := found.suggestion) is not None:
+        y = float(np.interp(math.log(rate), np.log(found.rates), found.smooth))
+        label = f"falls fastest: {rate:.2g}"
+        axes.axvline(rate, color="#c2410c", linewidth=0.8, linestyle=":", zorder=0)
+        axes.plot(rate, y, "o", color="#c2410c", markersize=8, fillstyle="none", label=label)
+    top = max(found.smooth[: found.least + 1].max(), found.losses[: found.least + 1].max())
+    axes.set(xscale="log", xlabel="learning rate", ylabel="loss", ylim=(0, 1.3 * top))
+    axes.set_title(what, parse_math=False, loc="left", size=11)
+    axes.grid(alpha=0.25, linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left", fontsize=9, framealpha=0.85, edgecolor="none")
+    figure.savefig(path)

@@ -155,6 +155,11 @@ def read_samples(name: str, run: Run) -> Samples:
     """The samples that a name stands for, without targets."""
     path = Path(os.path.expanduser(name))
     if path.suffix in TABLES:
+        if run.pixels is not None:
+            raise Refused(
+                "the network was trained with images; expected a PNG or JPEG, a folder of them, or "
+                "an npz or npy file with their pixels"
+            )
         return read_csv(path, Reading(features=tuple(run.columns), labelled=False))
     if path.suffix == ".npz":
         arrays, _ = read_npz(path, (("x",), ("x_test",)))
@@ -215,14 +220,15 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return e / e.sum(axis=1, keepdims=True)
 
 
-def records(found: Predictions) -> Iterator[dict[str, Any]]:
+def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]:
     """What is said of each sample, by the names of the columns."""
     for i, values in enumerate(found.values.tolist()):
         record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
         if found.classes:
             best = max(range(len(values)), key=values.__getitem__)
             record |= {"class": found.classes[best], "probability": shown(values[best])}
-            record["probabilities"] = dict(zip(found.classes, map(shown, values)))
+            if probabilities:
+                record["probabilities"] = dict(zip(found.classes, map(shown, values)))
         else:
             record["value"] = shown(values[0])
         yield record
@@ -237,9 +243,8 @@ def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
     """Lines of csv, the first with the names of the columns."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    for i, record in enumerate(records(found)):
-        every = record.pop("probabilities", {}) if probabilities else {}
-        record.pop("probabilities", None)
+    for i, record in enumerate(records(found, probabilities)):
+        every = record.pop("probabilities", {})
         record |= {f"probability_{name}": value for name, value in every.items()}
         if i == 0:
             writer.writerow(record)
@@ -252,9 +257,7 @@ def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
 def write_json(found: Predictions, probabilities: bool) -> Iterator[str]:
     """Lines of json: a list of objects."""
     before = "[\n"
-    for record in records(found):
-        if not probabilities:
-            record.pop("probabilities", None)
+    for record in records(found, probabilities):
         yield f"{before}  {json.dumps(record)}"
         before = ",\n"
     yield "\n]\n"

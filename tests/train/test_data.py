@@ -345,3 +345,19 @@ def test_batches_in_an_order_of_the_generator():
     first, second = order(rng), order(rng)
     assert first != second and sorted(first) == sorted(second) == list(range(10))
     assert first == order(np.random.default_rng(3)) != order(np.random.default_rng(4))
+
+
+@pytest.mark.parametrize("option", [{"target": "a"}, {"features": ("a", "b")}, {"ignore": ("a",)}])
+def test_options_of_tables_are_for_tables(tmp_path, option):
+    np.savez(tmp_path / "a.npz", x=np.ones((9, 2)), y=np.arange(9) % 2)
+    (name,) = option
+    for data in ("digits", str(tmp_path / "a.npz"), f"{tmp_path}/x.npy,{tmp_path}/y.npy"):
+        with pytest.raises(Refused, match=f"it has no columns; expected no --{name}, which is for"):
+            load(data, how=Reading(**option))
+
+
+def test_an_option_of_images_is_for_their_files(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    for data in ("digits", str(tmp_path / "a.csv")):
+        with pytest.raises(Refused, match="it is not resized; expected no --image-size"):
+            load(data, how=Reading(size=(4, 4)))

@@ -17,6 +17,7 @@ from layers.engine import gluon, nd
 from train import module, predict
 from train.__main__ import main
 from train.data import Reading, load
+from train.prediction import Predictions, records
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
@@ -85,6 +86,13 @@ def test_probabilities(say, runs):
         assert sum(every.values()) == pytest.approx(1, abs=1e-5)
         assert max(every, key=every.get) == row["class"]
         assert max(every.values()) == float(row["probability"])
+
+
+def test_probabilities_are_made_where_they_are_asked_for():
+    found = Predictions(["a", "b"], np.array([[0.25, 0.75]]), ())
+    expected = {"row": 1, "class": "b", "probability": 0.75}
+    assert list(records(found, False)) == [expected]
+    assert list(records(found, True)) == [{**expected, "probabilities": {"a": 0.25, "b": 0.75}}]
 
 
 def test_numbers(say, runs):
@@ -221,6 +229,7 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     Image.fromarray(np.zeros((5, 8), np.uint8)).save(tmp_path / "a.png")
     assert "a.png has 8 x 5 pixels; expected 8 x 8" in refused(digits, tmp_path / "a.png")
     assert "the network was not trained with images" in refused(out, tmp_path / "a.png")
+    assert "the network was trained with images; expected a PNG" in refused(digits, data)
     assert "there is no such file" in refused(out, tmp_path / "absent.png")
     (tmp_path / "empty").mkdir()
     assert "it has no images" in refused(digits, tmp_path / "empty")

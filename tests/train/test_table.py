@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from train import Refused
 from train.__main__ import main
 from train.data import Reading, load
+from train.data.table import read_csv
 
 NAMES = ("setosa", "versicolor")
 
@@ -184,3 +186,16 @@ def test_a_number_from_a_table(tmp_path, capsys):
     assert "a number in 'kind', 354 samples" in said and "R² 0." in said
     result = json.loads((tmp_path / "out/config.json").read_text())["result"]
     assert result["held_out_r2"] > 0.3 and 35 < result["held_out_mae"] < 55
+
+
+def test_a_column_of_texts_can_be_ignored(tmp_path):
+    path = tmp_path / "houses.csv"
+    path.write_text("street name,size,price\nOak,2,3\n,1,2\n")
+    found = "line 2, column street name is 'Oak'; expected a number, or --ignore 'street name'"
+    with pytest.raises(Refused, match=re.escape(found)):
+        read_csv(path, Reading(regression=True))
+    with pytest.raises(Refused, match=r"'Oak'; expected a number$"):  # a prediction has no --ignore
+        read_csv(path, Reading(features=("street name",), labelled=False))
+    path.write_text("street name,size,price\n1,,3\n")
+    with pytest.raises(Refused, match=r"column size is missing \(''\); expected a number$"):
+        read_csv(path, Reading(regression=True))

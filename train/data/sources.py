@@ -33,6 +33,7 @@ def read(name: str, how: Reading) -> Samples:
     """
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
+    expect_used(name, path, how)
     if name.endswith(".npz"):
         return npz(path)
     if ".npy," in name:
@@ -50,6 +51,19 @@ def read(name: str, how: Reading) -> Samples:
     if name and path.is_dir():
         return images.read_folder(path, how)
     raise Refused(f"expected {describe_sources()}")
+
+
+def expect_used(name: str, path: Path, how: Reading) -> None:
+    """Refuse what is said about columns, or about images, where there are none."""
+    is_table = path.suffix in table.SUFFIXES and ".npy," not in name
+    columns = {"--target": how.target, "--features": how.features, "--ignore": how.ignore}
+    given = [option for option, value in columns.items() if value]
+    if given and not is_table:
+        files = " and ".join(table.SUFFIXES)
+        raise Refused(f"it has no columns; expected no {given[0]}, which is for {files} files")
+    has_files = path.suffix == ".rec" or (name and path.is_dir())
+    if how.size and not has_files:
+        raise Refused("it is not resized; expected no --image-size, which is for a folder and .rec")
 
 
 def folder_of(name: str, folder: str) -> Path:

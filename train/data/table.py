@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import shlex
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,7 +90,7 @@ def read_rows(
             raise Refused(
                 f"line {lines.line_num} has {len(cells)} values; expected {len(names)}, as line 1"
             )
-        values.extend(row_of(cells, places, names, lines.line_num))
+        values.extend(row_of(cells, places, names, lines.line_num, how.labelled))
         numbers.append(lines.line_num)
         if target is not None:
             labels.append(label_of(cells[names.index(target)], target, lines.line_num))
@@ -116,7 +117,9 @@ def numbered(lines: Any) -> Iterator[list[str]]:
         yield cells
 
 
-def row_of(cells: list[str], places: list[int], names: list[str], line: int) -> list[float]:
+def row_of(
+    cells: list[str], places: list[int], names: list[str], line: int, may_ignore: bool
+) -> list[float]:
     """The features in a line."""
     try:
         row = [float(cells[place]) for place in places]
@@ -125,11 +128,14 @@ def row_of(cells: list[str], places: list[int], names: list[str], line: int) -> 
     except ValueError:
         pass
     place = next(place for place in places if not is_number(cells[place]))
-    raise Refused(f"line {line}, column {shown(names[place])} {wrong(cells[place], 'a number')}")
+    name, expected = shown(names[place]), "a number"
+    if may_ignore and not is_missing(cells[place]):
+        expected += f", or --ignore {shlex.quote(name)}"
+    raise Refused(f"line {line}, column {name} {wrong(cells[place], expected)}")
 
 
 def label_of(cell: str, target: str, line: int) -> str:
-    if cell.strip().lower() in MISSING:
+    if is_missing(cell):
         raise Refused(f"line {line}, column {shown(target)} {wrong(cell, 'a target')}")
     return cell.strip()
 
@@ -144,6 +150,10 @@ def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.
     return np.array(labels)
 
 
+def is_missing(cell: str) -> bool:
+    return cell.strip().lower() in MISSING
+
+
 def is_number(text: str) -> bool:
     try:
         return math.isfinite(float(text)) and "_" not in text  # which Python allows
@@ -152,6 +162,6 @@ def is_number(text: str) -> bool:
 
 
 def wrong(cell: str, expected: str) -> str:
-    if cell.strip().lower() in MISSING:
+    if is_missing(cell):
         return f"is missing ({cell!r}); expected {expected}"
     return f"is {cell[:50]!r}; expected {expected}"

@@ -133,7 +133,13 @@ def exchange() -> Any:
 
 
 def describe() -> dict[str, Any]:
-    """The engine's name and version, and how it multiplies matrices if that may differ."""
+    """The engine's name and version, and how it multiplies matrices if that may differ.
+
+    Raises
+    ------
+    EngineError
+        The engine is not installed.
+    """
     found = {"name": name(), "version": _engine().__version__}
     if name() == "torch":
         found["gemm"] = import_module("layers.mxnet._table.product").describe()

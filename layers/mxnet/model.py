@@ -110,7 +110,13 @@ class FeedForward:
         eval_end_callback=None,
         eval_batch_end_callback=None,
     ) -> None:
-        """Train; see `BaseModule.fit`. `eval_data` may be a pair of arrays."""
+        """Train; see `BaseModule.fit`. `eval_data` may be a pair of arrays.
+
+        Raises
+        ------
+        ArgumentError
+            `X` is an array, and `y` is missing.
+        """
         data = self._iterator(X, y, is_train=True)
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data)
@@ -140,7 +146,13 @@ class FeedForward:
         self.arg_params, self.aux_params = module.get_params()
 
     def predict(self, X, num_batch=None, return_data=False, reset=True):
-        """The outputs as NumPy arrays; with `return_data` also the data and the labels."""
+        """The outputs as NumPy arrays; with `return_data` also the data and the labels.
+
+        Raises
+        ------
+        ArgumentError
+            There are no parameters yet.
+        """
         given = self._iterator(X)
         batches = self._bound(given).iter_predict(given, num_batch, reset)
         found = [([y.copy() for y in outputs], n, batch) for outputs, n, batch in batches]
@@ -151,7 +163,13 @@ class FeedForward:
         return outputs, data, _merged([_unpadded(batch.label, batch.pad) for _, _, batch in found])
 
     def score(self, X, eval_metric="acc", num_batch=None, batch_end_callback=None, reset=True):
-        """The value of a metric."""
+        """The value of a metric.
+
+        Raises
+        ------
+        ArgumentError
+            There are no parameters yet.
+        """
         data = self._iterator(X)
         eval_metric = metric.create(eval_metric)
         self._bound(data).score(data, eval_metric, num_batch, batch_end_callback, reset=reset)

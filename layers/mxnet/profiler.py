@@ -227,7 +227,15 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Write nothing down until `resume`."""
+    """Write nothing down until `resume`.
+
+    Raises
+    ------
+    UnsupportedError
+        `profile_process` is 'server'.
+    ArgumentError
+        It is neither that nor 'worker'.
+    """
     _expect_worker(profile_process)
     if _session.running is not None:
         _session.end()
@@ -235,7 +243,15 @@ def pause(profile_process: str = "worker") -> None:
 
 
 def resume(profile_process: str = "worker") -> None:
-    """Go on after `pause`."""
+    """Go on after `pause`.
+
+    Raises
+    ------
+    UnsupportedError
+        `profile_process` is 'server'.
+    ArgumentError
+        It is neither that nor 'worker'.
+    """
     _expect_worker(profile_process)
     if _session.paused:
         _session.paused = False

@@ -60,7 +60,13 @@ class DataLoaderIter(DataIter):
         self._iter = iter(self._loader)
 
     def iter_next(self) -> bool:
-        """Go on to the next batch; return whether there is one."""
+        """Go on to the next batch; return whether there is one.
+
+        Raises
+        ------
+        ArgumentError
+            A batch of the loader is no pair of data and labels.
+        """
         batch = next(self._iter, None)
         self._current_batch = None if batch is None else self._pair(batch)
         return batch is not None

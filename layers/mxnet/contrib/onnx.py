@@ -67,6 +67,13 @@ def import_to_gluon(
     model_file : path
     ctx : Context or list of Context, optional
         Where the parameters are; by default on the CPU.
+
+    Raises
+    ------
+    MXNetError
+        The file is no valid ONNX.
+    UnsupportedError
+        As of `import_model`.
     """
     graph = Graph(model_file, ROWS)
     sym, arguments, states = _parts(graph)

@@ -362,7 +362,15 @@ class Parameter:
         return self._on(arrays, ctx)
 
     def list_data(self) -> list[NDArray]:
-        """The values on all contexts, in the order of `list_ctx`."""
+        """The values on all contexts, in the order of `list_ctx`.
+
+        Raises
+        ------
+        DeferredInitializationError
+            The shape is not known before the first forward pass.
+        ParameterError
+            Not initialized.
+        """
         return list(self._listed(self._data))
 
     def grad(self, ctx: Context | None = None) -> NDArray:
@@ -376,7 +384,15 @@ class Parameter:
         return self._on(self._gradients(), ctx)
 
     def list_grad(self) -> list[NDArray]:
-        """The gradients on all contexts."""
+        """The gradients on all contexts.
+
+        Raises
+        ------
+        DeferredInitializationError
+            The shape is not known before the first forward pass.
+        ParameterError
+            Not initialized, or `grad_req` is 'null'.
+        """
         return list(self._listed(self._gradients()))
 
     @property

@@ -427,6 +427,11 @@ class Trainer:
 
         It is a ``.params`` file with JSON in it, not MXNet's pickle. A kvstore of one's own that
         runs the optimizer saves its states itself.
+
+        Raises
+        ------
+        ArgumentError
+            The Trainer is to update on a kvstore that runs no optimizer.
         """
         if self._runs_optimizer_itself():
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)

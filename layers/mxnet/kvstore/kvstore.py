@@ -170,7 +170,15 @@ class KVStore(KVStoreBase):
             ) from None
 
     def push(self, key, value, priority: int = 0) -> None:
-        """Sum values over contexts; keep the sum, or update what is kept by it."""
+        """Sum values over contexts; keep the sum, or update what is kept by it.
+
+        Raises
+        ------
+        ArgumentError
+            There are not as many values as keys.
+        MXNetError
+            A key has no value yet: see `init`.
+        """
         for k, arrays in _pairs(key, value):
             stored = self._at(k)
             [summed] = self.summed([[a] for a in arrays])
@@ -180,7 +188,15 @@ class KVStore(KVStoreBase):
                 self._updater(k, summed.as_in_context(stored.context), stored)
 
     def pull(self, key, out=None, priority: int = 0, ignore_sparse: bool = True) -> None:
-        """Copy what is kept into `out`."""
+        """Copy what is kept into `out`.
+
+        Raises
+        ------
+        ArgumentError
+            There are not as many values as keys.
+        MXNetError
+            A key has no value yet: see `init`.
+        """
         for k, arrays in _pairs(key, out):
             for array in arrays:
                 self._at(k).copyto(array)
@@ -219,11 +235,25 @@ class KVStore(KVStoreBase):
         raise UnsupportedError("kvstore: gradients are not compressed\n  expected no such call")
 
     def save_optimizer_states(self, fname: str | PathLike, dump_optimizer: bool = False) -> None:
-        """Save the optimizer's states; the file appears whole or not at all."""
+        """Save the optimizer's states; the file appears whole or not at all.
+
+        Raises
+        ------
+        MXNetError
+            There is no optimizer: see `set_optimizer`.
+        """
         params.write(fname, *pack(self._optimizer_updater(), dump_optimizer))
 
     def load_optimizer_states(self, fname: str | PathLike) -> None:
-        """Load what `save_optimizer_states` saved."""
+        """Load what `save_optimizer_states` saved.
+
+        Raises
+        ------
+        MXNetError
+            There is no optimizer: see `set_optimizer`.
+        ParamsFileError
+            The file is none of `save_optimizer_states`, or of another optimizer.
+        """
         unpack(self._optimizer_updater(), *params.read(fname), str(fname), self._arrays)
 
     def _optimizer_updater(self) -> Updater:

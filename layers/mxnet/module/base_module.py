@@ -191,6 +191,11 @@ class BaseModule:
             The number that callbacks see.
         sparse_row_id_fn : callable, optional
             Ignored; see `fit`.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound, or has no parameters.
         """
         self._require("score", "binded", "params_initialized")
         eval_metric = metric.create(eval_metric)
@@ -222,6 +227,11 @@ class BaseModule:
         """For each batch, its outputs without padding, its number, and the batch.
 
         `sparse_row_id_fn` is ignored; see `fit`.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound, or has no parameters.
         """
         self._require("iter_predict", "binded", "params_initialized")
         for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
@@ -260,7 +270,8 @@ class BaseModule:
         Raises
         ------
         MXNetError
-            Batches are to be merged, and have different numbers of outputs.
+            The module is not bound, or has no parameters; or batches are to be merged, and have
+            different numbers of outputs.
         """
         self._require("predict", "binded", "params_initialized")
         if isinstance(eval_data, (NDArray, np.ndarray)):
@@ -310,7 +321,13 @@ class BaseModule:
         """Prepare for a batch, before its forward; `sparse_row_id_fn` is ignored, see `fit`."""
 
     def get_states(self, merge_multi_context: bool = True) -> list:
-        """The states whose values stay from batch to batch: none."""
+        """The states whose values stay from batch to batch: none.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound, or has no parameters.
+        """
         self._require("get_states", "binded", "params_initialized")
         return []
 

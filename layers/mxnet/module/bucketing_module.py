@@ -85,7 +85,13 @@ class BucketingModule(BaseModule):
     def load(
         prefix, epoch, sym_gen: Callable | None = None, default_bucket_key=None, **kwargs
     ) -> BucketingModule:
-        """A module from the files of `save_checkpoint`; other arguments are the class's."""
+        """A module from the files of `save_checkpoint`; other arguments are the class's.
+
+        Raises
+        ------
+        ParamsFileError
+            The file of keys, or that of parameters, is none of `save_checkpoint`.
+        """
         keys = _read_keys(f"{prefix}.buckets")
         symbols = {key: symbol.load(f"{prefix}-{key}-symbol.json") for key in keys}
         params = load_params(prefix, epoch)

@@ -262,7 +262,15 @@ class Module(BaseModule):
         self._label_shapes = _as_descs("label", label_shapes or [], self._label_names)
 
     def reshape(self, data_shapes, label_shapes=None) -> None:
-        """Bind for other shapes; the parameters stay."""
+        """Bind for other shapes; the parameters stay.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound.
+        ArgumentError
+            The shapes have other names than the module's data and labels.
+        """
         self._require("reshape", "binded")
         self._set_shapes(data_shapes, label_shapes)
         self._exec_group.reshape(self._data_shapes, self._label_shapes)
@@ -309,7 +317,15 @@ class Module(BaseModule):
     def set_params(
         self, arg_params, aux_params, allow_missing=False, force_init=True, allow_extra=False
     ) -> None:
-        """Set parameters and states; with `allow_missing`, others stay. See `init_params`."""
+        """Set parameters and states; with `allow_missing`, others stay. See `init_params`.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound.
+        ArgumentError
+            A value is missing, or there is one too many for `allow_missing` without `allow_extra`.
+        """
         if self.params_initialized and not force_init:
             self.logger.info("Parameters already initialized and force_init=False: not set.")
             return

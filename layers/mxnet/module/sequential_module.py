@@ -94,6 +94,13 @@ class SequentialModule(BaseModule):
         """Fill the parameters of all modules; see `Module.init_params`.
 
         `allow_extra` is ignored, as in MXNet: each module is given the values of all of them.
+
+        Raises
+        ------
+        MXNetError
+            The module is not bound.
+        ArgumentError
+            Two modules have a parameter of the same name, or a value is missing.
         """
         if self.params_initialized and not force_init:
             return

@@ -47,12 +47,24 @@ def _draw(name: str, parameters: dict, shape, dtype, ctx, out, kwargs: dict) -> 
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs):
-    """Uniform on [low, high)."""
+    """Uniform on [low, high).
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 
 def normal(loc=0, scale=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs):
-    """Normal with mean `loc` and standard deviation `scale`."""
+    """Normal with mean `loc` and standard deviation `scale`.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out, kwargs)
 
 
@@ -67,7 +79,13 @@ def exponential(scale=1, shape=None, dtype=None, ctx: Context | None = None, out
 
 
 def gamma(alpha=1, beta=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs):
-    """Gamma with shape `alpha` and scale `beta`: mean alpha beta."""
+    """Gamma with shape `alpha` and scale `beta`: mean alpha beta.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out, kwargs)
 
 
@@ -79,20 +97,38 @@ def poisson(lam=1, shape=None, dtype=None, ctx: Context | None = None, out=None,
 def negative_binomial(
     k=1, p=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs
 ):
-    """Failures before the `k`-th success, each with probability `p`: mean k (1 - p) / p."""
+    """Failures before the `k`-th success, each with probability `p`: mean k (1 - p) / p.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(
     mu=1, alpha=1, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs
 ):
-    """Counts with mean `mu` and variance mu + alpha mu²."""
+    """Counts with mean `mu` and variance mu + alpha mu².
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     parameters = {"mu": mu, "alpha": alpha}
     return _draw("generalized_negative_binomial", parameters, shape, dtype, ctx, out, kwargs)
 
 
 def randint(low, high, shape=None, dtype=None, ctx: Context | None = None, out=None, **kwargs):
-    """Integers, uniform on [low, high); int32 by default."""
+    """Integers, uniform on [low, high); int32 by default.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are NDArrays.
+    """
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out, kwargs)
 
 

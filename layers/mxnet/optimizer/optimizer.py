@@ -1071,6 +1071,11 @@ class Updater:
         """Count an update that a graph computes; returns the states of the weights.
 
         `optimizer.undo_update` takes the count back.
+
+        Raises
+        ------
+        DTypeError
+            A weight has another dtype than its state.
         """
         states = self._states(index, weight)
         self.optimizer.begin_update(index, weight[0]._context.device_id)

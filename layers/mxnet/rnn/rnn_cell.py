@@ -182,6 +182,11 @@ class BaseRNNCell:
             Makes a state, given its name, shape and layout: `sym.zeros`, `sym.Variable`, ...
         **kwargs
             Further arguments of `func`.
+
+        Raises
+        ------
+        ArgumentError
+            The cell is in another cell, whose states are to be asked for.
         """
         self._expect_not_modified()
         states = []
@@ -781,7 +786,13 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.state_info
 
     def begin_state(self, init_sym=symbol.zeros, **kwargs) -> list[Symbol]:
-        """The states before the first step; `init_sym`, or `func`, makes one."""
+        """The states before the first step; `init_sym`, or `func`, makes one.
+
+        Raises
+        ------
+        ArgumentError
+            The cell is in another cell, whose states are to be asked for.
+        """
         self._expect_not_modified()
         func = kwargs.pop("func", init_sym)
         self.base_cell._modified = False
@@ -871,7 +882,13 @@ class ResidualCell(ModifierCell):
         return _plus_residual(y, inputs), states
 
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
-        """Step through sequences: see `BaseRNNCell.unroll`."""
+        """Step through sequences: see `BaseRNNCell.unroll`.
+
+        Raises
+        ------
+        ArgumentError
+            There are not `length` inputs, or they are a Symbol with several outputs.
+        """
         self.reset()
         self.base_cell._modified = False
         try:
@@ -923,6 +940,11 @@ class BidirectionalCell(_Cells):
 
         At each step the outputs are those of both cells, (n, l + r); the states are a list for
         each cell.
+
+        Raises
+        ------
+        ArgumentError
+            There are not `length` inputs, or they are a Symbol with several outputs.
         """
         self.reset()
         axis = layout.find("T")

@@ -39,12 +39,24 @@ def _draw(name: str, parameters: dict, shape, dtype, kwargs: dict) -> Symbol:
 
 
 def uniform(low=0, high=1, shape=None, dtype=None, **kwargs):
-    """Uniform on [low, high)."""
+    """Uniform on [low, high).
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 def normal(loc=0, scale=1, shape=None, dtype=None, **kwargs):
-    """Normal with mean `loc` and standard deviation `scale`."""
+    """Normal with mean `loc` and standard deviation `scale`.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
@@ -59,7 +71,13 @@ def exponential(scale=1, shape=None, dtype=None, **kwargs):
 
 
 def gamma(alpha=1, beta=1, shape=None, dtype=None, **kwargs):
-    """Gamma with shape `alpha` and scale `beta`: mean alpha beta."""
+    """Gamma with shape `alpha` and scale `beta`: mean alpha beta.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
@@ -69,18 +87,36 @@ def poisson(lam=1, shape=None, dtype=None, **kwargs):
 
 
 def negative_binomial(k=1, p=1, shape=None, dtype=None, **kwargs):
-    """Failures before the `k`-th success, each with probability `p`: mean k (1 - p) / p."""
+    """Failures before the `k`-th success, each with probability `p`: mean k (1 - p) / p.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=None, dtype=None, **kwargs):
-    """Counts with mean `mu` and variance mu + alpha mu²."""
+    """Counts with mean `mu` and variance mu + alpha mu².
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     parameters = {"mu": mu, "alpha": alpha}
     return _draw("generalized_negative_binomial", parameters, shape, dtype, kwargs)
 
 
 def randint(low, high, shape=None, dtype=None, **kwargs):
-    """Integers, uniform on [low, high); int32 by default."""
+    """Integers, uniform on [low, high); int32 by default.
+
+    Raises
+    ------
+    ArgumentError
+        Some of the parameters are numbers, and others are Symbols.
+    """
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 

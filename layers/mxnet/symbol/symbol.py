@@ -231,7 +231,10 @@ class Symbol(Methods):
         Raises
         ------
         MXNetError
-            The shapes do not fit each other; the message names the node.
+            The shapes do not fit each other; the message names the node. Or a keyword is the name
+            of no argument.
+        ArgumentError
+            There are more shapes than arguments, or one is no tuple.
         """
         found = self._shapes(args, kwargs)
         if any(shape is None or 0 in shape for shapes in found for shape in shapes):
@@ -239,7 +242,13 @@ class Symbol(Methods):
         return found
 
     def infer_shape_partial(self, *args, **kwargs):
-        """As `infer_shape`, with () for each unknown shape."""
+        """As `infer_shape`, with () for each unknown shape.
+
+        Raises
+        ------
+        MXNetError, ArgumentError
+            As of `infer_shape`.
+        """
         return tuple([shape or () for shape in shapes] for shapes in self._shapes(args, kwargs))
 
     def _shapes(self, args: tuple, kwargs: dict) -> tuple[list, list, list]:
@@ -254,6 +263,13 @@ class Symbol(Methods):
         """Dtypes of arguments, outputs and states, from some that are known.
 
         Three times None, when the known dtypes do not determine all others.
+
+        Raises
+        ------
+        ArgumentError
+            There are more dtypes than arguments.
+        MXNetError
+            A keyword is the name of no argument.
         """
         found = self._types(None, args, kwargs)
         if any(dtype is None for dtypes in found for dtype in dtypes):
@@ -261,7 +277,13 @@ class Symbol(Methods):
         return found
 
     def infer_type_partial(self, *args, **kwargs):
-        """As `infer_type`, with None for each unknown dtype."""
+        """As `infer_type`, with None for each unknown dtype.
+
+        Raises
+        ------
+        ArgumentError, MXNetError
+            As of `infer_type`.
+        """
         return self._types(None, args, kwargs)
 
     def _types(self, default, args: tuple, kwargs: dict) -> tuple[list, list, list]:
@@ -307,7 +329,8 @@ class Symbol(Methods):
         Raises
         ------
         ArgumentError
-            A group has no context.
+            `ctx` is no Context, an array is missing, there are too many, `grad_req` is unknown, or
+            a group has no context.
         """
         from ..executor import bind
 
@@ -331,6 +354,15 @@ class Symbol(Methods):
         has for it; see `bind`. All arrays are new: `shared_arg_names`, `shared_exec` and
         `shared_buffer`, by which MXNet shares memory, are ignored, and `shared_buffer` stays as it
         is. So is `stype_dict`, for arrays are dense.
+
+        Raises
+        ------
+        ShapeError
+            The shapes that are given do not tell those of all arguments.
+        MXNetError
+            The shapes do not fit each other, or a keyword is the name of no argument.
+        ArgumentError
+            `grad_req` is unknown, or a group has no context.
         """
         from ..executor import simple_bind
 

@@ -427,39 +427,81 @@ def _lists_of(dtype):
 
 
 def list_lp16_ops(target_dtype) -> list[str]:
-    """The operators that compute in float16, or bfloat16."""
+    """The operators that compute in float16, or bfloat16.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     lists = _lists_of(target_dtype)
     return lists.BF16_FUNCS if lists is symbol_bf16 else lists.FP16_FUNCS
 
 
 def list_fp32_ops(target_dtype) -> list[str]:
-    """The operators that compute in float32."""
+    """The operators that compute in float32.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     return _lists_of(target_dtype).FP32_FUNCS
 
 
 def list_lp16_fp32_ops(target_dtype) -> list[str]:
-    """The operators that compute in what they are given."""
+    """The operators that compute in what they are given.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     lists = _lists_of(target_dtype)
     return lists.BF16_FP32_FUNCS if lists is symbol_bf16 else lists.FP16_FP32_FUNCS
 
 
 def list_conditional_fp32_ops(target_dtype) -> Conditions:
-    """The operators that compute in float32 if an attribute has one of some values."""
+    """The operators that compute in float32 if an attribute has one of some values.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     return _lists_of(target_dtype).CONDITIONAL_FP32_FUNCS
 
 
 def list_widest_type_cast(target_dtype) -> list[str]:
-    """The operators that compute in the widest dtype of their inputs."""
+    """The operators that compute in the widest dtype of their inputs.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     return _lists_of(target_dtype).WIDEST_TYPE_CASTS
 
 
 def list_loss_output_functions(target_dtype) -> list[str]:
-    """The losses that compute their own gradient, whose `grad_scale` is multiplied."""
+    """The losses that compute their own gradient, whose `grad_scale` is multiplied.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     return _lists_of(target_dtype).LOSS_OUTPUT_FUNCTIONS
 
 
 def list_lp16_use_fp32_params(target_dtype) -> dict[str, list[str]] | None:
-    """The inputs that stay in float32 where an operator computes in bfloat16; None for float16."""
+    """The inputs that stay in float32 where an operator computes in bfloat16; None for float16.
+
+    Raises
+    ------
+    ArgumentError
+        `target_dtype` is neither float16 nor bfloat16.
+    """
     lists = _lists_of(target_dtype)
     return lists.BF16_USE_FP32_PARAMS if lists is symbol_bf16 else None
 

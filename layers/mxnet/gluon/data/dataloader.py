@@ -59,7 +59,15 @@ def default_batchify_fn(data: Sequence) -> NDArray | list:
 
 
 def default_mp_batchify_fn(data: Sequence) -> NDArray | list:
-    """What `default_batchify_fn` gives, on ``cpu_shared(0)``: the batches that workers make."""
+    """What `default_batchify_fn` gives, on ``cpu_shared(0)``: the batches that workers make.
+
+    Raises
+    ------
+    ShapeError
+        The samples have different shapes.
+    DTypeError
+        A sample is neither an array nor a number, nor a tuple of them.
+    """
     if isinstance(data[0], tuple):
         return [default_mp_batchify_fn(part) for part in zip(*data)]
     is_array = isinstance(data[0], NDArray)

@@ -266,7 +266,13 @@ class Rotate(Block):
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
     def forward(self, x):
-        """The rotated x."""
+        """The rotated x.
+
+        Raises
+        ------
+        DTypeError
+            The image is not of float32.
+        """
         from ....image import imrotate
 
         _expect_float("Rotate", x)
@@ -318,7 +324,13 @@ class RandomRotation(Block):
         self._rotate_with_proba = rotate_with_proba
 
     def forward(self, x):
-        """x, rotated or not."""
+        """x, rotated or not.
+
+        Raises
+        ------
+        DTypeError
+            The image is not of float32.
+        """
         from ....image import random_rotate
 
         if np.random.random() >= self._rotate_with_proba:

@@ -13,6 +13,9 @@ import griffe
 UNDERLINE = re.compile(r"^-{3,}$")
 ITEM = re.compile(r"^\*{0,2}[\w.]+(, \*{0,2}[\w.]+)*( : .*)?$")  # of a section: x, y : int
 SHAPE = re.compile(r"^\w+(, \w+)* : ")
+INLINE = re.compile(
+    r"(?:^|(?<=\.) )(Inputs|Outputs): "
+)  # in one line: Inputs: (n, k). Outputs: (n,)
 BETWEEN = re.compile(r"\s{3,}(?=\w+(?:, \w+)* : )")  # x : (n, k)      w : (m, k)
 
 
@@ -50,11 +53,12 @@ def inputs_and_outputs(lines: list[str]) -> list[str]:
     found, inside = [], False
     for line in lines:
         if line in ("Inputs:", "Outputs:"):
-            found += ["", f"**{line[:-1]}**", ""]
+            found += ["", f"**{line}**", ""]
             inside = True
         else:
             inside = inside and (line.startswith(" ") or not line)
-            found.append(line.removeprefix("    ") if inside else line)
+            line = line.removeprefix("    ") if inside else line
+            found += INLINE.sub(r"\n\n**\1:** ", line).split("\n")
     return found
 
 

@@ -7,6 +7,7 @@ functions that are made at import, its stubs.
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from mkdocs.structure.files import File
 sys.path.insert(0, str(Path(__file__).parent))  # MkDocs runs this file as no part of a package
 from docstrings import rewritten
 
+LOG = logging.getLogger("mkdocs.hooks.pages")  # its warnings are errors
 ROOT = Path(__file__).resolve().parents[2]
 OUTSIDE = {  # pages that are not in docs/: their places on the site
     "README.md": "index.md",
@@ -28,10 +30,11 @@ OUTSIDE = {  # pages that are not in docs/: their places on the site
 # that is filled from others, these are found by themselves.
 LAYERS = {
     "Blocks and losses": ["layers"],
+    "Nets": ["layers.nets"],
     "Operators": ["layers.ops"],
     "The checker": ["layers.check"],
     "The engine": ["layers.engine"],
-    "train": ["train"],
+    "train": ["train", "train.callbacks"],
     "layers.minpy": ["layers.minpy.core", "layers.minpy.primitive"],
     "layers.mindspore": ["layers.mindspore", "layers.mindspore.ops"],
 }
@@ -79,7 +82,9 @@ MXNET = {
     "mx.onnx": ["layers.mxnet.onnx"],
     "mx.rnn": ["layers.mxnet.rnn"],
     "mx.contrib.amp": ["layers.mxnet.contrib.amp"],
-    "mx.contrib.text": ["layers.mxnet.contrib.text"],
+    "mx.contrib.text": [
+        f"layers.mxnet.contrib.text.{name}" for name in ("vocab", "embedding", "utils")
+    ],
     "mx.context": ["layers.mxnet.context"],
     "mx.profiler": ["layers.mxnet.profiler"],
     "mx.test_utils": ["layers.mxnet.test_utils"],
@@ -157,7 +162,10 @@ def page(title: str, modules: list[str], source) -> str:
             lines += [f"## {module.replace('layers.mxnet', 'mx')}", ""]
         if source[module].docstring:
             lines += [rewritten(source[module].docstring.value), ""]
-        for name, place in public(source[module]).items():
+        places = public(source[module])
+        if not places:
+            LOG.warning(f"{module} has no public class or function with a docstring")
+        for name, place in places.items():
             if place in seen:
                 continue
             seen.add(place)

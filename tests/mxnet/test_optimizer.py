@@ -31,6 +31,11 @@ RULES = {
         {"beta1": 0.8, "bias_correction": False},
         {"lower_bound": 3.0, "upper_bound": 3.5, "epsilon": 1e-3},
     ],
+    "lars": [
+        {"eta": 0.1},
+        {"momentum": 0.9, "eta": 0.1, "eps": 1e-3},
+        {"momentum": 0.5, "eta": 0.1, "momentum_correction": False},
+    ],
     "lbsgd": [
         {"batch_scale": 2, "warmup_epochs": 1},
         {"momentum": 0.9, "batch_scale": 2, "warmup_strategy": "power2", "updates_per_epoch": 2},
@@ -91,6 +96,37 @@ def test_steps(recorded, request, name, settings):
     recorded.check(request.node.callspec.id, run(make(name, **settings)), *TOLERANCE)
 
 
+@pytest.mark.parametrize("momentum_correction", [True, False])
+def test_lars_corrects_the_momentum(recorded, request, momentum_correction):
+    weight = nd.array([1.0, 2.0, 3.0])
+    optimizer = mx.optimizer.LARS(
+        momentum=0.9, eta=0.1, wd=0.1, learning_rate=0.1, momentum_correction=momentum_correction
+    )
+    state = optimizer.create_state(0, weight)
+    for gradient in [0.5, -1.0, 0.25], [1.0, 0.5, -0.5], [0.0, 0.0, 0.0]:
+        optimizer.update(0, weight, nd.array(gradient), state)
+        optimizer.set_learning_rate(0.5 * optimizer.learning_rate)
+    recorded.check(request.node.callspec.id, [weight.asnumpy(), state.asnumpy()], *TOLERANCE)
+
+
+def test_group_adagrad():
+    weight, grad = nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([[2.0, 4.0], [0.0, 3.0]])
+    optimizer = mx.optimizer.create("groupadagrad", learning_rate=0.5, rescale_grad=0.5)
+    state = optimizer.create_state(0, weight)
+    optimizer.update(0, weight, grad, state)
+    expected = [[1 - 0.5 / 2.5**0.5, 2 - 1 / 2.5**0.5], [3, 4 - 0.5 * 2**0.5]]
+    np.testing.assert_allclose(weight.asnumpy(), expected, 1e-4)
+    np.testing.assert_allclose(state.asnumpy(), [[2.5], [1.125]])
+
+
+@pytest.mark.engine("torch")
+def test_group_adagrad_has_no_decay():
+    weight = nd.ones((2, 2))
+    optimizer = mx.optimizer.contrib.GroupAdaGrad(wd=0.1)
+    with pytest.raises(ValueError, match="wd is 0.1\n  expected 0"):
+        optimizer.update(0, weight, weight, optimizer.create_state(0, weight))
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("name, settings", CASES)
 def test_at_once_is_one_by_one(name, settings):
@@ -109,7 +145,7 @@ def test_all_of_a_large_weight_is_changed(settings, dtype):
     np.testing.assert_array_equal(weight.asnumpy(), np.full((8, 16), 1 - change, dtype))
 
 
-@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "rmsprop"])
+@pytest.mark.parametrize("name", ["sgd", "nag", "adam", "rmsprop", "lars"])
 def test_multi_precision(recorded, request, name):
     optimizer = make(name, multi_precision=True, learning_rate=0.1)
     found = run(optimizer, listed=False, dtype="float16")

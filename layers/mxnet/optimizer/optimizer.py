@@ -23,13 +23,14 @@ from .._old import missing
 from ..autograd import _set_grad_enabled
 from ..base import ArgumentError, DTypeError
 from ..context import Context
-from ..ndarray import NDArray
+from ..ndarray import NDArray, array, op
 from ..registry import built
 
 __all__ = [
     "DCASGD",
     "FTML",
     "LAMB",
+    "LARS",
     "LBSGD",
     "NAG",
     "SGD",
@@ -249,6 +250,16 @@ class Optimizer:
                 f"  expected no lr_scheduler; there is {type(self.lr_scheduler).__name__}"
             )
         self.lr = lr
+
+    def set_lr_scale(self, args_lrscale: dict) -> None:
+        """Only refuse, as in MXNet.
+
+        Raises
+        ------
+        DeprecationWarning
+            Always.
+        """
+        raise DeprecationWarning("set_lr_scale\n  expected set_lr_mult")
 
     def set_lr_mult(self, args_lr_mult: dict) -> None:
         """Set factors of the learning rate, by index or name."""
@@ -1034,6 +1045,88 @@ class LAMB(Fused):
         if self.lower_bound or self.upper_bound:
             of_w = of_w.clamp(self.lower_bound or None, self.upper_bound or None)
         return torch.where((of_w > 0) & (of_step > 0), of_w / of_step, 1.0)
+
+
+@register
+class LARS(Optimizer):
+    """SGD at rates that fit the sizes of weights and gradients (You et al., arXiv:1708.03888).
+
+    lr eta |w| / (|g| + wd |w| + eps) takes the place of lr, but for weights whose names end in
+    gamma, beta or bias, and where |w| or |g| is 0. The decay is for names in _weight alone.
+
+    Parameters
+    ----------
+    momentum : float
+    lazy_update : bool
+        Without effect: there are no sparse gradients.
+    eta, eps : float
+    momentum_correction : bool
+        When the learning rate has changed since a weight's last update, change its m as much.
+    **kwargs
+        Of Optimizer.
+    """
+
+    aggregate_num = ALL_AT_ONCE
+    _master = 1
+
+    def __init__(
+        self,
+        momentum=0.0,
+        lazy_update=True,
+        eta=0.001,
+        eps=0,
+        momentum_correction=True,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update, self.eta, self.eps = lazy_update, eta, eps
+        self.momentum_correction = momentum_correction
+        self._last_rates: dict = {}  # by parameter and context
+
+    def create_state(self, index, weight):
+        """m, none without momentum."""
+        return zeros(weight) if self.momentum else None
+
+    def set_wd_mult(self, args_wd_mult: dict) -> None:
+        """Set factors of the weight decay, by index or name."""
+        self.wd_mult = {n: 0.0 for n in self.idx2name.values() if not n.endswith("_weight")}
+        self.wd_mult |= self._attached("__wd_mult__") | args_wd_mult
+
+    def update(self, index, weight, grad, state) -> None:
+        """Change weights by their gradients: one of each, or lists."""
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = [index], [weight], [grad], [state]
+        self._update_count(index)
+        rate, groups = self.learning_rate, {}
+        decays = self._get_wds(index)
+        for i, lr, wd, w, g, s in zip(index, self._get_lrs(index), decays, weight, grad, state):
+            last = self._last_rates.get((i, w.context), rate)
+            self._last_rates[i, w.context] = rate
+            name = self.idx2name.get(i, "")
+            fitted = not name.endswith(("gamma", "beta", "bias"))
+            row = groups.setdefault((last, fitted, w.context), [])
+            row.append((lr, wd, w, g, s))
+        for (last, fitted, _), rows in groups.items():
+            corrects = self.momentum_correction and last != 0
+            self._change_rows(rows, fitted, self.momentum * (rate / last if corrects else 1))
+
+    def _change_rows(self, rows: list[tuple], fitted: bool, momentum: float) -> None:
+        lrs, wds, weights, grads, states = zip(*rows)
+        context, number = weights[0].context, len(weights)
+        lrs, wds = array(lrs, context), array(wds, context)
+        if fitted:
+            sizes = [op.multi_sum_sq(*some, num_arrays=number) for some in (weights, grads)]
+            scale = {"eta": self.eta, "eps": self.eps, "rescale_grad": self.rescale_grad}
+            lrs = op.multi_lars(lrs, *sizes, wds, **scale)
+        settings = {"rescale_grad": self.rescale_grad, "num_weights": number, "out": [*weights]}
+        settings["clip_gradient"] = self.clip_gradient or -1.0
+        if self.momentum:
+            flat = [array for row in zip(weights, grads, states) for array in row]
+            op.preloaded_multi_sgd_mom_update(*flat, lrs, wds, momentum=momentum, **settings)
+        else:
+            flat = [array for row in zip(weights, grads) for array in row]
+            op.preloaded_multi_sgd_update(*flat, lrs, wds, **settings)
 
 
 class Updater:

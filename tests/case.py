@@ -168,6 +168,23 @@ def labelled(*shape: int, classes: int = 3) -> Input:
     return _input(f"labelled{classes}:", shape, draw, grad=False)
 
 
+def regions(count: int, images: int, extent: int, turned: bool = False) -> Input:
+    """Rows (image, box), corners at quarters of pixels and some outside.
+
+    `turned`: (image, x, y, width, height, degrees).
+    """
+
+    def draw(random, _):
+        image = random.randint(0, images, (count, 1))
+        low = random.randint(-4, 4 * extent, (count, 2)) / 4
+        size = random.randint(1, 3 * extent, (count, 2)) / 4
+        if turned:
+            return np.concatenate([image, low, size, random.uniform(0, 180, (count, 1))], 1)
+        return np.concatenate([image, low, low + size], 1)
+
+    return _input(f"regions{extent}{'t' * turned}:{images}x", (count,), draw)
+
+
 def values(*given, dtype="float32", grad=True) -> Input:
     """These very values: ``values(0.5, -0.5)``, ``values([1, 2], [3, 4])``."""
     prefix = "" if dtype == "float32" else f"{dtype}:"

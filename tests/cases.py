@@ -12,6 +12,7 @@ from case import (
     ints,
     labelled,
     positive,
+    regions,
     section,
     ties,
     unit,
@@ -1278,6 +1279,76 @@ case(
     ours=only_gpu,
     expected=lambda x, h, s: {"y0": np.float32([[-2, 4, -3, 0]]), "d0": s},
 )
+
+section("regions")
+images = (2, 3, 6, 7)
+few = values(
+    [0, 0, 0, 3, 3],
+    [1, 1.5, 2.5, 6, 5],
+    [0, -2, -1, 2, 3],
+    [1, 5, 4, 9, 9],
+    [0, 3, 3, 3, 3],
+    [0, 4, 4, 2, 2],
+    [1, 20, 20, 30, 30],
+)
+whole = values([0, 0, 0, 3, 3], [1, 1.5, 2.5, 6, 5], [0, -2, -1, 2, 3], [1, 5, 4, 9, 9])
+for scale in 1.0, 0.5:
+    case("ROIPooling", images, few, pooled_size=(2, 2), spatial_scale=scale)
+    case("ROIPooling", ties(*images), few, pooled_size=(3, 2), spatial_scale=scale)
+    case("_contrib_ROIAlign", images, few, pooled_size=(2, 2), spatial_scale=scale)
+    given = {"pooled_size": (3, 1), "spatial_scale": scale}
+    case("_contrib_ROIAlign", images, few, **given, sample_ratio=2)
+    case("_contrib_ROIAlign", images, whole, **given, aligned=True)
+    case("_contrib_ROIAlign", (2, 6, 6, 7), few, **given, position_sensitive=True)
+case("ROIPooling", images, values([-1, 0, 0, 3, 3]), pooled_size=(2, 2), spatial_scale=1.0)
+for row in "ROIPooling", "_contrib_ROIAlign":
+    given = {"pooled_size": (2, 3), "spatial_scale": 0.5}
+    case(row, as_("float64", images), as_("float64", few), **given)
+    case(row, as_("float16", images), as_("float16", whole), **given)
+    case(row, (1, 1, 1, 1), values([0, 0, 0, 0, 0]), **given)
+    for size, scale in ((7, 7), 0.25), ((3, 5), 0.3), ((1, 1), 1.0):
+        given = {"pooled_size": size, "spatial_scale": scale}
+        case(row, (3, 5, 17, 13), regions(25, 3, int(15 / scale)), **given)
+case(
+    "_contrib_ROIAlign",
+    (3, 8, 17, 13),
+    regions(25, 3, 60),
+    pooled_size=(2, 2),
+    spatial_scale=0.25,
+    sample_ratio=3,
+    position_sensitive=True,
+    aligned=True,
+)
+case(
+    "_contrib_ROIAlign",
+    values([[[1, 2], [3, 4]]]),
+    values([7, 0, 0, 1, 1], [-1, 0, 0, 1, 1]),
+    pooled_size=(1, 1),
+    spatial_scale=1.0,
+    ours="MXNet reads other memory for an image that is not there",
+    expected=lambda x, _: {"y0": np.zeros((2, 1, 1, 1), "float32"), "d0": 0 * x},
+)
+for ratio in -1, 2:
+    given = {"pooled_size": (3, 4), "spatial_scale": 0.5, "sampling_ratio": ratio, "grad": False}
+    case("_contrib_RROIAlign", (2, 3, 11, 13), regions(15, 2, 25, turned=True), **given)
+arrays = as_("float64", images), as_("float64", regions(1, 2, 7, turned=True))
+case("_contrib_RROIAlign", *arrays, pooled_size=(2, 2), spatial_scale=1.0, grad=False)
+images = (2, 8, 6, 7)
+case("_contrib_PSROIPooling", images, few, pooled_size=2, output_dim=2, spatial_scale=1.0)
+given = {"spatial_scale": 0.5, "output_dim": 2, "pooled_size": 3, "group_size": 2}
+case("_contrib_PSROIPooling", images, few, **given)
+case("_contrib_PSROIPooling", as_("float64", images), as_("float64", few), **given)
+case("_contrib_PSROIPooling", as_("float16", images), as_("float16", whole), **given)
+case("_contrib_PSROIPooling", (3, 18, 17, 13), regions(25, 3, 60), **given | {"group_size": 3})
+moving = "_contrib_DeformablePSROIPooling"
+given |= {"sample_per_part": 2, "trans_std": 0.125}
+case(moving, images, few, no_trans=True, **given)
+case(moving, images, few, (7, 2, 3, 3), **given)
+case(moving, images, few, (7, 4, 4, 4), **given, part_size=4)
+case(moving, as_("float64", images), as_("float64", few), as_("float64", (7, 2, 3, 3)), **given)
+given = {"output_dim": 6, "pooled_size": 4, "group_size": 3, "part_size": 2, "trans_std": 0.25}
+given |= {"spatial_scale": 0.25, "sample_per_part": 3}
+case(moving, (3, 54, 17, 13), regions(25, 3, 60), (25, 6, 2, 2), **given)
 
 section("rnn")
 # (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction

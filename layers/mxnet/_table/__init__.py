@@ -24,6 +24,7 @@ MODULES = (
     "spectral",
     "boxes",
     "multibox",
+    "regions",
     "image",
     "old",
     "optimizer",

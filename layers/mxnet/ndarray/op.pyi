@@ -732,6 +732,13 @@ def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tup
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
 def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
+def ROIPooling(data: NDArray, rois: NDArray, pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None) -> NDArray:
+    """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.
+
+    data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
+
+    (Girshick 2015, Fast R-CNN)
+    """
 def BatchNorm_v1(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
     """BatchNorm over axis 1."""
 def Convolution_v1(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:

@@ -212,6 +212,46 @@ def MultiBoxDetection(cls_prob: Symbol | None = ..., loc_pred: Symbol | None = .
     come last, in the order of the anchors. Behind the boxes are rows of -1. With an
     `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
     """
+def ROIAlign(data: Symbol | None = ..., rois: Symbol | None = ..., pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., sample_ratio: int = -1, position_sensitive: bool = False, aligned: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The means of samples in the bins of each region, between pixels too.
+
+    data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
+
+    A bin has `sample_ratio` samples in each direction, where it is not positive about one for each
+    pixel. `aligned` has pixel i from i - 1/2 to i + 1/2, and takes regions of less than a pixel as
+    they are. With `position_sensitive` each bin has channels of its own: c is that many times less.
+
+    (He et al. 2017, Mask R-CNN)
+    """
+def RROIAlign(data: Symbol | None = ..., rois: Symbol | None = ..., pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., sampling_ratio: int = -1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """ROIAlign of turned regions: (image, x, y, width, height, degrees), with the centre at (x, y).
+
+    data : (n, c, h, w)      rois : (r, 6)      y : (r, c, *pooled_size)
+
+    (Ma et al. 2018, Arbitrary-Oriented Scene Text Detection via Rotation Proposals)
+    """
+def PSROIPooling(data: Symbol | None = ..., rois: Symbol | None = ..., spatial_scale: float = ..., output_dim: int = ..., pooled_size: int = ..., group_size: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The means of the bins of each region, each of its own channels; 0 in empty bins.
+
+    data : (n, output_dim group_size², h, w)      rois : (r, 5)
+    y : (r, output_dim, pooled_size, pooled_size)
+
+    `group_size` is `pooled_size` where it is 0.
+
+    (Dai et al. 2016, R-FCN)
+    """
+def DeformablePSROIPooling(data: Symbol | None = ..., rois: Symbol | None = ..., trans: Symbol | None | None = None, spatial_scale: float = ..., output_dim: int = ..., group_size: int = ..., pooled_size: int = ..., part_size: int = 0, sample_per_part: int = 1, trans_std: float = 0.0, no_trans: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """PSROIPooling of bins that are moved, from samples between pixels; means of those inside.
+
+    data : (n, output_dim group_size², h, w)      rois : (r, 5)
+    trans : (r, 2 classes, part_size, part_size), x and y for each class, times `trans_std` parts of
+    the region's width and height; none with `no_trans`
+    y : (r, output_dim, pooled_size, pooled_size)
+
+    `part_size` is `pooled_size` where it is 0.
+
+    (Dai et al. 2017, Deformable Convolutional Networks)
+    """
 def group_adagrad_update(weight: Symbol | None = ..., grad: Symbol | None = ..., history: Symbol | None = ..., lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """AdaGrad with one history for each row: h = h + mean(g²), w - lr g / √(h + epsilon).
 

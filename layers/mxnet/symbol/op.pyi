@@ -731,6 +731,13 @@ def im2col(data: Symbol | None = ..., kernel: int | tuple[int, ...] = ..., strid
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
 def col2im(data: Symbol | None = ..., output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
+def ROIPooling(data: Symbol | None = ..., rois: Symbol | None = ..., pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.
+
+    data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
+
+    (Girshick 2015, Fast R-CNN)
+    """
 def BatchNorm_v1(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """BatchNorm over axis 1."""
 def Convolution_v1(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

@@ -18,6 +18,8 @@ class layer_norm:
 
     For x (4096, 768) in float32 it keeps 33 KB beside its inputs, where the composition of mean,
     square and so on keeps 25 MB; forward and backward take 0.07 to 0.15 of its time on one core.
+    With PyTorch, float32 and float64 are computed by its own layer normalization, in 0.9 to 1.2 of
+    its time, 1.2 for x (32, 64), where the call itself takes most of it.
 
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
@@ -60,7 +62,8 @@ class rms_norm:
     x : (..., k)      gamma : (k,)      y : (..., k)
 
     For x (4096, 768) in float32 it keeps 16 KB beside its inputs, where the composition of mean,
-    square and so on keeps 13 MB; forward and backward take 0.65 of its time on one core.
+    square and so on keeps 13 MB. Forward and backward take 0.23 of the time of PyTorch's own root
+    mean square normalization on one core, 0.64 for x (256, 1024), 1.3 for x (32, 64).
 
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
@@ -68,22 +71,34 @@ class rms_norm:
     saves = ("rstd",)
 
     def forward(x, gamma, *, eps: float = 1e-6):
-        data = widen(x)
-        rstd = inverse_root(data, eps)
-        weight = widen(gamma).reshape((1,) * (x.ndim - 1) + (-1,))
-        return narrow(data * rstd * weight, x), rstd
+        normal = adapter().fused("rms_norm", normal_by_square)
+        y, rstd = normal(widen(x), widen(gamma), eps)
+        return narrow(y, x), rstd
 
     def backward(dy, x, gamma, rstd):
-        head, data, weight = rows(widen(dy)), rows(widen(x)), widen(gamma).reshape((-1, 1))
-        rstd = rstd.reshape((-1, 1))
-        product = head * data
-        slope = nd.dot(product, weight) * nd.square(rstd) / x.shape[-1]
-        dx = (head * weight.reshape((1, -1)) - data * slope) * rstd
-        dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
-        return {"x": narrow(dx.reshape(x.shape), x), "gamma": narrow(dgamma, gamma)}
+        gradients = adapter().fused("rms_norm_gradients", rms_norm_gradients)
+        dx, dgamma = gradients(widen(dy), widen(x), widen(gamma), rstd)
+        return {"x": narrow(dx, x), "gamma": narrow(dgamma, gamma)}
 
     def shapes(x):
         return {"gamma": x[-1:], "y": x}
+
+
+def normal_by_square(x, gamma, eps):
+    """The output, and 1 / √(mean x² + eps) of each row."""
+    rstd = inverse_root(x, eps)
+    return x * rstd * gamma.reshape((1,) * (x.ndim - 1) + (-1,)), rstd
+
+
+def rms_norm_gradients(dy, x, gamma, rstd):
+    """The gradients of x and gamma."""
+    head, data, weight = rows(dy), rows(x), gamma.reshape((-1, 1))
+    rstd = rstd.reshape((-1, 1))
+    product = head * data
+    slope = nd.dot(product, weight) * nd.square(rstd) / x.shape[-1]
+    dx = (head * weight.reshape((1, -1)) - data * slope) * rstd
+    dgamma = nd.dot(rstd, product, transpose_a=True).reshape((-1,))
+    return dx.reshape(x.shape), dgamma
 
 
 @operator(name="layers.group_norm")

@@ -63,6 +63,19 @@ def test_beside_the_plain_composition(case, dtype):
         np.testing.assert_allclose(a, b, rtol=TOLERANCES[dtype], atol=TOLERANCES[dtype])
 
 
+@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formula
+@pytest.mark.parametrize("left", [["NATIVE"], ["NATIVE", "FUSED"]], ids=" ".join)
+def test_the_formula_of_swiglu(left, monkeypatch):
+    from layers.mxnet._own import fused
+
+    for table in left:
+        monkeypatch.setattr(fused, table, {})
+    found = values_and_gradients(ops.swiglu, X, X[::-1])
+    expected = values_and_gradients(PLAIN["swiglu"][2], X, X[::-1])
+    for a, b in zip(found, expected):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
+
+
 @CASES
 @pytest.mark.parametrize("dtype", [FLOAT16, "float32", "float64"])
 def test_extreme_values(case, dtype):

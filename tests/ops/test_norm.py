@@ -81,13 +81,18 @@ def test_beside_the_composition(name, shape, dtype, rtol):
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * 10)
 
 
-@pytest.mark.engine("torch")  # where a function of PyTorch is in the place of the formula
-def test_the_formula_of_the_gradients(monkeypatch):
+@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of formulas
+@pytest.mark.parametrize("name", ["layer", "rms"])
+def test_the_formulas(name, monkeypatch):
     from layers.mxnet._own import fused
 
-    expected = results(layer, arrays("layer", (2, 3, 7)))
+    ours, plain, *_ = NORMS[name]
+    expected = results(plain, arrays(name, (2, 3, 7)))
+    monkeypatch.setattr(fused, "NATIVE", {})  # but those of the gradients
+    for a, b in zip(results(ours, arrays(name, (2, 3, 7))), expected):
+        np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-4)
     monkeypatch.setattr(fused, "FUSED", {})
-    for a, b in zip(results(ops.layer_norm, arrays("layer", (2, 3, 7))), expected):
+    for a, b in zip(results(ours, arrays(name, (2, 3, 7))), expected):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-4)
 
 

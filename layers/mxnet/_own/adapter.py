@@ -13,6 +13,7 @@ import torch
 
 from .. import _dtype
 from .._run.draws import generator_states
+from .._table import registry
 from .._tensor import describe
 from ..autograd import state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
@@ -24,9 +25,8 @@ from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
-from . import conversions
+from . import conversions, fused
 from .call import CustomCall, as_input, as_output, call, take_tensor
-from .fused import fused
 from .library import launch
 from .node import CUSTOM
 
@@ -101,7 +101,7 @@ class Adapter:
         return conversions
 
     launch = staticmethod(launch)
-    fused = staticmethod(fused)
+    fused = staticmethod(fused.fused)
 
     def call(self, context: Context, attributes: dict[str, Any]) -> OperatorCall:
         """What is called with arrays of a context."""
@@ -204,6 +204,14 @@ class OperatorCall(CustomCall):
         if not self.traced:  # where it is, it was checked before
             self._check_if_new(values, tensors, specs)
         return tuple([take_tensor(a) for a in values])
+
+    def native(self, tensors):
+        function = fused.NATIVE.get(self.name)
+        if function is None:
+            return None
+        if (wrap := registry.wrap) is not None and not self.traced:
+            function = wrap("Custom Operator", self.name, function)
+        return function(*tensors, **self.attributes)
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
         values = inputs + outputs

@@ -77,6 +77,13 @@ class CustomCall:
         """The outputs, and what only `backward` sees; `specs` has each tensor's shape and dtype."""
         raise NotImplementedError
 
+    def native(self, tensors: list) -> Tensor | None:
+        """The output by a function of PyTorch that has these gradients; None where there is none.
+
+        PyTorch's autograd records it, without the time that Python takes for a call of its own.
+        """
+        return None
+
     def saved_for_backward(
         self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]
     ) -> Iterable:
@@ -126,18 +133,22 @@ def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     if state.recorder is not None and not it.pure:
         hint = "" if it.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         state.recorder.refuse_impure(it.what, hint)
-    if it.traced:
-        asked = torch.is_grad_enabled()
-        return Differentiable.apply(it, *tensors) if asked else forward_of(it, tensors)
-    if not state.recording:
-        return forward_of(it, tensors)
-    if torch.is_grad_enabled():
-        return _apply(it, *tensors)
+    if it.traced or not state.recording or torch.is_grad_enabled():
+        return _call(it, tensors)
     _set_grad_enabled(True)
     try:
-        return _apply(it, *tensors)
+        return _call(it, tensors)
     finally:
         _set_grad_enabled(False)
+
+
+def _call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
+    """The outputs, with a past where PyTorch records one."""
+    if (y := it.native(tensors)) is not None:
+        return (y,)
+    if not torch.is_grad_enabled():
+        return forward_of(it, tensors)
+    return Differentiable.apply(it, *tensors) if it.traced else _apply(it, *tensors)
 
 
 class Differentiable(torch.autograd.Function):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 
 from ..ndarray.ndarray import NDArray
 
@@ -15,26 +16,64 @@ _attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _sum_bags = torch.ops.aten._embedding_bag_forward_only.default
 _sum_bags_backward = torch.ops.aten._embedding_bag_backward.default
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+_silu_backward = torch.ops.aten.silu_backward.default
 
 
 def layer_norm_gradients(dy, x, gamma, mean, rstd):
-    """The gradients of x, gamma and beta.
-
-    In a second derivative PyTorch takes mean and rstd as functions of x itself.
-    """
-    weight, statistics = gamma._tensor, [a._tensor.detach() for a in (mean, rstd)]
+    """The gradients of x, gamma and beta."""
+    weight = gamma._tensor
+    statistics = mean._tensor, rstd._tensor
     found = _layer_norm_backward(
         dy._tensor, x._tensor, weight.shape, *statistics, weight, weight, [True, True, True]
     )
     return [NDArray(t, x._context) for t in found]
 
 
-# PyTorch's attention has no second derivative: none of it where gradients are recorded.
+def rms_norm(x, gamma, eps):
+    """The output, and 1 / √(mean x² + eps) of each row."""
+    tensor = x._tensor
+    size = torch.linalg.vector_norm(tensor, dim=-1, keepdim=True)
+    rstd = size.square_().div_(tensor.shape[-1]).add_(eps).rsqrt_()
+    y = torch.mul(tensor, gamma._tensor).mul_(rstd)
+    return NDArray(y, x._context), NDArray(rstd, x._context)
+
+
+def rms_norm_gradients(dy, x, gamma, rstd):
+    """The gradients of x and gamma.
+
+    They are those of layer normalization with the mean 0, but for the mean of dy gamma, which that
+    takes from dx; PyTorch computes them in one pass over memory.
+    """
+    head, weight, rate = dy._tensor, gamma._tensor, rstd._tensor
+    dx, dgamma, _ = _layer_norm_backward(
+        head,
+        x._tensor,
+        weight.shape,
+        torch.zeros_like(rate),
+        rate,
+        weight,
+        None,
+        [True, True, False],
+    )
+    level = (head @ weight).unsqueeze(-1).mul_(rate).div_(weight.shape[0])
+    return NDArray(dx.add_(level), x._context), NDArray(dgamma, x._context)
+
+
+def swiglu(gate, value):
+    """gate σ(gate) value."""
+    return NDArray(F.silu(gate._tensor).mul_(value._tensor), gate._context)
+
+
+def swiglu_gradients(dy, gate, value):
+    """The gradients of gate and value."""
+    dgate = _silu_backward(dy._tensor * value._tensor, gate._tensor)
+    dvalue = F.silu(gate._tensor).mul_(dy._tensor)
+    return [NDArray(t, gate._context) for t in (dgate, dvalue)]
 
 
 def attention(q, k, v, allowed, causal, scale):
     """The output of attention, and log Σ eˢ of each query."""
-    if torch.is_grad_enabled() or not _fits(q, k, v, causal):
+    if not _fits(q, k, v, causal):
         return NotImplemented
     tensors = [_with_unit_stride(a._tensor) for a in (q, k, v)]
     found = _attention(
@@ -45,7 +84,7 @@ def attention(q, k, v, allowed, causal, scale):
 
 def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
     """The gradients of q, k and v."""
-    if torch.is_grad_enabled() or not _fits(q, k, v, causal):
+    if not _fits(q, k, v, causal):
         return NotImplemented
     tensors = [_with_unit_stride(a._tensor) for a in (dy, q, k, v, y)]
     causal = causal and q.shape[2] > 1
@@ -75,8 +114,6 @@ def _with_unit_stride(tensor: torch.Tensor) -> torch.Tensor:
 
 def weighted_sums(w, numbers, starts, factors):
     """For each bag Σ factor w[number], without an array of the rows."""
-    if torch.is_grad_enabled():
-        return NotImplemented
     places = numbers._tensor.long(), starts._tensor.long()
     factors = None if factors is None else factors._tensor
     return NDArray(_sum_bags(w._tensor, *places, per_sample_weights=factors)[0], w._context)
@@ -84,8 +121,6 @@ def weighted_sums(w, numbers, starts, factors):
 
 def gradient_of_rows(dy, w, numbers, starts, factors):
     """The gradient of w in `weighted_sums`."""
-    if torch.is_grad_enabled():
-        return NotImplemented
     places = numbers._tensor.long(), starts._tensor.long()
     none = places[1].new_empty(0)  # what PyTorch then computes itself
     factors = None if factors is None else factors._tensor
@@ -107,14 +142,41 @@ FUSED = {
     "attention_gradients": attention_gradients,
     "gradient_of_rows": gradient_of_rows,
     "layer_norm_gradients": layer_norm_gradients,
+    "rms_norm": rms_norm,
+    "rms_norm_gradients": rms_norm_gradients,
+    "swiglu": swiglu,
+    "swiglu_gradients": swiglu_gradients,
     "weighted_sums": weighted_sums,
 }
+DIFFERENTIABLE = ("add_rows",)  # the others write in place, or have no second derivative
+
+
+def layer_norm(x, gamma, beta, eps):
+    """Layer normalization."""
+    fits = x.shape[-1:] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
+    exact = x.dtype in (torch.float32, torch.float64)  # of 16 bits it keeps statistics of 16 bits
+    return F.layer_norm(x, gamma.shape, gamma, beta, eps) if fits and exact else None
+
+
+def swiglu_native(gate, value):
+    """The gated unit, which keeps its activation too, for time; a GPU computes it again."""
+    fits = gate.shape == value.shape and gate.dtype == value.dtype and gate.is_cpu and value.is_cpu
+    return F.silu(gate) * value if fits else None
+
+
+# By operator, a function of tensors and attributes in place of forward and gradients, which PyTorch
+# differentiates; it returns None where it does not fit.
+NATIVE = {"layers.layer_norm": layer_norm, "layers.swiglu": swiglu_native}
 
 
 def fused(name: str, formula: Callable) -> Callable:
-    """PyTorch's function of this name, or the formula where there is none, or it does not fit."""
+    """PyTorch's function of this name, or the formula.
+
+    The formula is called where there is no function, where it does not fit the arguments, and where
+    what is computed is to be differentiated again.
+    """
     function = FUSED.get(name)
-    if function is None:
+    if function is None or (torch.is_grad_enabled() and name not in DIFFERENTIABLE):
         return formula
 
     def call(*args):

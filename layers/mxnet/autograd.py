@@ -213,7 +213,7 @@ class Leaf:
     def collect(self, tensor: torch.Tensor) -> None:
         """PyTorch has summed up a gradient for `tensor`: move it into the gradient array."""
         given, tensor.grad = tensor.grad, None
-        if given is None:  # all that depends on it is constant almost everywhere
+        if given is None or given._is_zerotensor():  # which has no memory that NumPy could read
             given = torch.zeros_like(tensor, requires_grad=False)
         self.take(given)
         if self.ready is not None:
@@ -351,14 +351,35 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
         _mark_used(tensors)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
-        if value is None:
-            if not _depend(tensors, variable._tensor):
-                raise RecordingError(
-                    f"grad: the heads do not depend on variable {i} of {len(listed)}"
-                )
+        if value is None and not _depend(tensors, variable._tensor):
+            raise RecordingError(f"grad: the heads do not depend on variable {i} of {len(listed)}")
+        if value is None or value._is_zerotensor():
             value = torch.zeros_like(variable._tensor, requires_grad=False)
+        if create_graph and not value.requires_grad:
+            value = _Constant.of(value, variable._tensor)
         results.append(variable._wrap_gradient(value))
     return results
+
+
+class _Constant(torch.autograd.Function):
+    """A gradient that is the same for all values of its variable, as a function of it.
+
+    So its own derivative is zero, and not an error.
+    """
+
+    @staticmethod
+    def forward(ctx, gradient, variable):
+        ctx.shape = variable.shape
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return None, dy.new_zeros(ctx.shape)
+
+    @classmethod
+    def of(cls, gradient: torch.Tensor, variable: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            return cls.apply(gradient, variable)
 
 
 def _listed(arrays) -> list:

@@ -760,6 +760,24 @@ def test_second_order(autograd, nd, variable):
     same(x.grad, -np.sin([1, 2, 3]) * np.cos(np.cos([1, 2, 3])))
 
 
+CONSTANT = {  # at [1, 2, 3]
+    "abs": (lambda nd, x: nd.abs(x), [1, 1, 1]),
+    "clip": (lambda nd, x: nd.clip(x, 0, 2.5), [1, 1, 0]),
+    "dropout": (lambda nd, x: nd.Dropout(x, mode="training", p=0.0), [1, 1, 1]),
+    "round": (lambda nd, x: nd.round(x), [0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("function, slope", CONSTANT.values(), ids=CONSTANT)
+def test_a_constant_gradient_has_the_derivative_zero(autograd, nd, variable, function, slope):
+    x = variable()
+    with autograd.record():
+        dx = autograd.grad(function(nd, x), x, create_graph=True, retain_graph=True)[0]
+    dx.backward()
+    same(dx, slope)
+    same(x.grad, [0, 0, 0])
+
+
 @pytest.mark.engine("torch")  # most of MXNet's operators have one derivative, some two
 def test_third_order(autograd, variable):
     x = variable()

@@ -206,6 +206,7 @@ def test_moveaxis(nd):
     assert nd.moveaxis(x, 0, -1).shape == (3, 4, 2)
     assert nd.moveaxis(x, [0, 1], [-1, 0]).shape == (3, 4, 2)
     assert nd.moveaxis(x, (2, 0), (0, 1)).shape == (4, 2, 3)
+    assert nd.moveaxis(x, range(3), range(3)).shape == (2, 3, 4)
     for source, destination in (([0, 1], [-1]), (5, 0)):
         with pytest.raises(ValueError):
             nd.moveaxis(x, source, destination)

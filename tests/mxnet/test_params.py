@@ -145,6 +145,12 @@ def test_round_trip(tmp_path, dtype, dims):
     assert names == ["x", "y"]
 
 
+def test_strides_of_nothing(tmp_path):
+    write(tmp_path / "net.params", [torch.as_strided(torch.ones(0), (2, 0, 1), (0, 0, 0))], ["x"])
+    (back,), _ = read(tmp_path / "net.params")
+    assert back.shape == (2, 0, 1)
+
+
 @pytest.mark.parametrize("number", DTYPES)
 def test_written_bytes(tmp_path, number):
     tensor = random_tensor(DTYPES[number], (2, 3))

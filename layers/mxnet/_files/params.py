@@ -366,4 +366,6 @@ def _expect_in_range(r: _Reader, index: torch.Tensor, n: int, what: str) -> torc
 
 def _bytes_of(tensor: torch.Tensor) -> memoryview:
     """A tensor's bytes in C order: its own memory if it is contiguous, else a copy."""
+    if not tensor.numel():  # its strides may be any
+        return memoryview(bytearray())
     return tensor.reshape(-1).view(torch.uint8).numpy().data

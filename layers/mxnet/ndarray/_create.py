@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
@@ -197,7 +199,7 @@ def moveaxis(tensor: NDArray, source, destination) -> NDArray:
     ndim = tensor.ndim
     moved = []
     for axes in (source, destination):
-        axes = list(axes) if isinstance(axes, (tuple, list)) else [axes]
+        axes = [*axes] if isinstance(axes, Sequence) else [axes]
         if any(not -ndim <= a < ndim for a in axes):
             raise ShapeError(f"moveaxis: axes {axes} of an array of shape {tensor.shape}")
         moved.append([a % ndim for a in axes])
@@ -208,8 +210,8 @@ def moveaxis(tensor: NDArray, source, destination) -> NDArray:
             "  expected the same number of axes in both, each once"
         )
     axes = [a for a in range(ndim) if a not in sources]
-    for torch_dtype, origin in sorted(zip(targets, sources)):
-        axes.insert(torch_dtype, origin)
+    for target, origin in sorted(zip(targets, sources)):
+        axes.insert(target, origin)
     return op.transpose(tensor, axes=tuple(axes))
 
 

@@ -48,6 +48,7 @@ _DTYPE_MX_TO_NP = {
     12: _dtype.bfloat16,
 }
 _DTYPE_NP_TO_MX = {dtype: number for number, dtype in _DTYPE_MX_TO_NP.items()}
+py_slice = slice  # MXNet's name for Python's own, beside an operator of that name
 _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 
 

@@ -8,8 +8,18 @@ from .loop import Callback, Epoch, Run
 from .progress import Logging
 from .results import History
 from .schedules import Schedule
+from .trouble import Guard
 
-__all__ = ["Average", "Callback", "Checkpoint", "EarlyStopping", "History", "Logging", "Schedule"]
+__all__ = [
+    "Average",
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "Guard",
+    "History",
+    "Logging",
+    "Schedule",
+]
 
 
 class EarlyStopping(Callback):

@@ -14,7 +14,8 @@ import re
 import shutil
 import time
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -153,9 +154,9 @@ def write(path: Path, run: Run) -> None:
         new.mkdir()
         weights = run.learner.weights()
         state = {f"learner/{name}": array for name, array in run.learner.state().items()}
-        for i, callback in enumerate(run.callbacks):
+        for key, callback in by_name(run):
             found = callback.state() if hasattr(callback, "state") else {}
-            state |= {f"callback/{i}/{name}": array for name, array in found.items()}
+            state |= {f"{key}/{name}": array for name, array in found.items()}
         write_file(new / WEIGHTS, tensors_as_bytes(weights))
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
         sync(new / PARAMS)
@@ -172,6 +173,15 @@ def write(path: Path, run: Run) -> None:
         sync(path.parent)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def by_name(run: Run) -> Iterator[tuple[str, Callback]]:
+    """The callbacks of a training; the second of a class is ``callback/Average.1``."""
+    counts: Counter[str] = Counter()
+    for callback in run.callbacks:
+        name = type(callback).__name__
+        yield f"callback/{name}.{counts[name]}", callback
+        counts[name] += 1
 
 
 def describe(run: Run) -> dict[str, Any]:
@@ -303,7 +313,7 @@ def resume(
     for path in found:
         try:
             restore(run, read(path))
-        except ValueError as error:
+        except (ValueError, LookupError) as error:
             reasons.append(f"the checkpoint {path.name} is not used: {error}")
             continue
         for reason in reasons:
@@ -321,9 +331,9 @@ def restore(run: Run, saved: Saved) -> None:
         raise ValueError(f"its seed is {content['seed']}, that of this training {run.seed}")
     run.learner.set_weights(saved.weights)
     run.learner.restore(below(saved.state, "learner"))
-    for i, callback in enumerate(run.callbacks):
-        if hasattr(callback, "restore"):
-            callback.restore(below(saved.state, f"callback/{i}"))
+    for key, callback in by_name(run):
+        if found := below(saved.state, key):
+            callback.restore(found)
     run.history = [Epoch(**with_nan(row)) for row in content["history"]]
     run.step = content["step"]
     run.meter = Meter(f"epoch {run.epoch}", **content["meter"])

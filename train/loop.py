@@ -100,6 +100,9 @@ class Callback:
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         """After each epoch, which is the last one of `run.history`."""
 
+    def diverged(self, run: Run, error: Diverged) -> None:
+        """When the loss is not finite; may raise another error that says more."""
+
     def end(self, run: Run) -> None:
         """At the end, also by an exception, which `run.error` then is."""
 
@@ -201,6 +204,10 @@ def train(run: Run) -> list[Epoch]:
             run.history.append(epoch)
             run.step, run.meter = 0, Meter(f"epoch {run.epoch}")
             run.tell("after_epoch", epoch)
+    except Diverged as error:
+        run.error = error
+        run.tell("diverged", error)
+        raise
     except BaseException as error:
         run.error = error
         raise

@@ -16,7 +16,8 @@ from layers.engine import mx
 
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
-from .checkpoint import Checkpoint, resume
+from .callbacks import EarlyStopping
+from .checkpoint import Checkpoint, checkpoints, resume
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
 from .loop import Callback, Epoch, Learner, Run, train
@@ -26,6 +27,7 @@ from .results import History
 from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop
+from .trouble import Guard
 
 __all__ = ["run"]
 
@@ -40,8 +42,8 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     Refused
         The options ask for something that is missing; nothing was trained.
     Diverged
-        The loss became infinite or nan, and nothing is written; or it ended above twice that of
-        guessing, and the files are written.
+        The loss is not finite or has exploded, and the last checkpoint is from before; or it ended
+        above twice that of guessing, and the files are written.
     Interrupted
         A signal ended the training; the results until then are measured and written.
     """
@@ -72,7 +74,7 @@ def prepared(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
         try:
             run = trained(learner, data, options, config, [stop, *callbacks])
         except Diverged as error:
-            raise Diverged(f"{error}; {advice(options)}") from error
+            raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
         except OSError as error:
             raise Refused(f"--out {options.out}: {error.strerror or error}") from error
         show_and_write(run, data, options, config, time.perf_counter() - start)
@@ -108,6 +110,7 @@ def trained(
             *callbacks,
             Logging(lines=False),
             History(options.out / "history.csv"),
+            Guard(),
             Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),
         ],
     )
@@ -144,6 +147,8 @@ def show_and_write(
             f"{rate:,.0f} samples/s in training",
             sys.stdout,
         )
+    if run.stop and not run.partial:
+        say(f"ended after epoch {epochs[-1].epoch}: {run.stop}", sys.stdout)
     names = ", ".join(results.files(run.learner))
     say(f"{options.out}: {names}; the parameters are those of epoch {best.epoch}", sys.stdout)
 
@@ -182,6 +187,8 @@ def accumulated(options: Namespace) -> int:
 def learning(options: Namespace) -> list[Callback]:
     """The callbacks that the options of learning ask for."""
     found: list[Callback] = []
+    if options.patience is not None:
+        found.append(EarlyStopping(options.patience))
     if getattr(options, "average", None) is not None:
         found.append(Average(options.average))
     if getattr(options, "schedule", "constant") != "constant" or getattr(options, "warmup", 0):
@@ -193,6 +200,12 @@ def learning(options: Namespace) -> list[Callback]:
 
 def advice(options: Namespace) -> str:
     return f"try a --lr below {options.lr:g}"
+
+
+def good(options: Namespace) -> str:
+    """The last checkpoint, which is from before the trouble."""
+    found = checkpoints(options.out / results.CHECKPOINTS)
+    return f"; {found[0]} is from before" if found else ""
 
 
 def interruption(run: Run, data: Data, options: Namespace) -> str:

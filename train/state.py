@@ -91,8 +91,11 @@ def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: Arrays) -> Non
         updater.states.clear()
         updater.states.update({key(index): state for index, state in states.items()})
         # They go to the contexts of their weights with the next update.
+        updater.states_synced.clear()
         updater.states_synced.update(dict.fromkeys(updater.states, False))
     counts = optimizer._all_index_update_counts
+    for found in counts.values():
+        found.clear()
     for device, found in unflatten(below(arrays, "count"), int).items():
         counts.setdefault(int(device), {}).update({key(i): n for i, n in found.items()})
     for path, target in remembering(optimizer).items():

@@ -60,7 +60,9 @@ goes on from the last whole checkpoint, however the training ended, as if it nev
 exit status:
   0    trained
   2    cannot be done as asked
-  3    the loss is not finite; or it ends above twice that of guessing
+  3    the loss is not finite, or a hundred times that before the training: the first layer that
+       went bad is named, and the last checkpoint is from before; or it ends above twice that of
+       guessing
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 EXAMPLES = {
     "train": """\

@@ -35,6 +35,12 @@ def add_learning(add: Callable, program: str) -> None:
     if program != "train.find_lr":
         whole = integer_from(1)
         add("--epochs", type=whole, default=30, metavar="N", help="passes over the data (30)")
+        add(
+            "--patience",
+            type=whole,
+            metavar="N",
+            help="end when so many epochs were not better than the best (never)",
+        )
     add_step(add)
     if program != "train.find_lr":
         add_rate(add, scheduled=program == "train")

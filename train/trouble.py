@@ -1,0 +1,156 @@
+"""What to do about a loss that is not finite, or explodes: say where it began."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from layers.engine import autograd
+
+from . import Diverged
+from .loop import Callback, Epoch, Meter, Run, remaining
+
+__all__ = ["Guard"]
+
+EXPLODED = 100  # times the loss before the training
+
+
+class Guard(Callback):
+    """End a training whose loss is not finite or explodes, and name the first layer that went bad.
+
+    It has exploded when its mean over an epoch is 100 times the loss before the training. To find
+    the layer, the epoch is repeated from its beginning, whose state is kept in memory, with a look
+    at every step. Callbacks that change how it learns come before this one in the list; a
+    `Checkpoint` comes after it: the last one that is saved is then from before.
+    """
+
+    def __init__(self):
+        self.start, self.exploded = math.nan, False
+        self.weights, self.state_there, self.step = {}, {}, 0
+
+    def begin(self, run: Run) -> None:
+        self.keep(run)
+        if math.isnan(self.start) and not run.history and not run.step:
+            meter = Meter("before the training")
+            for x, y in islice(run.data.batches(), 1):
+                run.learner.evaluate(x, y, meter)
+            self.start = meter.read()[0]
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        if 0 < EXPLODED * self.start < epoch.loss:
+            run.history.remove(epoch)  # the one to repeat
+            self.exploded = True
+            raise Diverged(
+                f"epoch {epoch.epoch}: the loss has grown to {epoch.loss:.4g}, from "
+                f"{self.start:.4g} before the training"
+            )
+        self.keep(run)
+
+    def keep(self, run: Run) -> None:
+        self.weights, self.state_there = run.learner.weights(), run.learner.state()
+        self.step = run.step
+
+    def diverged(self, run: Run, error: Diverged) -> None:
+        """Raise the error with the layer in its message, where one is found."""
+        if found := self.find(run):
+            raise Diverged(f"{error}; {found}") from error
+
+    def find(self, run: Run) -> str:
+        """Repeat the epoch, up to the step that went wrong."""
+        learner = run.learner
+        learner.set_weights(self.weights)
+        learner.restore(self.state_there)
+        run.step, last = self.step, None
+        for step, (x, y) in enumerate(remaining(run), self.step + 1):
+            before, meter = learner.weights(), Meter("")
+            try:
+                learner.learn(x, y, meter)
+                meter.read()
+            except Diverged:
+                pass
+            bad = first_bad(learner.weights())
+            if meter.pending or bad:
+                learner.set_weights(before)
+                return f"in step {step} {look(learner, x, y) or updated(bad)}"
+            last = x, y
+        return f"at its end {largest(learner, *last)}" if last and self.exploded else ""
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {"start": np.array(self.start)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.start = state["start"].item()
+
+
+def first_bad(arrays: dict[str, np.ndarray]) -> str | None:
+    """The first array that has a value that is not finite."""
+    return next((name for name, array in arrays.items() if not np.isfinite(array).all()), None)
+
+
+def updated(name: str | None) -> str:
+    return f"the update makes {name} infinite or NaN; outputs and gradients are finite before"
+
+
+def outputs(learner: Any, x: Any) -> tuple[list, list]:
+    """What the net gives for a batch; and by layer, in the order of calls, its largest output."""
+    found, handles = [], []
+
+    def watch(name, block):
+        def note(_, inputs, output):
+            for each in output if isinstance(output, list | tuple) else [output]:
+                found.append((name, type(block).__name__, float(np.abs(each.asnumpy()).max())))
+
+        handles.append(block.register_forward_hook(note))
+
+    learner.forward.hybridize(False)
+    for name, block in layers_of(learner.net):
+        watch(name, block)
+    try:
+        return [learner.forward(part) for part in learner.split(x)], found
+    finally:
+        for handle in handles:
+            handle.detach()
+
+
+def layers_of(block: Any, path: str = "") -> list[tuple[str, Any]]:
+    """The blocks without blocks in them, by their names from the net on: 1.0, for example."""
+    if not block._children:
+        return [(path or "the net", block)]
+    inside = {f"{path}.{name}" if path else name: b for name, b in block._children.items()}
+    return [pair for name, each in inside.items() for pair in layers_of(each, name)]
+
+
+def look(learner: Any, x: Any, y: Any) -> str | None:
+    """The first layer whose output for a batch, or else whose gradient, is not finite."""
+    if not hasattr(learner, "net"):
+        return None
+    with autograd.record():
+        results, found = outputs(learner, x)
+        losses = [learner.loss(r, labels) for r, labels in zip(results, learner.split(y))]
+    for name, kind, most in found:
+        if not math.isfinite(most):
+            return f"the output of layer {name} ({kind}) is the first that is {most}"
+    if not all(np.isfinite(loss.asnumpy()).all() for loss in losses):
+        return "the loss itself is not finite; the outputs of all layers are"
+    autograd.backward(losses)
+    named = learner.net._collect_params_with_prefix()
+    learned = {name: p.grad().asnumpy() for name, p in named.items() if p.grad_req != "null"}
+    if name := first_bad(dict(reversed(learned.items()))):  # backward begins at the end
+        return f"the gradient of {name} is the first that is not finite"
+    return None
+
+
+def largest(learner: Any, x: Any, y: Any) -> str:
+    """The layer with the largest output."""
+    if not hasattr(learner, "net"):
+        return f"the largest parameter is {greatest(learner.weights())}"
+    name, kind, most = max(outputs(learner, x)[1], key=lambda row: row[2])
+    return f"layer {name} ({kind}) has the largest outputs, up to {most:.3g}"
+
+
+def greatest(arrays: dict[str, np.ndarray]) -> str:
+    name = max(arrays, key=lambda each: np.abs(arrays[each]).max())
+    return f"{name}, up to {np.abs(arrays[name]).max():.3g}"

@@ -240,9 +240,9 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
         "options": {
             name: value
             for name, value in vars(options).items()
-            if name not in ("resume", "overwrite")
+            if name not in ("config", "resume", "overwrite")
         }
-        | {"out": str(options.out), "ctx": ctx},
+        | {"out": str(options.out), "ctx": ctx, "engine": engine.name()},
         "engine": engine.describe(),
         "data": {
             "samples": len(data.x),

@@ -45,7 +45,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
     houses = [[i, y, *x] for i, (x, y) in enumerate(zip(diabetes.data, diabetes.target))]
     write(tmp_path / "houses.csv", ["id", "price", *diabetes.feature_names], houses)
     commands = COMMAND.findall((ROOT / "docs/training.md").read_text("utf-8"))
-    assert len(commands) >= 19
+    assert len(commands) >= 20
     for name, argv in commands:
         if not is_possible(shlex.split(argv)):
             continue

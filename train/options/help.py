@@ -57,6 +57,9 @@ Ctrl-C ends the training after the step, as SIGTERM and SIGHUP do: what was lear
 measured, saved as a checkpoint, and the files are written. Ctrl-C twice leaves at once. --resume
 goes on from the last whole checkpoint, however the training ended, as if it never had.
 
+--config takes options from a file, as {{"epochs": 5, "lr": 0.01}}, or the same in YAML; those
+of the command line go first. The config.json of a run repeats it bit for bit, into another folder.
+
 exit status:
   0    trained
   2    cannot be done as asked

@@ -10,6 +10,7 @@ from typing import NoReturn
 from layers._programs import command
 
 from .. import Refused
+from .config import check_same, from_file
 from .data import add_data
 from .help import DESCRIPTION, EXAMPLES, FILES, HOW, MODES, MORE
 from .learning import add_learning, check_learning
@@ -36,11 +37,21 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
         One is unknown, has a wrong value, or is not text in UTF-8.
     """
     check_utf8(argv)
-    options = parser(program).parse_args(argv)
+    arguments = parser(program)
+    options = arguments.parse_args(argv)
+    default = Path(f"build/{program}")
+    written = (options.out or default) / "config.json"
+    resumed = options.resume and written.exists()
+    if resumed or options.config:
+        before = from_file(written if resumed else options.config, arguments)
+        arguments.set_defaults(**before)
+        options = arguments.parse_args(argv)
+        if resumed:
+            check_same(options, before, written)
     complete_net(options)
     check_learning(options)
     if options.out is None:
-        options.out, options.overwrite = Path(f"build/{program}"), True
+        options.out, options.overwrite = default, True
     return options
 
 

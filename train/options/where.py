@@ -24,6 +24,12 @@ def add_where(add: Callable, program: str) -> None:
         metavar="FOLDER",
         help=f"folder of the results (build/{program}, whose earlier run is replaced)",
     )
+    add(
+        "--config",
+        type=folder,
+        metavar="FILE",
+        help="options from a file in JSON or YAML, such as config.json of a run",
+    )
     add("--overwrite", action="store_true", help="replace the run that --out holds")
     add("--resume", action="store_true", help="go on with the run in --out, or begin it")
     add(

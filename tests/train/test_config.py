@@ -1,0 +1,134 @@
+"""``--config``: options from a file, and a run that is repeated."""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from train import Refused
+from train.__main__ import main
+from train.options import parse
+
+OPTIONS = {
+    "data": "iris.csv",
+    "features": ["a", "b, c"],
+    "image-size": [32, 48],
+    "hidden": [7, 5],
+    "epochs": 2,
+    "lr": 1e-05,
+    "optimizer_option": {"beta1": 0.8, "lazy_update": False},
+    "residual": True,
+    "ctx": "cpu:1",
+    "seed": None,
+    "out": "runs/a",
+}
+LINE = [
+    "--data", "iris.csv", "--features", 'a,"b, c"', "--image-size", "32,48", "--hidden", "7,5",
+    "--epochs", "2", "--lr", "1e-5", "--optimizer-option", "beta1=0.8",
+    "--optimizer-option", "lazy_update=false", "--residual", "--ctx", "cpu:1", "--out", "runs/a",
+]  # fmt: skip
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="config.json"):
+        path = tmp_path / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+def test_it_is_as_on_the_command_line(write):
+    path = write(OPTIONS)
+    options = vars(parse(["--config", str(path)]))
+    assert options == vars(parse(LINE)) | {"config": path}
+
+
+def test_the_command_line_goes_first(write):
+    path = write({"epochs": 5, "lr": 0.5})
+    options = parse(["--config", str(path), "--epochs", "7"])
+    assert (options.epochs, options.lr) == (7, 0.5)
+
+
+def test_the_out_of_a_run_is_not_taken(write):
+    path = write({"options": {"epochs": 5, "out": "runs/a"}, "engine": {"name": "x"}})
+    options = parse(["--config", str(path)])
+    assert options.epochs == 5 and str(options.out) == "build/train"
+
+
+@pytest.mark.skipif(find_spec("yaml") is None, reason="pyyaml is not installed")
+def test_yaml(write):
+    path = write("epochs: 5\nhidden: [7, 5]\n", "config.yaml")
+    options = parse(["--config", str(path)])
+    assert (options.epochs, options.hidden) == (5, [7, 5])
+    for content, reason in (("a: [", "it is not YAML: "), ("- 3", "expected options by their n")):
+        with pytest.raises(Refused, match=reason) as refused:
+            parse(["--config", str(write(content, "config.yml"))])
+        assert "\n" not in str(refused.value)
+
+
+def test_yaml_is_not_installed(write, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "yaml", None)
+    with pytest.raises(Refused, match="config.yaml: YAML needs: pip install pyyaml; JSON does not"):
+        parse(["--config", str(write("epochs: 5", "config.yaml"))])
+
+
+@pytest.mark.parametrize(
+    "content, reason",
+    [
+        ({"epoch": 3}, "there is no option 'epoch'; expected some of data, "),
+        ({"resume": True}, "there is no option 'resume'"),
+        ({"epochs": "3"}, "epochs: expected a number, not '3'"),
+        ({"epochs": "many"}, "epochs: expected a whole number from 1, not 'many'"),
+        ({"epochs": 2.5}, "epochs: expected a whole number from 1, not '2.5'"),
+        ({"epochs": True}, "epochs: expected text, a number or a list, not True"),
+        ({"epochs": [3, 4]}, "epochs: expected a whole number from 1, not '3,4'"),
+        ({"epochs": {"a": 1}}, "epochs: expected text, a number or a list, not {'a': 1}"),
+        ({"residual": "yes"}, "residual: expected true or false, not 'yes'"),
+        ({"data": 3}, "data: expected text, not 3"),
+        ({"hidden": [3, "x"]}, "hidden: expected sizes of layers, such as 128 or 128,64, not"),
+        ({"task": "ranking"}, "task: expected one of classification, regression, not 'ranking'"),
+        ({"optimizer-option": 3}, "optimizer-option: expected settings by their names, not 3"),
+        ({"optimizer_option": [3]}, "optimizer_option: expected settings by their names, not [3]"),
+        ([3], "expected options by their names"),
+        ("{", "it is not JSON: "),
+        ("[" * 100_000, "it is not JSON: "),
+    ],
+    ids=range(17),
+)
+def test_what_is_wrong(write, content, reason):
+    path = write(content)
+    with pytest.raises(Refused) as refused:
+        parse(["--config", str(path)])
+    assert str(refused.value).startswith(f"--config {path}: {reason}")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(Refused, match="absent.json: No such file or directory"):
+        parse(["--config", str(tmp_path / "absent.json")])
+
+
+def test_a_run_is_repeated_bit_for_bit(tmp_path):
+    argv = ["--epochs", "2", "--hidden", "16,8", "--optimizer", "nadam", "--lr", "0.003"]
+    argv += ["--optimizer-option", "beta1=0.8", "--seed", "3", "--dropout", "0.2", "--norm", "rms"]
+    argv += ["--schedule", "cosine", "--schedule-option", "final=0.1", "--clip", "1"]
+    assert main([*argv, "--out", str(tmp_path / "a")]) == 0
+    config = str(tmp_path / "a/config.json")
+    assert main(["--config", config, "--out", str(tmp_path / "b")]) == 0
+    for name in ("history.csv", "model.safetensors"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    first, second = (json.loads((tmp_path / n / "config.json").read_text()) for n in "ab")
+    assert first["options"] | {"out": ""} == second["options"] | {"out": ""}
+
+
+def test_a_run_is_resumed_with_its_own_options(tmp_path, capsys):
+    out = str(tmp_path)
+    assert main(["--epochs", "1", "--hidden", "8", "--seed", "3", "--out", out]) == 0
+    assert main(["--epochs", "2", "--resume", "--out", out]) == 0
+    options = json.loads((tmp_path / "config.json").read_text())["options"]
+    assert (options["epochs"], options["hidden"], options["seed"]) == (2, [8], 3)
+    capsys.readouterr()
+    assert main(["--resume", "--out", out, "--batch-size", "9"]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"train: --resume: --batch-size is 9, and 64 in {out}/config.json; only")

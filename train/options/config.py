@@ -1,0 +1,131 @@
+"""Options from a file, in JSON or YAML."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .. import Refused
+from .values import wrong
+
+__all__ = ["check_same", "from_file"]
+
+# What may change where a run is resumed.
+FREE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")
+NOT_IN_FILES = ("config", "resume", "overwrite", "help")
+
+
+def from_file(path: Path, parser: argparse.ArgumentParser) -> dict[str, Any]:
+    """The options in a file, as the parser would read them; in that of a run, all but ``--out``.
+
+    Raises
+    ------
+    Refused
+        It cannot be read, or a key is unknown or has a wrong value; the message names it.
+    """
+    content = read(path)
+    if isinstance(content, dict) and isinstance(content.get("options"), dict):
+        content = {name: value for name, value in content["options"].items() if name != "out"}
+    if not isinstance(content, dict):
+        raise Refused(f"--config {path}: expected options by their names")
+    actions = {a.dest: a for a in parser._actions if a.dest not in NOT_IN_FILES}
+    values = {}
+    for key, value in content.items():
+        action = actions.get(str(key).replace("-", "_"))
+        if action is None:
+            known = ", ".join(name.replace("_", "-") for name in actions)
+            raise Refused(f"--config {path}: there is no option {key!r}; expected some of {known}")
+        try:
+            values[action.dest] = value_of(action, value)
+        except argparse.ArgumentTypeError as error:
+            raise Refused(f"--config {path}: {key}: {error}") from error
+    return values
+
+
+def read(path: Path) -> Any:
+    try:
+        text = path.read_text("utf-8")
+        if path.suffix not in (".yaml", ".yml"):
+            return json.loads(text)
+    except OSError as error:
+        raise Refused(f"--config {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"--config {path}: it is not JSON: {error}") from error
+    try:
+        yaml = import_module("yaml")
+    except ImportError as error:
+        raise Refused(f"--config {path}: YAML needs: pip install pyyaml; JSON does not") from error
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise Refused(f"--config {path}: it is not YAML: {' '.join(str(error).split())}") from error
+
+
+def value_of(action: argparse.Action, value: Any) -> Any:
+    """What the parser makes of a value; raises ArgumentTypeError for a wrong one."""
+    if value is None:
+        return action.default
+    if action.nargs == 0:  # a flag
+        if not isinstance(value, bool):
+            raise wrong(value, "true or false")
+        return value or action.default
+    if isinstance(action.default, list) and action.dest.endswith("_option"):  # given repeatedly
+        return [typed(action, f"{name}={setting}") for name, setting in pairs(value)]
+    if isinstance(value, list | tuple) and not any(
+        isinstance(v, list | dict | bool) for v in value
+    ):
+        return typed(action, joined(value)) if value else action.default
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise wrong(value, "text, a number or a list")
+    found = typed(action, str(value))
+    if isinstance(found, int | float) and isinstance(value, str):
+        raise wrong(value, "a number")
+    if isinstance(found, str | Path) and not isinstance(value, str):
+        raise wrong(value, "text")
+    return found
+
+
+def typed(action: argparse.Action, text: str) -> Any:
+    value = action.type(text) if action.type else text
+    if action.choices and value not in action.choices:
+        raise wrong(text, f"one of {', '.join(action.choices)}")
+    return value
+
+
+def pairs(value: Any) -> list[tuple[str, Any]]:
+    """Names and settings: {"beta1": 0.9}, or [["beta1", 0.9]]."""
+    found = list(value.items()) if isinstance(value, dict) else value
+    if not isinstance(found, list) or not all(
+        isinstance(p, list | tuple) and len(p) == 2 and isinstance(p[0], str) for p in found
+    ):
+        raise wrong(value, "settings by their names")
+    return [(name, setting) for name, setting in found]
+
+
+def joined(values: list) -> str:
+    """As a list is given on the command line: names with a comma in them are quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
+
+
+def check_same(options: argparse.Namespace, before: dict[str, Any], path: Path) -> None:
+    """Refuse to resume a run with other options than it had.
+
+    Raises
+    ------
+    Refused
+        The message names the first one that differs.
+    """
+    for name, value in before.items():
+        if name not in FREE and (now := getattr(options, name)) != value:
+            free = ", ".join(f"--{each.replace('_', '-')}" for each in FREE)
+            raise Refused(
+                f"--resume: --{name.replace('_', '-')} is {now!r}, and {value!r} in {path}; "
+                f"only {free} may differ"
+            )

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layers import nets
-from layers.engine import nd
+from layers import engine, nets
+from layers.engine import mx, nd
 from train import export, exporting, module
 from train.__main__ import main
 from train.data import load
@@ -200,6 +200,37 @@ def test_mxnet_loads_what_pytorch_has_written(say, runs, tmp_path, target):
 def test_what_mxnet_cannot_write(say, runs, tmp_path, kind):
     line = say(runs["kind"][0], "--to", kind, status=2)
     assert line.startswith(f"train.export: --to {kind}: needs PyTorch; expected --engine torch")
+
+
+@TORCH
+@SLOW
+@pytest.mark.parametrize("net", ["vit", "mixer"])
+def test_nets_of_images_take_any_number_of_samples(say, tmp_path, net):
+    needing("onnx")
+    out, x = tmp_path / "run", np.random.default_rng(0).integers(0, 17, (7, 64)).astype("float32")
+    argv = ["--net", net, "--units", "8", "--depth", "1", "--epochs", "1", "--out", str(out)]
+    assert main(argv) == 0
+    assert "for any number of samples" in say(out, "--to", "onnx", "--out", tmp_path / "a.onnx")
+    for samples in (x[:1], x):
+        found, _ = read("onnx", tmp_path / "a.onnx", samples)
+        np.testing.assert_allclose(found, predicted(out, samples), rtol=1e-4, atol=1e-4)
+
+
+@TORCH
+def test_a_network_of_a_fixed_size_takes_one_sample(say, runs, tmp_path, monkeypatch):
+    exchange, opened = engine.exchange(), []
+    write = exchange.write
+
+    def refuse_open(path, graph, arrays, shapes, *, open_batch, notes):
+        opened.append(open_batch)
+        if open_batch:
+            raise mx.base.MXNetError("it has a size that is fixed")
+        write(path, graph, arrays, shapes, open_batch=False, notes=notes)
+
+    monkeypatch.setattr(exchange, "write", refuse_open)
+    said = say(runs["kind"][0], "--to", "torch", "--out", tmp_path / "a.pt2")
+    assert "for one sample at a time" in said and "its outputs differ by" in said
+    assert opened == [True, False]
 
 
 def test_without_out_it_is_beside_the_run(say, runs):

@@ -126,8 +126,9 @@ def data_uri(x: np.ndarray, white: int | None) -> str:
     least, most = (0.0, float(white)) if white else (float(x.min()), float(x.max()))
     grey = (x.astype("float64") - least) * (255 / ((most - least) or 1))
     pixels = grey.round().clip(0, 255).astype("uint8")
-    if pixels.ndim == 3 and pixels.shape[2] not in (3, 4):
-        pixels = pixels.mean(axis=pixels.shape.index(min(pixels.shape))).astype("uint8")
+    if pixels.ndim == 3 and pixels.shape[2] != 3:  # channels before height and width, or others
+        pixels = pixels.transpose(1, 2, 0) if pixels.shape[0] <= 4 else pixels
+        pixels = pixels if pixels.shape[2] == 3 else pixels.mean(axis=2).astype("uint8")
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "png", optimize=True)
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"

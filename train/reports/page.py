@@ -19,6 +19,7 @@ __all__ = ["page"]
 # Of config.json, where runs are compared: what follows from the rest.
 UNSHOWN = ("result", "files", "options.out", "data.mean", "data.std", "data.target.mean",
            "data.target.std", "network.inputs", "network.outputs", "network.units")  # fmt: skip
+NONE = "–"
 LONG = 24  # values in a list that is shown in full
 
 
@@ -56,7 +57,7 @@ def dot(colour: int) -> Html:
 
 def number(value: Any, digits: int = 4) -> str:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
-        return "–"
+        return NONE
     return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}g}"
 
 
@@ -82,14 +83,14 @@ def results(runs: list[RunReport], colours: dict[str, int]) -> Html:
         rate = lookup(run.config, "result", "samples_per_second")
         rows.append([
             tag("td", named(run, colours), class_="short"),
-            tag("td", lookup(run.config, "options", "data") or "–", tag("br"),
+            tag("td", lookup(run.config, "options", "data") or NONE, tag("br"),
                 tag("span", network_of(run), class_="small")),
             number(len(run.epochs)),
-            number(int(best["epoch"])) if best else "–",
+            number(int(best["epoch"])) if best else NONE,
             number((best or last).get("held_out_loss")),
             tag("td", shown(run, held_out), class_=right),
             tag("td", shown(run, learned), class_="number"),
-            tag("td", f"{rate:,.0f}" if isinstance(rate, float) else "–", class_="number"),
+            tag("td", f"{rate:,.0f}" if isinstance(rate, float) else NONE, class_="number"),
         ])  # fmt: skip
     said = (
         "Held-out numbers are those of the best epoch, training numbers those of the last one. "
@@ -108,7 +109,7 @@ def same_data(a: RunReport, b: RunReport) -> bool:
 
 def shown(run: RunReport, metric: float) -> str:
     if not math.isfinite(metric):
-        return "–"
+        return NONE
     return run.task.show(metric) + ("" if run.task.classes else " mae")
 
 
@@ -159,13 +160,13 @@ def differences(runs: list[RunReport], colours: dict[str, int]) -> Html:
         name
         for name in names
         if not any(f"{name}.".startswith(f"{less}.") for less in UNSHOWN)
-        and len({config.get(name) for config in flat}) > 1
+        and len({config.get(name) or NONE for config in flat}) > 1
     ]
     head = ["", *[named(run, colours) for run in runs]]
     if not differing:
         return joined([tag("h2", "Differences"), tag("p", "The runs have the same config.json.")])
     rows = [
-        [tag("th", name), *[tag("td", config.get(name, "–")) for config in flat]]
+        [tag("th", name), *[tag("td", config.get(name) or NONE) for config in flat]]
         for name in differing
     ]
     return joined([tag("h2", "Differences"), table(head, rows)])
@@ -181,7 +182,7 @@ def flattened(config: Any, before: str = "") -> dict[str, str]:
     if isinstance(config, list):
         more = f", … {len(config)} in all" if len(config) > LONG else ""
         return {before: ", ".join(map(str, config[:LONG])) + more}
-    return {before: "–" if config is None else str(config)}
+    return {before: NONE if config is None else str(config)}
 
 
 # Each run by itself
@@ -230,9 +231,9 @@ def repeat(run: RunReport) -> Html:
     versions = lookup(run.config, "libraries")
     known = versions if isinstance(versions, dict) else {}
     python = lookup(run.config, "python") or platform.python_version()
-    engine = lookup(run.config, "engine", "name") or "–"
+    engine = lookup(run.config, "engine", "name") or NONE
     told = [f"Python {python}", *[f"{name} {version}" for name, version in known.items()]]
-    place = lookup(run.config, "platform") or "–"
+    place = lookup(run.config, "platform") or NONE
     return joined([
         tag("pre", shlex.join(words)),
         tag("p", f"It ran on the engine {engine}, with {', '.join(told)}; {place}.", class_="soft"),

@@ -198,7 +198,7 @@ def reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = Fal
     total, known = math.prod(shape), math.prod(out)
     if unknown is not None and known:
         out[unknown] = total // known
-    if math.prod(out) != total or min(out, default=0) < 0:
+    if math.prod(out) != total or any(n < 0 for n in out):
         raise _misfit(shape, codes, f"{total} elements")
     return tuple(out)
 

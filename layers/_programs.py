@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
-__all__ = ["command", "find_lr", "predict", "train"]
+__all__ = ["command", "export", "find_lr", "predict", "report", "train"]
 
 
 def command(script: str, module: str) -> str:
@@ -36,3 +36,5 @@ def run(module: str) -> int:
 train = partial(run, "train.__main__")
 find_lr = partial(run, "train.find_lr")
 predict = partial(run, "train.predict")
+report = partial(run, "train.report")
+export = partial(run, "train.export")

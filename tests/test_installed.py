@@ -92,7 +92,8 @@ def test_without_a_console_script_it_does(folder):
 
 @builds
 def test_help_names_the_script(target, folder):
-    modules = {"train": "train", "predict": "train.predict", "check": "layers.check"}
+    modules = {"train": "train", "check": "layers.check"}
+    modules |= {name: f"train.{name}" for name in ("predict", "report", "export")}
     for program, module in ((f"layers-{name}", module) for name, module in modules.items()):
         told = installed.run(target, folder, program, "--help").stdout
         assert f"usage: {program} " in told and f"python -m {module} " not in told

@@ -12,6 +12,7 @@ from PIL import Image
 
 from train import module, report
 from train.__main__ import main
+from train.reports.page import words_of
 
 CLASSES = ("<script>alert(1)</script>", "a & b", 'quoted "c"')
 SHORT = ["--epochs", "3", "--hidden", "8", "--lr", "0.02"]
@@ -180,6 +181,23 @@ def test_the_command_repeats_the_run(say, runs, tmp_path):
     assert "--target" not in command
     modules = page_of(say, tmp_path, runs / "module")
     assert any(text.startswith("python -m train.module ") for text in modules.texts)
+
+
+@pytest.mark.parametrize(
+    "name, value, words",
+    [
+        ("lr", 0.1, ["--lr", "0.1"]),
+        ("batch_size", 8, ["--batch-size", "8"]),
+        ("target", None, []),
+        ("features", [], []),
+        ("features", ["a", "b"], ["--features", "a,b"]),
+        ("residual", True, ["--residual"]),
+        ("residual", False, []),
+        ("some_option", [["a", 1], ["b", "c"]], ["--some-option", "a=1", "--some-option", "b=c"]),
+    ],
+)
+def test_words_of_an_option(name, value, words):
+    assert words_of(name, value) == words
 
 
 def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):

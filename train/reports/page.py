@@ -217,17 +217,24 @@ def statistics(rows: list[Statistics]) -> Html:
     )
 
 
+def words_of(name: str, value: Any) -> list[str]:
+    """An option as it is on the command line, once for each pair such as beta1=0.9."""
+    option = f"--{name.replace('_', '-')}"
+    if value in (None, False, []):
+        return []
+    if value is True:
+        return [option]
+    if isinstance(value, list) and all(isinstance(pair, list) for pair in value):
+        return [word for pair in value for word in (option, "=".join(map(str, pair)))]
+    return [option, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
 def repeat(run: RunReport) -> Html:
     """The command, and the versions that it ran with."""
-    program = "train" if len(run.run.inputs) == 1 else "train.module"
+    words = ["python", "-m", "train" if len(run.run.inputs) == 1 else "train.module"]
     options = lookup(run.config, "options")
-    words = ["python", "-m", program]
     for name, value in (options if isinstance(options, dict) else {}).items():
-        if value in (None, False, []) or (name == "engine" and not value):
-            continue
-        words.append(f"--{str(name).replace('_', '-')}")
-        if value is not True:
-            words.append(",".join(map(str, value)) if isinstance(value, list) else str(value))
+        words += words_of(str(name), value)
     versions = lookup(run.config, "libraries")
     known = versions if isinstance(versions, dict) else {}
     python = lookup(run.config, "python") or platform.python_version()

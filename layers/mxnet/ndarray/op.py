@@ -1,4 +1,7 @@
-"""The operators of the table, as functions of NDArrays."""
+"""The operators of the table, as functions of NDArrays.
+
+`sym` has the same as functions of Symbols. Many are methods of NDArray and Symbol, too.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-import griffe
-
 UNDERLINE = re.compile(r"^-{3,}$")
 ITEM = re.compile(r"^\*{0,2}[\w.]+(, \*{0,2}[\w.]+)*( : .*)?$")  # of a section: x, y : int
 SHAPE = re.compile(r"^\w+(, \w+)* : ")
@@ -17,14 +15,6 @@ INLINE = re.compile(
     r"(?:^|(?<=\.) )(Inputs|Outputs): "
 )  # in one line: Inputs: (n, k). Outputs: (n,)
 BETWEEN = re.compile(r"\s{3,}(?=\w+(?:, \w+)* : )")  # x : (n, k)      w : (m, k)
-
-
-class Docstrings(griffe.Extension):
-    """Rewrites each docstring before it is parsed."""
-
-    def on_object(self, *, obj: griffe.Object, **kwargs) -> None:
-        if obj.docstring is not None:
-            obj.docstring.value = rewritten(obj.docstring.value)
 
 
 def rewritten(text: str) -> str:

@@ -83,7 +83,9 @@ MXNET = {
     "mx.rnn": ["layers.mxnet.rnn"],
     "mx.contrib.amp": ["layers.mxnet.contrib.amp"],
     "mx.contrib.text": [
-        f"layers.mxnet.contrib.text.{name}" for name in ("vocab", "embedding", "utils")
+        "layers.mxnet.contrib.text.vocab",
+        "layers.mxnet.contrib.text.embedding",
+        "layers.mxnet.contrib.text.utils",
     ],
     "mx.context": ["layers.mxnet.context"],
     "mx.profiler": ["layers.mxnet.profiler"],

@@ -191,6 +191,11 @@ def values(*given, dtype="float32", grad=True) -> Input:
     return Input(prefix + text(list(given)), lambda random: np.array(given, dtype), grad)
 
 
+def still(given: Input) -> Input:
+    """An input without a gradient."""
+    return Input(f"still:{given.id}", given.make, grad=False)
+
+
 def as_(dtype: str, given: tuple | Input) -> Input:
     """An input in another dtype; a shape means integers from -5 to 5 where dtype has no others."""
     if isinstance(given, tuple) and not dtype.startswith("float"):

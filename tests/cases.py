@@ -14,6 +14,7 @@ from case import (
     positive,
     regions,
     section,
+    still,
     ties,
     unit,
     values,
@@ -204,6 +205,11 @@ for dtype in "int8", "uint8":  # which count modulo 256
     case(names, values(1, 2, 44, dtype=dtype), scalar=-212.7)
 case("_power_scalar", (2, 3), scalar=2.0)
 case("_power_scalar", values(0.5, 0), scalar=2)
+case("_grad_add _scatter_elemwise_div", (2, 3), positive(2, 3))
+case("_grad_add", as_("int32", (7,)), as_("int32", (7,)))
+case("_scatter_plus_scalar _scatter_minus_scalar", (2, 3), scalar=2.5)
+case("_scatter_plus_scalar _scatter_minus_scalar", as_("int32", (7, 1)), scalar=-3)
+case("_identity_with_attr_like_rhs", (2, 3), still(positive(2, 3)))
 case("broadcast_axis", (2, 1, 3, 1), axis=(1, 3), size=(2, 4))
 case("broadcast_axis", (7, 1), axis=1, size=3)
 case("broadcast_to", (2, 1, 3), shape=(2, 4, 3))
@@ -299,6 +305,13 @@ case(
 )
 case("_contrib_allclose", *[as_("int32", (2, 3))] * 2, **no_axes, expected=no)
 
+case(
+    "_square_sum",
+    values([1, 2], [3, -4]),
+    axis=1,
+    ours="MXNet has it for sparse arrays only",
+    expected=lambda x: {"y0": np.float32([5, 25]), "d0": 2 * x},
+)
 case("cumsum", (2, 3, 4))
 case("cumsum", (2, 3, 4), axis=1)
 case("cumsum", (7, 1), axis=0, dtype="float64")
@@ -417,6 +430,8 @@ case("random_pdf_normal", (7,), (7,), positive(7))
 case("random_pdf_exponential", (1, 3), values(2))
 for name in "uniform", "exponential", "poisson":  # others have float32's precision in MXNet
     case(f"random_pdf_{name}", *[as_("float64", x) for x in pdf[name]])
+
+case("_sample_unique_zipfian", range_max=3, shape=(200, 3), moments=(1, (2 / 3) ** 0.5))
 
 section("shape")
 case("Reshape", (2, 3, 4), shape=(0, -1))
@@ -591,6 +606,8 @@ case("_linalg_gemm2", (5, 2, 3), (5, 3, 1))
 case("_linalg_gemm2", (2, 5, 3), (3, 5, 2), axis=0)
 case("_linalg_potrf", values([4, 2, 1], [2, 5, 3], [1, 3, 6]))
 case("_linalg_potrf", values([[4, 1], [1, 2]], [[2, 0.5], [0.5, 1]]))
+case("_linalg_potrf", values([4, 2, 1], [2, 5, 3], [1, 3, 6]), lower=False)
+case("_linalg_potri", values([2, 7], [1, 4]), lower=False)
 case("_linalg_syrk", (2, 3))
 case("_linalg_syrk", (2, 3, 4), transpose=True, alpha=2.5)
 for transpose, rightside, lower in (0, 0, 1), (1, 0, 1), (0, 1, 0), (1, 1, 0):
@@ -1232,6 +1249,18 @@ case(
         "x1": np.float32([0.5, 0.375]),
     },
 )
+
+section("hawkes")
+for dtype, n, k, steps in ("float64", 2, 2, 3), ("float32", 3, 1, 7), ("float32", 1, 2, 1):
+    marks = as_("int32", ints((n, steps), k))
+    case(
+        "_contrib_hawkesll",
+        *[as_(dtype, positive(*shape)) for shape in ((n, k), (k,), (k,), (n, k))],
+        as_(dtype, still(positive(n, steps))),
+        marks,
+        as_(dtype, ints((n,), steps + 1)),
+        as_(dtype, values(*[25] * n, grad=False)),
+    )
 
 section("spectral")
 only_gpu = "MXNet has it on a GPU only"

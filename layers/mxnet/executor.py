@@ -201,12 +201,20 @@ class Executor:
             last = {entry: i for i, entry in enumerate(self._symbol._entries)}
             known = [i for i in last.values() if self._recorded[i].requires_grad]
             heads, head_grads = [heads[i] for i in known], [head_grads[i] for i in known]
-        tensors, head_grads = autograd._heads("Executor.backward", heads, head_grads)
         variables = [*self._leaves.values(), *self._node_inputs.values()]
+        self._write_gradients(self._gradients(heads, head_grads, variables, is_train))
+
+    def _gradients(self, heads, head_grads, variables, is_train):
+        """The gradients of variables and inputs of nodes, None where there is none."""
+        if not heads and not head_grads:
+            return [None] * len(variables)
+        tensors, head_grads = autograd._heads("Executor.backward", heads, head_grads)
         with autograd._Scope(None, is_train):
-            gradients = autograd._run(
+            return autograd._run(
                 autograd.gradients_of, tensors, variables, head_grads, retain_graph=True
             )
+
+    def _write_gradients(self, gradients):
         if self._node_inputs:
             self._show_gradients(gradients[len(self._leaves) :])
         for (name, leaf), gradient in zip(self._leaves.items(), gradients):

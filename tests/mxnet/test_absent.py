@@ -181,7 +181,7 @@ def test_a_name_of_nothing(mx, package):
 
 
 @torch_only
-@pytest.mark.parametrize("place", ["nd.fill_element_0index", "optimizer.Test"])
+@pytest.mark.parametrize("place", ["operator.MXCallbackList", "optimizer.Test"])
 def test_a_name_that_is_not_here(mx, place):
     module, _, name = place.rpartition(".")
     with pytest.raises(AttributeError, match=rf"{place[2:]} is not in layers.mxnet yet$"):

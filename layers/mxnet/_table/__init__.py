@@ -22,6 +22,7 @@ MODULES = (
     "vision",
     "spatial",
     "spectral",
+    "hawkes",
     "boxes",
     "multibox",
     "regions",
@@ -29,6 +30,7 @@ MODULES = (
     "old",
     "optimizer",
     "many",
+    "absent",
 )
 
 

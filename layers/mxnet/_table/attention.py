@@ -42,7 +42,7 @@ def _heads_last(x, heads):
     return x.reshape(batch, heads, length, -1).permute(2, 0, 1, 3).reshape(length, batch, -1)
 
 
-@op
+@op(names_input=True)
 def _contrib_interleaved_matmul_selfatt_qk(
     queries_keys_values: Tensor, heads: int = REQUIRED
 ) -> Tensor:

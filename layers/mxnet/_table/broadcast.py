@@ -202,6 +202,8 @@ elementwise("elemwise_add", torch.add, "The sum, x + y.", "_add", "_plus", "_Plu
 elementwise("elemwise_sub", torch.sub, "The difference, x - y.", "_sub", "_minus", "_Minus")
 elementwise("elemwise_mul", torch.mul, "The product, x y.", "_mul", "_Mul")
 elementwise("elemwise_div", _divide, "The quotient, x / y.", "_div", "_Div")
+elementwise("_grad_add", torch.add, "The sum, x + y, of two gradients.")
+elementwise("_scatter_elemwise_div", _divide, "The quotient, x / y.")
 mod_ = elementwise(
     "_mod", _modulo, "The remainder of x / y, with the sign of y; 0 where y is 0.", "_Mod"
 )
@@ -212,6 +214,8 @@ minimum_ = elementwise("_minimum", torch.minimum, "The smaller of x and y.", "_M
 
 scalar("_plus_scalar", torch.add, "The sum, x + scalar.", "_PlusScalar")
 scalar("_minus_scalar", torch.sub, "The difference, x - scalar.", "_MinusScalar")
+scalar("_scatter_plus_scalar", torch.add, "The sum, x + scalar.")
+scalar("_scatter_minus_scalar", torch.sub, "The difference, x - scalar.")
 scalar("_rminus_scalar", torch.rsub, "The difference, scalar - x.", "_RMinusScalar")
 scalar("_mul_scalar", torch.mul, "The product, x scalar.", "_MulScalar")
 scalar("_div_scalar", _divide, "The quotient, x / scalar.", "_DivScalar")
@@ -288,6 +292,12 @@ def _(dy, data, scalar):
 def _fit(dx, x):
     """The gradient of a broadcast input."""
     return dx if dx.shape == x.shape else dx.sum_to_size(x.shape)
+
+
+@op(view=True, same=True)
+def _identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
+    """lhs itself, whose shape is that of rhs."""
+    return lhs
 
 
 @op("broadcast_axes", view=True)

@@ -202,7 +202,7 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     return y if x is data else y.to(data.dtype)
 
 
-@op(same=True)
+@op(same=True, names_input=True)
 def _contrib_quadratic(data: Tensor, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Tensor:
     """a x² + b x + c; for integers the result is truncated."""
     return ((a * data + b) * data + c).to(data.dtype)

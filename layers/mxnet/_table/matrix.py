@@ -151,9 +151,12 @@ def _linalg_gemm(
 
 
 @op("linalg_potrf", same=True, names_input=True)
-def _linalg_potrf(A: Tensor) -> Tensor:
-    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
-    return torch.linalg.cholesky(A)
+def _linalg_potrf(A: Tensor, lower: bool = True) -> Tensor:
+    """The lower triangular L with L Lᵀ = A, or without `lower` the upper one, Lᵀ.
+
+    A is symmetric; that triangle of it is read.
+    """
+    return torch.linalg.cholesky(A, upper=not lower)
 
 
 @op("linalg_syrk", names_input=True)
@@ -203,9 +206,10 @@ def _linalg_trmm(
 
 
 @op("linalg_potri", same=True, names_input=True)
-def _linalg_potri(A: Tensor) -> Tensor:
-    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
-    return torch.cholesky_inverse(A.tril())  # its gradient is for all that it is given
+def _linalg_potri(A: Tensor, lower: bool = True) -> Tensor:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
+    triangle = A.tril() if lower else A.triu()  # the gradient is for all that PyTorch is given
+    return torch.cholesky_inverse(triangle, upper=not lower)
 
 
 @op("linalg_inverse", same=True, names_input=True)

@@ -37,7 +37,7 @@ def _contrib_arange_like(
 _contrib_arange_like.grad(zeros)
 
 
-@op
+@op(names_input=True)
 def _contrib_index_array(data: Tensor, axes: Shape | None = None) -> Tensor:
     """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64."""
     axes = range(data.dim()) if axes is None else axes
@@ -77,7 +77,7 @@ def _(old_tensor):
     return old_tensor
 
 
-@op("ravel_multi_index")
+@op("ravel_multi_index", names_input=True)
 def _ravel_multi_index(data: Tensor, shape: Shape | None = None) -> Tensor:
     """The number of each element that coordinates name, counted row by row.
 
@@ -94,7 +94,7 @@ def _ravel_multi_index(data: Tensor, shape: Shape | None = None) -> Tensor:
     return at
 
 
-@op("unravel_index")
+@op("unravel_index", names_input=True)
 def _unravel_index(data: Tensor, shape: Shape | None = None) -> Tensor:
     """The coordinates of elements from their numbers, counted row by row: (...) to (axes, ...).
 
@@ -113,7 +113,7 @@ _ravel_multi_index.grad(zeros)
 _unravel_index.grad(zeros)
 
 
-@op
+@op(names_input=True)
 def _histogram(
     data: Tensor,
     bins: Tensor | None = None,

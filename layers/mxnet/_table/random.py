@@ -183,6 +183,51 @@ def _(data, dtype, get_prob):
     return (dtype, data) if get_prob else dtype
 
 
+@op(draws=True, traceable=False)
+def _sample_unique_zipfian(
+    range_max: int = REQUIRED, shape: Shape | None = None, *, device
+) -> tuple[Tensor, Tensor]:
+    """In each row different classes by Zipf's law, and how many draws it took to find them.
+
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1); int64, (n, m) and (n,)
+    """
+    if shape is None or len(shape) != 2 or not 0 < shape[1] <= range_max:
+        raise ShapeError(
+            f"_sample_unique_zipfian: shape is {shape}, range_max is {range_max}\n"
+            "  expected (n, m), m at most range_max"
+        )
+    rows, tries = zip(*[_different(shape[1], range_max) for _ in range(shape[0])])
+    return torch.tensor(rows, device=device), torch.tensor(tries, device=device)
+
+
+def _different(count, range_max):
+    """`count` different classes in the order in which they were drawn, and the number of draws."""
+    found, tries = {}, 0
+    while len(found) < count:
+        drawn = torch.rand(count, dtype=torch.float64).mul_(math.log(range_max + 1)).exp_().long()
+        for c in drawn.sub_(1).remainder_(range_max).tolist():
+            tries += 1
+            found.setdefault(c)
+            if len(found) == count:
+                break
+    return list(found), tries
+
+
+@_sample_unique_zipfian.gives
+def _():
+    return 2
+
+
+@_sample_unique_zipfian.types
+def _():
+    return torch.int64
+
+
+@_sample_unique_zipfian.shaped
+def _(shape):
+    return [shape, shape[:1]]
+
+
 @op("shuffle", same=True, draws=True)
 def _shuffle(data: Tensor) -> Tensor:
     """The same rows in random order."""

@@ -89,6 +89,7 @@ def _nanprod(x, axes, keepdims):
 
 
 reduce("sum", _sum, "The sum over axes.", "sum_axis")
+reduce("_square_sum", lambda x, *over: _sum(x * x, *over), "The sum of squares over axes.")
 reduce("mean", _mean, "The mean over axes.")
 reduce("prod", _prod, "The product over axes.")
 reduce("nansum", _nansum, "The sum over axes, NaN taken as 0.")
@@ -198,7 +199,7 @@ def _():
     return 2
 
 
-@op("cumsum")
+@op("cumsum", names_input=True)
 def _np_cumsum(a: Tensor, axis: int | None = None, dtype: DType | None = None) -> Tensor:
     """The sums of the elements up to each along an axis, by default of the flattened array."""
     if axis is None:

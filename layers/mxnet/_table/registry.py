@@ -497,6 +497,9 @@ class Absent(Op):
         missing.__doc__ = f"Not supported: {reason}"
         super().__init__(missing, name)
 
+    def drops(self, name: str) -> bool:
+        return False
+
     def parse(self, name: str, value: Any) -> Any:
         return self.run()
 

@@ -16,7 +16,7 @@ from .attributes import Shape
 from .registry import REQUIRED, Tensor, op
 
 
-@op
+@op(names_input=True)
 def GridGenerator(
     data: Tensor,
     transform_type: Literal["affine", "warp"] = REQUIRED,
@@ -164,7 +164,7 @@ def Crop(
     return y.narrow(3, start[1], size[1]).clone()
 
 
-@op
+@op(names_input=True)
 def LRN(
     data: Tensor, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int = REQUIRED
 ) -> Tensor:
@@ -189,7 +189,7 @@ def _patches(name, kernel, stride, dilate, pad):
     return kernel, dilate or (1, 1), pad or (0, 0), stride or (1, 1)
 
 
-@op
+@op(names_input=True)
 def im2col(
     data: Tensor,
     kernel: Shape = REQUIRED,
@@ -201,7 +201,7 @@ def im2col(
     return F.unfold(data, *_patches("im2col", kernel, stride, dilate, pad))
 
 
-@op
+@op(names_input=True)
 def col2im(
     data: Tensor,
     output_size: Shape = REQUIRED,

@@ -30,6 +30,10 @@ def _div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArr
     """The quotient, x / y."""
 def _Div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The quotient, x / y."""
+def _grad_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The sum, x + y, of two gradients."""
+def _scatter_elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The quotient, x / y."""
 def _mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The remainder of x / y, with the sign of y; 0 where y is 0."""
 def _Mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
@@ -57,6 +61,10 @@ def _PlusScalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: An
 def _minus_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The difference, x - scalar."""
 def _MinusScalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The difference, x - scalar."""
+def _scatter_plus_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The sum, x + scalar."""
+def _scatter_minus_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The difference, x - scalar."""
 def _rminus_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The difference, scalar - x."""
@@ -174,6 +182,10 @@ def _logical_xor_scalar(data: NDArray, scalar: float = 1.0, is_int: bool = True,
     """1 where one of x and y is not 0, else 0; y is the scalar."""
 def _LogicalXorScalar(data: NDArray, scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """1 where one of x and y is not 0, else 0; y is the scalar."""
+def _identity_with_attr_like_rhs(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """lhs itself, whose shape is that of rhs."""
+def _square_sum(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The sum of squares over axes."""
 def _np_cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The sums of the elements up to each along an axis, by default of the flattened array."""
 def _split_v2(data: NDArray, indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None) -> Result:
@@ -241,6 +253,11 @@ def _sample_multinomial(data: NDArray, shape: int | tuple[int, ...] = (), get_pr
 
     With `get_prob` also the logarithms of their probabilities, whose gradient is that of data.
     """
+def _sample_unique_zipfian(range_max: int = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> Result:
+    """In each row different classes by Zipf's law, and how many draws it took to find them.
+
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1); int64, (n, m) and (n,)
+    """
 def _shuffle(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The same rows in random order."""
 def _random_pdf_uniform(sample: Any, low: Any, high: Any, is_log: bool = False, out: Any = None, name: Any = None) -> Result:
@@ -301,3 +318,13 @@ def _multi_mp_lamb_update(*data: NDArray, learning_rates: float | tuple[float, .
 
     data : weight, grad, mean, var, weight32 of each weight
     """
+def _copyto(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Use x.copyto(y)."""
+def _imdecode(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Use mx.image.imdecode."""
+def _onehot_encode(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Use nd.onehot_encode."""
+def _set_value(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Write x[:] = value."""
+def _zeros_without_dtype(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Use nd.zeros with a dtype."""

@@ -128,6 +128,19 @@ def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int = ..., proc
 
     `processing_batch_size` has no effect.
     """
+def hawkesll(lda: NDArray, alpha: NDArray, beta: NDArray, state: NDArray, lags: NDArray, marks: NDArray, valid_length: NDArray, max_time: NDArray, out: Any = None, name: Any = None) -> Result:
+    """The log likelihood of k Hawkes processes, and the memory that they end with.
+
+    The k-th has the intensity λₖ + αₖ βₖ sₖ(t), where sₖ(t) = Σ exp(-βₖ (t - tᵢ)) over its events
+    before t.
+
+    lda : (n, k), λ of each sample      alpha, beta : (k,)      state : (n, k), s at time 0
+    lags : (n, t), the time from each event to the next      marks : (n, t), which process it is of
+    valid_length : (n,), how many events there are      max_time : (n,), when observation ends
+    y : (n,), and s at the end, (n, k)
+
+    There is no gradient for `state`, `lags` and what follows.
+    """
 def box_iou(lhs: NDArray, rhs: NDArray, format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None) -> NDArray:
     """The area that two boxes share over the area that they cover, for each pair; 0 of empty ones.
 
@@ -258,3 +271,13 @@ def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: f
 
     weight : (n, ...)      history : (n, 1)
     """
+def dgl_adjacency(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_csr_neighbor_non_uniform_sample(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_csr_neighbor_uniform_sample(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_graph_compact(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_subgraph(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Sample graphs with the library DGL."""

@@ -12,8 +12,11 @@ def gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b: bool =
     """alpha A B, for matrices whose rows are along `axis` and whose columns are the last axis."""
 def gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray:
     """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
-def potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
+def potrf(A: NDArray, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The lower triangular L with L Lᵀ = A, or without `lower` the upper one, Lᵀ.
+
+    A is symmetric; that triangle of it is read.
+    """
 def syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
     """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
 def trsm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
@@ -26,8 +29,8 @@ def trmm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = Fals
 
     `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
     """
-def potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+def potri(A: NDArray, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
 def inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """A⁻¹."""
 def det(A: NDArray, out: Any = None, name: Any = None) -> NDArray:

@@ -392,8 +392,11 @@ def linalg_gemm2(A: NDArray, B: NDArray, transpose_a: bool = False, transpose_b:
     """alpha A B, for matrices whose rows are along `axis` and whose columns are the last axis."""
 def linalg_gemm(A: NDArray, B: NDArray, C: NDArray, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None) -> NDArray:
     """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
-def linalg_potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
+def linalg_potrf(A: NDArray, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """The lower triangular L with L Lᵀ = A, or without `lower` the upper one, Lᵀ.
+
+    A is symmetric; that triangle of it is read.
+    """
 def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
     """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
 def linalg_trsm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
@@ -406,8 +409,8 @@ def linalg_trmm(A: NDArray, B: NDArray, transpose: bool = False, rightside: bool
 
     `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
     """
-def linalg_potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+def linalg_potri(A: NDArray, lower: bool = True, out: Any = None, name: Any = None) -> NDArray:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
 def linalg_inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """A⁻¹."""
 def linalg_det(A: NDArray, out: Any = None, name: Any = None) -> NDArray:
@@ -873,3 +876,5 @@ def multi_lars(lrs: NDArray, weights_sum_sq: NDArray, grads_sum_sq: NDArray, wds
     """
 def reset_arrays(*data: NDArray, num_arrays: int = ..., out: Any = None, name: Any = None) -> Result:
     """Fill arrays with zeros, in place; there is no output."""
+def fill_element_0index(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """Not supported: Write x[nd.arange(n), index] = values."""

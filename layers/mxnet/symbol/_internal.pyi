@@ -29,6 +29,10 @@ def _div(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, na
     """The quotient, x / y."""
 def _Div(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The quotient, x / y."""
+def _grad_add(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum, x + y, of two gradients."""
+def _scatter_elemwise_div(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The quotient, x / y."""
 def _mod(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The remainder of x / y, with the sign of y; 0 where y is 0."""
 def _Mod(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -56,6 +60,10 @@ def _PlusScalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = T
 def _minus_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The difference, x - scalar."""
 def _MinusScalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The difference, x - scalar."""
+def _scatter_plus_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum, x + scalar."""
+def _scatter_minus_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The difference, x - scalar."""
 def _rminus_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The difference, scalar - x."""
@@ -173,6 +181,10 @@ def _logical_xor_scalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: 
     """1 where one of x and y is not 0, else 0; y is the scalar."""
 def _LogicalXorScalar(data: Symbol | None = ..., scalar: float = 1.0, is_int: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """1 where one of x and y is not 0, else 0; y is the scalar."""
+def _identity_with_attr_like_rhs(lhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """lhs itself, whose shape is that of rhs."""
+def _square_sum(data: Symbol | None = ..., axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of squares over axes."""
 def _np_cumsum(a: Symbol | None = ..., axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The sums of the elements up to each along an axis, by default of the flattened array."""
 def _split_v2(data: Symbol | None = ..., indices: int | tuple[int, ...] = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -240,6 +252,11 @@ def _sample_multinomial(data: Symbol | None = ..., shape: int | tuple[int, ...] 
 
     With `get_prob` also the logarithms of their probabilities, whose gradient is that of data.
     """
+def _sample_unique_zipfian(range_max: int = ..., shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """In each row different classes by Zipf's law, and how many draws it took to find them.
+
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1); int64, (n, m) and (n,)
+    """
 def _shuffle(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The same rows in random order."""
 def _random_pdf_uniform(sample: Any = ..., low: Any = ..., high: Any = ..., is_log: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -300,3 +317,13 @@ def _multi_mp_lamb_update(*data: Symbol, learning_rates: float | tuple[float, ..
 
     data : weight, grad, mean, var, weight32 of each weight
     """
+def _copyto(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Use x.copyto(y)."""
+def _imdecode(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Use mx.image.imdecode."""
+def _onehot_encode(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Use nd.onehot_encode."""
+def _set_value(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Write x[:] = value."""
+def _zeros_without_dtype(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Use nd.zeros with a dtype."""

@@ -127,6 +127,19 @@ def count_sketch(data: Symbol | None = ..., h: Symbol | None = ..., s: Symbol | 
 
     `processing_batch_size` has no effect.
     """
+def hawkesll(lda: Symbol | None = ..., alpha: Symbol | None = ..., beta: Symbol | None = ..., state: Symbol | None = ..., lags: Symbol | None = ..., marks: Symbol | None = ..., valid_length: Symbol | None = ..., max_time: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The log likelihood of k Hawkes processes, and the memory that they end with.
+
+    The k-th has the intensity λₖ + αₖ βₖ sₖ(t), where sₖ(t) = Σ exp(-βₖ (t - tᵢ)) over its events
+    before t.
+
+    lda : (n, k), λ of each sample      alpha, beta : (k,)      state : (n, k), s at time 0
+    lags : (n, t), the time from each event to the next      marks : (n, t), which process it is of
+    valid_length : (n,), how many events there are      max_time : (n,), when observation ends
+    y : (n,), and s at the end, (n, k)
+
+    There is no gradient for `state`, `lags` and what follows.
+    """
 def box_iou(lhs: Symbol | None = ..., rhs: Symbol | None = ..., format: Literal['center', 'corner'] = 'corner', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The area that two boxes share over the area that they cover, for each pair; 0 of empty ones.
 
@@ -257,3 +270,13 @@ def group_adagrad_update(weight: Symbol | None = ..., grad: Symbol | None = ...,
 
     weight : (n, ...)      history : (n, 1)
     """
+def dgl_adjacency(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_csr_neighbor_non_uniform_sample(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_csr_neighbor_uniform_sample(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_graph_compact(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Sample graphs with the library DGL."""
+def dgl_subgraph(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Sample graphs with the library DGL."""

@@ -11,8 +11,11 @@ def gemm2(A: Symbol | None = ..., B: Symbol | None = ..., transpose_a: bool = Fa
     """alpha A B, for matrices whose rows are along `axis` and whose columns are the last axis."""
 def gemm(A: Symbol | None = ..., B: Symbol | None = ..., C: Symbol | None = ..., transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
-def potrf(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
+def potrf(A: Symbol | None = ..., lower: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The lower triangular L with L Lᵀ = A, or without `lower` the upper one, Lᵀ.
+
+    A is symmetric; that triangle of it is read.
+    """
 def syrk(A: Symbol | None = ..., transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
 def trsm(A: Symbol | None = ..., B: Symbol | None = ..., transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -25,8 +28,8 @@ def trmm(A: Symbol | None = ..., B: Symbol | None = ..., transpose: bool = False
 
     `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
     """
-def potri(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+def potri(A: Symbol | None = ..., lower: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
 def inverse(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """A⁻¹."""
 def det(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

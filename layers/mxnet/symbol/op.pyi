@@ -391,8 +391,11 @@ def linalg_gemm2(A: Symbol | None = ..., B: Symbol | None = ..., transpose_a: bo
     """alpha A B, for matrices whose rows are along `axis` and whose columns are the last axis."""
 def linalg_gemm(A: Symbol | None = ..., B: Symbol | None = ..., C: Symbol | None = ..., transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """alpha A B + beta C, for matrices whose rows are along `axis`, their columns the last axis."""
-def linalg_potrf(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The lower triangular L with L Lᵀ = A; A is symmetric, and its lower triangle is read."""
+def linalg_potrf(A: Symbol | None = ..., lower: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The lower triangular L with L Lᵀ = A, or without `lower` the upper one, Lᵀ.
+
+    A is symmetric; that triangle of it is read.
+    """
 def linalg_syrk(A: Symbol | None = ..., transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """alpha A Aᵀ, with `transpose` alpha Aᵀ A."""
 def linalg_trsm(A: Symbol | None = ..., B: Symbol | None = ..., transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -405,8 +408,8 @@ def linalg_trmm(A: Symbol | None = ..., B: Symbol | None = ..., transpose: bool 
 
     `lower` says which triangle of A is read, `transpose` takes Aᵀ for A.
     """
-def linalg_potri(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives."""
+def linalg_potri(A: Symbol | None = ..., lower: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
 def linalg_inverse(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """A⁻¹."""
 def linalg_det(A: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -872,3 +875,5 @@ def multi_lars(lrs: Symbol | None = ..., weights_sum_sq: Symbol | None = ..., gr
     """
 def reset_arrays(*data: Symbol, num_arrays: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Fill arrays with zeros, in place; there is no output."""
+def fill_element_0index(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Not supported: Write x[nd.arange(n), index] = values."""

@@ -353,7 +353,7 @@ class Symbol(Methods):
         Arrays of arguments with the attribute ``ctx_group`` are on the context that `group2ctx`
         has for it; see `bind`. All arrays are new: `shared_arg_names`, `shared_exec` and
         `shared_buffer`, by which MXNet shares memory, are ignored, and `shared_buffer` stays as it
-        is. So is `stype_dict`, for arrays are dense.
+        is. So is `stype_dict`, for arrays are dense, and what is True or False among `kwargs`.
 
         Raises
         ------
@@ -366,7 +366,8 @@ class Symbol(Methods):
         """
         from ..executor import simple_bind
 
-        return simple_bind(self, ctx, grad_req, type_dict, group2ctx, **kwargs)
+        shapes = {name: shape for name, shape in kwargs.items() if not isinstance(shape, bool)}
+        return simple_bind(self, ctx, grad_req, type_dict, group2ctx, **shapes)
 
     def eval(self, ctx=None, **kwargs):
         """The outputs for given values of all variables, a list of NDArrays."""

@@ -13,7 +13,8 @@ they must compute the same. The table goes to the terminal, everything to a JSON
                 block and in the median round, whether a quarter of the rounds came near the best
                 (steady), the ratio of the best to that of the first contestant, the quartiles of
                 the ratio over the rounds, and in some suites the seconds of a single call at the
-                99th percentile (p99)
+                99th percentile (p99), or the peak of memory in a call, in bytes beside those before
+                it (peak)
     targets     what is to be reached, what was measured, and whether it is met; null where it was
                 not measured, or not steady
 """

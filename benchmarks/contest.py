@@ -171,6 +171,9 @@ class Contest:
             for c in taking_part:
                 count = max(1, round(self.settings.rounds * ROUND / min(best[c])))
                 rows[c.name]["p99"] = self._ask(c, "slowest", count)
+        if suite.memory and self.device == "cpu":
+            for c in taking_part:
+                rows[c.name]["peak"] = self._ask(c, "peak")
         for worker in self._workers.values():
             worker.ask("clear")
         return rows

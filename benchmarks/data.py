@@ -46,6 +46,28 @@ def elements(shape: tuple[int, ...]) -> np.ndarray:
     return np.random.RandomState(0).uniform(-2, 2, shape).astype("float32")
 
 
+def formula_inputs(operator: str, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """The inputs of an operator of the library; those of integers have no gradient."""
+    random = np.random.RandomState(0)
+    shapes, ids = {
+        "attention": ([shape] * 3, []),
+        "embedding_bag": ([shape[:2]], [(shape[0], shape[2:])]),
+        "focal": ([shape], [(2, shape)]),
+        "geglu_tanh": ([shape] * 2, []),
+        "group_norm": ([shape, shape[1:2], shape[1:2]], []),
+        "info_nce": ([shape] * 2, []),
+        "layer_norm": ([shape, shape[-1:], shape[-1:]], []),
+        "linear_cross_entropy": ([shape[:2], (shape[-1], shape[1])], [(shape[-1], shape[:1])]),
+        "rms_norm": ([shape, shape[-1:]], []),
+        "sigmoid_cross_entropy": ([shape] * 2, []),
+        "softmax_cross_entropy": ([shape], [(shape[1], shape[:1])]),
+        "swiglu": ([shape] * 2, []),
+        "triplet": ([shape] * 3, []),
+    }.get(operator, ([shape], []))
+    floats = [random.uniform(-1, 1, s).astype("float32") for s in shapes]
+    return floats + [random.randint(most, size=s) for most, s in ids]
+
+
 def images(size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
     """Images (batch, 3, size, size), and labels (batch,) as floats, of 1000 classes."""
     random = np.random.RandomState(0)

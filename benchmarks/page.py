@@ -133,7 +133,8 @@ def _cell(row: dict | None) -> str:
     if row is None:
         return ""
     mark = "" if row["steady"] else "~"
-    return f"{mark}{row['ratio']:.2f} ({time_of(row['seconds'])})"
+    peak = "" if row.get("peak") is None else f", {row['peak'] / 1e6:.0f} MB"
+    return f"{mark}{row['ratio']:.2f} ({time_of(row['seconds'])}{peak})"
 
 
 def _targets(files: dict[Path, dict]):

@@ -27,7 +27,8 @@ def heading(facts: dict[str, Any]) -> str:
 def table(suite: Suite, results: dict[str, dict]) -> str:
     """Time of a call, ``~`` where not steady; its ratio to that of the first; and the quartiles.
 
-    In the place of the quartiles stands the 99th percentile of single calls, where it is measured.
+    In the place of the quartiles stands the 99th percentile of single calls, or the peak of memory
+    in a call, where it is measured.
     """
     cases = list(results)
     contestants = list(results[cases[0]])
@@ -36,7 +37,7 @@ def table(suite: Suite, results: dict[str, dict]) -> str:
     lines = [
         "",
         f"{suite.title}: time, ratio to {suite.reference.name}, "
-        + ("99th percentile" if suite.slowest else "quartiles"),
+        + ("99th percentile" if suite.slowest else "memory" if suite.memory else "quartiles"),
         *_heads(across),
     ]
     for name in down:
@@ -61,6 +62,8 @@ def _cell(row: dict[str, float] | None) -> str:
     spread = f"{row['ratio_low']:.2f}-{row['ratio_high']:.2f}"
     if "p99" in row:
         spread = time_of(row["p99"])
+    if row.get("peak") is not None:
+        spread = f"{row['peak'] / 1e6:.1f} MB"
     return f"{mark}{time_of(row['seconds'])} {row['ratio']:6.2f} {spread:>12}"
 
 

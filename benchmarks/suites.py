@@ -43,6 +43,7 @@ class Suite(NamedTuple):
     device: str | None = None  # the only one that it is measured on
     compiles: bool = False  # that takes a minute for each case
     slowest: bool = False  # whether rows have the 99th percentile of single calls
+    memory: bool = False  # whether rows have the peak of memory in a call
 
     @property
     def reference(self) -> Contestant:
@@ -425,9 +426,48 @@ PIPELINE = Suite(
     device="cpu",
 )
 
+ROWS, UNITS = (4096, 768), (512, 1024)
+
+FORMULAS = Suite(
+    "formulas",
+    "formulas",
+    "An operator of the library, forward and backward",
+    [
+        Contestant("built-in operators", OURS, "gluon", "plain"),
+        Contestant("layers", OURS, "gluon", "ours"),
+        Contestant("PyTorch's own function", OURS, "pytorch", "own"),
+        Contestant("MXNet, built-in operators", MXNET_1, "gluon", "plain"),
+        Contestant("layers on MXNet", MXNET_1, "gluon", "ours"),
+    ],
+    [
+        Case(f"{operator}, {' x '.join(map(str, shape))}", {"operator": operator, "shape": shape})
+        for operator, shape in (
+            *((name, shape) for name in ("layer_norm", "rms_norm") for shape in (ROWS, (32, 64))),
+            ("group_norm", (32, 256, 8, 8)),
+            *((name, UNITS) for name in ("gelu_tanh", "swish", "softplus", "hard_swish")),
+            *((name, UNITS) for name in ("swiglu", "geglu_tanh")),
+            ("rotary", (4, 8, 512, 64)),
+            ("sparsemax", (1024, 1000)),
+            *(("attention", shape) for shape in ((4, 8, 512, 64), (1, 8, 2048, 64))),
+            *(
+                ("embedding_bag", shape)
+                for shape in ((100000, 64, 1024, 50), (10000, 128, 256, 20))
+            ),
+            ("softmax_cross_entropy", (256, 1000)),
+            ("linear_cross_entropy", (2048, 512, 8000)),
+            *((name, (1024, 4096)) for name in ("sigmoid_cross_entropy", "focal")),
+            ("triplet", (4096, 256)),
+            ("info_nce", (2048, 256)),
+        )
+    ],
+    1e-3,
+    memory=True,
+)
+
 SUITES = (
     CALLS,
     OPERATORS,
+    FORMULAS,
     KERNELS,
     LIBRARIES,
     PRODUCTS,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from .suites import (
     BFLOAT16,
     BUCKETING,
+    FORMULAS,
     INFERENCE,
     KERNELS,
     LARGE,
@@ -75,6 +76,11 @@ TARGETS = [
         for case in FORTH_AND_BACK
         for way in WAYS
         for against, limit in (("torch.autograd.Function", 2.5), ("MXNet, CustomOp in nd", 1))
+    ),
+    *(
+        Target("formulas", case.name, "layers", "PyTorch's own function", 1.1)
+        for case in FORMULAS.cases
+        if case.arguments["operator"] in ("attention", "layer_norm", "rms_norm", "swiglu")
     ),
     *(
         Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)

@@ -11,9 +11,11 @@ import gc
 import os
 import traceback
 from collections.abc import Callable
+from ctypes import CDLL
 from importlib import import_module
 from itertools import repeat
 from multiprocessing.connection import Connection
+from pathlib import Path
 from statistics import quantiles
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -123,6 +125,23 @@ class Worker:
             best = min(best, perf_counter() - start)
         return best / count
 
+    def peak(self, home: str, variant: str) -> int | None:
+        """Most bytes of memory in a call, beside those before it; None where nothing tells them."""
+        step, _, wait = self.entries[home, variant]
+        sync = wait or self.package.nd.waitall
+        step()
+        sync()
+        gc.collect()
+        try:
+            CDLL(None).malloc_trim(0)  # what earlier calls have left would be taken again
+            before = _status("VmRSS")
+            Path("/proc/self/clear_refs").write_text("5")  # the peak is what there is now
+        except (OSError, AttributeError):
+            return None
+        step()
+        sync()
+        return _status("VmHWM") - before
+
     def slowest(self, home: str, variant: str, count: int) -> float:
         """The 99th percentile of the seconds of `count` calls."""
         step, times = self.entries[home, variant].step, []
@@ -131,3 +150,9 @@ class Worker:
             step()
             times.append(perf_counter() - start)
         return quantiles(times, n=100, method="inclusive")[-1]
+
+
+def _status(name: str) -> int:
+    """Bytes of memory of this process, by their name in Linux's file of its status."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))

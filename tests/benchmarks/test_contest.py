@@ -111,6 +111,19 @@ def test_single_calls_have_a_percentile(slowest):
     assert asked == [("slowest", 15)] * (2 if slowest else 0)
 
 
+def test_the_peak_of_memory_is_that_of_one_call():
+    worker = Worker.__new__(Worker)
+
+    def step():
+        del [bytearray(2**25), 0][0]
+
+    worker.entries = {("gluon", "eager"): Entry(step, list, lambda: None)}
+    peak = worker.peak("gluon", "eager")
+    if peak is None:
+        pytest.skip("the peak of memory is read from /proc, which is not here")
+    assert 2**25 <= peak < 2**26
+
+
 def test_the_percentile_is_of_single_calls():
     worker, called = Worker.__new__(Worker), []
     slow = {57, 58}  # of 100: the 99th percentile lies among these

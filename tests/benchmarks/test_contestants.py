@@ -14,6 +14,7 @@ from benchmarks.suites import (
     BUCKETING,
     COMPILED,
     FIT,
+    FORMULAS,
     INFERENCE,
     KERNELS,
     LIBRARIES,
@@ -79,6 +80,29 @@ def test_all_compute_what_the_first_does(fast, suite, contestant):
     found, expected = (built(suite, c).check() for c in (contestant, suite.reference))
     tolerance = suite.tolerance if suite is BFLOAT16 else 1e-3  # this is not a GPU
     assert agree(found, expected, tolerance), (found, expected)
+
+
+SHAPES = {  # of small inputs
+    "attention": (2, 2, 5, 4),
+    "embedding_bag": (7, 3, 4, 2),
+    "group_norm": (2, 4, 3, 3),
+    "linear_cross_entropy": (4, 3, 5),
+    "rotary": (2, 1, 3, 4),
+}
+
+
+@pytest.mark.parametrize("operator", sorted({c.arguments["operator"] for c in FORMULAS.cases}))
+def test_operators_compute_the_same(operator):
+    shape, found = SHAPES.get(operator, (4, 6)), []
+    for c in FORMULAS.contestants:
+        if c.process == OURS:
+            try:
+                module = import_module(f"benchmarks.{c.home}.formulas")
+                found.append(module.build(c.variant, "cpu", operator, shape).check())
+            except NotImplementedError as error:
+                assert "PyTorch has no function" in str(error)
+    assert all(agree(other, found[0], 1e-4) for other in found[1:]), found
+    assert len(found) > 1
 
 
 def test_bfloat16_forward_computes_the_product():

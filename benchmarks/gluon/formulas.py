@@ -1,0 +1,138 @@
+"""The library's operators, and the same of built-in operators: forward and backward."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+
+import numpy as np
+
+from layers import ops
+from layers.engine import autograd, nd
+
+from ..data import formula_inputs
+from ..worker import Entry
+from . import place
+
+
+def normal(x, axis=-1, epsilon=1e-5):
+    """x without its mean, over its deviation."""
+    centered = nd.broadcast_sub(x, nd.mean(x, axis=axis, keepdims=True))
+    square = nd.mean(nd.square(centered), axis=axis, keepdims=True)
+    return nd.broadcast_mul(centered, nd.rsqrt(square + epsilon))
+
+
+def layer_norm(x, gamma, beta):
+    return nd.broadcast_add(nd.broadcast_mul(normal(x), gamma), beta)
+
+
+def rms_norm(x, gamma):
+    rate = nd.rsqrt(nd.mean(nd.square(x), axis=-1, keepdims=True) + 1e-6)
+    return nd.broadcast_mul(nd.broadcast_mul(x, rate), gamma)
+
+
+def group_norm(x, gamma, beta):
+    y = normal(x.reshape((0, 2, -1))).reshape(x.shape)
+    gamma, beta = (a.reshape((1, -1, 1, 1)) for a in (gamma, beta))
+    return nd.broadcast_add(nd.broadcast_mul(y, gamma), beta)
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + nd.tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)))
+
+
+def rotary(x):
+    length, half = x.shape[-2], x.shape[-1] // 2
+    places = nd.arange(length, ctx=x.context).reshape((-1, 1))
+    angles = places * (10000.0 ** (nd.arange(half, ctx=x.context) / -half)).reshape((1, -1))
+    cos, sin = (a.reshape((1, 1, length, half)) for a in (nd.cos(angles), nd.sin(angles)))
+    first, second = x[..., :half], x[..., half:]
+    return nd.concat(first * cos - second * sin, second * cos + first * sin, dim=-1)
+
+
+def sparsemax(x):
+    z = nd.sort(x, is_ascend=False)
+    sums, places = nd.cumsum(z, axis=1), nd.arange(1, x.shape[1] + 1, ctx=x.context)
+    count = nd.sum(1 + nd.broadcast_mul(z, places.reshape((1, -1))) > sums, axis=1)
+    tau = (nd.pick(sums, count - 1) - 1) / count
+    return nd.relu(nd.broadcast_sub(x, tau.reshape((-1, 1))))
+
+
+def attention(q, k, v):
+    scores = nd.linalg_gemm2(q, k, transpose_b=True) * q.shape[-1] ** -0.5
+    return nd.linalg_gemm2(nd.softmax(scores, axis=-1), v)
+
+
+def embedding_bag(w, ids):
+    return nd.sum(nd.Embedding(ids, w, input_dim=w.shape[0], output_dim=w.shape[1]), axis=1)
+
+
+def softmax_cross_entropy(x, label):
+    return -nd.pick(nd.log_softmax(x), label)
+
+
+def sigmoid_cross_entropy(x, t):
+    p = nd.sigmoid(x)
+    return -t * nd.log(p) - (1 - t) * nd.log(1 - p)
+
+
+def focal(x, t):
+    p = nd.sigmoid(x * (2 * t - 1))
+    return -(0.75 - 0.5 * t) * nd.square(1 - p) * nd.log(p)
+
+
+def triplet(x, near, far):
+    distances = [nd.sum(nd.square(x - other), axis=1) for other in (near, far)]
+    return nd.relu(distances[0] - distances[1] + 1)
+
+
+PLAIN = {
+    "attention": attention,
+    "embedding_bag": embedding_bag,
+    "focal": focal,
+    "geglu_tanh": lambda gate, value: gelu_tanh(gate) * value,
+    "gelu_tanh": gelu_tanh,
+    "group_norm": group_norm,
+    "hard_swish": lambda x: x * nd.clip(x + 3, a_min=0, a_max=6) / 6,
+    "info_nce": lambda x, z: softmax_cross_entropy(
+        nd.dot(x, z, transpose_b=True), nd.arange(x.shape[0], ctx=x.context)
+    ),
+    "layer_norm": layer_norm,
+    "linear_cross_entropy": lambda x, w, label: softmax_cross_entropy(
+        nd.dot(x, w, transpose_b=True), label
+    ),
+    "rms_norm": rms_norm,
+    "rotary": rotary,
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "softmax_cross_entropy": softmax_cross_entropy,
+    "softplus": lambda x: nd.log(1 + nd.exp(x)),
+    "sparsemax": sparsemax,
+    "swiglu": lambda gate, value: gate * nd.sigmoid(gate) * value,
+    "swish": lambda x: x * nd.sigmoid(x),
+    "triplet": triplet,
+}
+
+
+def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> Entry:
+    """`variant` is 'ours' or 'plain'."""
+    arrays = [nd.array(a, ctx=place(device)) for a in formula_inputs(operator, shape)]
+    name = {"attention": "scaled_dot_product_attention"}.get(operator, operator)
+    function = getattr(ops, name) if variant == "ours" else PLAIN[operator]
+    attributes = {"groups": 2} if (operator, variant) == ("group_norm", "ours") else {}
+    learned = [a for a, x in zip(arrays, formula_inputs(operator, shape)) if x.dtype == np.float32]
+    for a in learned:
+        a.attach_grad()
+    size = function(*arrays, **attributes).size
+    head = nd.array(np.cos(np.arange(size)), ctx=place(device))
+
+    def step():
+        with autograd.record():
+            y = function(*arrays, **attributes)
+        y.backward(head.reshape(y.shape))
+        return y
+
+    def check() -> list[float]:
+        y = step()
+        parts = [y, *(a.grad for a in learned)]
+        return [x for part in parts for x in part.reshape((-1,))[:3].asnumpy().tolist()]
+
+    return Entry(step, check)

@@ -1,0 +1,53 @@
+"""PyTorch's own functions for what operators of the library compute: forward and backward."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from ..data import formula_inputs
+from ..worker import Entry
+from . import place
+
+OWN = {
+    "attention": F.scaled_dot_product_attention,
+    "embedding_bag": lambda w, ids: F.embedding_bag(ids, w, mode="sum"),
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "geglu_tanh": lambda gate, value: F.gelu(gate, approximate="tanh") * value,
+    "group_norm": lambda x, gamma, beta: F.group_norm(x, 2, gamma, beta),
+    "hard_swish": F.hardswish,
+    "layer_norm": lambda x, gamma, beta: F.layer_norm(x, gamma.shape, gamma, beta),
+    "linear_cross_entropy": lambda x, w, label: F.cross_entropy(x @ w.T, label, reduction="none"),
+    "rms_norm": lambda x, gamma: F.rms_norm(x, gamma.shape, gamma, 1e-6),
+    "sigmoid_cross_entropy": lambda x, t: F.binary_cross_entropy_with_logits(
+        x, t, reduction="none"
+    ),
+    "softmax_cross_entropy": lambda x, label: F.cross_entropy(x, label, reduction="none"),
+    "softplus": F.softplus,
+    "swiglu": lambda gate, value: F.silu(gate) * value,
+    "swish": F.silu,
+}
+
+
+def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> Entry:
+    if operator not in OWN:
+        raise NotImplementedError("PyTorch has no function for it")
+    function = OWN[operator]
+    tensors = [torch.from_numpy(a).to(place(device)) for a in formula_inputs(operator, shape)]
+    learned = [t.requires_grad_() for t in tensors if t.is_floating_point()]
+    y = function(*tensors)
+    head = torch.from_numpy(np.cos(np.arange(y.numel()))).to(y).reshape(y.shape)
+
+    def step():
+        for t in learned:
+            t.grad = None
+        y = function(*tensors)
+        y.backward(head)
+        return y
+
+    def check() -> list[float]:
+        parts = [step(), *(t.grad for t in learned)]
+        return [x for part in parts for x in part.flatten()[:3].tolist()]
+
+    return Entry(step, check)

@@ -1379,6 +1379,25 @@ given = {"output_dim": 6, "pooled_size": 4, "group_size": 3, "part_size": 2, "tr
 given |= {"spatial_scale": 0.25, "sample_per_part": 3}
 case(moving, (3, 54, 17, 13), regions(25, 3, 60), (25, 6, 2, 2), **given)
 
+section("deformable")
+images, nine = (2, 4, 5, 6), {"kernel": (3, 3), "num_filter": 6}
+for name, masks in ("Deformable", 0), ("ModulatedDeformable", 1):
+    row, options = f"_contrib_{name}Convolution", {"grad": not masks}  # on CPUs it has none
+    mask = [positive(2, 9, 3, 4)] * masks
+    case(row, images, (2, 18, 3, 4), *mask, (6, 4, 3, 3), (6,), **nine, **options)
+    case(row, images, ties(2, 18, 3, 4), *mask, (6, 4, 3, 3), (6,), **nine, **options)
+    case(row, images, (2, 18, 3, 4), *mask, (6, 4, 3, 3), **nine, no_bias=True, **options)
+    mask = [positive(2, 18, 3, 3)] * masks
+    given = {"pad": (2, 1), "stride": (3, 2), "dilate": (1, 1), "num_deformable_group": 2}
+    case(row, images, (2, 36, 3, 3), *mask, (6, 4, 3, 3), (6,), **nine, **given, **options)
+    given |= {"num_group": 2, "no_bias": True}
+    case(row, images, (2, 36, 3, 3), *mask, (6, 2, 3, 3), **nine, **given, **options)
+    mask = [positive(1, 2, 4, 4)] * masks
+    given = {"kernel": (1, 2), "num_filter": 1, "dilate": (2, 3)}
+    case(row, (1, 1, 4, 7), (1, 4, 4, 4), *mask, (1, 1, 1, 2), (1,), **given, **options)
+    arrays = (1, 1, 4, 7), (1, 4, 4, 4), *mask, (1, 1, 1, 2), (1,)
+    case(row, *[as_("float64", a) for a in arrays], **given, **options)
+
 section("rnn")
 # (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction
 for mode, gates in ("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3), ("lstm", 4):

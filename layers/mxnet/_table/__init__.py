@@ -26,6 +26,7 @@ MODULES = (
     "boxes",
     "multibox",
     "regions",
+    "deformable",
     "image",
     "old",
     "optimizer",

@@ -285,7 +285,7 @@ def _check_channels(name, data, output_dim, group_size):
     if data.shape[1] != output_dim * group_size**2:
         raise ArgumentError(
             f"{name}: data is {tuple(data.shape)}, output_dim is {output_dim}, group_size "
-            f"{group_size}\n  expected output_dim group_size², {output_dim * group_size**2} channels"
+            f"{group_size}\n  expected {output_dim * group_size**2} channels"
         )
 
 

@@ -266,6 +266,24 @@ def DeformablePSROIPooling(data: NDArray, rois: NDArray, trans: NDArray | None =
 
     (Dai et al. 2017, Deformable Convolutional Networks)
     """
+def DeformableConvolution(data: NDArray, offset: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """Convolution that reads each point of its kernel where `offset` moves it, between pixels too.
+
+    data : (n, c, h, w)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+    offset : (n, 2 num_deformable_group kernel points, *size of y), y and x for each point
+
+    A part of the channels, c / num_deformable_group, has offsets of its own. A point that is not
+    in the image counts as 0; between the last pixel and the edge it has the value of that pixel.
+    """
+def ModulatedDeformableConvolution(data: NDArray, offset: NDArray, mask: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, im2col_step: int = 64, layout: Literal['NCDHW', 'NCHW', 'NCW'] | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """DeformableConvolution with a weight for each point of the kernel; outside the image is 0.
+
+    data : (n, c, h, w)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+    offset : (n, 2 num_deformable_group kernel points, *size of y), y and x for each point
+    mask : (n, num_deformable_group kernel points, *size of y)
+
+    Between the last pixel and one pixel outside, the values fall to 0.
+    """
 def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: Any = None, name: Any = None) -> NDArray:
     """AdaGrad with one history for each row: h = h + mean(g²), w - lr g / √(h + epsilon).
 

@@ -109,10 +109,3 @@ def test_what_is_refused():
         contrib.SyncBatchNorm(num_devices=2)
     with pytest.raises(NotImplementedError, match="sparse arrays are not here"):
         contrib.SparseEmbedding(3, 4)
-
-
-@torch_only
-@pytest.mark.parametrize("name", ["DeformableConvolution", "ModulatedDeformableConvolution"])
-def test_convolutions_that_are_not_here(name):
-    with pytest.raises(NotImplementedError, match=f"operator contrib.{name} is not in"):
-        getattr(gluon.contrib.cnn, name)(4, kernel_size=3)

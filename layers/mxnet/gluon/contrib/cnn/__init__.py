@@ -1,4 +1,4 @@
-"""Convolutions of `gluon.contrib`, which are not here yet."""
+"""Convolutions of `gluon.contrib`."""
 
 from . import conv_layers as conv_layers
 from .conv_layers import *

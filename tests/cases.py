@@ -1398,6 +1398,28 @@ for name, masks in ("Deformable", 0), ("ModulatedDeformable", 1):
     arrays = (1, 1, 4, 7), (1, 4, 4, 4), *mask, (1, 1, 1, 2), (1,)
     case(row, *[as_("float64", a) for a in arrays], **given, **options)
 
+section("proposals")
+small = {"scales": (1, 2.5), "ratios": (0.5, 1, 3), "rpn_min_size": 4}
+for n, row in (
+    (1, "_contrib_Proposal"),
+    (1, "_contrib_MultiProposal"),
+    (2, "_contrib_MultiProposal"),
+):
+    sizes = values(*[[48, 64, 1], [40, 50, 1.5]][:n])
+    arrays = positive(n, 12, 3, 4), unit(n, 24, 3, 4), sizes
+    given = {"rpn_post_nms_top_n": 9, "output_score": True}
+    case(row, *arrays, **small, **given)
+    case(row, *arrays, **small, **given, rpn_pre_nms_top_n=20, threshold=0.3)
+    case(row, *arrays, **small, **given, rpn_pre_nms_top_n=-1, iou_loss=True)
+    case(row, *arrays, **small | {"rpn_min_size": 25}, **given, threshold=0.99)
+    given = {"rpn_post_nms_top_n": 9, "rpn_pre_nms_top_n": 30, "feature_stride": 8}
+    arrays = ties(n, 12, 6, 7), unit(n, 24, 6, 7), values(*[[48, 56, 1], [40, 50, 1.5]][:n])
+    case(row, *arrays, **small, **given)
+    case(row, *arrays, **small, **given, threshold=0.2)
+    given = {"rpn_post_nms_top_n": 300, "rpn_pre_nms_top_n": 900}
+    arrays = positive(n, 24, 13, 9), unit(n, 48, 13, 9), values(*[[208, 144, 1], [190, 130, 2]][:n])
+    case(row, *arrays, **given)
+
 section("rnn")
 # (t, n, k) is (4, 2, 3), the size of a state 5; the number of parameters by gates and direction
 for mode, gates in ("rnn_relu", 1), ("rnn_tanh", 1), ("gru", 3), ("lstm", 4):

@@ -25,6 +25,7 @@ MODULES = (
     "hawkes",
     "boxes",
     "multibox",
+    "proposals",
     "regions",
     "deformable",
     "image",

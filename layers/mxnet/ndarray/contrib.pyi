@@ -226,6 +226,23 @@ def MultiBoxDetection(cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, cli
     come last, in the order of the anchors. Behind the boxes are rows of -1. With an
     `nms_threshold` that is not in (0, 1] all stay, in the order of the anchors.
     """
+def Proposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | tuple[float, ...] = (4.0, 8.0, 16.0, 32.0), ratios: float | tuple[float, ...] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: Any = None, name: Any = None) -> Result:
+    """MultiProposal of one image."""
+def MultiProposal(cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: float | tuple[float, ...] = (4.0, 8.0, 16.0, 32.0), ratios: float | tuple[float, ...] = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The likeliest boxes that a net predicts, without those that overlap better ones.
+
+    cls_prob : (b, 2a, h, w), the second half is the probability that there is an object
+    bbox_pred : (b, 4a, h, w), how the boxes lie to the anchors of a pixel, which are
+    a = len(scales) len(ratios); with `iou_loss` how their corners do, in pixels
+    im_info : (b, 3), height, width and scale of the image
+    y : (b rpn_post_nms_top_n, 5), (image, xmin, ymin, xmax, ymax); with `output_score` also the
+    probabilities, (b rpn_post_nms_top_n, 1)
+
+    Of the best `rpn_pre_nms_top_n`, all where it is not positive, those stay that have no
+    intersection over union above `threshold` with a better one; where they are fewer than
+    `rpn_post_nms_top_n` they are repeated. Boxes smaller than `rpn_min_size` times the scale, and
+    those at pixels outside of the image, have the probability -1.
+    """
 def ROIAlign(data: NDArray, rois: NDArray, pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., sample_ratio: int = -1, position_sensitive: bool = False, aligned: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The means of samples in the bins of each region, between pixels too.
 

@@ -27,6 +27,7 @@ __all__ = [
     "autograd",
     "compiles",
     "describe",
+    "distributes",
     "exchange",
     "expect",
     "gluon",
@@ -124,6 +125,11 @@ def recomputed() -> type:
 
 def compiles() -> bool:
     """Whether this engine can compile hybridized blocks, not only record them."""
+    return name() == "torch"
+
+
+def distributes() -> bool:
+    """Whether processes that torchrun starts can train together on this engine."""
     return name() == "torch"
 
 

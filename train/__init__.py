@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from . import callbacks
     from .fitting import fit
 
-__all__ = ["Diverged", "Interrupted", "Refused", "callbacks", "fit"]
+__all__ = ["Diverged", "Interrupted", "Lost", "Refused", "callbacks", "fit"]
 
 
 class Refused(Exception):
@@ -18,6 +18,10 @@ class Refused(Exception):
 
 class Diverged(Exception):
     """The loss has grown or is not finite. The message is one line that says since when."""
+
+
+class Lost(Exception):
+    """Another process of the training is lost. The message is one line that says which it is."""
 
 
 class Interrupted(Exception):

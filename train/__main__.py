@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 from importlib.util import find_spec
 
-from . import Diverged, Interrupted, Refused
+from . import Diverged, Interrupted, Lost, Refused
 from .options import parse
 from .screen import open_closed_streams, say
 
@@ -34,6 +34,8 @@ def program(name: str, learner: str, argv: list[str] | None) -> int:
         return fail(name, 2, error)
     except Diverged as error:
         return fail(name, 3, error)
+    except Lost as error:
+        return fail(name, 4, error)
     except Interrupted as error:
         return fail(name, 128 + error.signal, error)
     except KeyboardInterrupt:

@@ -33,6 +33,7 @@ from .state import (
 from .summary import table
 from .task import Task
 from .tensors import tensors_as_bytes
+from .workers import Workers
 
 __all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "check_learner", "measured"]
 
@@ -69,6 +70,8 @@ class Learner:
         Of weights and activations: ``"float32"``, ``"bfloat16"``, or on a GPU ``"float16"``.
     casts : bool
         The net itself casts its inputs to the precision, as one made by `with_scaling` does.
+    workers : Workers
+        The processes that train it together.
     """
 
     files = ("model.params", "model.safetensors", "model-symbol.json", "model-0000.params")
@@ -88,7 +91,9 @@ class Learner:
         accumulate: int = 1,
         precision: str = "float32",
         casts: bool = False,
+        workers: Workers | None = None,
     ):
+        self.workers = workers or Workers()
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features, self.clip, self.accumulate = features, clip, accumulate
         self.average: Average | None = None
@@ -108,7 +113,7 @@ class Learner:
         self.step = layers.compiled_step(self.forward, loss, trainer) if mode == "step" else None
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
+    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
         """The learner for these options."""
         how = options.clip, options.accumulate, options.precision
         check_learner(options.hybridize, ctx, *how)
@@ -120,6 +125,7 @@ class Learner:
             net.collect_params(),
             options.optimizer,
             settings_of(options),
+            kvstore=workers.kvstore,
             update_on_kvstore=False,
         )
         learner = cls(
@@ -133,6 +139,7 @@ class Learner:
             accumulate=options.accumulate,
             precision=options.precision,
             casts=True,
+            workers=workers,
         )
         learner.lines = [table(summary), ""]
         return learner
@@ -152,7 +159,7 @@ class Learner:
         """
         self.use_average(False)
         if self.step:
-            losses = [self.step(*self.split(x), *self.split(y))]
+            losses = [self.step(*self.split(x), *self.split(y), batch_size=len(x))]
         else:
             losses = [loss for part in self.parts(x, y) for loss in self.backward(*part)]
             self.update(len(x))
@@ -173,25 +180,29 @@ class Learner:
         with autograd.record():
             losses = [self.loss(self.forward(part), labels) for part, labels in zip(xs, ys)]
             scaled = [loss * self.scale for loss in losses] if self.scaler else losses
-        autograd.backward(scaled)
+        if scaled:
+            autograd.backward(scaled)
         return losses
 
     def update(self, n: int) -> None:
         """Change the weights by the gradients of n samples."""
         divisor = n * self.scale
-        if self.scaler and self.scaler.has_overflow(self.learned):
-            pass  # with a smaller factor the next step will do
-        elif self.clip is None:
+        if self.clip is None and self.scaler is None:
             self.trainer.step(divisor)
         else:
             self.trainer.allreduce_grads()
-            for ctx in self.ctx:
-                gradients = [p.grad(ctx) for p in self.learned]
-                gluon.utils.clip_global_norm(gradients, self.clip * divisor, check_isfinite=False)
-            self.trainer.update(divisor)
+            if not (self.scaler and self.scaler.has_overflow(self.learned)):
+                self.clip_gradients(divisor)
+                self.trainer.update(divisor)
+            # Else the factor is smaller in the next step, which will do.
         if self.accumulate > 1:
             for parameter in self.learned:
                 parameter.zero_grad()
+
+    def clip_gradients(self, divisor: float) -> None:
+        for ctx in self.ctx if self.clip is not None else ():
+            gradients = [p.grad(ctx) for p in self.learned]
+            gluon.utils.clip_global_norm(gradients, self.clip * divisor, check_isfinite=False)
 
     @property
     def scale(self) -> float:
@@ -205,7 +216,10 @@ class Learner:
         meter.add([self.loss(self.forward(part), labels) for part, labels in pairs])
 
     def split(self, array: np.ndarray) -> list:
-        """The parts of a batch, one for each context, or for as many as there are samples."""
+        """Of this process's part a part for each context, or for as many as there are samples."""
+        array = self.workers.part(array)
+        if not len(array):
+            return []
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
 
     def use_average(self, use: bool) -> None:

@@ -74,6 +74,8 @@ class Checkpoint(Callback):
         self.overwrite, self.restore_best = overwrite, restore_best
 
     def begin(self, run: Run) -> None:
+        if not run.workers.is_first:
+            return
         if not (run.history or run.step) and (found := checkpoints(self.folder)):
             if not self.overwrite:
                 raise Refused(
@@ -97,8 +99,9 @@ class Checkpoint(Callback):
             self.save(run)
 
     def end(self, run: Run) -> None:
-        best = run.best() if run.history else None
-        if self.restore_best and not run.error and best and best is not run.history[-1]:
+        if not (self.restore_best and run.history and run.workers.is_first) or run.error:
+            return
+        if (best := run.best()) is not run.history[-1]:
             try:
                 run.learner.set_weights(read(self.folder / name_of(best.epoch, 0)).weights)
             except ValueError as error:
@@ -107,15 +110,20 @@ class Checkpoint(Callback):
     def save(self, run: Run) -> None:
         """Write a checkpoint, and remove those that are not needed any more.
 
+        Of several processes that train together the first one writes it.
+
         Raises
         ------
         Refused
             It cannot be written. Those before it are as they were.
         """
+        meter = run.total(run.meter) if run.step else run.meter
+        if not run.workers.is_first:
+            return
         done = len(run.history)
         path = self.folder / name_of(done + (run.step > 0), run.step)
         try:
-            write(path, run)
+            write(path, run, meter)
         except OSError as error:
             last = next(iter(checkpoints(self.folder)), None)
             whole = f"{last} is the last whole one" if last else "there is none before it"
@@ -145,7 +153,7 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted((p for p in found if NAME.fullmatch(p.name)), key=position, reverse=True)
 
 
-def write(path: Path, run: Run) -> None:
+def write(path: Path, run: Run, meter: Meter) -> None:
     """Write a checkpoint: all of it appears, or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".new-{path.name}")
@@ -161,7 +169,7 @@ def write(path: Path, run: Run) -> None:
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
         sync(new / PARAMS)
         write_file(new / STATE, tensors_as_bytes(state))
-        content = {"format": FORMAT, **describe(run)}
+        content = {"format": FORMAT, **describe(run, meter)}
         names = (WEIGHTS, PARAMS, STATE)
         content["files"] = {name: fingerprint((new / name).read_bytes()) for name in names}
         content["sha256"] = hash_of(content)
@@ -184,11 +192,8 @@ def by_name(run: Run) -> Iterator[tuple[str, Callback]]:
         counts[name] += 1
 
 
-def describe(run: Run) -> dict[str, Any]:
+def describe(run: Run, meter: Meter) -> dict[str, Any]:
     """The position of a training, and its results until there."""
-    meter = run.meter
-    if run.step:
-        meter.read()
     return {
         "epochs_done": len(run.history),
         "step": run.step,
@@ -336,7 +341,9 @@ def restore(run: Run, saved: Saved) -> None:
             callback.restore(found)
     run.history = [Epoch(**with_nan(row)) for row in content["history"]]
     run.step = content["step"]
-    run.meter = Meter(f"epoch {run.epoch}", **content["meter"])
+    run.meter = Meter(f"epoch {run.epoch}")
+    if run.workers.is_first:  # it has the samples of all processes
+        run.meter = Meter(f"epoch {run.epoch}", **content["meter"])
 
 
 def with_nan(row: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from . import Refused, checkpoint
 from .blocks import Learner, check_learner
 from .data import batches_of
 from .loop import Callback, Epoch, Run, train
+from .workers import Workers
 
 __all__ = ["METRICS", "Metric", "WithMetric", "fit"]
 
@@ -36,6 +37,7 @@ def fit(
     precision: str = "float32",
     callbacks: Sequence[Callback] = (),
     resume: str | Path | None = None,
+    kvstore: str = "device",
 ) -> list[Epoch]:
     """Train a net, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
@@ -73,6 +75,9 @@ def fit(
     callbacks : list of Callback
     resume : str or Path, optional
         The folder of a `Checkpoint` from whose last one the training goes on, if there is one.
+    kvstore : str
+        ``"dist_sync"``: train together with the other processes that torchrun has started, each on
+        its part of every batch. All are given the same data.
 
     Returns
     -------
@@ -95,12 +100,11 @@ def fit(
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
+    workers = Workers(kvstore)
     measured = WithMetric(loss, metric)
     prepare(net, measured, batches, contexts)
-    settings = dict(optimizer_params or {})
-    if learning_rate is not None:
-        settings["learning_rate"] = learning_rate
-    trainer = gluon.Trainer(net.collect_params(), optimizer, settings, update_on_kvstore=False)
+    rate = {} if learning_rate is None else {"learning_rate": learning_rate}
+    trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
     learner = Learner(
         net,
         measured,
@@ -110,6 +114,7 @@ def fit(
         clip=clip,
         accumulate=accumulate,
         precision=precision,
+        workers=workers,
     )
     run = Run(
         learner=learner,
@@ -119,6 +124,7 @@ def fit(
         measure=measure,
         seed=seed,
         callbacks=list(callbacks),
+        workers=workers,
     )
     try:
         if resume is not None:
@@ -126,6 +132,13 @@ def fit(
         return train(run)
     finally:
         learner.finish()
+
+
+def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:
+    """Each context updates its own parameters: there is no other copy of them in a kvstore."""
+    return gluon.Trainer(
+        net.collect_params(), optimizer, settings, kvstore=kvstore, update_on_kvstore=False
+    )
 
 
 def prepare(net: gluon.Block, measured: gluon.Block, batches, contexts: list) -> None:

@@ -8,7 +8,7 @@ import random
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,6 +18,7 @@ from layers.engine import mx
 
 from . import Diverged
 from .data import Batches, Data
+from .workers import EndTogether, Workers
 
 __all__ = ["Callback", "Epoch", "Learner", "Measure", "Meter", "Run", "train"]
 
@@ -51,7 +52,7 @@ class Learner(Protocol):
     ctx: list
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace) -> Learner: ...
+    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner: ...
 
     def summary(self) -> list[str]: ...
 
@@ -86,7 +87,14 @@ class Callback:
     `run` is the state of the training. Callbacks are called in the order of their list. One that
     sets `run.stop` to a reason ends the training: in `after_step` after that step, else after
     the epoch. What else it changes should be in `state`, so that a resumed training goes on alike.
+
+    Attributes
+    ----------
+    first_only : bool
+        Of several processes that train together only the first calls it: for what shows or writes.
     """
+
+    first_only = False
 
     def begin(self, run: Run) -> None:
         """Before the first step; of a resumed training too."""
@@ -145,6 +153,8 @@ class Run:
         The last epoch of the history ended early.
     error : BaseException or None
         What ended the training, where it was an exception.
+    workers : Workers
+        The processes that train together, each with a `Run`.
     """
 
     learner: Learner
@@ -161,6 +171,7 @@ class Run:
     stop: str | None = None
     partial: bool = False
     error: BaseException | None = None
+    workers: Workers = field(default_factory=Workers)
 
     @property
     def epoch(self) -> int:
@@ -170,8 +181,15 @@ class Run:
     def tell(self, what: str, *args: Any) -> None:
         """Call this method of the callbacks that have it."""
         for callback in self.callbacks:
-            if method := getattr(callback, what, None):
+            here = self.workers.is_first or not getattr(callback, "first_only", False)
+            if here and (method := getattr(callback, what, None)):
                 method(self, *args)
+
+    def total(self, meter: Meter) -> Meter:
+        """A meter with the samples of all processes, which all call it."""
+        meter.read()
+        samples, loss, metric = self.workers.sums([meter.samples, meter.loss, meter.metric])
+        return replace(meter, samples=int(samples), loss=loss, metric=metric, pending=[])
 
     def best(self) -> Epoch:
         """The best epoch, by its held-out metric, then loss; without any, by those of training.
@@ -197,6 +215,8 @@ def train(run: Run) -> list[Epoch]:
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
+    if run.workers.count > 1:
+        run.callbacks.append(EndTogether(run.workers))
     try:
         run.tell("begin")
         while run.epoch <= run.epochs and not run.stop:
@@ -227,12 +247,13 @@ def one_epoch(run: Run) -> Epoch:
             run.partial = True
             run.tell("interrupted")
             break
-    learned = run.meter.read()
+    learned = run.total(run.meter)
     seconds = time.perf_counter() - run.started
     held_out = Meter(f"epoch {run.epoch}, held out")
     for x, y in run.validation.batches() if run.validation else ():
         run.learner.evaluate(x, y, held_out)
-    return Epoch(run.epoch, *learned, *held_out.read(), seconds, run.meter.samples)
+    measured = (*learned.read(), *run.total(held_out).read())
+    return Epoch(run.epoch, *measured, seconds, learned.samples)
 
 
 def remaining(run: Run) -> Iterator:
@@ -249,6 +270,8 @@ def remaining(run: Run) -> Iterator:
             seed_generators((base + step) % 2**31, run.learner.ctx)
         if (batch := next(batches, None)) is None:
             return
+        if key is not None and run.workers.rank:  # what each draws for its part of the batch
+            seed_generators((base + step + run.workers.rank * 2**20) % 2**31, run.learner.ctx)
         if step >= run.step:
             yield batch
 

@@ -25,6 +25,8 @@ class Logging(Callback):
         Print a line after each epoch, too.
     """
 
+    first_only = True
+
     def __init__(self, lines: bool = True):
         self.lines, self.held_out, self.due, self.bar = lines, "", 0.0, None
 
@@ -47,7 +49,7 @@ class Logging(Callback):
         if time.monotonic() >= self.due and not self.bar.disable:
             done = sum(epoch.samples for epoch in run.history)
             loss, metric = run.meter.read()
-            self.show(run, run.epoch, loss, metric, done + run.meter.samples)
+            self.show(run, run.epoch, loss, metric, done + run.meter.samples * run.workers.count)
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         if not math.isnan(epoch.held_out_loss):

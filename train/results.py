@@ -124,6 +124,8 @@ class History(Callback):
     path : str or Path
     """
 
+    first_only = True
+
     def __init__(self, path: str | Path):
         self.path = Path(path)
 

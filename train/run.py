@@ -7,6 +7,7 @@ import platform
 import sys
 import time
 from argparse import Namespace
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from typing import Any
@@ -28,6 +29,7 @@ from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop
 from .trouble import Guard
+from .workers import Workers
 
 __all__ = ["run"]
 
@@ -47,24 +49,30 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     Interrupted
         A signal ended the training; the results until then are measured and written.
     """
+    workers = Workers(getattr(options, "kvstore", "device"))
+    with workers.training():
+        return together(options, learner_class, workers)
+
+
+def together(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
+    """Train with the other processes, of which the first writes."""
     complete(options)
     names = results.files(learner_class)
-    with results.opened(options.out, names, options.resume or options.overwrite):
-        return prepared(options, learner_class)
+    replace = options.resume or options.overwrite
+    with results.opened(options.out, names, replace) if workers.is_first else nullcontext():
+        workers.sums([0])  # the others wait until the folder is open
+        return prepared(options, learner_class, workers)
 
 
-def prepared(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
+def prepared(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
     """Read the data, make the net, and train it."""
     callbacks = learning(options)
-    ctx = contexts(options.ctx)
+    ctx = contexts(workers.contexts(options.ctx))
     data = load(options.data, options.validation, reading(options))
-    if len(data.x) // steps(len(data.x), options.batch_size) < len(ctx):
-        raise Refused(
-            f"--batch-size {options.batch_size}: not a sample for each of {len(ctx)} contexts"
-        )
+    check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
 
     mx.random.seed(options.seed)
-    learner = learner_class.of(data, ctx, options)
+    learner = learner_class.of(data, ctx, options, workers)
     config = describe(options, data, learner)
     for line in (*data.notes, headline(options, config), *learner.summary()):
         say(line, sys.stdout)
@@ -72,7 +80,7 @@ def prepared(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     start = time.perf_counter()
     with Stop() as stop:
         try:
-            run = trained(learner, data, options, config, [stop, *callbacks])
+            run = trained(learner, data, options, config, [stop, *callbacks], workers)
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
         except OSError as error:
@@ -96,6 +104,7 @@ def trained(
     options: Namespace,
     config: dict[str, Any],
     callbacks: list[Callback],
+    workers: Workers,
 ) -> Run:
     """The training at its end, with the parameters of the best epoch."""
     folder = options.out / results.CHECKPOINTS
@@ -113,13 +122,16 @@ def trained(
             Guard(),
             Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),
         ],
+        workers=workers,
     )
     if options.resume and (path := resume(run, folder, tell=lambda line: say(line, sys.stderr))):
         steps_too = f" and {run.step} steps of the next" if run.step else ""
         say(f"resumed from {path}: {len(run.history)} epochs{steps_too} are done", sys.stdout)
-    else:
+    elif workers.is_first:
         results.remove(options.out)
-    results.begin(options.out, config)
+    if workers.is_first:
+        results.begin(options.out, config)
+    workers.expect_same("the checkpoint that --resume found", [run.epoch, run.step])
     train(run)
     return run
 
@@ -139,7 +151,8 @@ def show_and_write(
     title = f"{options.data}: {summary(best, data)}"
     try:
         described = f"{title}\n{headline(options, config)}"
-        results.write(options.out, epochs, run.learner, config, described, data.task)
+        if run.workers.is_first:
+            results.write(options.out, epochs, run.learner, config, described, data.task)
     finally:
         say(table(epochs, data.task), sys.stdout)
         say(
@@ -151,6 +164,12 @@ def show_and_write(
         say(f"ended after epoch {epochs[-1].epoch}: {run.stop}", sys.stdout)
     names = ", ".join(results.files(run.learner))
     say(f"{options.out}: {names}; the parameters are those of epoch {best.epoch}", sys.stdout)
+
+
+def check_batches(samples: int, batch_size: int, parts: int) -> None:
+    """Refuse batches that have not a sample for each context of all processes."""
+    if samples // steps(samples, batch_size) < parts:
+        raise Refused(f"--batch-size {batch_size}: not a sample for each of {parts} contexts")
 
 
 def reading(options: Namespace) -> Reading:

@@ -17,6 +17,7 @@ from .optimizers import settings_of
 from .state import Arrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
 from .tensors import tensors_as_bytes
+from .workers import Workers
 
 __all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp", "plain"]
 
@@ -127,7 +128,7 @@ class Learner:
         self.module, self.optimizer, self.task, self.ctx = module, optimizer, task, ctx
 
     @classmethod
-    def of(cls, data: Data, ctx: list, options: Namespace) -> Learner:
+    def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
         """The learner for these options."""
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):

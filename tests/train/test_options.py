@@ -39,7 +39,8 @@ def test_everything_given(monkeypatch):
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
-        "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3"
+        "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
+        "--kvstore dist_sync"
     )
     assert vars(parse(shlex.split(line))) == {
         "data": "mnist:/data",
@@ -82,6 +83,7 @@ def test_everything_given(monkeypatch):
         "config": None,
         "patience": 3,
         "engine": "mxnet",
+        "kvstore": "dist_sync",
     }
 
 

@@ -17,6 +17,14 @@ def add_where(add: Callable, program: str) -> None:
         metavar="CTX",
         help="cpu, gpu, gpu:1, or several: gpu:0,gpu:1 (cpu)",
     )
+    if program == "train":
+        add(
+            "--kvstore",
+            choices=["device", "dist_sync"],
+            default="device",
+            metavar="NAME",
+            help="device; dist_sync: together with all processes that torchrun starts (device)",
+        )
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
     add(
         "--out",

@@ -19,7 +19,7 @@ __all__ = ["agree", "join", "new_group", "rank", "send_from_first", "size", "sta
 SET_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 TIMEOUT = "LAYERS_DIST_TIMEOUT"
 DEFAULT_TIMEOUT = 300  # seconds
-START = "torchrun --nproc-per-node 2 program.py"
+START = "torchrun --nproc-per-node 2 program.py (or: -m train --kvstore dist_sync)"
 
 Group = distributed.ProcessGroup | None
 

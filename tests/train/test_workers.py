@@ -1,0 +1,262 @@
+"""Training in several processes: ``torchrun -m train --kvstore dist_sync``."""
+
+import csv
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layers.engine import nd
+from train import Refused
+from train.__main__ import main
+from train.workers import Workers
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORT = ["--epochs", "2", "--hidden", "8", "--lr", "0.05"]
+LONG = ["--hidden", "8", "--optimizer", "sgd", "--lr", "0.01", "--checkpoint-steps", "5"]
+FIT = """
+import sys
+import numpy as np
+from layers import SoftmaxLoss
+from layers.engine import gluon, mx
+from train import callbacks, fit
+
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(50, 4)).astype("float32"), rng.integers(0, 3, 50)
+net = gluon.nn.Dense(3)
+history = fit(net, (x, y), SoftmaxLoss(), epochs=3, batch_size=7, validation=(x[:3], y[:3]),
+              metric="accuracy", callbacks=[callbacks.Logging()], kvstore=sys.argv[2])
+np.savez(sys.argv[1], net.weight.data().asnumpy(), [epoch.loss for epoch in history],
+         [epoch.held_out_metric for epoch in history], [epoch.samples for epoch in history])
+"""
+
+
+def environment(**more):
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    return (
+        os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1", "LAYERS_ENGINE": "torch"} | more
+    )
+
+
+def torchrun(count, *program, cwd, **more):
+    command = [sys.executable, "-W", "ignore", "-m", "torch.distributed.run", "--standalone"]
+    return subprocess.run(
+        [*command, "--nproc-per-node", str(count), *map(str, program)],
+        env=environment(LAYERS_DIST_TIMEOUT="60", **more),
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def one_by_one(count, *arguments, cwd, **more):
+    """Start processes without torchrun, which would end all of them with the first."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    given = {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    command = [sys.executable, "-m", "train", "--kvstore", "dist_sync", *map(str, arguments)]
+    started = []
+    for rank in range(count):
+        env = environment(RANK=str(rank), LAYERS_DIST_TIMEOUT="60", **given, **more)
+        with (cwd / f"said-{rank}").open("w") as said:
+            started.append(
+                subprocess.Popen(
+                    command, env=env, cwd=cwd, stdout=said, stderr=subprocess.PIPE, text=True
+                )
+            )
+    return started
+
+
+def history(out):
+    with (out / "history.csv").open(newline="") as file:
+        return [[float(value) for value in row] for row in list(csv.reader(file))[1:]]
+
+
+def parameters(out):
+    return {name: array.asnumpy() for name, array in nd.load(str(out / "model.params")).items()}
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, rtol=0, atol=1e-5)
+
+
+def check_program(count, tmp_path, *options):
+    done = torchrun(
+        count,
+        "-m",
+        "train",
+        "--kvstore",
+        "dist_sync",
+        *SHORT,
+        *options,
+        "--out",
+        "run",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(re.findall(r"^epoch ", done.stdout, re.MULTILINE)) == 1  # one process shows
+    alone = tmp_path / "alone"
+    assert main([*SHORT, *options, "--engine", "torch", "--out", str(alone)]) == 0
+    np.testing.assert_allclose(history(tmp_path / "run"), history(alone), rtol=1e-4)
+    assert_same(parameters(tmp_path / "run"), parameters(alone))
+
+
+@pytest.mark.engine("torch")
+def test_two_processes_train_as_one_does(tmp_path):
+    check_program(2, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "count, options",
+    [
+        (2, ["--hybridize", "recorded"]),
+        (2, ["--ctx", "cpu:0,cpu:1"]),
+        (2, ["--hybridize", "step"]),
+        (4, []),
+        (3, ["--batch-size", "10", "--optimizer", "sgd"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_processes_train_as_one_does(count, options, tmp_path):
+    check_program(count, tmp_path, *options)
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+def test_fit(tmp_path):
+    """Also where a process has no sample of a batch: 3 held-out samples in 4 processes."""
+    program = tmp_path / "program.py"
+    program.write_text(FIT)
+    done = torchrun(4, program, tmp_path / "four.npz", "dist_sync", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(re.findall("^epoch 1/3", done.stdout, re.MULTILINE)) == 1
+    alone = [sys.executable, program, tmp_path / "one.npz", "device"]
+    subprocess.run(alone, env=environment(), check=True, capture_output=True)
+    with np.load(tmp_path / "four.npz") as found, np.load(tmp_path / "one.npz") as expected:
+        for name in expected.files:
+            np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-5)
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    """Two processes that train for long."""
+    options = [*LONG, "--epochs", "100000", "--out", "run"]
+    processes = one_by_one(2, *options, cwd=tmp_path, PYTHONUNBUFFERED="1")
+    try:
+        wait_until_trained(tmp_path / "said-0", processes)
+        yield processes
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def wait_until_trained(said, processes):
+    for _ in range(1200):
+        if "parameters" in said.read_text():
+            time.sleep(1)
+            return
+        assert all(process.poll() is None for process in processes), processes[0].stderr.read()
+        time.sleep(0.1)
+    raise AssertionError("it has not begun")
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+def test_a_signal_to_one_process_ends_all_after_a_step(long_run, tmp_path):
+    long_run[1].send_signal(signal.SIGTERM)
+    said = [process.communicate(timeout=100)[1] for process in long_run]
+    assert [process.returncode for process in long_run] == [0, 128 + signal.SIGTERM], said
+    assert (tmp_path / "run" / "model.params").exists()
+    check_resumed(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+def test_a_killed_process_ends_the_others(long_run, tmp_path):
+    long_run[1].kill()
+    said = long_run[0].communicate(timeout=100)[1]
+    assert long_run[0].returncode == 4
+    assert "train: kvstore: process 0 of 2 has lost another one" in said.splitlines()[-1]
+    check_resumed(tmp_path)
+
+
+def check_resumed(folder):
+    """All checkpoints are whole, and what goes on from the last is as one process has it."""
+    from train.checkpoint import checkpoints, position, read
+
+    found = checkpoints(folder / "run" / "checkpoints")
+    assert all(read(path) for path in found)
+    epochs = str(position(found[0])[0] + 2)
+    program = "-m", "train", "--kvstore", "dist_sync", *LONG, "--epochs", epochs, "--resume"
+    done = torchrun(2, *program, "--out", "run", cwd=folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    alone = folder / "alone"
+    assert main([*LONG, "--epochs", epochs, "--engine", "torch", "--out", str(alone)]) == 0
+    np.testing.assert_allclose(history(folder / "run"), history(alone), rtol=1e-3)
+
+
+@pytest.mark.engine("torch")
+def test_without_torchrun(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    assert main(["--kvstore", "dist_sync", "--out", str(tmp_path / "out")]) == 2
+    assert "torchrun --nproc-per-node 2" in capsys.readouterr().err
+
+
+@pytest.mark.engine("mxnet")
+def test_on_mxnet(tmp_path, capsys):
+    assert main(["--kvstore", "dist_sync", "--out", str(tmp_path / "out")]) == 2
+    assert "--kvstore dist_sync: needs --engine torch" in capsys.readouterr().err
+
+
+def test_one_process_has_all():
+    workers = Workers()
+    assert workers.part([1, 2, 3]) == [1, 2, 3] and workers.sums([1, 2.5]) == [1, 2.5]
+    assert workers.contexts([("gpu", 0)]) == [("gpu", 0)]
+
+
+def test_the_parts_of_a_batch():
+    workers = Workers()
+    workers.count, parts = 3, []
+    for workers.rank in range(3):
+        parts.append(workers.part([*range(8)]))
+    assert sum(parts, []) == [*range(8)] and sorted(map(len, parts)) == [2, 3, 3]
+
+
+def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch):
+    workers = Workers()
+    workers.count = 2
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    assert workers.contexts([("gpu", 0)]) == [("gpu", 1)]
+    assert workers.contexts([("cpu", 0)]) == [("cpu", 0)]
+    assert workers.contexts([("gpu", 0), ("gpu", 1)]) == [("gpu", 0), ("gpu", 1)]
+
+
+def test_more_processes_than_samples(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Workers, "__init__", lambda self, _: vars(self).update(of_many()))
+    assert main([*SHORT, "--batch-size", "3", "--out", str(tmp_path / "out")]) == 2
+    assert "--batch-size 3: not a sample for each of 4 contexts" in capsys.readouterr().err
+
+
+def of_many():
+    return {"kvstore": "device", "rank": 0, "count": 4, "store": None}
+
+
+def test_only_what_is_lost_is_told_so():
+    with pytest.raises(RuntimeError, match="kvstore: process"), Workers().training():
+        raise RuntimeError("kvstore: process 0 of 1")
+    with pytest.raises(Refused), Workers().training():
+        raise Refused("no")

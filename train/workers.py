@@ -1,0 +1,136 @@
+"""The processes that train one net together, which torchrun has started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from layers import engine
+from layers.engine import mx, nd
+
+from . import Lost, Refused
+
+if TYPE_CHECKING:
+    from .loop import Run
+
+__all__ = ["TOGETHER", "EndTogether", "Workers"]
+
+TOGETHER = "dist_sync"  # the kvstore that spans processes
+
+
+class Workers:
+    """The processes of a training. Each learns from its part of every batch.
+
+    Parameters
+    ----------
+    kvstore : str
+        MXNet's name of what sums the gradients: ``"device"`` in one process, ``"dist_sync"`` in all
+        that torchrun has started.
+
+    Attributes
+    ----------
+    rank, count : int
+        The number of this process, from 0, and how many there are. Process 0 shows and writes.
+
+    Raises
+    ------
+    Refused
+        There are no others, or the engine has no such kvstore.
+    """
+
+    def __init__(self, kvstore: str = "device"):
+        self.kvstore, self.rank, self.count, self.store = kvstore, 0, 1, None
+        if kvstore != TOGETHER:
+            return
+        if not engine.distributes():
+            raise Refused(f"--kvstore {kvstore}: needs --engine torch")
+        try:
+            self.store = mx.kv.create(kvstore)
+        except RuntimeError as error:
+            raise Refused(one_line(error)) from error
+        self.rank, self.count = self.store.rank, self.store.num_workers
+        self.keys: set[int] = set()
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it is this process that shows and writes."""
+        return self.rank == 0
+
+    def part(self, batch: Any) -> Any:
+        """The part of a batch that this process learns from; the parts differ by one at most."""
+        n = len(batch)
+        return batch[n * self.rank // self.count : n * (self.rank + 1) // self.count]
+
+    def sums(self, numbers: Sequence[float]) -> list[float]:
+        """Sums over the processes, which all call it."""
+        if self.store is None:
+            return [*numbers]
+        if (key := len(numbers)) not in self.keys:
+            self.keys.add(key)
+            self.store.init(key, nd.zeros((key,), dtype="float64"))
+        summed = nd.array(np.array(numbers), dtype="float64")
+        self.store.pushpull(key, summed)
+        return summed.asnumpy().tolist()
+
+    def expect_same(self, what: str, numbers: Sequence[float]) -> None:
+        """Refuse to go on where numbers differ from process to process, which all call it.
+
+        Raises
+        ------
+        Refused
+            Others have other numbers.
+        """
+        if self.sums(numbers) != [number * self.count for number in numbers]:
+            raise Refused(f"{what} is not that of all processes; expected one folder for all")
+
+    def contexts(self, names: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        """``gpu``, without a number, is another one in each process of a machine."""
+        if self.count > 1 and names == [("gpu", 0)]:
+            return [("gpu", int(os.environ.get("LOCAL_RANK", "0")))]
+        return names
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """Show only what the first process says, and tell when another one is lost.
+
+        Raises
+        ------
+        Lost
+            Another process is lost, or does not come in time.
+        """
+        try:
+            if self.is_first:
+                yield
+            else:
+                with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+                    yield
+        except RuntimeError as error:
+            if self.count > 1 and str(error).startswith("kvstore: process"):
+                raise Lost(one_line(error)) from error
+            raise
+
+
+class EndTogether:
+    """A callback, the last one: a reason to stop in one process stops all after the same step."""
+
+    def __init__(self, workers: Workers):
+        self.workers = workers
+
+    def begin(self, run: Run) -> None:
+        self.after_step(run)
+
+    def after_step(self, run: Run) -> None:
+        [stopped] = self.workers.sums([run.stop is not None])
+        if stopped and run.stop is None:
+            run.stop = "another process stops"
+
+    def after_epoch(self, run: Run, epoch: Any) -> None:
+        self.after_step(run)
+
+
+def one_line(error: Exception) -> str:
+    return "; ".join(line.strip() for line in str(error).splitlines())

@@ -123,6 +123,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "engine": engine,
         "out": "",
         "checkpoint_steps": None,
+        "kvstore": "device",
         "patience": None,
     }
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__

@@ -55,7 +55,7 @@ class Learner:
     net : HybridBlock
         (n, features) to (n, outputs), initialized on the contexts `ctx`.
     loss : Block
-        (outputs, labels) to (n, 2): the loss of each sample, and its metric.
+        (outputs, labels) to (n, 2), the loss of each sample and its metric; or (n,), its loss.
     trainer : gluon.Trainer
         The trainer of the net's parameters.
     ctx : list of Context

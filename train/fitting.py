@@ -100,22 +100,13 @@ def fit(
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
-    workers = Workers(kvstore)
-    measured = WithMetric(loss, metric)
-    prepare(net, measured, batches, contexts)
+    prepare(net, loss, batches, contexts)
     rate = {} if learning_rate is None else {"learning_rate": learning_rate}
     trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
-    learner = Learner(
-        net,
-        measured,
-        trainer,
-        contexts,
-        hybridize,
-        clip=clip,
-        accumulate=accumulate,
-        precision=precision,
-        workers=workers,
-    )
+    measured = loss if metric is None else WithMetric(loss, metric)
+    workers = Workers(kvstore)
+    how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
+    learner = Learner(net, measured, trainer, contexts, hybridize, **how)
     run = Run(
         learner=learner,
         data=batches,
@@ -141,9 +132,9 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     )
 
 
-def prepare(net: gluon.Block, measured: gluon.Block, batches, contexts: list) -> None:
+def prepare(net: gluon.Block, loss: gluon.Block, batches, contexts: list) -> None:
     """Initialize what is not, and see whether two samples give two losses."""
-    for block in (net, measured):
+    for block in (net, loss):
         for parameter in block.collect_params().values():
             try:
                 if parameter.list_ctx() != contexts:
@@ -153,10 +144,10 @@ def prepare(net: gluon.Block, measured: gluon.Block, batches, contexts: list) ->
     if (batch := next(iter(batches.batches()), None)) is None:
         raise Refused("data: there is no batch")
     x, y = (mx.nd.array(part[:2], ctx=contexts[0]) for part in batch)
-    found = measured.loss(net(x), y)
+    found = loss(net(x), y)
     if found.shape != x.shape[:1]:
         raise Refused(
-            f"loss: of {len(x)} samples {type(measured.loss).__name__} gives {found.shape}; "
+            f"loss: of {len(x)} samples {type(loss).__name__} gives {found.shape}; "
             "expected a number for each sample"
         )
 
@@ -185,16 +176,15 @@ METRICS = {
 class WithMetric(gluon.HybridBlock):
     """The loss of each sample, and beside it the metric, which has no gradient: (n, 2)."""
 
-    def __init__(self, loss: gluon.Block, metric: str | None, **kwargs):
+    def __init__(self, loss: gluon.Block, metric: str, **kwargs):
         super().__init__(**kwargs)
         self.loss, self.metric = loss, metric
 
     def hybrid_forward(self, F, outputs, y):
         loss = self.loss(outputs, y)
-        beside = loss
         if self.metric == "accuracy":
             beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
-        elif self.metric == "mae":
+        else:
             error = F.abs(F.reshape_like(outputs, y) - y)
             beside = F.mean(F.reshape(error, shape=(0, -1)), axis=1)
         return F.stack(loss, F.BlockGrad(beside), axis=1)

@@ -300,7 +300,7 @@ class Meter:
     pending: list = field(default_factory=list)
 
     def add(self, measured: list) -> None:
-        """Add a step: by context, for each sample its loss and its metric."""
+        """Add a step: by context, for each sample its loss and its metric, or its loss alone."""
         self.pending.append([(len(part), part.sum(axis=0)) for part in measured])
 
     def read(self) -> tuple[float, float]:
@@ -308,10 +308,10 @@ class Meter:
         for parts in self.pending:
             self.steps += 1
             for samples, sums in parts:
-                loss, metric = sums.asnumpy().tolist()
+                values = sums.asnumpy().tolist()
                 self.samples += samples
-                self.loss += loss
-                self.metric += metric
+                self.loss += values[0]
+                self.metric += values[-1]
             if not math.isfinite(self.loss):
                 raise Diverged(f"{self.name}, step {self.steps}: the loss is {self.loss}")
         self.pending.clear()

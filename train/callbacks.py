@@ -8,6 +8,7 @@ from .loop import Callback, Epoch, Run
 from .progress import Logging
 from .results import History
 from .schedules import Schedule
+from .tensorboard import TensorBoard
 from .trouble import Guard
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "History",
     "Logging",
     "Schedule",
+    "TensorBoard",
 ]
 
 

@@ -28,6 +28,7 @@ from .results import History
 from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop
+from .tensorboard import TensorBoard
 from .trouble import Guard
 from .workers import Workers
 
@@ -206,6 +207,8 @@ def accumulated(options: Namespace) -> int:
 def learning(options: Namespace) -> list[Callback]:
     """The callbacks that the options of learning ask for."""
     found: list[Callback] = []
+    if options.tensorboard is not None:
+        found.append(TensorBoard(options.tensorboard))
     if options.patience is not None:
         found.append(EarlyStopping(options.patience))
     if getattr(options, "average", None) is not None:
@@ -261,7 +264,8 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
             for name, value in vars(options).items()
             if name not in ("config", "resume", "overwrite")
         }
-        | {"out": str(options.out), "ctx": ctx, "engine": engine.name()},
+        | {"out": str(options.out), "ctx": ctx, "engine": engine.name()}
+        | {"tensorboard": options.tensorboard and str(options.tensorboard)},
         "engine": engine.describe(),
         "data": {
             "samples": len(data.x),

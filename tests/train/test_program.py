@@ -125,6 +125,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "checkpoint_steps": None,
         "kvstore": "device",
         "patience": None,
+        "tensorboard": None,
     }
     assert config["engine"]["name"] == engine and config["engine"]["version"] == mx.__version__
     assert config["libraries"]["numpy"] == np.__version__
@@ -327,10 +328,10 @@ def test_a_loss_that_is_not_finite(run, tmp_path):
 
 def test_a_loss_far_above_that_of_guessing(run, tmp_path):
     """It is told by the exit status, too; the files show what happened."""
-    status, said, errors = run(*SHORT, "--lr", "5")
+    status, said, errors = run(*SHORT, "--lr", "10")
     assert status == 3 and "samples/s" in said
     assert re.fullmatch(
-        r"train: epoch 2: the loss is \S+, and that of guessing 2.303; try a --lr below 5\n",
+        r"train: epoch 2: the loss is \S+, and that of guessing 2.303; try a --lr below 10\n",
         errors,
     )
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from .values import contexts, folder, integer_from
 
@@ -26,6 +27,15 @@ def add_where(add: Callable, program: str) -> None:
             help="device; dist_sync: together with all processes that torchrun starts (device)",
         )
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    if program == "train.find_lr":  # which learns nothing that is kept
+        default = Path(f"build/{program}")
+        add("--out", type=folder, default=default, metavar="FOLDER", help=f"results ({default})")
+    else:
+        add_run(add, program)
+    add("-h", "--help", action="help", help="show this and leave")
+
+
+def add_run(add: Callable, program: str) -> None:
     add(
         "--out",
         type=folder,
@@ -46,4 +56,9 @@ def add_where(add: Callable, program: str) -> None:
         metavar="N",
         help="save a checkpoint after this many steps too (after each epoch)",
     )
-    add("-h", "--help", action="help", help="show this and leave")
+    add(
+        "--tensorboard",
+        type=folder,
+        metavar="FOLDER",
+        help="write the results of each epoch for TensorBoard, too",
+    )

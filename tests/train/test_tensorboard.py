@@ -1,0 +1,42 @@
+"""Results for TensorBoard."""
+
+import sys
+
+import pytest
+
+from train import Refused
+from train.__main__ import main
+from train.callbacks import TensorBoard
+
+ARGV = ["--hidden", "8"]
+
+
+def test_it_is_not_installed(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    with pytest.raises(Refused, match="^--tensorboard: needs: pip install tensorboard "):
+        TensorBoard(tmp_path)
+    argv = ["--tensorboard", str(tmp_path / "tb"), "--out", str(tmp_path / "out")]
+    assert main([*ARGV, *argv]) == 2
+    assert capsys.readouterr().err.startswith(
+        "train: --tensorboard: needs: pip install tensorboard"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_it_shows(tmp_path):
+    """Of a resumed training too."""
+    name = "tensorboard.backend.event_processing.event_accumulator"
+    module = pytest.importorskip(name, reason="tensorboard is not installed")
+    argv = [*ARGV, "--tensorboard", str(tmp_path / "tb"), "--out", str(tmp_path / "out")]
+    for epochs in ("2", "3"):
+        assert main([*argv, "--epochs", epochs, "--resume"]) == 0
+    events = module.EventAccumulator(str(tmp_path / "tb"))
+    events.Reload()
+    tags = ["accuracy", "held_out_accuracy", "held_out_loss", "loss", "samples_per_second"]
+    assert sorted(events.Tags()["scalars"]) == tags
+    losses = [(event.step, event.value) for event in events.Scalars("loss")]
+    assert [step for step, _ in losses] == [1, 2, 3]
+    rows = (tmp_path / "out/history.csv").read_text().splitlines()[1:]
+    assert [value for _, value in losses] == pytest.approx(
+        [float(row.split(",")[1]) for row in rows]
+    )

@@ -173,6 +173,34 @@ def test_differences(say, runs, tmp_path):
     assert "Differences" not in page_of(say, tmp_path, runs / "kind").texts
 
 
+def test_results(say, runs, tmp_path):
+    page = page_of(say, tmp_path, *(runs / name for name in ("kind", "module", "price")))
+    head, *rows = page.rows("Results")
+    assert head[3:6] == ["best", "held-out loss", "held-out result"]
+    found = {}
+    for name, row in zip(("kind", "module", "price"), rows):
+        config = json.loads((runs / name / "config.json").read_text())["result"]
+        assert row[0] == str(runs / name) and row[2] == "3" and row[3] == str(config["epoch"])
+        assert float(row[4]) == pytest.approx(config["held_out_loss"], rel=1e-3)
+        found[name] = config.get("held_out_accuracy")
+    assert rows[2][5].endswith(" mae") and rows[0][5] == f"{found['kind']:.2%}"
+    bold = re.findall('class="number best">([^<]*)<', page.text)
+    best = max(found["kind"], found["module"])  # the price is of other data
+    assert {*bold} == {f"{best:.2%}"} and len(bold) == list(found.values()).count(best)
+
+
+def test_many_classes_are_listed(say, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(40), 6)
+    np.savez(tmp_path / "a.npz", x=rng.normal(size=(240, 3)), y=y)
+    argv = ["--data", str(tmp_path / "a.npz"), "--epochs", "1", "--hidden", "4"]
+    assert main([*argv, "--out", str(tmp_path / "run")]) in (0, 3)
+    head, *rows = page_of(say, tmp_path, tmp_path / "run").rows("Confusions")
+    assert head == ["true", "said", "times", "of the class"] and 0 < len(rows) <= 30
+    times = [int(row[2]) for row in rows]
+    assert times == sorted(times, reverse=True) and all(row[0] != row[1] for row in rows)
+
+
 def test_the_command_repeats_the_run(say, runs, tmp_path):
     page = page_of(say, tmp_path, runs / "price")
     command = next(text for text in page.texts if text.startswith("python -m train "))

@@ -65,38 +65,31 @@ def number(value: Any, digits: int = 4) -> str:
 
 
 def results(runs: list[RunReport], colours: dict[str, int]) -> Html:
-    """The final numbers, the best of each kind of task in bold."""
+    """The numbers of each run at its best epoch."""
     head = ["run", "data and network", "epochs", "best", "held-out loss", "held-out result",
             "training result", "samples/s"]  # fmt: skip
-    rows = []
-    for run in runs:
-        task, best = run.task, run.best
-        last = run.epochs[-1]
-        held_out = (best or last).get(f"held_out_{task.metric}", math.nan)
-        alike = [other for other in runs if same_data(run, other) and other.best]
-        top = best is not None and all(
-            task.quality(held_out) >= task.quality((other.best or {})[f"held_out_{task.metric}"])
-            for other in alike
-        )
-        learned = last.get(task.metric, math.nan)
-        right = "number best" if top and len(alike) > 1 else "number"
-        rate = lookup(run.config, "result", "samples_per_second")
-        rows.append([
-            tag("td", named(run, colours), class_="short"),
-            tag("td", lookup(run.config, "options", "data") or NONE, tag("br"),
-                tag("span", network_of(run), class_="small")),
-            number(len(run.epochs)),
-            number(int(best["epoch"])) if best else NONE,
-            number((best or last).get("held_out_loss")),
-            tag("td", shown(run, held_out), class_=right),
-            tag("td", shown(run, learned), class_="number"),
-            tag("td", f"{rate:,.0f}" if isinstance(rate, float) else NONE, class_="number"),
-        ])  # fmt: skip
-    said = (
-        "Held-out numbers are those of the best epoch, training numbers those of the last one. "
-        "The best of runs on the same data is bold."
-    )
+    rows = [result(run, runs, colours) for run in runs]
+    said = "Results are those of the best epoch. The best of runs on the same data is bold."
     return joined([tag("h2", "Results"), table(head, rows), tag("p", said, class_="soft")])
+
+
+def result(run: RunReport, runs: list[RunReport], colours: dict[str, int]) -> list[Any]:
+    """A row; the held-out result is bold where it is the best of those it can be compared with."""
+    row, rate = run.best or run.epochs[-1], lookup(run.config, "result", "samples_per_second")
+    name = f"held_out_{run.task.metric}"
+    alike = [other.best[name] for other in runs if other.best and same_data(run, other)]
+    is_best = len(alike) > 1 and row.get(name) == max(alike, key=run.task.quality)
+    return [
+        tag("td", named(run, colours), class_="short"),
+        tag("td", lookup(run.config, "options", "data") or NONE, tag("br"),
+            tag("span", network_of(run), class_="small")),
+        number(len(run.epochs)),
+        number(int(run.best["epoch"])) if run.best else NONE,
+        number(row.get("held_out_loss")),
+        tag("td", shown(run, row.get(name)), class_="number best" if is_best else "number"),
+        tag("td", shown(run, row.get(run.task.metric)), class_="number"),
+        tag("td", f"{rate:,.0f}" if isinstance(rate, float) else NONE, class_="number"),
+    ]  # fmt: skip
 
 
 def same_data(a: RunReport, b: RunReport) -> bool:
@@ -107,8 +100,8 @@ def same_data(a: RunReport, b: RunReport) -> bool:
     )
 
 
-def shown(run: RunReport, metric: float) -> str:
-    if not math.isfinite(metric):
+def shown(run: RunReport, metric: float | None) -> str:
+    if metric is None or not math.isfinite(metric):
         return NONE
     return run.task.show(metric) + ("" if run.task.classes else " mae")
 
@@ -208,7 +201,7 @@ def statistics(rows: list[Statistics]) -> Html:
         [
             [
                 tag("td", row.name),
-                tag("td", " x ".join(map(str, row.shape)) or "number"),
+                tag("td", " x ".join(map(str, row.shape)) or "number", class_="short"),
                 *[number(v) for v in (row.mean, row.std, row.norm, row.least, row.most)],
                 f"{row.zeros:.1%}",
             ]

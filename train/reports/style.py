@@ -53,6 +53,7 @@ td.best { font-weight: 700; }
 .confusion tbody th, .confusion .rate { text-align: right; padding: 6px 12px; color: var(--soft); }
 .confusion tbody th { color: var(--ink); }
 .confusion td { border-radius: 5px; }
+.confusion tbody tr:last-child td { text-align: center; }
 .confusion { width: auto; border-collapse: separate; border-spacing: 2px; margin: 8px; }
 .zero { color: var(--line); }
 .gallery { display: flex; flex-wrap: wrap; gap: 14px; margin: 12px 0; }

@@ -129,16 +129,19 @@ def read_network(folder: Path, run: Run) -> Network:
         graph = mx.sym.load(str(folder / GRAPH))
         if len(run.inputs) > 1:  # of train.module
             graph = symbolic.plain(graph)
-        arrays = without_kinds(nd.load(str(folder / PARAMETERS)))
+        arrays = read_arrays(folder / PARAMETERS)
         structured = arrays
         if (folder / STRUCTURED).is_file():
-            structured = without_kinds(nd.load(str(folder / STRUCTURED)))
+            structured = read_arrays(folder / STRUCTURED)
     return Network(graph, arrays, structured, notes(run), int(np.prod(run.shape)))
 
 
-def without_kinds(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Arrays without the arg: and aux: before their names."""
-    return {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in arrays.items()}
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of a file, without the arg: and aux: before their names."""
+    found = nd.load(str(path))
+    if not isinstance(found, dict):
+        raise Refused(f"{path} has arrays without names; expected those of a network")
+    return {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in found.items()}
 
 
 def notes(run: Run) -> dict[str, str]:

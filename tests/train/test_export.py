@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -109,7 +110,7 @@ def predicted(folder, x):
 
 @pytest.mark.parametrize("target", ["kind", pytest.param("price", marks=SLOW)])
 @pytest.mark.parametrize(
-    "kind", [pytest.param("onnx", marks=TORCH), pytest.param("torch", marks=TORCH), "mxnet"]
+    "kind", [pytest.param("onnx", marks=[TORCH, SLOW]), pytest.param("torch", marks=TORCH), "mxnet"]
 )
 def test_loaded_in_a_fresh_process(say, runs, tmp_path, kind, target):
     needing(kind)
@@ -217,6 +218,7 @@ def test_nets_of_images_take_any_number_of_samples(say, tmp_path, net):
 
 
 @TORCH
+@SLOW
 def test_a_network_of_a_fixed_size_takes_one_sample(say, runs, tmp_path, monkeypatch):
     exchange, opened = engine.exchange(), []
     write = exchange.write
@@ -251,6 +253,20 @@ def test_what_cannot_be_exported(say, runs, tmp_path):
     assert "--to: invalid choice: 'zip'" in say(folder, "--to", "zip", status=2)
     assert "required: --to" in say(folder, status=2)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_is_damaged(say, runs, tmp_path):
+    folder, _ = runs["kind"]
+    for name, write, reason in (
+        ("model-0000.params", lambda path: nd.save(str(path), [nd.ones(3)]), "without names"),
+        ("model-0000.params", lambda path: path.write_bytes(b"no arrays"), "cannot be used"),
+        ("model-symbol.json", lambda path: path.write_text("{}"), "cannot be used"),
+    ):
+        shutil.copytree(folder, tmp_path / "run", dirs_exist_ok=True)
+        write(tmp_path / "run" / name)
+        line = say(tmp_path / "run", "--to", "mxnet", "--out", tmp_path / "a", status=2)
+        assert reason in line and line.count("\n") == 1
+    assert not (tmp_path / "a-symbol.json").exists()
 
 
 def test_a_file_that_gives_other_numbers_is_not_written(say, runs, tmp_path, monkeypatch):

@@ -121,7 +121,7 @@ def test_the_peak_of_memory_is_that_of_one_call():
     peak = worker.peak("gluon", "eager")
     if peak is None:
         pytest.skip("the peak of memory is read from /proc, which is not here")
-    assert 2**25 <= peak < 2**26
+    assert 0.9 * 2**25 < peak < 2**26
 
 
 def test_the_percentile_is_of_single_calls():

@@ -167,3 +167,28 @@ def test_a_second_derivative_is_refused():
     with autograd.record(), pytest.raises(RuntimeError, match="recorded"):
         y = ops.linear_cross_entropy(x, w, nd.array(LABEL), b)
         autograd.grad(y, x, create_graph=True, retain_graph=True)
+
+
+@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formulas
+@pytest.mark.parametrize("native", [True, False])
+def test_pytorchs_own_functions(native, monkeypatch):
+    from layers.mxnet._own import fused
+
+    assert {"layers.softmax_cross_entropy", "layers.sigmoid_cross_entropy"} <= fused.NATIVE.keys()
+    if not native:
+        monkeypatch.setattr(fused, "NATIVE", {})
+    x, label = nd.array(np.random.RandomState(0).randn(4, 3)), nd.array([0, 2, 9, -1])
+    p = np.exp(x.asnumpy()) / np.exp(x.asnumpy()).sum(axis=1, keepdims=True)
+    hot = np.eye(3)[[0, 2, 2, 0]]  # labels are clipped
+    x.attach_grad()
+    with autograd.record():
+        y = ops.softmax_cross_entropy(x, label)
+    y.backward(nd.array([1, 2, 3, 4]))
+    np.testing.assert_allclose(y.asnumpy(), -np.log((p * hot).sum(axis=1)), rtol=1e-5)
+    expected = (p - hot) * np.arange(1, 5)[:, None]
+    np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-4, atol=1e-6)
+    with autograd.record():
+        y = ops.sigmoid_cross_entropy(x, nd.array(hot))
+    y.backward()
+    sigmoid = 1 / (1 + np.exp(-x.asnumpy()))
+    np.testing.assert_allclose(x.grad.asnumpy(), sigmoid - hot, rtol=1e-4, atol=1e-6)

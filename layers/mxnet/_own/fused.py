@@ -164,9 +164,41 @@ def swiglu_native(gate, value):
     return F.silu(gate) * value if fits else None
 
 
+def swish(x, beta):
+    return F.silu(x) if beta == 1 else None
+
+
+def group_norm(x, gamma, beta, groups, eps):
+    """Group normalization."""
+    parameters = x.shape[1:2] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
+    fits = parameters and x.dim() > 1 and groups > 0 and x.shape[1] % groups == 0
+    exact = x.dtype in (torch.float32, torch.float64)
+    return F.group_norm(x, groups, gamma, beta, eps) if fits and exact else None
+
+
+def softmax_cross_entropy(x, label):
+    """The cross entropy of each sample, with labels as `pick` clips them."""
+    fits = x.dim() == 2 and label.shape == x.shape[:1] and x.dtype in (torch.float32, torch.float64)
+    if not fits:
+        return None
+    return F.cross_entropy(x, label.long().clamp(0, x.shape[1] - 1), reduction="none")
+
+
+def sigmoid_cross_entropy(x, t):
+    fits = x.shape == t.shape and x.dtype == t.dtype and x.dtype in (torch.float32, torch.float64)
+    return F.binary_cross_entropy_with_logits(x, t, reduction="none") if fits else None
+
+
 # By operator, a function of tensors and attributes in place of forward and gradients, which PyTorch
 # differentiates; it returns None where it does not fit.
-NATIVE = {"layers.layer_norm": layer_norm, "layers.swiglu": swiglu_native}
+NATIVE = {
+    "layers.group_norm": group_norm,
+    "layers.layer_norm": layer_norm,
+    "layers.sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "layers.softmax_cross_entropy": softmax_cross_entropy,
+    "layers.swiglu": swiglu_native,
+    "layers.swish": swish,
+}
 
 
 def fused(name: str, formula: Callable) -> Callable:

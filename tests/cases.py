@@ -581,6 +581,7 @@ for kind in "float32", "float64", "int32":
     case("_histogram", as_(kind, ties(3, 7)), bin_cnt=4, range=(-1, 3))
     case("_histogram", as_(kind, ties(7)), values(-1, 0, 1, dtype=kind, grad=False))
 case("_histogram", (7, 5), bin_cnt=3, range=(-0.5, 0.7))
+case("_histogram", values(0.1, 0.2, 0.3, 0.7, 1, float("nan"), -9, 9), bin_cnt=10, range=(0, 1))
 case("_histogram", (7, 5), values(-1.5, 0.5, 0.6, grad=False))
 case("_histogram", values(1, 2, 2, 3, 7, dtype="int32"), bin_cnt=3, range=(1.5, 4))
 

@@ -229,6 +229,9 @@ def test_histogram(nd):
     same(edges, [0, 2, 4, 6, 8])
     count, edges = nd.histogram(x, bins=nd.array([0, 2, 5]))
     same(count, [2, 2], "int64")
+    count, edges = nd.histogram(x, 2, (1, 1))
+    same(count, [0, 2], "int64")
+    same(edges, [0.5, 1, 1.5])
     _, edges = nd.histogram(x.astype("float64"), 2, (1, 2))
     same(edges, [1, 1.5, 2], "float64")
 

@@ -22,6 +22,7 @@ from .loop import Meter
 from .optimizers import complete
 from .run import contexts, reading
 from .screen import say
+from .workers import Workers
 
 __all__ = ["Found", "find", "picture", "range_test"]
 
@@ -78,7 +79,7 @@ def find(options: Namespace) -> float | None:
     ctx = contexts(options.ctx)
     data = load(options.data, options.validation, reading(options))
     mx.random.seed(options.seed)
-    learner = Learner.of(data, ctx, options)
+    learner = Learner.of(data, ctx, options, Workers())
     batches = Arrays(data.x, data.y, options.batch_size * options.accumulate)
     if len(data.x) // batches.steps < len(ctx) * options.accumulate:
         raise Refused(f"--batch-size {options.batch_size}: not a sample for each of the contexts")

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,9 +109,26 @@ def predicted(folder, x):
     return forward(folder, read_run(folder), x)
 
 
-@pytest.mark.parametrize("target", ["kind", pytest.param("price", marks=SLOW)])
+@TORCH
+@pytest.mark.parametrize("suffix", [".onnx", ".pt2"])
+def test_loaded_in_this_process(say, runs, tmp_path, monkeypatch, suffix):
+    kind = {".onnx": "onnx", ".pt2": "torch"}[suffix]
+    needing(kind)
+    folder, x = runs["kind"]
+    monkeypatch.setattr(exporting, "reload", lambda path, form, x: {"y": predicted(folder, x)})
+    file = tmp_path / f"a{suffix}"
+    said = say(folder, "--to", kind, "--out", file)
+    assert str(file) in said and "lost: " in said
+    space = {"FILE": str(file), "X": x, "sys": Namespace(modules=()), "json": json, "np": np}
+    exec(READERS[kind], space)
+    np.testing.assert_allclose(space["found"], predicted(folder, x), rtol=1e-4, atol=1e-4)
+    assert json.loads(space["notes"]["classes"]) == sorted(CLASSES)
+
+
+@SLOW
+@pytest.mark.parametrize("target", ["kind", "price"])
 @pytest.mark.parametrize(
-    "kind", [pytest.param("onnx", marks=[TORCH, SLOW]), pytest.param("torch", marks=TORCH), "mxnet"]
+    "kind", [pytest.param("onnx", marks=TORCH), pytest.param("torch", marks=TORCH), "mxnet"]
 )
 def test_loaded_in_a_fresh_process(say, runs, tmp_path, kind, target):
     needing(kind)

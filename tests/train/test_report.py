@@ -207,6 +207,7 @@ def test_the_command_repeats_the_run(say, runs, tmp_path):
     for words in ("--task regression", "--epochs 3", "--hidden 8", "--lr 0.02", "--optimizer adam"):
         assert words in command
     assert "--target" not in command
+    assert command.endswith(f"\npython -m train --config {runs / 'price' / 'config.json'}")
     modules = page_of(say, tmp_path, runs / "module")
     assert any(text.startswith("python -m train.module ") for text in modules.texts)
 

@@ -225,7 +225,7 @@ def words_of(name: str, value: Any) -> list[str]:
 def repeat(run: RunReport) -> Html:
     """The command, and the versions that it ran with."""
     words = ["python", "-m", "train" if len(run.run.inputs) == 1 else "train.module"]
-    options = lookup(run.config, "options")
+    options, config = lookup(run.config, "options"), str(run.folder / "config.json")
     for name, value in (options if isinstance(options, dict) else {}).items():
         words += words_of(str(name), value)
     versions = lookup(run.config, "libraries")
@@ -235,6 +235,6 @@ def repeat(run: RunReport) -> Html:
     told = [f"Python {python}", *[f"{name} {version}" for name, version in known.items()]]
     place = lookup(run.config, "platform") or NONE
     return joined([
-        tag("pre", shlex.join(words)),
+        tag("pre", shlex.join(words), "\n", shlex.join([*words[:3], "--config", config])),
         tag("p", f"It ran on the engine {engine}, with {', '.join(told)}; {place}.", class_="soft"),
     ])  # fmt: skip

@@ -52,6 +52,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = parse(argv)
         start(options.engine, libraries=())
+        if options.operators:
+            from .own_file import load_file
+
+            load_file(options.operators, f"--operators {options.operators}")
         from .exporting import export  # not before the engine
 
         for line in export(options.run, options.to, options.out):
@@ -87,6 +91,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
     add("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    add(
+        "--operators",
+        type=path,
+        metavar="FILE.py",
+        help="run this first: a file with operators of the network, as that of --net may be",
+    )
     add("-h", "--help", action="help", help="show this and leave")
     return parser.parse_args(argv)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from argparse import Namespace
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from layers import nets
@@ -15,6 +12,7 @@ from layers.engine import gluon, mx, nd
 from . import Refused
 from .data import Data
 from .options import NETS
+from .own_file import described, load_file, one_line
 from .summary import Summary, summarize
 
 __all__ = ["Images", "image_shape", "initialize", "net_of", "try_out"]
@@ -121,21 +119,8 @@ def made_by_user(name: str, data: Data):
 
 
 def function_of(name: str, path: Path, function: str) -> Callable:
-    """The function of a Python file, which is run, with the modules beside it to import."""
-    if not path.is_file():
-        raise Refused(f"--net {name}: there is no file {path}")
-    own = f"net_of_{path.stem}"  # a name that no other module has
-    spec = spec_from_file_location(own, path)
-    module = module_from_spec(spec)
-    folder = str(path.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    sys.modules[own] = module  # as an import would, for what looks its own module up
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[own]
-        raise Refused(f"--net {name}: {described(error, str(path))}") from error
+    """The function of a Python file."""
+    module = load_file(path, f"--net {name}")
     found = getattr(module, function, None)
     if not callable(found):
         there = [n for n, it in vars(module).items() if callable(it) and not n.startswith("_")]
@@ -143,20 +128,6 @@ def function_of(name: str, path: Path, function: str) -> Callable:
             f"--net {name}: {path} has no function {function}; it has {', '.join(there) or 'none'}"
         )
     return found
-
-
-def described(error: Exception, file: str) -> str:
-    """An error of the user's code: the last line of the file that was run, and the message."""
-    here = Path(file).name
-    lines = [f for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).name == here]
-    where = f"{here}, line {lines[-1].lineno}: " if lines else ""
-    if isinstance(error, SyntaxError):
-        where = f"{here}, line {error.lineno}: "
-    return f"{where}{type(error).__name__}: {one_line(error)}"
-
-
-def one_line(error: Exception) -> str:
-    return "; ".join(line.strip() for line in str(error).splitlines()[:2])[:300]
 
 
 # Parameters, and a first call

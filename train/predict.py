@@ -55,6 +55,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = parse(argv)
         start(options.engine, libraries=())
+        if options.operators:
+            from .own_file import load_file
+
+            load_file(options.operators, f"--operators {options.operators}")
         from .prediction import predictions, write_csv, write_json  # not before the engine
 
         found = predictions(options.run, options.data)
@@ -92,6 +96,12 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("--format", choices=["csv", "json"], default="csv", metavar="KIND", help="csv or json")
     add("--probabilities", action="store_true", help="those of all classes")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    add(
+        "--operators",
+        type=path,
+        metavar="FILE.py",
+        help="run this first: a file with operators of the network, as that of --net may be",
+    )
     add("-h", "--help", action="help", help="show this and leave")
     return parser.parse_args(argv)
 

@@ -197,7 +197,9 @@ def refusing_networks(what: str) -> Iterator[None]:
             warnings.simplefilter("ignore")  # of the type of data
             yield
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
-        raise Refused(f"{what}: {' '.join(str(error).split())[:300]}") from error
+        reason = " ".join(str(error).split())[:300]
+        hint = "; with --operators FILE.py that file is run first" * ("not registered" in reason)
+        raise Refused(f"{what}: {reason}{hint}") from error
 
 
 def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:

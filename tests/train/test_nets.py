@@ -1,8 +1,12 @@
 """The network of ``--net``: those of the library, and one that a user's file makes."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +17,9 @@ from train.__main__ import main
 from train.data import load
 from train.nets import Images, image_shape, initialize, net_of
 from train.options import NETS, parse
+from train.own_file import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
 
 MINE = """
 from layers.engine import gluon
@@ -148,6 +155,63 @@ def test_values_that_a_net_has_already_are_kept():
 def test_functions_that_make_no_net(mine, function, expected, capsys, tmp_path, engine):
     argv = ["--net", f"{mine}:{function}", "--engine", engine, "--out", str(tmp_path / "out")]
     assert re.search(expected, refusal(capsys, *argv))
+
+
+OWN = """
+from layers import operator
+from layers.engine import gluon
+
+@operator
+class cube:
+    'y = x³'
+    def forward(x):
+        return x * x * x
+
+    def dx(dy, x):
+        return 3 * x * x * dy
+
+class Cube(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return cube(x)
+
+def build(shape, outputs):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4), Cube(), gluon.nn.Dense(outputs))
+    return net
+"""
+
+
+@pytest.mark.slow
+def test_operators_of_ones_own_in_another_process(tmp_path, engine):
+    """The file names no other module: its operator keeps its name, by which it is found again."""
+    file = tmp_path / "cubes.py"
+    file.write_text(OWN)
+    samples = tmp_path / "x.npy"
+    np.save(samples, load("digits").held_out_x[:3].reshape(-1, 8, 8))
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    env = os.environ | {"LAYERS_ENGINE": engine, "PYTHONPATH": path}
+
+    def run(module, *argv):
+        command = [sys.executable, "-m", f"train{module}", *argv]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    trained = run("", "--net", "cubes.py:build", "--epochs", "1", "--out", "out")
+    assert trained.returncode == 0, trained.stderr
+    without = run(".predict", "out", "x.npy")
+    assert without.returncode == 2
+    found = run(".predict", "out", "x.npy", "--operators", "cubes.py")
+    assert found.returncode == 0, found.stderr
+    assert len(found.stdout.splitlines()) == 4
+
+
+def test_a_file_with_the_name_of_a_module(tmp_path):
+    """It replaces none, and what it defines has another module."""
+    import json as before
+
+    path = tmp_path / "json.py"
+    path.write_text("x = 1\nclass A: pass\n")
+    module = load_file(path, "--net")
+    assert module.A.__module__ == "net_of_json" and sys.modules["json"] is before
 
 
 def test_files_that_do_not_run(tmp_path):

@@ -192,3 +192,22 @@ def test_pytorchs_own_functions(native, monkeypatch):
     y.backward()
     sigmoid = 1 / (1 + np.exp(-x.asnumpy()))
     np.testing.assert_allclose(x.grad.asnumpy(), sigmoid - hot, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("block", [4, 100])
+def test_linear_cross_entropy_by_the_formula(block, monkeypatch):
+    from layers.mxnet._own import fused
+
+    random, found = np.random.RandomState(0), []
+    arrays = [nd.array(random.randn(*s)) for s in ((4, 3), (7, 3))]
+    for _ in range(2):
+        for a in arrays:
+            a.attach_grad()
+        with autograd.record():
+            y = ops.linear_cross_entropy(*arrays, nd.array([0, 6, 3, 2]), block=block)
+        y.backward()
+        found.append([y.asnumpy(), *(a.grad.asnumpy() for a in arrays)])
+        monkeypatch.setattr(fused, "FUSED", {})
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

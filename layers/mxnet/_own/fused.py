@@ -130,6 +130,19 @@ def gradient_of_rows(dy, w, numbers, starts, factors):
     return NDArray(found, w._context)
 
 
+def log_sum_exp(s):
+    return NDArray(torch.logsumexp(s._tensor, 1), s._context)
+
+
+def softmax_less_label(s, level, number, start):
+    """e^(s - level), less 1 in the column of the label, in the memory of s."""
+    p = s._tensor.sub_(level._tensor.unsqueeze(1)).exp_()
+    column = (number._tensor - start).long().unsqueeze(1)
+    is_here = (column >= 0) & (column < p.shape[1])
+    p.scatter_add_(1, column.clamp(0, p.shape[1] - 1), -is_here.to(p.dtype))
+    return NDArray(p, s._context)
+
+
 def add_rows(rows, numbers, count):
     """An array of so many rows, each the sum of the rows that have its number."""
     made = rows._tensor.new_zeros((count, *rows.shape[1:]))
@@ -142,8 +155,10 @@ FUSED = {
     "attention_gradients": attention_gradients,
     "gradient_of_rows": gradient_of_rows,
     "layer_norm_gradients": layer_norm_gradients,
+    "log_sum_exp": log_sum_exp,
     "rms_norm": rms_norm,
     "rms_norm_gradients": rms_norm_gradients,
+    "softmax_less_label": softmax_less_label,
     "swiglu": swiglu,
     "swiglu_gradients": swiglu_gradients,
     "weighted_sums": weighted_sums,

@@ -37,7 +37,7 @@ class Guard(Callback):
             meter = Meter("before the training")
             for x, y in islice(run.data.batches(), 1):
                 run.learner.evaluate(x, y, meter)
-            self.start = meter.read()[0]
+            self.start = run.total(meter).read()[0]
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         if 0 < EXPLODED * self.start < epoch.loss:
@@ -54,8 +54,11 @@ class Guard(Callback):
         self.step = run.step
 
     def diverged(self, run: Run, error: Diverged) -> None:
-        """Raise the error with the layer in its message, where one is found."""
-        if found := self.find(run):
+        """Raise the error with the layer in its message, where one is found.
+
+        Of several processes one may notice it first, and cannot repeat steps without the others.
+        """
+        if run.workers.count == 1 and (found := self.find(run)):
             raise Diverged(f"{error}; {found}") from error
 
     def find(self, run: Run) -> str:

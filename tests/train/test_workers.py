@@ -260,3 +260,13 @@ def test_only_what_is_lost_is_told_so():
         raise RuntimeError("kvstore: process 0 of 1")
     with pytest.raises(Refused), Workers().training():
         raise Refused("no")
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+def test_a_loss_that_explodes_ends_all(tmp_path):
+    options = ["--optimizer", "sgd", "--lr", "5000", "--epochs", "3", "--out", "run"]
+    begun = time.time()
+    done = torchrun(2, "-m", "train", "--kvstore", "dist_sync", *options, cwd=tmp_path)
+    assert done.returncode == 1 and time.time() - begun < 55  # none waited for another one
+    assert "train: epoch 1: the loss has grown" in done.stderr

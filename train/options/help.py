@@ -70,6 +70,7 @@ exit status:
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 EXAMPLES = {
     "train": """\
+  torchrun --nproc-per-node 2 -m train --kvstore dist_sync   in two processes
   {command} --net vit --units 32 --lr 0.002 --schedule cosine --warmup 5 --clip 1
   {command} --activation swiglu --norm rms --residual --dropout 0.1 --hidden 64,64,64
   {command} --optimizer lamb --optimizer-option beta1=0.95 --weight-decay 0.01

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import torch
 from torch import distributed
@@ -21,7 +22,7 @@ TIMEOUT = "LAYERS_DIST_TIMEOUT"
 DEFAULT_TIMEOUT = 300  # seconds
 START = "torchrun --nproc-per-node 2 program.py (or: -m train --kvstore dist_sync)"
 
-Group = distributed.ProcessGroup | None
+Group = Any  # a ProcessGroup or None; a PyTorch without torch.distributed has no such name
 
 _group: list[Group] = []  # that of all processes, once they have met
 

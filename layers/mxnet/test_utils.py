@@ -1097,7 +1097,9 @@ def _projected(sym: Symbol, args: dict, ctx, dtype) -> tuple[Symbol, dict[str, N
     for index, shape in enumerate(shapes):
         name = f"__random_proj{index}" if index else "__random_proj"
         projections[name] = nd.array(np.random.rand(*shape) + 0.1, ctx, dtype)
-        terms.append(symbol.sum(sym[index] * symbol.Variable(name)))
+        # Summed in float64: differences of sums in float32 are off by more than the tolerance.
+        product = symbol.Cast(sym[index] * symbol.Variable(name), dtype="float64")
+        terms.append(symbol.sum(product))
     return symbol.make_loss(terms[0] if len(terms) == 1 else symbol.add_n(*terms)), projections
 
 

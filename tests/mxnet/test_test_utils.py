@@ -484,3 +484,9 @@ def test_context():
         assert t.default_context() == nd.zeros(1).context == mx.cpu(1)
         t.set_default_context(mx.cpu(0))
     assert t.default_context() == mx.cpu(0)
+
+
+def test_numeric_gradients_of_many_elements_are_not_lost_in_rounding():
+    y = mx.sym.square(mx.sym.var("x"))
+    x = np.random.RandomState(0).randn(20, 15)
+    t.check_numeric_gradient(y, [x], atol=1e-3)

@@ -133,7 +133,9 @@ def _histogram(
         )
     if bins is None:
         low, high = _ends(*range)
-        bins = torch.linspace(low, high, bin_cnt + 1, dtype=torch.float64).to(data)
+        bins = torch.arange(bin_cnt + 1, dtype=torch.float64) * ((high - low) / bin_cnt) + low
+        bins[-1] = high  # as NumPy has them, to the last bit
+        bins = bins.to(data)
     else:
         low, high = bins[0], bins[-1]
     x = data.detach().reshape(-1)

@@ -81,11 +81,14 @@ def _length(low, high, border):
     return (high - low + border).relu_()
 
 
-def keep_best(boxes: Tensor, alive: Tensor, overlap: Callable, over: Callable) -> Tensor:
+def keep_best(
+    boxes: Tensor, alive: Tensor, overlap: Callable, over: Callable, most: int | None = None
+) -> Tensor:
     """Which boxes stay when each, in their order, removes the later ones that it overlaps.
 
     boxes : (b, n, k), best first      alive : (b, n), whether a box takes part      y : (b, n)
     overlap(a, b) : (b, r, c) for boxes (b, r, k) and (b, c, k); over(overlap) whether it is enough
+    most : no more are looked for where so many stay in each row of the batch
     """
     kept, earlier = [], []
     for some, here in zip(boxes.split(_BLOCK, 1), alive.split(_BLOCK, 1)):
@@ -101,8 +104,13 @@ def keep_best(boxes: Tensor, alive: Tensor, overlap: Callable, over: Callable) -
                 break
             stays = settled
         kept.append(stays)
-        if sum(part.shape[1] for part in kept) < boxes.shape[1]:
-            _remember(earlier, some, stays)
+        done = sum(part.shape[1] for part in kept)
+        if done == boxes.shape[1]:
+            break
+        if most is not None and bool((torch.cat(kept, 1).sum(1) >= most).all()):
+            kept.append(torch.zeros_like(alive[:, done:]))
+            break
+        _remember(earlier, some, stays)
     return torch.cat(kept, 1)
 
 

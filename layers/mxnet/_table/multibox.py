@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from ..base import ArgumentError, ShapeError
@@ -57,14 +59,17 @@ def _contrib_MultiBoxPrior(
         )
     y_step, x_step = (s if s > 0 else 1 / n for s, n in zip(steps, (h, w)))
     made = {"dtype": torch.float32, "device": data.device}
-    y = (torch.arange(h, **made) + offsets[0]) * y_step
-    x = (torch.arange(w, **made) + offsets[1]) * x_step
-    size = torch.tensor([*sizes, *sizes[:1] * (len(ratios) - 1)], **made)
-    root = torch.tensor([ratios[0]] * len(sizes) + list(ratios[1:]), **made).sqrt()
-    half = torch.stack([size * h / w * root / 2, size / root / 2], 1)
-    centre = torch.stack(torch.meshgrid(y, x, indexing="ij")[::-1], 2).reshape(-1, 1, 2)
-    anchors = torch.cat([centre - half, centre + half], 2).reshape(1, -1, 4).to(data.dtype)
-    return anchors.clamp(0, 1) if clip else anchors
+    y = ((torch.arange(h, **made) + offsets[0]) * y_step)[:, None]
+    x = ((torch.arange(w, **made) + offsets[1]) * x_step)[:, None]
+    roots = [math.sqrt(ratio) for ratio in ratios]
+    shapes = [(size, roots[0]) for size in sizes] + [(sizes[0], root) for root in roots[1:]]
+    half_y = torch.tensor([size / root / 2 for size, root in shapes], **made)
+    half_x = torch.tensor([size * h / w * root / 2 for size, root in shapes], **made)
+    anchors = data.new_empty(h, w, len(shapes), 4)
+    for i, edge in enumerate((x - half_x, y - half_y, x + half_x, y + half_y)):
+        anchors[..., i] = edge[:, None] if i % 2 else edge
+    anchors = anchors.reshape(1, -1, 4)
+    return anchors.clamp_(0, 1) if clip else anchors
 
 
 _contrib_MultiBoxPrior.grad(zeros)

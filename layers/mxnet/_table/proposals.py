@@ -126,7 +126,7 @@ def _proposals(
     score = score.masked_fill(small, -1)
     place, there = best_first(score, torch.ones_like(score, dtype=torch.bool), before)
     boxes, score = rows_at(boxes, place), score.gather(1, place)
-    stays = keep_best(boxes, there, _overlap, lambda y: y > threshold)
+    stays = keep_best(boxes, there, _overlap, lambda y: y > threshold, after)
     order = stays.sort(dim=1, descending=True, stable=True).indices
     turn = torch.arange(after, device=score.device) % stays.sum(1, keepdim=True)
     chosen = order.gather(1, turn)

@@ -425,7 +425,7 @@ class CTCLoss(gluon.loss.CTCLoss):
         The class that is no label: the last, with -1 behind the end of labels; or 0, with 0 there.
 
     Inputs:
-        - **x**: (n, time, classes) scores, before softmax
+        - **pred**: (n, time, classes) scores, before softmax
         - **label**: (n, length) class numbers
         - **pred_lengths**: (n,), how much of the time is valid, optional
         - **label_lengths**: (n,), how many labels there are, optional
@@ -454,21 +454,21 @@ class CTCLoss(gluon.loss.CTCLoss):
             raise ValueError(f"CTCLoss: blank is {blank!r}\n  expected 'first' or 'last'")
         self._axes, self._blank = (layout, label_layout), blank
 
-    def __call__(self, x, label, *others):
-        expect(self.name, (x, label, *others))
-        return super().__call__(x, label, *others)
+    def __call__(self, pred, label, *others):
+        expect(self.name, (pred, label, *others))
+        return super().__call__(pred, label, *others)
 
     def hybrid_forward(
-        self, F, x, label, pred_lengths=None, label_lengths=None, sample_weight=None
+        self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None
     ):
         if self._axes[0] == "NTC":
-            x = F.swapaxes(x, dim1=0, dim2=1)
+            pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._axes[1] == "TN":
             label = F.swapaxes(label, dim1=0, dim2=1)
         lengths = {"data_lengths": pred_lengths, "label_lengths": label_lengths}
         given = {name: length for name, length in lengths.items() if length is not None}
         used = {f"use_{name}": True for name in given}
-        loss = F.CTCLoss(x, label, **given, **used, blank_label=self._blank)
+        loss = F.CTCLoss(pred, label, **given, **used, blank_label=self._blank)
         if sample_weight is not None:
             loss = F.broadcast_mul(loss, sample_weight)
         return loss if self._weight is None else loss * self._weight

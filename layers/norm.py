@@ -11,6 +11,8 @@ __all__ = ["GroupNormBlock", "LayerNormBlock", "RMSNormBlock"]
 class Normalization(gluon.HybridBlock):
     """What normalizations share: a scale gamma, by default 1, and options of both parameters."""
 
+    gamma: gluon.Parameter
+
     def __init__(
         self, in_channels: int, epsilon: float, scale: bool, gamma_initializer, dtype: str, **kwargs
     ):

@@ -52,7 +52,7 @@ class OperatorBlock(gluon.HybridBlock):
         self._op, self._attributes, self._inputs = op, attributes, _inputs(op)
         options = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, {})
         state = {"init": "zeros", "grad_req": "null", "differentiable": False}
-        states = dict.fromkeys(getattr(op, "states", ()), state)
+        states: dict[str, dict[str, Any]] = dict.fromkeys(getattr(op, "states", ()), state)
         with self.name_scope():
             for name, more in (states | options).items():
                 defaults = {"allow_deferred_init": True} | states.get(name, {})

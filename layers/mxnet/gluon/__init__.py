@@ -1,5 +1,7 @@
 """Gluon: networks as objects that own their parameters."""
 
+from typing import TYPE_CHECKING
+
 from . import block, loss, nn, parameter, rnn, trainer, utils
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import (
@@ -10,6 +12,9 @@ from .parameter import (
     tensor_types,
 )
 from .trainer import Trainer
+
+if TYPE_CHECKING:  # they are imported when they are asked for
+    from . import contrib, data, model_zoo  # noqa: F401  type checkers know them by this
 
 __all__ = [
     "Block",

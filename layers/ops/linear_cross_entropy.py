@@ -23,10 +23,10 @@ class linear_cross_entropy:
     `ignore_label`, y and its gradients are 0.
 
     For x of 8192 x 512 and 32000 classes in float32, a step takes 32 MB beside inputs and gradients
-    where its composition takes 2.9 GB, and 0.95 of its time on one thread of a CPU; 0.73 to 0.87
-    of it for x of 2048 x 256 and 16000 classes, but 1.5 for 256 x 256 and 4000, where scores are
-    few and the second computation of them shows. Gradients are computed together, by scores that
-    are computed again, and written in place: it has no second derivative.
+    where its composition takes 2.9 GB, and 0.95 of its time on one thread of a CPU; 0.7 of it for x
+    of 2048 x 256 and 16000 classes, but 1.3 for 256 x 256 and 4000, where the scores take less time
+    to keep than to compute again. Gradients are computed together, and written in place: it has no
+    second derivative.
 
     x : (..., k)      w : (m, k)      label : (...) class numbers      b : (m,) or left out
     y : (...)

@@ -14,7 +14,7 @@ from .parameter import (
 from .trainer import Trainer
 
 if TYPE_CHECKING:  # they are imported when they are asked for
-    from . import contrib, data, model_zoo  # noqa: F401  type checkers know them by this
+    from . import contrib, data, model_zoo
 
 __all__ = [
     "Block",

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -81,6 +82,27 @@ def test_with_every_kind_of_state(tmp_path, name):
     expected = train(**how)
     train(StopAt(2, 5), Checkpoint(tmp_path), **how)
     assert_equal(train(resume=tmp_path, **how), expected)
+
+
+def test_a_recorded_graph_goes_on(tmp_path):
+    expected = train(hybridize="recorded")
+    train(StopAt(2, 5), Checkpoint(tmp_path), hybridize="recorded")
+    assert_equal(train(resume=tmp_path, hybridize="recorded"), expected)
+
+
+def test_a_file_that_may_not_grow(tmp_path):
+    """The system's own error, in a process that may write but few bytes into a file."""
+    resource = pytest.importorskip("resource", reason="not on Windows")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+    try:
+        with pytest.raises(Refused, match="epoch-0001 cannot be written: .*there is none before"):
+            train(Checkpoint(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_scheduler_of_the_optimizer_goes_on(tmp_path):

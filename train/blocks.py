@@ -200,7 +200,9 @@ class Learner:
                 parameter.zero_grad()
 
     def clip_gradients(self, divisor: float) -> None:
-        for ctx in self.ctx if self.clip is not None else ():
+        if self.clip is None:
+            return
+        for ctx in self.ctx:
             gradients = [p.grad(ctx) for p in self.learned]
             gluon.utils.clip_global_norm(gradients, self.clip * divisor, check_isfinite=False)
 

@@ -143,7 +143,9 @@ def name_of(epoch: int, step: int) -> str:
 
 def position(path: Path) -> tuple[int, int]:
     """The epochs that were done at a checkpoint, and the steps of the next one."""
-    epoch, step = NAME.fullmatch(path.name).groups()
+    match = NAME.fullmatch(path.name)
+    assert match, path  # `checkpoints` lists no others
+    epoch, step = match.groups()
     return (int(epoch) - 1, int(step)) if step else (int(epoch), 0)
 
 

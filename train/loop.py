@@ -48,8 +48,10 @@ class Learner(Protocol):
     files: tuple[str, ...]  # that `save` writes
     inputs: tuple[str, ...]  # of the graph that `save` exports
     outputs: str  # of that graph: scores or probabilities of classes; or a number
-    parameters: int
     ctx: list
+
+    @property
+    def parameters(self) -> int: ...
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner: ...
@@ -74,7 +76,8 @@ class Learner(Protocol):
 class Measure(Protocol):
     """What the metric is: a `train.task.Task` for the program."""
 
-    metric: str  # its name
+    @property
+    def metric(self) -> str: ...  # its name
 
     def quality(self, metric: float) -> float: ...  # more is better
 

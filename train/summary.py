@@ -166,7 +166,7 @@ def table(found: Summary) -> str:
     for layer in found.layers:
         output = " x ".join(map(str, layer.shape)) or "1"
         counts = [f"{n:,}" if n else "" for n in (layer.parameters, layer.flops)]
-        rows.append((layer.name, layer.kind, output, *counts))
+        rows.append((layer.name, layer.kind, output, counts[0], counts[1]))
     rows.append(("in all", "", "", f"{found.parameters:,}", f"{found.flops:,}"))
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []

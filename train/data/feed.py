@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +15,11 @@ __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
 class Batches(Protocol):
     """The samples of a training, again for each epoch."""
 
-    samples: int | None  # None where it is not known
-    steps: int | None  # batches of an epoch
+    @property
+    def samples(self) -> int | None: ...  # None where it is not known
+
+    @property
+    def steps(self) -> int | None: ...  # batches of an epoch
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator: ...
 
@@ -37,7 +40,7 @@ class Stream:
 
     def __init__(self, pairs: Iterable):
         self.pairs, self.samples = pairs, None
-        self.steps = len(pairs) if hasattr(pairs, "__len__") else None
+        self.steps = len(pairs) if isinstance(pairs, Sized) else None
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         for pair in self.pairs:

@@ -79,7 +79,7 @@ def value_of(action: argparse.Action, value: Any) -> Any:
     if isinstance(value, list | tuple) and not any(
         isinstance(v, list | dict | bool) for v in value
     ):
-        return typed(action, joined(value)) if value else action.default
+        return typed(action, joined([*value])) if value else action.default
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise wrong(value, "text, a number or a list")
     found = typed(action, str(value))

@@ -63,7 +63,7 @@ pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,images,kernels,exchange,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,monitor,images,kernels,exchange,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)

@@ -88,6 +88,15 @@ def test_beside_the_composition(sizes, causal, dtype, rtol, formula):
 
 @pytest.mark.parametrize(**WITH_AND_WITHOUT)
 @pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scale", [0.0, -0.7])
+def test_scales_that_are_not_positive(scale, causal, formula):
+    given = arrays(queries=8)
+    found = results(scaled_dot_product_attention, given, causal=causal, scale=scale)
+    compare(found, plain(*given, causal=causal, scale=scale), 2e-5)
+
+
+@pytest.mark.parametrize(**WITH_AND_WITHOUT)
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
 @pytest.mark.parametrize("kind", ["keys", "lengths"])
 def test_masks(kind, dtype, causal, formula):

@@ -73,7 +73,7 @@ def swiglu_gradients(dy, gate, value):
 
 def attention(q, k, v, allowed, causal, scale):
     """The output of attention, and log Σ eˢ of each query."""
-    if not _fits(q, k, v, causal):
+    if not _fits(q, k, v, causal, scale):
         return NotImplemented
     tensors = [_with_unit_stride(a._tensor) for a in (q, k, v)]
     found = _attention(
@@ -84,7 +84,7 @@ def attention(q, k, v, allowed, causal, scale):
 
 def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
     """The gradients of q, k and v."""
-    if not _fits(q, k, v, causal):
+    if not _fits(q, k, v, causal, scale):
         return NotImplemented
     tensors = [_with_unit_stride(a._tensor) for a in (dy, q, k, v, y)]
     causal = causal and q.shape[2] > 1
@@ -94,10 +94,13 @@ def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
     return [NDArray(t, q._context) for t in found]
 
 
-def _fits(q, k, v, causal) -> bool:
-    """Whether PyTorch's function for a CPU computes it; its causal mask starts at the first key."""
-    first_is_last = not causal or q.shape[2] in (1, k.shape[2])
-    return q._tensor.device.type == "cpu" and q.shape[3] == v.shape[3] and first_is_last
+def _fits(q, k, v, causal, scale) -> bool:
+    """Whether PyTorch's function for a CPU computes it.
+
+    Its causal mask starts at the first key, and is -∞ before the scale is multiplied with it.
+    """
+    masked_alike = not causal or q.shape[2] == 1 or (q.shape[2] == k.shape[2] and scale > 0)
+    return q._tensor.device.type == "cpu" and q.shape[3] == v.shape[3] and masked_alike
 
 
 def _bias(allowed, q) -> torch.Tensor | None:

@@ -40,19 +40,21 @@ class embedding_bag:
         total = adapter().fused("weighted_sums", weighted_sums)
         y = total(w, numbers, starts, factors(w, ids, weights, padding))
         if mode == "mean":
-            y = nd.broadcast_div(y, sizes(w, ids, offsets, padding))
+            y = nd.broadcast_div(y, sizes(y, ids, offsets, padding))
         return y, numbers, starts
 
     def dw(dy, w, ids, offsets, weights, mode, padding, numbers, starts):
+        dy = widen(dy)  # in 16 bits many small gradients of one row would add up to too little
         if mode == "mean":
-            dy = nd.broadcast_div(dy, sizes(w, ids, offsets, padding))
+            dy = nd.broadcast_div(dy, sizes(dy, ids, offsets, padding))
         gradient = adapter().fused("gradient_of_rows", gradient_of_rows)
-        return gradient(dy, w, numbers, starts, factors(w, ids, weights, padding))
+        dw = gradient(dy, w, numbers, starts, factors(dy, ids, weights, padding))
+        return narrow(dw, w)
 
     def dweights(dy, w, ids, offsets, weights, padding, numbers, starts):
         rows = widen(nd.take(dy, bags(starts, numbers)))
         dweights = nd.sum(rows * widen(nd.take(w, numbers)), axis=1)
-        counts = factors(w, ids, None, padding)
+        counts = factors(dweights, ids, None, padding)
         dweights = dweights if counts is None else dweights * counts
         return dweights.reshape(weights.shape).astype(weights.dtype)
 
@@ -70,10 +72,10 @@ def weighted_sums(w, numbers, starts, factors):
 
 def gradient_of_rows(dy, w, numbers, starts, factors):
     """The gradient of w: to the row of each number, factor dy of its bag is added."""
-    rows = widen(nd.take(dy, bags(starts, numbers)))
+    rows = nd.take(dy, bags(starts, numbers))
     if factors is not None:
-        rows = nd.broadcast_mul(rows, widen(factors).reshape((-1, 1)))
-    return narrow(add_rows(rows, numbers, w.shape[0]), w)
+        rows = nd.broadcast_mul(rows, factors.reshape((-1, 1)))
+    return add_rows(rows, numbers, w.shape[0])
 
 
 def add_rows(rows, numbers, count):
@@ -103,17 +105,17 @@ def numbers_and_starts(w, ids, offsets):
     return numbers, offsets
 
 
-def factors(w, ids, weights, padding):
-    """What rows are multiplied with, in one row, or None: the weights, 0 for padding."""
-    given = None if weights is None else weights.reshape((-1,)).astype(w.dtype)
+def factors(x, ids, weights, padding):
+    """What rows of x's dtype are multiplied with, or None: the weights, 0 for padding: (t,)."""
+    given = None if weights is None else weights.reshape((-1,)).astype(x.dtype)
     if padding is None:
         return given
-    counts = (ids != padding).reshape((-1,)).astype(w.dtype)
+    counts = (ids != padding).reshape((-1,)).astype(x.dtype)
     return counts if given is None else given * counts
 
 
-def sizes(w, ids, offsets, padding):
-    """How many ids of each bag count, at least 1: (n, 1)."""
+def sizes(x, ids, offsets, padding):
+    """How many ids of each bag count, at least 1, in the dtype of x: (n, 1)."""
     if offsets is not None:
         begin = offsets.astype("float32")
         end = nd.full((1,), ids.shape[0], ctx=ids.context)
@@ -122,7 +124,7 @@ def sizes(w, ids, offsets, padding):
         count = nd.full((ids.shape[0],), ids.shape[1], ctx=ids.context)
     else:
         count = nd.sum((ids != padding).astype("float32"), axis=1)
-    return nd.maximum(count, 1).reshape((-1, 1)).astype(w.dtype)
+    return nd.maximum(count, 1).reshape((-1, 1)).astype(x.dtype)
 
 
 def expect_bags(w, ids, offsets, weights, mode, padding):

@@ -64,10 +64,20 @@ def test_rows_of_ids(mode, kind, dtype, rtol, formula):
     compare(results([nd.array(full, dtype=kind)], mode=mode), expected(full, ones, mode))
 
 
-def test_weights(formula):
-    found = results([nd.array(IDS)], nd.array(WEIGHTS), padding=-1)
-    compare(found, expected(IDS, WEIGHTS, "sum"))
+@pytest.mark.parametrize("dtype, rtol", [("float32", 1e-5), ("float16", 4e-3)])
+def test_weights(dtype, rtol, formula):
+    found = results([nd.array(IDS)], nd.array(WEIGHTS, dtype=dtype), dtype, padding=-1)
+    compare(found, expected(IDS, WEIGHTS, "sum"), rtol)
     assert found[2].shape == IDS.shape
+
+
+def test_a_row_that_many_ids_name_has_its_whole_gradient_in_16_bits(formula):
+    w = nd.ones((2, 4), dtype="float16")
+    w.attach_grad()
+    with autograd.record():
+        y = embedding_bag(w, nd.zeros((4, 3000)))
+    y.backward()
+    assert (w.grad.asnumpy() == [[12000] * 4, [0] * 4]).all()
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])

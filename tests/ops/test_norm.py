@@ -165,8 +165,14 @@ def test_what_is_kept(name, kept):
 
 
 @pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+@pytest.mark.parametrize("native", [True, False], ids=["native", "formula"])
 @pytest.mark.parametrize("name", NORMS)
-def test_second_derivatives(name):
+def test_second_derivatives(name, native, monkeypatch):
+    """Those of PyTorch's function, and those of the formula, as 16 bits have it."""
+    from layers.mxnet._own import fused
+
+    if not native:
+        monkeypatch.setattr(fused, "NATIVE", {})
     ours, plain, *_, shapes = NORMS[name]
 
     def penalty(function):

@@ -19,6 +19,16 @@ _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 _silu_backward = torch.ops.aten.silu_backward.default
 
 
+def layer_norm_with_past(x, gamma, beta, eps):
+    """The output, the mean and 1 / √(variance + eps) of each row, for a second derivative."""
+    if not torch.is_grad_enabled():
+        return NotImplemented
+    tensor, weight, bias = x._tensor, gamma._tensor, beta._tensor
+    variance, mean = torch.var_mean(tensor, -1, correction=0, keepdim=True)
+    y = F.layer_norm(tensor, weight.shape, weight, bias, eps)
+    return [NDArray(t, x._context) for t in (y, mean, torch.rsqrt(variance + eps))]
+
+
 def layer_norm_gradients(dy, x, gamma, mean, rstd):
     """The gradients of x, gamma and beta."""
     weight = gamma._tensor
@@ -157,6 +167,7 @@ FUSED = {
     "attention": attention,
     "attention_gradients": attention_gradients,
     "gradient_of_rows": gradient_of_rows,
+    "layer_norm": layer_norm_with_past,
     "layer_norm_gradients": layer_norm_gradients,
     "log_sum_exp": log_sum_exp,
     "rms_norm": rms_norm,
@@ -166,7 +177,10 @@ FUSED = {
     "swiglu_gradients": swiglu_gradients,
     "weighted_sums": weighted_sums,
 }
-DIFFERENTIABLE = ("add_rows",)  # the others write in place, or have no second derivative
+DIFFERENTIABLE = (
+    "add_rows",
+    "layer_norm",
+)  # the others write in place, or have no second derivative
 
 
 def layer_norm(x, gamma, beta, eps):

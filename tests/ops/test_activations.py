@@ -64,12 +64,13 @@ def test_beside_the_plain_composition(case, dtype):
 
 
 @pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formula
-@pytest.mark.parametrize("left", [["NATIVE"], ["NATIVE", "FUSED"]], ids=" ".join)
-def test_the_formula_of_swiglu(left, monkeypatch):
-    from layers.mxnet._own import fused
+@pytest.mark.parametrize("fused_parts", [True, False], ids=["fused", "formula"])
+def test_the_formula_of_swiglu(fused_parts, monkeypatch):
+    from layers.mxnet._own import fused, native
 
-    for table in left:
-        monkeypatch.setattr(fused, table, {})
+    monkeypatch.setattr(native, "NATIVE", {})
+    if not fused_parts:
+        monkeypatch.setattr(fused, "FUSED", {})
     found = values_and_gradients(ops.swiglu, X, X[::-1])
     expected = values_and_gradients(PLAIN["swiglu"][2], X, X[::-1])
     for a, b in zip(found, expected):

@@ -170,13 +170,13 @@ def test_a_second_derivative_is_refused():
 
 
 @pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formulas
-@pytest.mark.parametrize("native", [True, False])
-def test_pytorchs_own_functions(native, monkeypatch):
-    from layers.mxnet._own import fused
+@pytest.mark.parametrize("whole", [True, False], ids=["native", "formula"])
+def test_pytorchs_own_functions(whole, monkeypatch):
+    from layers.mxnet._own import native
 
-    assert {"layers.softmax_cross_entropy", "layers.sigmoid_cross_entropy"} <= fused.NATIVE.keys()
-    if not native:
-        monkeypatch.setattr(fused, "NATIVE", {})
+    assert {"layers.softmax_cross_entropy", "layers.sigmoid_cross_entropy"} <= native.NATIVE.keys()
+    if not whole:
+        monkeypatch.setattr(native, "NATIVE", {})
     x, label = nd.array(np.random.RandomState(0).randn(4, 3)), nd.array([0, 2, 9, -1])
     p = np.exp(x.asnumpy()) / np.exp(x.asnumpy()).sum(axis=1, keepdims=True)
     hot = np.eye(3)[[0, 2, 2, 0]]  # labels are clipped

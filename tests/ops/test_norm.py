@@ -84,11 +84,11 @@ def test_beside_the_composition(name, shape, dtype, rtol):
 @pytest.mark.engine("torch")  # where functions of PyTorch are in the place of formulas
 @pytest.mark.parametrize("name", ["layer", "rms"])
 def test_the_formulas(name, monkeypatch):
-    from layers.mxnet._own import fused
+    from layers.mxnet._own import fused, native
 
     ours, plain, *_ = NORMS[name]
     expected = results(plain, arrays(name, (2, 3, 7)))
-    monkeypatch.setattr(fused, "NATIVE", {})  # but those of the gradients
+    monkeypatch.setattr(native, "NATIVE", {})  # but those of the gradients
     for a, b in zip(results(ours, arrays(name, (2, 3, 7))), expected):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-4)
     monkeypatch.setattr(fused, "FUSED", {})
@@ -164,15 +164,21 @@ def test_what_is_kept(name, kept):
     assert {*statistics} == {torch.float32}
 
 
-@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
-@pytest.mark.parametrize("native", [True, False], ids=["native", "formula"])
-@pytest.mark.parametrize("name", NORMS)
-def test_second_derivatives(name, native, monkeypatch):
-    """Those of PyTorch's function, and those of the formula, as 16 bits have it."""
-    from layers.mxnet._own import fused
+@pytest.mark.engine("torch")  # MXNet tells of it at a later call
+def test_a_gamma_of_another_size():
+    with pytest.raises(mx.MXNetError, match=r"rhs is \(1, 7\)"):
+        ops.rms_norm(nd.ones((4, 8)), nd.ones(7))
 
-    if not native:
-        monkeypatch.setattr(fused, "NATIVE", {})
+
+@pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
+@pytest.mark.parametrize("whole", [True, False], ids=["native", "formula"])
+@pytest.mark.parametrize("name", NORMS)
+def test_second_derivatives(name, whole, monkeypatch):
+    """Those of PyTorch's function, and those of the formula, as 16 bits have it."""
+    from layers.mxnet._own import native
+
+    if not whole:
+        monkeypatch.setattr(native, "NATIVE", {})
     ours, plain, *_, shapes = NORMS[name]
 
     def penalty(function):

@@ -25,7 +25,7 @@ from ..ndarray.register import Pending
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
-from . import conversions, fused
+from . import conversions, fused, native
 from .call import CustomCall, as_input, as_output, call, take_tensor
 from .library import launch
 from .node import CUSTOM
@@ -206,7 +206,7 @@ class OperatorCall(CustomCall):
         return tuple([take_tensor(a) for a in values])
 
     def native(self, tensors):
-        function = fused.NATIVE.get(self.name)
+        function = native.NATIVE.get(self.name)
         if function is None:
             return None
         if (wrap := registry.wrap) is not None and not self.traced:

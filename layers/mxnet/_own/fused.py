@@ -1,4 +1,7 @@
-"""Functions of PyTorch in place of formulas in `nd` that take many passes over memory."""
+"""Functions of PyTorch in place of formulas in `nd`, as parts of operators, by name.
+
+They take fewer passes over memory. A function returns None where it does not fit its arguments.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _silu_backward = torch.ops.aten.silu_backward.default
 def layer_norm_with_past(x, gamma, beta, eps):
     """The output, the mean and 1 / √(variance + eps) of each row, for a second derivative."""
     if not torch.is_grad_enabled():
-        return NotImplemented
+        return None
     tensor, weight, bias = x._tensor, gamma._tensor, beta._tensor
     variance, mean = torch.var_mean(tensor, -1, correction=0, keepdim=True)
     y = F.layer_norm(tensor, weight.shape, weight, bias, eps)
@@ -42,6 +45,8 @@ def layer_norm_gradients(dy, x, gamma, mean, rstd):
 def rms_norm(x, gamma, eps):
     """The output, and 1 / √(mean x² + eps) of each row."""
     tensor = x._tensor
+    if gamma._tensor.shape != tensor.shape[-1:]:
+        return None
     size = torch.linalg.vector_norm(tensor, dim=-1, keepdim=True)
     rstd = size.square_().div_(tensor.shape[-1]).add_(eps).rsqrt_()
     y = torch.mul(tensor, gamma._tensor).mul_(rstd)
@@ -71,6 +76,8 @@ def rms_norm_gradients(dy, x, gamma, rstd):
 
 def swiglu(gate, value):
     """gate σ(gate) value."""
+    if gate._tensor.dtype != value._tensor.dtype:
+        return None
     return NDArray(F.silu(gate._tensor).mul_(value._tensor), gate._context)
 
 
@@ -84,7 +91,7 @@ def swiglu_gradients(dy, gate, value):
 def attention(q, k, v, allowed, causal, scale):
     """The output of attention, and log Σ eˢ of each query."""
     if not _fits(q, k, v, causal, scale):
-        return NotImplemented
+        return None
     tensors = [_with_unit_stride(a._tensor) for a in (q, k, v)]
     found = _attention(
         *tensors, 0.0, causal and q.shape[2] > 1, attn_mask=_bias(allowed, q), scale=scale
@@ -95,7 +102,7 @@ def attention(q, k, v, allowed, causal, scale):
 def attention_gradients(dy, q, k, v, allowed, y, level, causal, scale):
     """The gradients of q, k and v."""
     if not _fits(q, k, v, causal, scale):
-        return NotImplemented
+        return None
     tensors = [_with_unit_stride(a._tensor) for a in (dy, q, k, v, y)]
     causal = causal and q.shape[2] > 1
     found = _attention_backward(
@@ -110,7 +117,9 @@ def _fits(q, k, v, causal, scale) -> bool:
     Its causal mask starts at the first key, and is -∞ before the scale is multiplied with it.
     """
     masked_alike = not causal or q.shape[2] == 1 or (q.shape[2] == k.shape[2] and scale > 0)
-    return q._tensor.device.type == "cpu" and q.shape[3] == v.shape[3] and masked_alike
+    first, *others = (a._tensor for a in (q, k, v))
+    computed = first.is_cpu and first.is_floating_point() and q.shape[3] == v.shape[3]
+    return computed and masked_alike and all(t.dtype == first.dtype for t in others)
 
 
 def _bias(allowed, q) -> torch.Tensor | None:
@@ -183,56 +192,6 @@ DIFFERENTIABLE = (
 )  # the others write in place, or have no second derivative
 
 
-def layer_norm(x, gamma, beta, eps):
-    """Layer normalization."""
-    fits = x.shape[-1:] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
-    exact = x.dtype in (torch.float32, torch.float64)  # of 16 bits it keeps statistics of 16 bits
-    return F.layer_norm(x, gamma.shape, gamma, beta, eps) if fits and exact else None
-
-
-def swiglu_native(gate, value):
-    """The gated unit, which keeps its activation too, for time; a GPU computes it again."""
-    fits = gate.shape == value.shape and gate.dtype == value.dtype and gate.is_cpu and value.is_cpu
-    return F.silu(gate) * value if fits else None
-
-
-def swish(x, beta):
-    return F.silu(x) if beta == 1 else None
-
-
-def group_norm(x, gamma, beta, groups, eps):
-    """Group normalization."""
-    parameters = x.shape[1:2] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
-    fits = parameters and x.dim() > 1 and groups > 0 and x.shape[1] % groups == 0
-    exact = x.dtype in (torch.float32, torch.float64)
-    return F.group_norm(x, groups, gamma, beta, eps) if fits and exact else None
-
-
-def softmax_cross_entropy(x, label):
-    """The cross entropy of each sample, with labels as `pick` clips them."""
-    fits = x.dim() == 2 and label.shape == x.shape[:1] and x.dtype in (torch.float32, torch.float64)
-    if not fits:
-        return None
-    return F.cross_entropy(x, label.long().clamp(0, x.shape[1] - 1), reduction="none")
-
-
-def sigmoid_cross_entropy(x, t):
-    fits = x.shape == t.shape and x.dtype == t.dtype and x.dtype in (torch.float32, torch.float64)
-    return F.binary_cross_entropy_with_logits(x, t, reduction="none") if fits else None
-
-
-# By operator, a function of tensors and attributes in place of forward and gradients, which PyTorch
-# differentiates; it returns None where it does not fit.
-NATIVE = {
-    "layers.group_norm": group_norm,
-    "layers.layer_norm": layer_norm,
-    "layers.sigmoid_cross_entropy": sigmoid_cross_entropy,
-    "layers.softmax_cross_entropy": softmax_cross_entropy,
-    "layers.swiglu": swiglu_native,
-    "layers.swish": swish,
-}
-
-
 def fused(name: str, formula: Callable) -> Callable:
     """PyTorch's function of this name, or the formula.
 
@@ -245,6 +204,6 @@ def fused(name: str, formula: Callable) -> Callable:
 
     def call(*args):
         found = function(*args)
-        return formula(*args) if found is NotImplemented else found
+        return formula(*args) if found is None else found
 
     return call

@@ -31,7 +31,7 @@ class EmbeddingBag(gluon.HybridBlock):
 
     Inputs:
         - **ids**: (n, k), or (t,) with offsets
-        - **offsets**: (n,) where each bag begins in ids, the first 0; or left out
+        - **offsets**: (n,) where each bag begins in ids, in ascending order from 0; or left out
         - **weights**: the shape of ids, for the sum; or left out
     Outputs:
         - **y**: (n, output_dim)

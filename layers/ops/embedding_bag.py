@@ -18,7 +18,8 @@ class embedding_bag:
     for a bag without any.
 
     w : (m, d)      ids : (n, k), or (t,) with offsets      weights : the shape of ids, for the sum
-    offsets : (n,) where each bag begins in ids; the first is 0      y : (n, d)
+    offsets : (n,) where each bag begins in ids, in ascending order from 0; this is not checked
+    y : (n, d)
 
     The gradient of w is dense, as all gradients are here: it is filled with zeros once, which costs
     m d writes, and beside that only the rows that ids name are touched. An optimizer still updates

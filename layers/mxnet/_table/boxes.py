@@ -60,9 +60,8 @@ def iou(a: Tensor, b: Tensor, border: float = 0.0, undefined: float = 0.0) -> Te
 
     With a `border` of 1 the corners are pixels that belong to the box.
     """
-    part = max(
-        _PAIRS // max(a.shape[-2], 1), 1
-    )  # of b, so that what is computed stays in the cache
+    # So many of b that what is computed stays in the cache.
+    part = max(_PAIRS // max(a.shape[-2], 1), 1)
     if b.shape[-2] > part and not torch.compiler.is_compiling():
         return torch.cat([iou(a, some, border, undefined) for some in b.split(part, -2)], -1)
     left, top, right, bottom = a[..., None].unbind(-2)

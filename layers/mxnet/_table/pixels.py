@@ -56,7 +56,6 @@ def interpolated(
     size : its height and width      y, x, weight : (s,), places inside the image
     bags : (b,), where the places of each sum begin      y : (b, c)
     """
-    index, weights = [], []
     below, right = y.detach().floor(), x.detach().floor()
     part_y, part_x = y - below, x - right
     below, right = below.long(), right.long()

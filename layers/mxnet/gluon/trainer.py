@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Callable
 from os import PathLike
-from types import SimpleNamespace
 
 from .. import optimizer
 from .._files import params
@@ -386,10 +385,12 @@ class Trainer:
 
     def _overflows(self, sums: dict[int, NDArray] | None = None) -> bool:
         """Whether mixed precision is on for it, and a gradient is infinite or NaN."""
-        scaler, of = self._amp_loss_scaler, self._params
+        scaler = self._amp_loss_scaler
+        if scaler is None:
+            return False
         if sums is not None:  # in all processes the same
-            of = [SimpleNamespace(_grad=[*sums.values()])]
-        return scaler is not None and scaler.has_overflow(of)
+            return scaler._has_overflow_in(sums.values())
+        return scaler.has_overflow(self._params)
 
     def _update_each(self, rows: list) -> None:
         """Update on each context."""

@@ -34,8 +34,11 @@ class LossScaler:
 
     def has_overflow(self, params: Iterable[Parameter]) -> bool:
         """Whether a gradient is infinite or NaN, on any context; and set the next factor."""
+        return self._has_overflow_in(chain.from_iterable(p._grad or () for p in params))
+
+    def _has_overflow_in(self, gradients: Iterable[NDArray]) -> bool:
         by_context: dict[Context, list[NDArray]] = {}
-        for gradient in chain.from_iterable(p._grad or () for p in params):
+        for gradient in gradients:
             by_context.setdefault(gradient.context, []).append(gradient)
         found = not all(multi_all_finite(*each).asscalar() for each in by_context.values())
         self._loss_scale = self._next_loss_scale

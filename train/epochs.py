@@ -8,26 +8,30 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from .loop import Epoch
+from .loop import Epoch, Measure
 from .task import Task
 
 __all__ = ["best", "columns", "curves", "history", "numbers", "table"]
 
 
-def numbers(epoch: Epoch, task: Task) -> dict[str, float]:
+def numbers(epoch: Epoch, measure: Measure) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
-    return {name.replace("metric", task.metric): value for name, value in asdict(epoch).items()}
+    return {name.replace("metric", measure.metric): value for name, value in asdict(epoch).items()}
 
 
-def columns(task: Task) -> list[str]:
+def columns(measure: Measure) -> list[str]:
     """The names of the results that the seed determines."""
-    names = [each.name.replace("metric", task.metric) for each in fields(Epoch)]
+    names = [each.name.replace("metric", measure.metric) for each in fields(Epoch)]
     return [name for name in names if name != "seconds"]
 
 
 def best(epochs: list[Epoch], task: Task) -> Epoch:
-    """The epoch with the best metric on the held-out samples; of equals, that of the least loss."""
-    return max(epochs, key=lambda row: (task.quality(row.held_out_metric), -row.held_out_loss))
+    """The epoch with the best metric on the held-out samples; of equals, that of the least loss.
+
+    One that ended early, with fewer samples, counts only where there is no other.
+    """
+    whole = [epoch for epoch in epochs if epoch.samples == epochs[0].samples]
+    return max(whole, key=lambda row: (task.quality(row.held_out_metric), -row.held_out_loss))
 
 
 def table(epochs: list[Epoch], task: Task, most: int = 12) -> str:
@@ -56,12 +60,12 @@ def number(value: float) -> str:
     return f"{value:.4f}" if value < 1e5 else f"{value:.3e}"
 
 
-def history(epochs: list[Epoch], path: Path, task: Task) -> None:
+def history(epochs: list[Epoch], path: Path, measure: Measure) -> None:
     """Write a line for each epoch, with all results that the seed determines: not the seconds."""
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns(task), extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(file, columns(measure), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(numbers(epoch, task) for epoch in epochs)
+        writer.writerows(numbers(epoch, measure) for epoch in epochs)
 
 
 def curves(epochs: list[Epoch], path: Path, title: str, task: Task) -> None:

@@ -42,6 +42,12 @@ def test_columns_stay_apart(loss):
         assert float(held_out) == pytest.approx(row.held_out_loss, rel=1e-3, abs=1e-4)
 
 
+def test_an_epoch_that_ended_early_is_not_the_best():
+    whole, early = Epoch(1, 1.0, 0.5, 1.0, 0.5, 0.2, 9), Epoch(2, 1.0, 0.9, 1.0, 0.9, 0.1, 4)
+    assert table([whole, early], CLASSES).splitlines()[1].endswith("best")
+    assert table([early], CLASSES).splitlines()[1].endswith("best")
+
+
 def test_history_says_what_is_in_it(tmp_path):
     path = tmp_path / "history.csv"
     history(epochs(3), path, CLASSES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import warnings
 from collections.abc import Iterator
@@ -123,14 +124,15 @@ def checks(run: Run) -> dict[str, bool]:
         return isinstance(value, list) and all(type(n) is int and 0 < n < 2**31 for n in value)
 
     def scales(value: Any) -> bool:
-        many = value if isinstance(value, list) else [value] * int(np.prod(run.shape))
-        right = all(isinstance(v, (int, float)) and np.isfinite(v) for v in many)
-        return right and len(many) == np.prod(run.shape)
+        many = value if isinstance(value, list) else [value]
+        right = all(type(v) in (int, float) and abs(v) < 1e300 for v in many)
+        return right and (many is not value or len(many) == features)
 
+    features = math.prod(run.shape) if sizes(run.shape) else 0
     return {
+        "shape": sizes(run.shape) and bool(run.shape),
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
-        "shape": sizes(run.shape) and bool(run.shape),
         "pixels": run.pixels in (None, 16, 255),
         "mean": scales(run.mean),
         "std": scales(run.std),

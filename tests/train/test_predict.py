@@ -251,9 +251,14 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
         lambda text: text.replace('"inputs"', '"out"'),
         lambda text: text.replace('"columns": [', '"columns": [3, '),
         lambda text: text.replace('"shape": [', '"shape": [-1, '),
+        lambda text: text.replace('"shape": [', '"shape": "3", "was": ['),
+        lambda text: text.replace('"shape": [', '"shape": [2000000000, '),
         lambda text: text.replace('"classes": [', '"classes": ["more", '),
     ],
-    ids=["empty", "a list", "no keys", "deep", "outputs", "inputs", "columns", "shape", "classes"],
+    ids=[
+        *("empty", "a list", "no keys", "deep", "outputs", "inputs", "columns"),
+        *("shape", "text for a shape", "a huge shape", "classes"),
+    ],
 )
 def test_a_config_that_is_damaged(say, runs, tmp_path, change):
     out, data = runs["kind"]

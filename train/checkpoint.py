@@ -17,7 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -165,8 +165,7 @@ def write(path: Path, run: Run, meter: Meter) -> None:
         weights = run.learner.weights()
         state = {f"learner/{name}": array for name, array in run.learner.state().items()}
         for key, callback in by_name(run):
-            found = callback.state() if hasattr(callback, "state") else {}
-            state |= {f"{key}/{name}": array for name, array in found.items()}
+            state |= {f"{key}/{name}": array for name, array in callback.state().items()}
         write_file(new / WEIGHTS, tensors_as_bytes(weights))
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
         sync(new / PARAMS)
@@ -336,16 +335,19 @@ def restore(run: Run, saved: Saved) -> None:
     content = saved.content
     if content["seed"] != run.seed:
         raise ValueError(f"its seed is {content['seed']}, that of this training {run.seed}")
+    try:
+        history = [Epoch(**with_nan(row)) for row in content["history"]]
+        meter = Meter("", **content["meter"])
+    except (TypeError, AttributeError) as error:
+        raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
     run.learner.set_weights(saved.weights)
     run.learner.restore(below(saved.state, "learner"))
     for key, callback in by_name(run):
         if found := below(saved.state, key):
             callback.restore(found)
-    run.history = [Epoch(**with_nan(row)) for row in content["history"]]
-    run.step = content["step"]
-    run.meter = Meter(f"epoch {run.epoch}")
-    if run.workers.is_first:  # it has the samples of all processes
-        run.meter = Meter(f"epoch {run.epoch}", **content["meter"])
+    run.history, run.step = history, content["step"]
+    # The first process has the samples of all.
+    run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
 
 
 def with_nan(row: dict[str, Any]) -> dict[str, Any]:

@@ -63,7 +63,16 @@ def numbers(target: Any, path: str) -> Arrays:
 
 
 def restore_numbers(target: Any, path: str, arrays: Arrays) -> None:
+    """Take over what `numbers` gave.
+
+    Raises
+    ------
+    ValueError
+        The object has no such number, or it is several.
+    """
     for name, value in below(arrays, path).items():
+        if type(vars(target).get(name, "")) not in (int, float, type(None)):
+            raise ValueError(f"it has a number {name!r}, {type(target).__name__} has none")
         setattr(target, name, value.item())
 
 

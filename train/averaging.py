@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +39,13 @@ class Average(Callback):
 
     def begin(self, run: Run) -> None:
         """Have the learner keep the mean."""
-        run.learner.average = self
+        learner: Any = run.learner  # one of Gluon
+        learner.average = self
 
     def end(self, run: Run) -> None:
         """Leave the means in the network."""
-        run.learner.use_average(True)
+        learner: Any = run.learner
+        learner.use_average(True)
 
     def add(self, parameters: Sequence[gluon.Parameter]) -> None:
         """Take the weights into the mean."""

@@ -74,9 +74,14 @@ class Learner:
         The processes that train it together.
     """
 
-    files = ("model.params", "model.safetensors", "model-symbol.json", "model-0000.params")
-
-    inputs, outputs = ("data",), "scores"  # of the exported graph
+    files: tuple[str, ...] = (
+        "model.params",
+        "model.safetensors",
+        "model-symbol.json",
+        "model-0000.params",
+    )
+    inputs: tuple[str, ...] = ("data",)  # of the exported graph
+    outputs = "scores"
 
     def __init__(
         self,

@@ -158,12 +158,12 @@ class Metric:
     def __init__(self, metric: str, sign: int, form: str):
         self.metric, self.sign, self.form = metric, sign, form
 
-    def quality(self, value: float) -> float:
+    def quality(self, metric: float) -> float:
         """The metric, so that more is better."""
-        return self.sign * value
+        return self.sign * metric
 
-    def show(self, value: float) -> str:
-        return format(value, self.form)
+    def show(self, metric: float) -> str:
+        return format(metric, self.form)
 
 
 METRICS = {

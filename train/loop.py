@@ -8,6 +8,7 @@ import random
 import time
 from argparse import Namespace
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from layers.engine import mx
 
 from . import Diverged
 from .data import Batches, Data
-from .workers import EndTogether, Workers
+from .workers import Workers
 
 __all__ = ["Callback", "Epoch", "Learner", "Measure", "Meter", "Run", "train"]
 
@@ -182,11 +183,17 @@ class Run:
         return len(self.history) + 1
 
     def tell(self, what: str, *args: Any) -> None:
-        """Call this method of the callbacks that have it."""
+        """Call this method of the callbacks."""
         for callback in self.callbacks:
-            here = self.workers.is_first or not getattr(callback, "first_only", False)
-            if here and (method := getattr(callback, what, None)):
-                method(self, *args)
+            if self.workers.is_first or not callback.first_only:
+                getattr(callback, what)(self, *args)
+
+    def tell_end(self) -> None:
+        """Call `end` of all callbacks, also where that of one raises an error."""
+        with ExitStack() as stack:  # calls the last one that it is given first
+            for callback in reversed(self.callbacks):
+                if self.workers.is_first or not callback.first_only:
+                    stack.callback(callback.end, self)
 
     def total(self, meter: Meter) -> Meter:
         """A meter with the samples of all processes, which all call it."""
@@ -210,6 +217,21 @@ class Run:
         return self.measure.quality(epoch.held_out_metric), -epoch.held_out_loss
 
 
+class EndTogether(Callback):
+    """A reason to stop in one process stops all after the same step: the last callback."""
+
+    def begin(self, run: Run) -> None:
+        self.after_step(run)
+
+    def after_step(self, run: Run) -> None:
+        [stopped] = run.workers.sums([run.stop is not None])
+        if stopped and run.stop is None:
+            run.stop = "another process stops"
+
+    def after_epoch(self, run: Run, epoch: Epoch) -> None:
+        self.after_step(run)
+
+
 def train(run: Run) -> list[Epoch]:
     """Train until all epochs are done or a callback sets a reason to stop; returns the history.
 
@@ -219,7 +241,7 @@ def train(run: Run) -> list[Epoch]:
         The loss is no longer finite; the message says since which epoch and step.
     """
     if run.workers.count > 1:
-        run.callbacks.append(EndTogether(run.workers))
+        run.callbacks.append(EndTogether())
     try:
         run.tell("begin")
         while run.epoch <= run.epochs and not run.stop:
@@ -235,7 +257,7 @@ def train(run: Run) -> list[Epoch]:
         run.error = error
         raise
     finally:
-        run.tell("end")
+        run.tell_end()
     return run.history
 
 

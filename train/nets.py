@@ -82,8 +82,11 @@ class Images(gluon.HybridBlock):
 
     def __init__(self, shape: tuple[int, ...], **kwargs):
         super().__init__(**kwargs)
-        self.image = image_shape(shape)
-        self.stored = shape if len(shape) == 3 else self.image
+        image = image_shape(shape)
+        if image is None:
+            raise ValueError(f"Images: shape is {shape}\n  expected (h, w), (h, w, c) or (c, h, w)")
+        self.image = image
+        self.stored = shape if len(shape) == 3 else image
 
     def hybrid_forward(self, F, x):
         x = F.reshape(x, shape=(-1, *self.stored))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+from typing import Any
 
 from tqdm import tqdm
 
@@ -28,7 +29,8 @@ class Logging(Callback):
     first_only = True
 
     def __init__(self, lines: bool = True):
-        self.lines, self.held_out, self.due, self.bar = lines, "", 0.0, None
+        self.lines, self.held_out, self.due = lines, "", 0.0
+        self.bar: Any = None
 
     def begin(self, run: Run) -> None:
         samples = run.data.samples

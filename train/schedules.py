@@ -50,7 +50,8 @@ class Schedule(Callback):
         if run.data.steps is None:
             raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
         check(self.name, self.settings, self.warmup, run.epochs)
-        optimizer = run.learner.trainer.optimizer
+        learner: Any = run.learner  # one of Gluon
+        optimizer = learner.trainer.optimizer
         optimizer.lr_scheduler = schedule(
             self.name,
             optimizer.lr,

@@ -28,8 +28,8 @@ class TensorBoard(Callback):
     """
 
     def __init__(self, folder: str | Path):
-        self.folder, self.writer = Path(folder), None
-        self.write = scalars()
+        self.folder, self.write = Path(folder), scalars()
+        self.writer: Any = None
 
     def begin(self, run: Run) -> None:
         self.writer = self.write(self.folder, len(run.history) + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,7 @@ from layers.engine import mx, nd
 
 from . import Lost, Refused
 
-if TYPE_CHECKING:
-    from .loop import Run
-
-__all__ = ["TOGETHER", "EndTogether", "Workers"]
+__all__ = ["TOGETHER", "Workers"]
 
 TOGETHER = "dist_sync"  # the kvstore that spans processes
 
@@ -43,7 +40,8 @@ class Workers:
     """
 
     def __init__(self, kvstore: str = "device"):
-        self.kvstore, self.rank, self.count, self.store = kvstore, 0, 1, None
+        self.kvstore, self.rank, self.count = kvstore, 0, 1
+        self.store: Any = None
         if kvstore != TOGETHER:
             return
         if not engine.distributes():
@@ -112,24 +110,6 @@ class Workers:
             if self.count > 1 and str(error).startswith("kvstore: process"):
                 raise Lost(one_line(error)) from error
             raise
-
-
-class EndTogether:
-    """A callback, the last one: a reason to stop in one process stops all after the same step."""
-
-    def __init__(self, workers: Workers):
-        self.workers = workers
-
-    def begin(self, run: Run) -> None:
-        self.after_step(run)
-
-    def after_step(self, run: Run) -> None:
-        [stopped] = self.workers.sums([run.stop is not None])
-        if stopped and run.stop is None:
-            run.stop = "another process stops"
-
-    def after_epoch(self, run: Run, epoch: Any) -> None:
-        self.after_step(run)
 
 
 def one_line(error: Exception) -> str:

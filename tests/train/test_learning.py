@@ -9,7 +9,7 @@ from train import Refused, fit
 from train.averaging import Average
 from train.blocks import Learner, measured
 from train.data import Data
-from train.loop import Meter
+from train.loop import Callback, Meter
 from train.optimizers import complete, names, settings_of
 from train.options import parse
 from train.scaling import with_scaling
@@ -257,7 +257,7 @@ def test_a_schedule_in_fit():
     x, y = points().x, points().y
     net, loss, rates = gluon.nn.Dense(3), gluon.loss.SoftmaxCrossEntropyLoss(), []
 
-    class Watch:
+    class Watch(Callback):
         def after_step(self, run):
             rates.append(run.learner.trainer.learning_rate)
 

@@ -196,7 +196,7 @@ class Notes(Callback):
 
 def test_callbacks_are_told():
     notes = Notes()
-    learn([mx.cpu()], callbacks=[notes, object()], epochs=2)
+    learn([mx.cpu()], callbacks=[notes, Callback()], epochs=2)
     steps = range(1, 7)
     first, second = ([(epoch, step) for step in steps] for epoch in (1, 2))
     assert notes.told == ["begin", *first, "after 1", *second, "after 2", "end"]
@@ -219,6 +219,19 @@ def test_the_end_is_told_of_errors():
     with pytest.raises(ValueError, match="no more"):
         learn([mx.cpu()], callbacks=[notes, Fails()])
     assert notes.told == ["begin", (1, 1), "end: no more"]
+
+
+def test_the_end_is_told_to_all():
+    """Also where one fails at it: files are closed."""
+
+    class Fails(Callback):
+        def end(self, run):
+            raise ValueError("not written")
+
+    notes = Notes()
+    with pytest.raises(ValueError, match="not written"):
+        learn([mx.cpu()], callbacks=[Fails(), notes], epochs=1)
+    assert notes.told[-1] == "end"
 
 
 def test_every_draw_follows_from_epoch_and_step():

@@ -91,7 +91,7 @@ def value_of(action: argparse.Action, value: Any) -> Any:
 
 
 def typed(action: argparse.Action, text: str) -> Any:
-    value = action.type(text) if action.type else text
+    value = action.type(text) if callable(action.type) else text
     if action.choices and value not in action.choices:
         raise wrong(text, f"one of {', '.join(action.choices)}")
     return value

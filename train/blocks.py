@@ -172,12 +172,13 @@ class Learner:
             self.average.add(self.learned)
         meter.add(losses)
 
-    def parts(self, x: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def parts(self, x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """The parts of a batch whose gradients are added, of sizes that differ by one at most."""
         count = min(self.accumulate, len(x))
+        if count == 1:
+            return [(x, y)]
         ends = [len(x) * i // count for i in range(count + 1)]
-        for start, end in zip(ends, ends[1:]):
-            yield x[start:end], y[start:end]
+        return [(x[start:end], y[start:end]) for start, end in zip(ends, ends[1:])]
 
     def backward(self, x: np.ndarray, y: np.ndarray) -> list:
         """The losses of samples, by context, and the gradients of their sum."""

@@ -6,6 +6,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,15 @@ from .task import Task
 from .tensors import tensors_as_bytes
 from .workers import Workers
 
-__all__ = ["HYBRIDIZE", "Learner", "Measured", "MeasuredError", "check_learner", "measured"]
+__all__ = [
+    "HYBRIDIZE",
+    "Learner",
+    "Measured",
+    "MeasuredError",
+    "check_learner",
+    "measured",
+    "trainer_of",
+]
 
 # The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
 RECORDED = {"static_alloc": True, "static_shape": True}
@@ -125,14 +134,7 @@ class Learner:
         net = with_scaling(net_of(options, data), data)
         initialize(net, ctx)
         summary = try_out(net, options, data, ctx[0])
-        # Each context updates its own parameters: there is no other copy of them in a kvstore.
-        trainer = gluon.Trainer(
-            net.collect_params(),
-            options.optimizer,
-            settings_of(options),
-            kvstore=workers.kvstore,
-            update_on_kvstore=False,
-        )
+        trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         learner = cls(
             net,
             measured(data.task),
@@ -305,6 +307,13 @@ class Learner:
                 self.net.hybridize()
                 self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
             self.net.export(str(folder / "model"))
+
+
+def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:
+    """Each context updates its own parameters: there is no other copy of them in a kvstore."""
+    return gluon.Trainer(
+        net.collect_params(), optimizer, settings, kvstore=kvstore, update_on_kvstore=False
+    )
 
 
 def check_learner(

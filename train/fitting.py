@@ -9,9 +9,10 @@ from typing import Any
 from layers.engine import gluon, mx
 
 from . import Refused, checkpoint
-from .blocks import Learner, check_learner
+from .blocks import Learner, check_learner, trainer_of
 from .data import batches_of
 from .loop import Callback, Epoch, Run, train
+from .nets import initialize
 from .workers import Workers
 
 __all__ = ["METRICS", "Metric", "WithMetric", "fit"]
@@ -125,22 +126,10 @@ def fit(
         learner.finish()
 
 
-def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:
-    """Each context updates its own parameters: there is no other copy of them in a kvstore."""
-    return gluon.Trainer(
-        net.collect_params(), optimizer, settings, kvstore=kvstore, update_on_kvstore=False
-    )
-
-
 def prepare(net: gluon.Block, loss: gluon.Block, batches, contexts: list) -> None:
     """Initialize what is not, and see whether two samples give two losses."""
     for block in (net, loss):
-        for parameter in block.collect_params().values():
-            try:
-                if parameter.list_ctx() != contexts:
-                    parameter.reset_ctx(contexts)
-            except RuntimeError:  # not initialized
-                parameter.initialize(ctx=contexts)
+        initialize(block, contexts)
     if (batch := next(iter(batches.batches()), None)) is None:
         raise Refused("data: there is no batch")
     x, y = (mx.nd.array(part[:2], ctx=contexts[0]) for part in batch)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from layers import nets
-from layers.engine import gluon, mx, nd
+from layers.engine import gluon, nd
 
 from . import Refused
 from .data import Data
@@ -140,11 +140,10 @@ def initialize(net, ctx: list) -> None:
     """Initialize the parameters on these contexts; those that have values already keep them."""
     for parameter in net.collect_params().values():
         try:
-            parameter.list_ctx()
+            if parameter.list_ctx() != ctx:
+                parameter.reset_ctx(ctx)
         except RuntimeError:  # it has not been initialized
-            parameter.initialize(ctx=ctx, default_init=mx.init.Uniform())
-        else:
-            parameter.reset_ctx(ctx)
+            parameter.initialize(ctx=ctx)
 
 
 def try_out(net, options: Namespace, data: Data, ctx) -> Summary:

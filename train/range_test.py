@@ -20,7 +20,7 @@ from .blocks import Learner
 from .data import Arrays, Batches, load
 from .loop import Meter
 from .optimizers import complete
-from .run import contexts, reading
+from .run import check_batches, contexts, reading
 from .screen import say
 from .workers import Workers
 
@@ -78,11 +78,10 @@ def find(options: Namespace) -> float | None:
     complete(options)
     ctx = contexts(options.ctx)
     data = load(options.data, options.validation, reading(options))
+    check_batches(len(data.x), options.batch_size, len(ctx))
     mx.random.seed(options.seed)
     learner = Learner.of(data, ctx, options, Workers())
     batches = Arrays(data.x, data.y, options.batch_size * options.accumulate)
-    if len(data.x) // batches.steps < len(ctx) * options.accumulate:
-        raise Refused(f"--batch-size {options.batch_size}: not a sample for each of the contexts")
     rates = np.geomspace(options.lowest, options.highest, options.steps)
     found = range_test(learner, batches, rates, options.seed)
     if len(found.rates) < 10:

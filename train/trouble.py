@@ -77,7 +77,7 @@ class Guard(Callback):
             bad = first_bad(learner.weights())
             if meter.pending or bad:
                 learner.set_weights(before)
-                return f"in step {step} {look(learner, x, y) or updated(bad)}"
+                return f"in step {step} {look(learner, x, y) or updated(learner, bad)}"
             last = x, y
         return f"at its end {largest(learner, *last)}" if last and self.exploded else ""
 
@@ -93,7 +93,12 @@ def first_bad(arrays: dict[str, np.ndarray]) -> str | None:
     return next((name for name, array in arrays.items() if not np.isfinite(array).all()), None)
 
 
-def updated(name: str | None) -> str:
+def updated(learner: Any, name: str | None) -> str:
+    """What is said of a step whose outputs and gradients are finite, or cannot be looked at."""
+    if name is None:
+        return "the loss is the first that is not finite"
+    if not hasattr(learner, "net"):
+        return f"{name} is the first parameter that becomes infinite or NaN"
     return f"the update makes {name} infinite or NaN; outputs and gradients are finite before"
 
 

@@ -5,6 +5,8 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from PIL import Image
 from train import module, report
 from train.__main__ import main
 from train.reports.page import words_of
+from train.reports.read import RunReport
 
 CLASSES = ("<script>alert(1)</script>", "a & b", 'quoted "c"')
 SHORT = ["--epochs", "3", "--hidden", "8", "--lr", "0.02"]
@@ -266,3 +269,11 @@ def test_help(capsys):
     assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
     for word in ("RUN", "--out", "--engine", "examples:", "exit status:"):
         assert word in text
+
+
+def test_an_epoch_that_ended_early_is_not_the_best():
+    whole = {"samples": 9.0, "held_out_accuracy": 0.5, "held_out_loss": 1.0}
+    early = {"samples": 4.0, "held_out_accuracy": 0.9, "held_out_loss": 0.1}
+    run = SimpleNamespace(classes=["a", "b"])
+    assert RunReport(Path("run"), {}, run, [whole, early], []).best is whole
+    assert RunReport(Path("run"), {}, run, [early], []).best is early

@@ -9,6 +9,7 @@ from layers.engine import gluon, nd
 from train import Diverged, callbacks, fit
 from train.__main__ import main
 from train.checkpoint import checkpoints
+from train.trouble import updated
 
 Y = np.arange(64) % 3
 X = (np.eye(3, 4)[Y] * 3 + np.random.default_rng(4).normal(size=(64, 4))).astype("float32")
@@ -129,3 +130,9 @@ def test_patience(tmp_path, capsys):
     result = json.loads((tmp_path / "config.json").read_text())["result"]
     assert result["epochs_done"] == result["epoch"] + 3 < 60
     assert "no epoch was better than " in capsys.readouterr().out
+
+
+def test_what_cannot_be_looked_at_is_not_said():
+    """The layers of a Module have no outputs to look at."""
+    assert updated(None, None) == "the loss is the first that is not finite"
+    assert "fc1_bias is the first parameter" in updated(None, "fc1_bias")

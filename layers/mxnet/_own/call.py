@@ -144,10 +144,10 @@ def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
 
 def _call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, with a past where PyTorch records one."""
-    if (y := it.native(tensors)) is not None:
-        return (y,)
     if not torch.is_grad_enabled():
         return forward_of(it, tensors)
+    if (y := it.native(tensors)) is not None:
+        return (y,)
     return Differentiable.apply(it, *tensors) if it.traced else _apply(it, *tensors)
 
 
@@ -183,8 +183,10 @@ def specs_of(tensors: Iterable) -> Specs:
     return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
 
 
-def forward_of(it: CustomCall, tensors: Iterable) -> tuple[Tensor, ...]:
+def forward_of(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, without a past."""
+    if (y := it.native(tensors)) is not None:
+        return (y,)
     return it.forward(tuple(tensors), specs_of(tensors))[: it.visible]
 
 

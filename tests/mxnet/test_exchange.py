@@ -351,6 +351,25 @@ def test_torch_export_of_operators_in_nd(strict):
 # A module as a Block
 
 
+def test_a_program_of_group_normalization_with_an_open_batch(tmp_path):
+    from layers.mxnet._exchange import write
+
+    block, x = layers.GroupNormBlock(2, 4), np.random.RandomState(0).randn(3, 4, 5)
+    block.initialize()
+    write(tmp_path / "gn.pt2", *_graph(block), [x.shape], open_batch=True)
+    program = torch.export.load(tmp_path / "gn.pt2").module()
+    for given in x, x[:2]:
+        y = program(torch.from_numpy(given).float())
+        y = y[0] if isinstance(y, (list, tuple)) else y
+        expected = block(nd.array(given)).asnumpy()
+        np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def _graph(block):
+    values = {name: p.data() for name, p in block.collect_params().items()}
+    return block(mx.sym.var("data")), values
+
+
 def torch_net():
     torch.manual_seed(0)
     return torch.nn.Sequential(

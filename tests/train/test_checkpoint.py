@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, checkpoint, fit, module
 from train.__main__ import main
 from train.checkpoint import Checkpoint, checkpoints, read
+from train.state import restore_numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 Y = np.arange(60) % 3
@@ -383,3 +385,14 @@ def test_killed_at_twenty_moments(engine, tmp_path):
         _, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
     assert files(out) == files(tmp_path / "whole") and not list(out.rglob(".*"))
+
+
+def test_only_numbers_that_are_known_are_taken():
+    """A file cannot set any attribute of an optimizer."""
+    target = SimpleNamespace(lr=0.1, last=None, update=print)
+    restore_numbers(target, "optimizer", {"optimizer/lr": np.array(0.5)})
+    restore_numbers(target, "optimizer", {"optimizer/last": np.array(2)})
+    assert (target.lr, target.last) == (0.5, 2)
+    for name in ("update", "new"):
+        with pytest.raises(ValueError, match=f"has a number '{name}', SimpleNamespace has none"):
+            restore_numbers(target, "optimizer", {f"optimizer/{name}": np.array(2)})

@@ -269,8 +269,8 @@ def one_epoch(run: Run) -> Epoch:
         run.step += 1
         run.tell("after_step")
         if run.stop:
-            run.partial = True
             run.tell("interrupted")
+            run.partial = True  # not before: the last epoch of the history is still a whole one
             break
     learned = run.total(run.meter)
     seconds = time.perf_counter() - run.started

@@ -104,6 +104,11 @@ def is_output(program: Program, shown: str, theirs: Expression, ours: Expression
     return shown == "y" and theirs[:3] == ours[:3] and theirs[1] == "float64"
 
 
+def is_second_input(program: Program, shown: str, theirs: Expression, ours: Expression) -> bool:
+    """Values of the gradient that an optimizer's update is given."""
+    return shown == "x1" and theirs[:3] == ours[:3]
+
+
 RULES = [
     # What C++ leaves undefined
     Rule(
@@ -261,6 +266,12 @@ RULES = [
         "compute_full=True",
         docs="PoissonNLLLoss with targets of 0",
     ),
+    Rule(
+        "AdamW writes the rescaled gradient into its input",
+        "operators/_(mp_)?adamw_update",
+        differs=is_second_input,
+    ),
+    Rule("BatchNorm of several devices", "SyncBatchNorm", ours="Error: SyncBatchNorm: ndev is"),
     Rule("Reshape refuses to drop elements", "[rR]eshape", ours="cannot take the shape"),
     Rule(
         "a scale of one axis alone is refused, which MXNet ignores",

@@ -366,7 +366,7 @@ def BatchNorm(
         return y
     if mean is None:
         mean, scale = moving_mean.clone(), torch.rsqrt(moving_var + eps)
-    return y, constant(mean, data), constant(scale, data)
+    return y, constant(mean, data, gamma, beta), constant(scale, data, gamma, beta)
 
 
 def _fills_memory(x: Tensor) -> bool:
@@ -481,7 +481,7 @@ def LayerNorm(
     x = data if last else data.movedim(axis, -1)
     y, mean, scale = torch.native_layer_norm(x, size, gamma, beta, eps)
     parts = (
-        (y, constant(mean.detach(), data), constant(1 / scale.detach(), data))
+        (y, *(constant(a.detach(), data, gamma, beta) for a in (mean, 1 / scale)))
         if output_mean_var
         else (y,)
     )
@@ -545,7 +545,8 @@ def GroupNorm(
     y = torch.addcmul(beta[:, None], y, gamma[:, None]).reshape(data.shape)
     if not output_mean_var:
         return y
-    return y, constant(mean.detach()[..., 0], data), constant(1 / scale.detach()[..., 0], data)
+    parts = mean[..., 0], 1 / scale[..., 0]
+    return y, *(constant(a.detach(), data, gamma, beta) for a in parts)
 
 
 GroupNorm.gives(BatchNorm.outputs_rule)

@@ -432,10 +432,12 @@ def _adamw_update(
 ) -> Tensor:
     """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
 
-    rescale_grad : (1,); nothing changes where it is 0, infinite or NaN, as after an overflow
+    rescale_grad : (1,), or the first of more; nothing changes where it is 0, infinite or NaN, as
+    after an overflow
     """
-    goes = torch.isfinite(rescale_grad) & (rescale_grad != 0)
-    g = _clip(rescale_grad * grad, clip_gradient)
+    scale = rescale_grad.reshape(-1)[:1]
+    goes = torch.isfinite(scale) & (scale != 0)
+    g = _clip(scale * grad, clip_gradient)
     mean.copy_(torch.where(goes, beta1 * mean + (1 - beta1) * g, mean))
     var.copy_(torch.where(goes, beta2 * var + (1 - beta2) * g * g, var))
     step = eta * (lr * mean / (torch.sqrt(var) + epsilon) + wd * weight)
@@ -460,7 +462,7 @@ def _mp_adamw_update(
 ) -> Tensor:
     """_adamw_update of `weight32`, a weight of 16 bits in float32."""
     settings = lr, beta1, beta2, epsilon, wd, eta, clip_gradient
-    g, scale = grad.to(weight32.dtype), rescale_grad.to(weight32.dtype)
+    g, scale = grad.to(weight32.dtype), rescale_grad.reshape(-1)[:1].to(weight32.dtype)
     new = _adamw_update.function(weight32, g, mean, var, scale, *settings)
     goes = torch.isfinite(scale) & (scale != 0)
     weight32.copy_(new)

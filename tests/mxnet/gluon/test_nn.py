@@ -262,6 +262,13 @@ def test_batch_norm_stays_float32_in_float16():
     assert {p.dtype for p in layer.collect_params().values()} == {"float64"}
 
 
+@pytest.mark.engine("torch")  # MXNet has no such type
+def test_batch_norm_stays_float32_in_bfloat16():
+    layer = nn.BatchNorm()
+    layer.cast("bfloat16")
+    assert {p.dtype for p in layer.collect_params().values()} == {"float32"}
+
+
 def test_dropout():
     layer, x = nn.Dropout(0.4), nd.ones((100, 100))
     assert (layer(x).asnumpy() == 1).all()

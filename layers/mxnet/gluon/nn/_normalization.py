@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+import torch
 
+from ... import _dtype
 from ..block import HybridBlock
 
 
@@ -91,8 +92,9 @@ class BatchNorm(_Normalization):
         self.running_var = self._parameter("running_var", in_channels, var_init, False)
 
     def cast(self, dtype) -> None:
-        """Convert the parameters; float16 leaves them float32."""
-        super().cast("float32" if np.dtype(dtype).name == "float16" else dtype)
+        """Convert the parameters; 16 bits leave them float32."""
+        of_16_bits = _dtype.to_torch(dtype) in (torch.float16, torch.bfloat16)
+        super().cast("float32" if of_16_bits else dtype)
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
         """x, normalized."""

@@ -43,6 +43,7 @@ class Workers:
         self.kvstore, self.rank, self.count = kvstore, 0, 1
         self.store: Any = None
         if kvstore != TOGETHER:
+            expect_no_others(kvstore)
             return
         if not engine.distributes():
             raise Refused(f"--kvstore {kvstore}: needs --engine torch")
@@ -116,3 +117,13 @@ class Workers:
 
 def one_line(error: Exception) -> str:
     return "; ".join(line.strip() for line in str(error).splitlines())
+
+
+def expect_no_others(kvstore: str) -> None:
+    """Refuse to train the same in each of the processes that torchrun has started."""
+    count = os.environ.get("WORLD_SIZE", "1")
+    if "TORCHELASTIC_RUN_ID" in os.environ and count != "1":
+        raise Refused(
+            f"--kvstore {kvstore}: torchrun has started {count} processes; expected {TOGETHER}, "
+            "with which they train one net together"
+        )

@@ -57,6 +57,15 @@ def torchrun(count, *program, cwd, **more):
     )
 
 
+def test_other_processes_need_the_kvstore(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(Refused, match="torchrun has started 2 processes; expected dist_sync"):
+        Workers("device")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert Workers("device").count == 1
+
+
 def one_by_one(count, *arguments, cwd, **more):
     """Start processes without torchrun, which would end all of them with the first."""
     with socket.socket() as free:

@@ -33,7 +33,7 @@ def _four(name, variances):
         raise ArgumentError(f"{name}: variances is {variances}\n  expected four numbers")
 
 
-@op
+@op(names_input=True)
 def _contrib_MultiBoxPrior(
     data: Tensor,
     sizes: Floats = (1.0,),

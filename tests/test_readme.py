@@ -60,13 +60,14 @@ def shown(path):
 README = [
     pytest.param(text, id=f"README-{i}") for i, text in enumerate(programs(ROOT / "README.md"))
 ]
-# Pages that compile graphs take a minute.
+# Pages that compile graphs, or whose every program starts processes, take a minute.
+LONG = "hybridize", "leaving-mxnet", "operators"
 PAGES = [
     pytest.param(
         continued(path),
         files(path),
         id=path.stem,
-        marks=pytest.mark.slow if "inductor" in continued(path) else (),
+        marks=pytest.mark.slow if path.stem in LONG else (),
     )
     for path in sorted((ROOT / "docs").glob("*.md"))
     if programs(path) and not SHOWN.search(path.read_text("utf-8"))

@@ -16,6 +16,7 @@ WAYS = {
     "recorded": {"static_alloc": True, "static_shape": True},
     "compiled": {"backend": "inductor"},
 }
+SLOW = {name: pytest.mark.slow if name == "compiled" else () for name in WAYS}
 
 
 @operator
@@ -104,7 +105,9 @@ def agree(found, expected, **tolerance):
         np.testing.assert_allclose(a, b, **({"rtol": 1e-4, "atol": 1e-5} | tolerance))
 
 
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize(
+    "options", [pytest.param(WAYS[name], id=name, marks=SLOW[name]) for name in WAYS]
+)
 @pytest.mark.parametrize("make", [pytest.param(built_in, marks=on_torch), own])
 def test_the_results_are_those_of_the_block(make, options, engine, caplog):
     caplog.set_level("INFO", "layers")

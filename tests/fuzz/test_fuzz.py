@@ -25,7 +25,7 @@ from fuzz.recording import program
 from fuzz.units import UNITS
 from layers.mxnet._table import registry
 
-ROUNDS = 4  # about two minutes
+ROUNDS = 3  # about two minutes
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

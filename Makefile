@@ -23,7 +23,7 @@
 #   MINUTES=60          how long make fuzz runs (10)
 #   COUNT=100000        how many files make hostile reads (100000)
 #   ARGS=...            options of the program: make train ARGS="--hybridize recorded"
-#   WORKERS=1           make test in so many processes (as many as there are cores, at most 4)
+#   WORKERS=1           make test in so many processes (one more than there are cores, at most 4)
 
 PYTHON ?= python3
 ENGINE ?= torch
@@ -104,7 +104,7 @@ ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
 MXNET_PYTEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
 
 # How make test runs them: in several processes, and without the slow ones.
-WORKERS ?= auto
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SELECTED = -m "not slow"
 IN_PROCESSES = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 

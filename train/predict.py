@@ -54,6 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
     try:
         options = parse(argv)
+        check_out(options.out, options.data, options.overwrite)
         start(options.engine, libraries=())
         if options.operators:
             from .own_file import load_file
@@ -93,6 +94,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
     add("data", metavar="DATA", help="see below")
     add("--out", type=path, metavar="FILE", help="file of the results (the standard output)")
+    add("--overwrite", action="store_true", help="replace the file that --out names")
     add("--format", choices=["csv", "json"], default="csv", metavar="KIND", help="csv or json")
     add("--probabilities", action="store_true", help="those of all classes")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
@@ -108,6 +110,16 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
 
 def path(text: str) -> Path:
     return Path(os.path.expanduser(text))
+
+
+def check_out(out: Path | None, data: str, overwrite: bool) -> None:
+    """Refuse to replace the samples, or another file that is not to be replaced."""
+    if out is None or not out.is_file():
+        return
+    if path(data).exists() and out.samefile(path(data)):
+        raise Refused(f"--out {out}: it is the file of the samples; expected another")
+    if not overwrite:
+        raise Refused(f"--out {out}: it exists already; expected --overwrite, or another file")
 
 
 def output(out: Path | None, lines: Iterator[str]) -> None:

@@ -288,12 +288,33 @@ def test_a_file_is_whole_or_not_there(say, runs, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("train.prediction.write_csv", full)
-    line = say(out, data, "--out", tmp_path / "a.csv", status=2)
+    line = say(out, data, "--out", tmp_path / "a.csv", "--overwrite", status=2)
     assert line == f"train.predict: --out {tmp_path / 'a.csv'}: No space left on device\n"
     assert [p.read_text() for p in tmp_path.iterdir()] == ["before"]
     for folder in (tmp_path, "."):
         line = say(out, data, "--out", folder, status=2)
         assert line == f"train.predict: --out {folder}: it is a folder\n"
+
+
+def test_no_file_is_replaced_unasked(say, runs, tmp_path):
+    out, data = runs["kind"]
+    samples, other = tmp_path / "samples.csv", tmp_path / "other.csv"
+    shutil.copy(data, samples)
+    other.write_text("before")
+    (tmp_path / "link.csv").symlink_to(samples)
+    for name in (samples, tmp_path / "link.csv"):
+        line = say(out, samples, "--out", name, "--overwrite", status=2)
+        assert line == (
+            f"train.predict: --out {name}: it is the file of the samples; expected another\n"
+        )
+    assert samples.read_bytes() == data.read_bytes()
+    line = say(out, samples, "--out", other, status=2)
+    assert line == (
+        f"train.predict: --out {other}: it exists already; expected --overwrite, or another file\n"
+    )
+    assert other.read_text() == "before"
+    say(out, samples, "--out", other, "--overwrite")
+    assert len(rows(other.read_text())) == 60
 
 
 def test_from_the_command_line(engine, digits, tmp_path):

@@ -128,10 +128,19 @@ def test_what_is_refused(table, text, reason):
         ({"target": "color"}, "it has no column color; it has id, length, width, kind"),
         ({"features": ("size",)}, "it has no column size; it has id"),
         ({"ignore": ("x",)}, "it has no column x; it has id"),
+        ({"ignore": ("kind",)}, "--ignore kind: it is the target; expected a --target of another"),
+        ({"target": "id", "ignore": ("id",)}, "--ignore id: it is the target"),
+        (
+            {"features": ("id",), "ignore": ("width",)},
+            "--ignore width: it is not among --features, so it is not used; expected one",
+        ),
         ({"regression": True}, "line 2, column kind is 'setosa'; expected a number"),
         ({"target": "length", "ignore": ("kind",)}, "line 2, column length is 0.5; expected cl"),
     ],
-    ids=["target", "features", "ignore", "a number", "classes"],
+    ids=[
+        *("target", "features", "ignore", "the target", "a target", "without effect"),
+        *("a number", "classes"),
+    ],
 )
 def test_columns_that_do_not_fit(table, how, reason):
     assert refusal(table(lines()), **how).startswith(reason)
@@ -151,6 +160,15 @@ def test_a_validation_table_has_its_columns_in_any_order(table):
         load(first, table("kind,width,length,id\nrose,3,2,1\n", "third.csv"))
     with pytest.raises(Refused, match="--validation .*: it has no column id"):
         load(first, table("kind,width,length\nsetosa,3,2\n", "third.csv"))
+
+
+def test_a_validation_table_needs_no_column_that_is_ignored(table):
+    first = table(lines())
+    second = table("kind,width,length\nversicolor,3,2\n", "second.csv")
+    data = load(first, second, Reading(ignore=("id",)))
+    np.testing.assert_array_equal(data.held_out_x, [[2, 3]])
+    data = load(first, second, Reading(features=("id", "width"), ignore=("id",)))
+    np.testing.assert_array_equal(data.held_out_x, [[3]])
 
 
 def write(path, name):

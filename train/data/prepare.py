@@ -82,8 +82,8 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     """The samples that a name stands for, with the columns, or the size of images, of others."""
     shape = samples.x.shape[1:] if samples.pixels else None
     size = shape[:2] if shape and samples.resized else None
-    how = replace(how, target=samples.target, features=samples.columns, shape=shape, size=size)
-    found = read(name, how)
+    columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored
+    found = read(name, replace(how, target=samples.target, **columns, shape=shape, size=size))
     if found.held_out:
         raise Refused("it has held-out samples of its own; expected one set of samples")
     return found

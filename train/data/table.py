@@ -71,10 +71,26 @@ def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
     for name in (*filter(None, [target]), *how.features, *how.ignore):
         if name not in names:
             raise Refused(f"it has no column {shown(name)}; it has {listed(names)}")
+    expect_ignorable(target, how)
     features = [n for n in how.features or names if n not in how.ignore and n != target]
     if not features:
         raise Refused(f"it has no column but {shown(target)}; expected features beside the target")
     return target, features
+
+
+def expect_ignorable(target: str | None, how: Reading) -> None:
+    """Refuse to ignore the target, or a column that is not used anyway."""
+    for name in how.ignore:
+        if name == target:
+            raise Refused(
+                f"--ignore {shlex.quote(name)}: it is the target; expected a --target of another "
+                "column, or no --ignore of this one"
+            )
+        if how.features and name not in how.features:
+            raise Refused(
+                f"--ignore {shlex.quote(name)}: it is not among --features, so it is not used; "
+                "expected one of the two options"
+            )
 
 
 def read_rows(

@@ -20,6 +20,7 @@ from .blocks import Learner
 from .data import Arrays, Batches, load
 from .loop import Meter
 from .optimizers import complete
+from .results import holds
 from .run import check_batches, contexts, reading
 from .screen import say
 from .workers import Workers
@@ -76,6 +77,8 @@ def find(options: Namespace) -> float | None:
         The options ask for something that is missing, or files cannot be written.
     """
     complete(options)
+    if held := holds(options.out):
+        raise Refused(f"--out {options.out}: it holds a run: {held}; expected another folder")
     ctx = contexts(options.ctx)
     data = load(options.data, options.validation, reading(options))
     check_batches(len(data.x), options.batch_size, len(ctx))

@@ -37,6 +37,15 @@ def test_it_repeats_itself(tmp_path, capsys, engine):
     assert texts[0] == texts[1]
 
 
+def test_the_folder_of_a_run_is_refused(tmp_path, capsys, engine):
+    (tmp_path / "model.params").write_bytes(b"")
+    assert main(["--engine", engine, "--out", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"train.find_lr: --out {tmp_path}: it holds a run: model.params; expected another folder\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["model.params"]
+
+
 def test_a_loss_that_does_not_fall(tmp_path, capsys, engine):
     argv = ["--from", "1e-9", "--to", "1e-8", "--hidden", "8", "--steps", "20", "--engine", engine]
     assert main([*argv, "--out", str(tmp_path)]) == 3

@@ -94,6 +94,11 @@ def read_run(folder: Path) -> Run:
     """What the config.json in a folder says, of the types that it should have."""
     names = [GRAPH, PARAMETERS, "config.json"]
     if missing := [name for name in names if not (folder / name).is_file()]:
+        if (folder / "config.json").is_file() and (folder / "history.csv").is_file():
+            raise Refused(
+                f"{folder}: the run in it did not finish: there is no {', '.join(missing)}; "
+                "train with --resume, or again with a lower --lr if the loss diverged"
+            )
         raise Refused(f"{folder}: it is no run: there is no {', '.join(missing)}")
     path = folder / "config.json"
     with refusing_damage(path):

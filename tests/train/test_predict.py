@@ -296,6 +296,16 @@ def test_a_file_is_whole_or_not_there(say, runs, tmp_path, monkeypatch):
         assert line == f"train.predict: --out {folder}: it is a folder\n"
 
 
+def test_a_run_that_did_not_finish(say, runs, tmp_path, capsys):
+    _, data = runs["kind"]
+    argv = ["--data", str(data), "--ignore", "id", "--optimizer", "sgd", "--lr", "1e30"]
+    assert main([*argv, "--out", str(tmp_path / "run")]) == 3
+    capsys.readouterr()
+    line = say(tmp_path / "run", data, status=2)
+    expected = "the run in it did not finish: there is no model-symbol.json, model-0000.params"
+    assert expected in line and line.count("\n") == 1
+
+
 def test_no_file_is_replaced_unasked(say, runs, tmp_path):
     out, data = runs["kind"]
     samples, other = tmp_path / "samples.csv", tmp_path / "other.csv"

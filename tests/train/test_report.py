@@ -14,7 +14,7 @@ from PIL import Image
 
 from train import module, report
 from train.__main__ import main
-from train.reports.page import words_of
+from train.reports.page import new_folder, words_of
 from train.reports.read import RunReport
 
 CLASSES = ("<script>alert(1)</script>", "a & b", 'quoted "c"')
@@ -210,9 +210,19 @@ def test_the_command_repeats_the_run(say, runs, tmp_path):
     for words in ("--task regression", "--epochs 3", "--hidden 8", "--lr 0.02", "--optimizer adam"):
         assert words in command
     assert "--target" not in command
-    assert command.endswith(f"\npython -m train --config {runs / 'price' / 'config.json'}")
+    config = runs / "price" / "config.json"
+    whole, short = command.splitlines()
+    assert whole.count("--out") == 1 and whole.endswith(f" --out {runs / 'price-2'}")
+    assert short == f"python -m train --config {config} --out {runs / 'price-2'}"
     modules = page_of(say, tmp_path, runs / "module")
     assert any(text.startswith("python -m train.module ") for text in modules.texts)
+
+
+def test_a_run_is_repeated_into_a_new_folder(tmp_path):
+    for name in ("a", "a-2", "a-3"):
+        (tmp_path / name).mkdir()
+    assert new_folder(tmp_path / "a") == str(tmp_path / "a-4")
+    assert new_folder(Path(".")) == "run-2"
 
 
 @pytest.mark.parametrize(

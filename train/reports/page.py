@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import platform
 import shlex
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import layers
@@ -222,12 +224,19 @@ def words_of(name: str, value: Any) -> list[str]:
     return [option, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
 
 
+def new_folder(folder: Path) -> str:
+    """The first of FOLDER-2, FOLDER-3, ... that is not there."""
+    folder = folder if folder.name else Path("run")
+    return next(name for i in count(2) if not Path(name := f"{folder}-{i}").exists())
+
+
 def repeat(run: RunReport) -> Html:
-    """The command, and the versions that it ran with."""
+    """The command, into a new folder, and the versions that it ran with."""
     words = ["python", "-m", "train" if len(run.run.inputs) == 1 else "train.module"]
-    options, config = lookup(run.config, "options"), str(run.folder / "config.json")
+    options, out = lookup(run.config, "options"), ["--out", new_folder(run.folder)]
     for name, value in (options if isinstance(options, dict) else {}).items():
-        words += words_of(str(name), value)
+        words += words_of(str(name), value) if name != "out" else []
+    shorter = [*words[:3], "--config", str(run.folder / "config.json"), *out]
     versions = lookup(run.config, "libraries")
     known = versions if isinstance(versions, dict) else {}
     python = lookup(run.config, "python") or platform.python_version()
@@ -235,6 +244,6 @@ def repeat(run: RunReport) -> Html:
     told = [f"Python {python}", *[f"{name} {version}" for name, version in known.items()]]
     place = lookup(run.config, "platform") or NONE
     return joined([
-        tag("pre", shlex.join(words), "\n", shlex.join([*words[:3], "--config", config])),
+        tag("pre", shlex.join([*words, *out]), "\n", shlex.join(shorter)),
         tag("p", f"It ran on the engine {engine}, with {', '.join(told)}; {place}.", class_="soft"),
     ])  # fmt: skip

@@ -113,10 +113,14 @@ LINES = lines()
         ("\n1,2\n", "it is empty"),
         ("1,2\n3,4\n", "line 1 begins with 1; expected the names of the columns"),
         ("kind\na\nb\n", "it has no column but kind; expected features"),
-        (b"a,b\n\xff,1\n", "it cannot be read: 'utf-8' codec"),
+        (
+            (LINES * 900).replace("4.5", "4.5é", 1).encode("latin-1"),
+            "line 6 is not UTF-8, at byte 0xe9; expected it saved as UTF-8",
+        ),
+        (LINES.encode("utf-16"), "line 1 is not UTF-8, at byte 0xff"),
         ("a,b\n" + "x" * 200_000 + ",1\n", "line 2 cannot be read: field larger than field limit"),
     ],
-    ids=range(19),
+    ids=range(20),
 )
 def test_what_is_refused(table, text, reason):
     assert refusal(table(text)).startswith(reason)

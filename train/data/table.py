@@ -38,13 +38,32 @@ def read_csv(path: Path, how: Reading) -> Samples:
     with refusing_damage("it"):
         if not path.is_file():
             raise Refused("there is no such file")
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            delimiter = find_delimiter(file.readline(LONGEST_LINE))
-            file.seek(0)
-            lines = csv.reader(file, delimiter=delimiter, strict=True)
-            names = header([name.strip() for name in next(lines, [])])
-            target, features = choose(names, how)
-            return read_rows(lines, names, target, features, how)
+        try:
+            return read_text(path, how)
+        except UnicodeDecodeError as error:
+            raise Refused(not_utf8(path)) from error
+
+
+def read_text(path: Path, how: Reading) -> Samples:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        delimiter = find_delimiter(file.readline(LONGEST_LINE))
+        file.seek(0)
+        lines = csv.reader(file, delimiter=delimiter, strict=True)
+        names = header([name.strip() for name in next(lines, [])])
+        target, features = choose(names, how)
+        return read_rows(lines, names, target, features, how)
+
+
+def not_utf8(path: Path) -> str:
+    """Where a text is in another encoding, as those of some spreadsheets are."""
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                byte = f"{line[error.start]:#04x}"
+                return f"line {number} is not UTF-8, at byte {byte}; expected it saved as UTF-8"
+    return "it is not UTF-8; expected it saved as UTF-8"  # it has changed meanwhile
 
 
 def find_delimiter(line: str) -> str:

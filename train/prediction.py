@@ -204,7 +204,8 @@ def refusing_networks(what: str) -> Iterator[None]:
             warnings.simplefilter("ignore")  # of the type of data
             yield
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
-        reason = " ".join(str(error).split())[:300]
+        lines = (" ".join(line.split()) for line in str(error).splitlines())
+        reason = "; ".join(filter(None, lines))[:300]
         hint = "; with --operators FILE.py that file is run first" * ("not registered" in reason)
         raise Refused(f"{what}: {reason}{hint}") from error
 

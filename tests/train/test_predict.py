@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 
 from layers.engine import gluon, nd
-from train import module, predict
+from train import Refused, module, predict
 from train.__main__ import main
 from train.data import Reading, load
-from train.prediction import Predictions, records
+from train.prediction import Predictions, records, refusing_networks
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
@@ -304,6 +304,15 @@ def test_a_run_that_did_not_finish(say, runs, tmp_path, capsys):
     line = say(tmp_path / "run", data, status=2)
     expected = "the run in it did not finish: there is no model-symbol.json, model-0000.params"
     assert expected in line and line.count("\n") == 1
+
+
+def test_lines_of_an_error_are_told_apart():
+    with pytest.raises(Refused) as refused, refusing_networks("it"):
+        raise ValueError("x is not registered\n  expected  `import x`\n\n")
+    assert str(refused.value) == (
+        "it: x is not registered; expected `import x`; "
+        "with --operators FILE.py that file is run first"
+    )
 
 
 def test_no_file_is_replaced_unasked(say, runs, tmp_path):

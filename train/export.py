@@ -11,7 +11,7 @@ from layers._programs import command
 from . import Refused
 from .__main__ import fail, start
 from .options import Parser, check_utf8
-from .predict import path
+from .predict import add_operators, path, run_operators
 from .screen import open_closed_streams, say
 
 __all__ = ["main"]
@@ -52,10 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = parse(argv)
         start(options.engine, libraries=())
-        if options.operators:
-            from .own_file import load_file
-
-            load_file(options.operators, f"--operators {options.operators}")
+        run_operators(options.operators)
         from .exporting import export  # not before the engine
 
         for line in export(options.run, options.to, options.out):
@@ -91,12 +88,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
     add("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
-    add(
-        "--operators",
-        type=path,
-        metavar="FILE.py",
-        help="run this first: a file with operators of the network, as that of --net may be",
-    )
+    add_operators(add)
     add("-h", "--help", action="help", help="show this and leave")
     return parser.parse_args(argv)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from layers._programs import command
@@ -13,6 +13,7 @@ from layers._programs import command
 from . import Refused
 from .__main__ import fail, start
 from .options import Parser, check_utf8
+from .own_file import load_file
 from .screen import open_closed_streams
 
 __all__ = ["main"]
@@ -56,10 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         options = parse(argv)
         check_out(options.out, options.data, options.overwrite)
         start(options.engine, libraries=())
-        if options.operators:
-            from .own_file import load_file
-
-            load_file(options.operators, f"--operators {options.operators}")
+        run_operators(options.operators)
         from .prediction import predictions, write_csv, write_json  # not before the engine
 
         found = predictions(options.run, options.data)
@@ -98,14 +96,24 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("--format", choices=["csv", "json"], default="csv", metavar="KIND", help="csv or json")
     add("--probabilities", action="store_true", help="those of all classes")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    add_operators(add)
+    add("-h", "--help", action="help", help="show this and leave")
+    return parser.parse_args(argv)
+
+
+def add_operators(add: Callable) -> None:
     add(
         "--operators",
         type=path,
         metavar="FILE.py",
         help="run this first: a file with operators of the network, as that of --net may be",
     )
-    add("-h", "--help", action="help", help="show this and leave")
-    return parser.parse_args(argv)
+
+
+def run_operators(file: Path | None) -> None:
+    """Run a file that defines operators, once the engine has started."""
+    if file:
+        load_file(file, f"--operators {file}")
 
 
 def path(text: str) -> Path:

@@ -12,7 +12,7 @@ from layers._programs import command
 from . import Refused
 from .__main__ import fail, start
 from .options import Parser, check_utf8
-from .predict import output, path
+from .predict import add_operators, output, path, run_operators
 from .screen import open_closed_streams, say
 
 __all__ = ["main"]
@@ -43,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = parse(argv)
         start(options.engine, libraries=("matplotlib",))
+        run_operators(options.operators)
         from .reports import page, read_runs  # not before the engine
 
         runs = read_runs(options.runs)
@@ -79,6 +80,7 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add("runs", type=path, nargs="+", metavar="RUN", help="folder of a run: --out of the training")
     add("--out", type=path, default=Path("report.html"), metavar="FILE", help="(report.html)")
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
+    add_operators(add)
     add("-h", "--help", action="help", help="show this and leave")
     options = parser.parse_args(argv)
     if twice := next((run for run in options.runs if options.runs.count(run) > 1), None):

@@ -4,6 +4,8 @@ import base64
 import json
 import re
 import shutil
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +19,28 @@ from train.__main__ import main
 from train.reports.page import new_folder, words_of
 from train.reports.read import RunReport
 
+OWN = """
+from layers import operator
+from layers.engine import gluon
+
+@operator
+class square_of_report:
+    'y = x²'
+    def forward(x):
+        return x * x
+
+    def dx(dy, x):
+        return 2 * x * dy
+
+class Square(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return square_of_report(x)
+
+def build(shape, outputs):
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(4), Square(), gluon.nn.Dense(outputs))
+    return net
+"""
 CLASSES = ("<script>alert(1)</script>", "a & b", 'quoted "c"')
 SHORT = ["--epochs", "3", "--hidden", "8", "--lr", "0.02"]
 
@@ -263,6 +287,8 @@ def test_what_cannot_be_reported(say, runs, tmp_path):
     assert "it is no run" in say(tmp_path, "--out", tmp_path / "r.html", status=2)
     assert "is named twice" in say(runs / "kind", runs / "kind", status=2)
     assert "required: RUN" in say(status=2)
+    line = say(runs / "kind", "--operators", "absent.py", status=2)
+    assert "--operators absent.py: there is no file absent.py" in line
     assert "--out" in say(runs / "kind", "--out", tmp_path, status=2)
     shutil.copytree(runs / "kind", tmp_path / "run")
     for text, reason in (("", "no epochs"), ("epoch,loss\n1,a\n", "cannot be read")):
@@ -272,12 +298,35 @@ def test_what_cannot_be_reported(say, runs, tmp_path):
     assert not (tmp_path / "r.html").exists()
 
 
+@pytest.mark.slow
+def test_operators_of_ones_own(say, tmp_path, engine):
+    """They are gone from the process where the file has not run, as they are in another one."""
+    file = tmp_path / "squares.py"
+    file.write_text(OWN)
+    argv = [
+        *SHORT[:2],
+        "--engine",
+        engine,
+        "--net",
+        f"{file}:build",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    script = f"import sys; from train.__main__ import main; sys.exit(main({argv}))"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    line = say(tmp_path / "run", "--out", tmp_path / "r.html", status=2)
+    assert "with --operators FILE.py that file is run first" in line and line.count("\n") == 1
+    argv = (tmp_path / "run", "--out", tmp_path / "r.html", "--operators")
+    say(*argv, file)
+    assert "Activations, on held-out samples" in Page((tmp_path / "r.html").read_text()).texts
+
+
 def test_help(capsys):
     with pytest.raises(SystemExit) as left:
         report.main(["--help"])
     text = capsys.readouterr().out
     assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
-    for word in ("RUN", "--out", "--engine", "examples:", "exit status:"):
+    for word in ("RUN", "--out", "--engine", "--operators", "examples:", "exit status:"):
         assert word in text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from argparse import Namespace
 from typing import Any
 
@@ -41,7 +42,7 @@ def complete(options: Namespace) -> None:
     Raises
     ------
     Refused
-        There is no such optimizer, or it has no such setting.
+        There is no such optimizer, or it has no such setting, or not with such a value.
     """
     name = options.optimizer
     if name not in names():
@@ -51,7 +52,7 @@ def complete(options: Namespace) -> None:
         default = OPTIMIZERS.get(name, {}).get("learning_rate", accepted["learning_rate"])
         options.lr = SLOWEST if default is None else default
     own = [parameter for parameter in accepted if parameter not in ELSEWHERE]
-    for parameter, _ in getattr(options, "optimizer_option", ()):
+    for parameter, value in getattr(options, "optimizer_option", ()):
         if option := ELSEWHERE.get(parameter):
             raise Refused(f"--optimizer-option {parameter}: it is set by {option}")
         if parameter not in own:
@@ -59,12 +60,21 @@ def complete(options: Namespace) -> None:
                 f"--optimizer-option {parameter}: {name} has no such option; "
                 f"those it has: {', '.join(own)}"
             )
+        check(parameter, value, accepted[parameter])
     try:
         mx.optimizer.create(name, **settings_of(options))
     except Exception as error:
         given = " ".join(f"{key}={value}" for key, value in settings_of(options).items())
         reason = " ".join(str(error).split())
         raise Refused(f"--optimizer {name} with {given}: {reason}") from error
+
+
+def check(parameter: str, value: Any, default: Any) -> None:
+    """Refuse what is no number, or not finite, where the default is one, or none is given."""
+    number = isinstance(value, int | float) and abs(value) < math.inf
+    wanted = isinstance(default, int | float) or (default is None and value is not None)
+    if wanted and not number:
+        raise Refused(f"--optimizer-option {parameter}: expected a number, not {value!r}")
 
 
 def parameters_of(kind: type) -> dict[str, Any]:

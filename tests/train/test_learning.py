@@ -301,6 +301,13 @@ def test_every_optimizer_takes_a_step(name):
         ("--optimizer-option mu=1", "mu: adam has no such option; those it has: .*beta1"),
         ("--optimizer-option wd=1", "wd: it is set by --weight-decay"),
         ("--optimizer-option sym=1", "sym: adam has no such option"),
+        (
+            "--optimizer sgd --optimizer-option momentum=abc",
+            "momentum: expected a number, not .abc.",
+        ),
+        ("--optimizer-option clip_gradient=a", "clip_gradient: expected a number, not .a."),
+        ("--optimizer-option beta1=none", "beta1: expected a number, not None"),
+        ("--optimizer-option epsilon=nan", "epsilon: expected a number, not nan"),
     ],
 )
 def test_what_an_optimizer_does_not_have(argv, expected):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
 from collections.abc import Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +99,12 @@ def fit(
     if measure is None:
         known = ", ".join(map(repr, METRICS))
         raise Refused(f"metric: expected one of {known}, not {metric!r}")
+    check(
+        {"net": net, "loss": loss},
+        callbacks,
+        {"learning_rate": learning_rate, "clip": clip},
+        {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate},
+    )
     contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
     check_learner(hybridize, contexts, clip, accumulate, precision)
     batches = batches_of(data, batch_size * accumulate)
@@ -124,6 +133,33 @@ def fit(
         return train(run)
     finally:
         learner.finish()
+
+
+def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
+    """Refuse arguments that the options of the program cannot have either.
+
+    Raises
+    ------
+    Refused
+        The message has the name and the value of the argument, and what is expected.
+    """
+    for name, value in blocks.items():
+        if not isinstance(value, gluon.Block):
+            raise Refused(f"{name}: expected a Block, not {reprlib.repr(value)}")
+    for name, value in rates.items():
+        if value is not None and not (isinstance(value, Real) and 0 < value < math.inf):
+            raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or value < 1:
+            raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
+    if not isinstance(callbacks, Sequence):
+        raise Refused(f"callbacks: expected a list of Callback, not {reprlib.repr(callbacks)}")
+    for i, value in enumerate(callbacks):
+        if not isinstance(value, Callback):
+            found = reprlib.repr(value)
+            if isinstance(value, type):
+                found = f"the class {value.__name__}; make one: {value.__name__}(...)"
+            raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
 
 
 def prepare(net: gluon.Block, loss: gluon.Block, batches, contexts: list) -> None:

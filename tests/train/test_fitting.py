@@ -98,6 +98,39 @@ def test_what_does_not_fit(how, reason):
     assert str(refused.value).startswith(reason)
 
 
+@pytest.mark.parametrize(
+    "argument, value, reason",
+    [
+        ("net", "mlp", "net: expected a Block, not 'mlp'"),
+        ("loss", np.square, "loss: expected a Block, not <ufunc 'square'>"),
+        ("learning_rate", -1, "learning_rate: expected a number above 0, not -1"),
+        ("learning_rate", "fast", "learning_rate: expected a number above 0, not 'fast'"),
+        ("clip", 0, "clip: expected a number above 0, not 0"),
+        ("clip", float("nan"), "clip: expected a number above 0, not nan"),
+        ("epochs", 0, "epochs: expected a whole number from 1, not 0"),
+        ("epochs", 1.5, "epochs: expected a whole number from 1, not 1.5"),
+        ("batch_size", 0, "batch_size: expected a whole number from 1, not 0"),
+        ("accumulate", 0, "accumulate: expected a whole number from 1, not 0"),
+        ("callbacks", callbacks.Logging(), "callbacks: expected a list of Callback, not <"),
+        ("callbacks", [42], "callbacks[0]: expected a Callback, not 42"),
+        (
+            "callbacks",
+            [callbacks.Logging(), callbacks.History],
+            "callbacks[1]: expected a Callback, not the class History; make one: History(...)",
+        ),
+    ],
+)
+def test_what_an_argument_cannot_be(argument, value, reason):
+    with pytest.raises(Refused) as refused:
+        fit(**{"net": net(), "data": (X, Y), "loss": ENTROPY, argument: value})
+    assert str(refused.value).startswith(reason)
+
+
+def test_numbers_of_numpy_are_numbers():
+    history = fit(net(), (X, Y), ENTROPY, epochs=np.int64(1), learning_rate=np.float32(0.1))
+    assert len(history) == 1
+
+
 def test_early_stopping():
     patience = callbacks.EarlyStopping(patience=2)
     history = fit(

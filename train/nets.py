@@ -126,7 +126,8 @@ def function_of(name: str, path: Path, function: str) -> Callable:
     module = load_file(path, f"--net {name}")
     found = getattr(module, function, None)
     if not callable(found):
-        there = [n for n, it in vars(module).items() if callable(it) and not n.startswith("_")]
+        own = {n: it for n, it in vars(module).items() if callable(it) and not n.startswith("_")}
+        there = [n for n, it in own.items() if getattr(it, "__module__", "") == module.__name__]
         raise Refused(
             f"--net {name}: {path} has no function {function}; it has {', '.join(there) or 'none'}"
         )

@@ -154,6 +154,7 @@ _BLOCKS = {
     "swish": SwishBlock,
 }
 _OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them
+ACTIVATIONS = tuple(sorted((*_BLOCKS, *_OTHERS)))
 
 
 def activate(activation):
@@ -165,6 +166,6 @@ def activate(activation):
     if activation not in _OTHERS:
         raise ValueError(
             f"activation is {activation!r}\n  expected a function, or one of "
-            + ", ".join(sorted((*_BLOCKS, *_OTHERS)))
+            + ", ".join(ACTIVATIONS)
         )
     return gluon.nn.Activation(activation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .activation import activate
+from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
 from .engine import expect, gluon, mx
@@ -303,6 +303,9 @@ class Mean(gluon.HybridBlock):
 def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dropout: float):
     if norm is not None and norm not in _NORMS:
         raise ValueError(f"mlp: norm is {norm!r}\n  expected None, {', '.join(map(repr, _NORMS))}")
+    names = sorted((*ACTIVATIONS, *_GATED))
+    if activation not in names and not callable(activation):
+        raise ValueError(f"mlp: activation is {activation!r}\n  expected one of {', '.join(names)}")
     norms = [] if norm is None else [_NORMS[norm]()]
     if activation in _GATED:
         gated = _GATED[activation](inputs, units, units, weight_initializer=mx.init.Xavier())

@@ -165,7 +165,7 @@ def test_what_an_mlp_is_made_of():
 def test_mistakes():
     with pytest.raises(ValueError, match="norm is 'group'\n  expected None, 'layer', 'rms', 'batc"):
         nets.mlp(6, norm="group")
-    with pytest.raises(ValueError, match="activation is 'swoosh'"):
+    with pytest.raises(ValueError, match="'swoosh'\n  expected one of .*geglu, .*swiglu"):
         nets.mlp(6, activation="swoosh")
     with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a number from 1"):
         nets.mlp(6, (5, 0))

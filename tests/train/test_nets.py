@@ -111,7 +111,9 @@ def test_what_a_net_cannot_be_made_of(capsys, tmp_path, engine):
     table.write_text("a,b\n" + "1,x\n2,y\n" * 10)
     out = ["--engine", engine, "--out", str(tmp_path / "out")]
     assert "patch is 3" in refusal(capsys, "--net", "vit", "--patch", "3", *out)
-    assert "'foo'" in refusal(capsys, "--activation", "foo", *out)
+    said = refusal(capsys, "--activation", "foo", *out)
+    assert "activation is 'foo'; expected one of geglu, gelu" in said and said.endswith(" tanh\n")
+    assert "swiglu" in said and "function" not in said
     assert "it takes images, and a sample is (1,)" in refusal(
         capsys, "--net", "mixer", "--data", str(table), *out
     )

@@ -294,7 +294,8 @@ def _linspace(start: float = ..., stop: float = ..., num: int = ..., endpoint: b
 def _adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
     """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
 
-    rescale_grad : (1,); nothing changes where it is 0, infinite or NaN, as after an overflow
+    rescale_grad : (1,), or the first of more; nothing changes where it is 0, infinite or NaN, as
+    after an overflow
     """
 def _mp_adamw_update(weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray, rescale_grad: NDArray, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None) -> NDArray:
     """_adamw_update of `weight32`, a weight of 16 bits in float32."""

@@ -293,7 +293,8 @@ def _linspace(start: float = ..., stop: float = ..., num: int = ..., endpoint: b
 def _adamw_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mean: Symbol | None = ..., var: Symbol | None = ..., rescale_grad: Symbol | None = ..., lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Adam with the decay apart, w - eta (lr m / (√v + epsilon) + wd w).
 
-    rescale_grad : (1,); nothing changes where it is 0, infinite or NaN, as after an overflow
+    rescale_grad : (1,), or the first of more; nothing changes where it is 0, infinite or NaN, as
+    after an overflow
     """
 def _mp_adamw_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mean: Symbol | None = ..., var: Symbol | None = ..., weight32: Symbol | None = ..., rescale_grad: Symbol | None = ..., lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """_adamw_update of `weight32`, a weight of 16 bits in float32."""

@@ -17,6 +17,7 @@ from .screen import open_closed_streams, say
 
 __all__ = ["main"]
 
+START = b"<!DOCTYPE HTML>"  # of a page, in capitals
 DESCRIPTION = """\
 Write one HTML page about runs of `python -m train`: curves, results, confusions, worst mistakes,
 statistics of the layers, and how the runs differ. It needs no network and no other file.
@@ -42,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
     try:
         options = parse(argv)
+        check_out(options.out)
         start(options.engine, libraries=("matplotlib",))
         run_operators(options.operators)
         from .reports import page, read_runs  # not before the engine
@@ -56,6 +58,17 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return fail("train.report", 130, "interrupted")
     return 0
+
+
+def check_out(out: Path) -> None:
+    """Refuse to replace a file that is no page, such as the data."""
+    try:
+        with open(out, "rb") as file:
+            is_page = file.read(len(START)).upper() == START
+    except OSError:  # it is not there, or `output` says what is wrong
+        return
+    if not is_page:
+        raise Refused(f"--out {out}: it exists, and is no report; expected another file")
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:

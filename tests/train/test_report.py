@@ -290,6 +290,10 @@ def test_what_cannot_be_reported(say, runs, tmp_path):
     line = say(runs / "kind", "--operators", "absent.py", status=2)
     assert "--operators absent.py: there is no file absent.py" in line
     assert "--out" in say(runs / "kind", "--out", tmp_path, status=2)
+    before = (runs / "kind.npz").read_bytes()
+    line = say(runs / "kind", "--out", runs / "kind.npz", status=2)
+    assert "it exists, and is no report; expected another file" in line
+    assert (runs / "kind.npz").read_bytes() == before
     shutil.copytree(runs / "kind", tmp_path / "run")
     for text, reason in (("", "no epochs"), ("epoch,loss\n1,a\n", "cannot be read")):
         (tmp_path / "run/history.csv").write_text(text)

@@ -35,6 +35,7 @@ GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
 INPUTS = (["data"], ["data", "softmax_label"])
 DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
 OUTPUTS = ("scores", "probabilities", "values")
+UNKNOWN = ("not registered", "Cannot find custom operator")  # how engines say it of an operator
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,8 @@ def refusing_networks(what: str) -> Iterator[None]:
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
         lines = (" ".join(line.split()) for line in str(error).splitlines())
         reason = "; ".join(filter(None, lines))[:300]
-        hint = "; with --operators FILE.py that file is run first" * ("not registered" in reason)
+        unknown = any(words in str(error) for words in UNKNOWN)
+        hint = "; with --operators FILE.py that file is run first" * unknown
         raise Refused(f"{what}: {reason}{hint}") from error
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +17,16 @@ __all__ = ["Diverged", "Interrupted", "Lost", "Refused", "callbacks", "fit"]
 
 class Refused(Exception):
     """The options ask for something that cannot be done. The message is one line that says why."""
+
+
+@contextmanager
+def as_arguments() -> Iterator[None]:
+    """Inside the `with` statement what is refused has the name of an argument, not of an option."""
+    try:
+        yield
+    except Refused as error:
+        error.args = (re.sub("--(schedule-option )?", "", str(error)),)
+        raise
 
 
 class Diverged(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 
 from layers.engine import gluon, mx
 
-from . import Refused, checkpoint
+from . import Refused, as_arguments, checkpoint
 from .blocks import Learner, check_learner, trainer_of
 from .data import batches_of
 from .loop import Callback, Epoch, Run, train
@@ -95,10 +95,7 @@ def fit(
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
-    measure = METRICS.get(metric)
-    if measure is None:
-        known = ", ".join(map(repr, METRICS))
-        raise Refused(f"metric: expected one of {known}, not {metric!r}")
+    measure = measure_of(metric)
     check(
         {"net": net, "loss": loss},
         callbacks,
@@ -106,7 +103,9 @@ def fit(
         {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate},
     )
     contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
-    check_learner(hybridize, contexts, clip, accumulate, precision)
+    with as_arguments():
+        check_learner(hybridize, contexts, clip, accumulate, precision)
+        workers = Workers(kvstore)
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
@@ -114,7 +113,6 @@ def fit(
     rate = {} if learning_rate is None else {"learning_rate": learning_rate}
     trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
     measured = loss if metric is None else WithMetric(loss, metric)
-    workers = Workers(kvstore)
     how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
     learner = Learner(net, measured, trainer, contexts, hybridize, **how)
     run = Run(
@@ -196,6 +194,14 @@ METRICS = {
     "accuracy": Metric("accuracy", 1, ".2%"),
     "mae": Metric("mae", -1, ".4g"),
 }
+
+
+def measure_of(metric: str | None) -> Metric:
+    """The metric of this name, or of the loss; raises Refused where there is none."""
+    if metric not in METRICS:
+        known = ", ".join(map(repr, METRICS))
+        raise Refused(f"metric: expected one of {known}, not {metric!r}")
+    return METRICS[metric]
 
 
 class WithMetric(gluon.HybridBlock):

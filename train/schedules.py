@@ -7,7 +7,7 @@ from typing import Any
 
 from layers.engine import mx
 
-from . import Refused
+from . import Refused, as_arguments
 from .loop import Callback, Run
 from .options import SCHEDULES
 
@@ -42,14 +42,16 @@ class Schedule(Callback):
     """
 
     def __init__(self, name: str = "cosine", warmup: float = 0.0, **settings: float):
-        check(name, settings, warmup)
+        with as_arguments():
+            check(name, settings, warmup)
         self.name, self.warmup, self.settings = name, warmup, settings
 
     def begin(self, run: Run) -> None:
         """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
         if run.data.steps is None:
             raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
-        check(self.name, self.settings, self.warmup, run.epochs)
+        with as_arguments():
+            check(self.name, self.settings, self.warmup, run.epochs)
         learner: Any = run.learner  # one of Gluon
         optimizer = learner.trainer.optimizer
         optimizer.lr_scheduler = schedule(
@@ -112,14 +114,15 @@ def schedule(
 def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = math.inf) -> None:
     """Refuse a schedule that there is not, or settings that it cannot have."""
     if name not in SCHEDULES:
-        raise Refused(f"--schedule: expected one of {', '.join(SCHEDULES)}, not {name!r}")
+        raise Refused(f"name: expected one of {', '.join(SCHEDULES)}, not {name!r}")
     if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:
         has = ", ".join(SCHEDULES[name]) or "none"
         raise Refused(
             f"--schedule-option {unknown[0]}: {name} has no such option; those it has: {has}"
         )
     if not 0 <= warmup < epochs:
-        raise Refused(f"--warmup {warmup:g}: expected 0 to below the {epochs} epochs")
+        most = f"0 to below the {epochs} epochs" if epochs < math.inf else "a number from 0"
+        raise Refused(f"--warmup {warmup:g}: expected {most}")
     for setting, value in settings.items():
         right, expected = SETTINGS[setting]
         number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -13,7 +13,7 @@ from layers.engine import gluon, mx
 
 from . import Refused, as_arguments, checkpoint
 from .blocks import Learner, check_learner, trainer_of
-from .data import batches_of
+from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
 from .nets import initialize
 from .workers import Workers
@@ -109,7 +109,8 @@ def fit(
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
-    prepare(net, loss, batches, contexts)
+    held_out = None if validation is None else batches_of(validation, batch_size)
+    prepare(net, loss, contexts, metric, {"data": batches, "validation": held_out})
     rate = {} if learning_rate is None else {"learning_rate": learning_rate}
     trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
     measured = loss if metric is None else WithMetric(loss, metric)
@@ -118,7 +119,7 @@ def fit(
     run = Run(
         learner=learner,
         data=batches,
-        validation=None if validation is None else batches_of(validation, batch_size),
+        validation=held_out,
         epochs=epochs,
         measure=measure,
         seed=seed,
@@ -160,18 +161,35 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
 
 
-def prepare(net: gluon.Block, loss: gluon.Block, batches, contexts: list) -> None:
-    """Initialize what is not, and see whether two samples give two losses."""
+def prepare(net: gluon.Block, loss: gluon.Block, contexts: list, metric, batches: dict) -> None:
+    """Initialize what is not, and see whether two samples give two losses, and labels have outputs.
+
+    `batches` are those of "data" and of "validation", which may be None.
+    """
     for block in (net, loss):
         initialize(block, contexts)
-    if (batch := next(iter(batches.batches()), None)) is None:
+    if (batch := next(iter(batches["data"].batches()), None)) is None:
         raise Refused("data: there is no batch")
     x, y = (mx.nd.array(part[:2], ctx=contexts[0]) for part in batch)
-    found = loss(net(x), y)
+    outputs = net(x)
+    found = loss(outputs, y)
     if found.shape != x.shape[:1]:
         raise Refused(
             f"loss: of {len(x)} samples {type(loss).__name__} gives {found.shape}; "
             "expected a number for each sample"
+        )
+    for name, part in batches.items():
+        if metric == "accuracy" and isinstance(part, Arrays):
+            check_labels(name, part.y, outputs.shape[-1])
+
+
+def check_labels(name: str, y: Any, outputs: int) -> None:
+    """Refuse a label that the net has no output for: no answer could be right."""
+    wrong = y[~((y >= 0) & (y < outputs))]
+    if wrong.size:
+        raise Refused(
+            f"{name}: the label {float(wrong[0]):g} is none of the net's {outputs} outputs; "
+            f"expected labels from 0 to {outputs - 1}"
         )
 
 

@@ -131,6 +131,24 @@ def test_numbers_of_numpy_are_numbers():
     assert len(history) == 1
 
 
+@pytest.mark.parametrize(
+    "y, validation, reason",
+    [
+        (
+            Y + 7,
+            None,
+            "data: the label 7 is none of the net's 3 outputs; expected labels from 0 to",
+        ),
+        (Y - 1.0, None, "data: the label -1 is none"),
+        (Y[:, None], (X, Y + 1), "validation: the label 3 is none of the net's 3 outputs"),
+    ],
+)
+def test_labels_that_the_net_has_no_output_for(y, validation, reason):
+    with pytest.raises(Refused) as refused:
+        fit(net(), (X, y), ENTROPY, validation=validation, metric="accuracy")
+    assert str(refused.value).startswith(reason)
+
+
 def test_early_stopping():
     patience = callbacks.EarlyStopping(patience=2)
     history = fit(

@@ -105,7 +105,7 @@ def fit(
     contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
     with as_arguments():
         check_learner(hybridize, contexts, clip, accumulate, precision)
-        workers = Workers(kvstore)
+    workers = Workers(kvstore)
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)

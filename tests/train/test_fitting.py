@@ -126,6 +126,12 @@ def test_what_an_argument_cannot_be(argument, value, reason):
     assert str(refused.value).startswith(reason)
 
 
+@pytest.mark.engine("torch")
+def test_a_start_without_torchrun_keeps_the_options_of_torchrun():
+    with pytest.raises(Refused, match="torchrun --nproc-per-node 2"):
+        fit(net(), (X, Y), ENTROPY, kvstore="dist_sync")
+
+
 def test_numbers_of_numpy_are_numbers():
     history = fit(net(), (X, Y), ENTROPY, epochs=np.int64(1), learning_rate=np.float32(0.1))
     assert len(history) == 1

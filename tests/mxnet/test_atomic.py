@@ -52,7 +52,7 @@ WRITERS = {
     "save_states": lambda made, path: made.trainer.save_states(path),
     "Symbol.save": lambda made, path: made.net(mx.sym.var("data")).save(path),
     "save_checkpoint": lambda made, path: mx.model.save_checkpoint(
-        path, 0, mx.sym.var("x") + 1, {"x": nd.ones(4)}, {}
+        path, 0, mx.sym.exp(mx.sym.var("x"), name="y"), {"x": nd.ones(4)}, {}
     ),
     "Module": lambda made, path: made.module._curr_module.save_checkpoint(path, 0, True),
     "BucketingModule": lambda made, path: made.module.save_checkpoint(path, 0),

@@ -297,8 +297,12 @@ def numbers_to_predict(n=80):
     return Data(x[20:], y[20:], x[:20], y[:20], task, (3,), mean, std)
 
 
+# MXNet's own process has crashed in long runs of recorded graphs with operators in Python.
+RECORDED = pytest.param("recorded", marks=pytest.mark.engine("torch"))
+
+
 @pytest.mark.parametrize("ctx", [[0], [0, 1]], ids=str)
-@pytest.mark.parametrize("mode", ["none", "recorded"])
+@pytest.mark.parametrize("mode", ["none", RECORDED])
 def test_it_learns_to_predict_a_number(ctx, mode):
     data = numbers_to_predict()
     learner = started(data, [mx.cpu(i) for i in ctx], "adam", 0.05, mode=mode)

@@ -157,6 +157,7 @@ def in_a_process(program, out):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_at_any_moment(tmp_path):
     """At each of its calls of the system: the files are never of two runs, and nothing stays.

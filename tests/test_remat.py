@@ -278,6 +278,7 @@ def test_second_derivatives(hybridized):
     agree(*found)
 
 
+@pytest.mark.slow
 def test_a_step():
     found = []
     for wrap in (Remat, lambda block: block):

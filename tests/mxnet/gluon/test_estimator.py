@@ -340,6 +340,7 @@ def test_the_best_is_saved(tmp_path, mode, best):
         handlers.CheckpointHandler(str(tmp_path), save_best=True)
 
 
+@pytest.mark.slow
 def test_resuming(tmp_path):
     whole = estimator()
     whole.fit(loader(), epochs=5)

@@ -44,6 +44,7 @@ SIZES = {
     "vgg11": 32,
     "vgg11_bn": 32,
 }
+LONG = "densenet121", "inceptionv3", "resnet50_v1", "vgg11_bn"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +91,10 @@ def images(size, count=1):
     return nd.array(np.random.RandomState(0).rand(count, 3, size, size))
 
 
-@pytest.mark.parametrize("name, size", SIZES.items())
+@pytest.mark.parametrize(
+    "name, size",
+    [pytest.param(*row, marks=pytest.mark.slow if row[0] in LONG else ()) for row in SIZES.items()],
+)
 def test_outputs(recorded, name, size):
     net = vision.get_model(name, classes=5)
     net.initialize()

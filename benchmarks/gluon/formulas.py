@@ -50,7 +50,7 @@ def rotary(x):
 
 
 def sparsemax(x):
-    z = nd.sort(x, is_ascend=False)
+    z = nd.sort(x, axis=1, is_ascend=False)
     sums, places = nd.cumsum(z, axis=1), nd.arange(1, x.shape[1] + 1, ctx=x.context)
     count = nd.sum(1 + nd.broadcast_mul(z, places.reshape((1, -1))) > sums, axis=1)
     tau = (nd.pick(sums, count - 1) - 1) / count

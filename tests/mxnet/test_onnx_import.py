@@ -276,7 +276,7 @@ def test_operators_by_numpy(name, tmp_path):
 
 
 def test_every_row_is_compared():
-    from layers.mxnet.contrib._onnx_rows import ROWS as there
+    from layers.mxnet.contrib.onnx._rows import ROWS as there
 
     assert {op_type for op_type, *_ in ROWS.values()} == {*there}
 

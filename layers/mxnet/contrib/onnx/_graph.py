@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import symbol
-from .._files.opening import open_file
-from ..base import MXNetError, UnsupportedError, quoted
-from ..symbol import Symbol
+from ... import symbol
+from ..._files.opening import open_file
+from ...base import MXNetError, UnsupportedError, quoted
+from ...symbol import Symbol
 
 __all__ = ["Graph", "Step", "load"]
 

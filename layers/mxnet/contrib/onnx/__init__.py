@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from os import PathLike
 
-from .. import ndarray
-from .._old import missing
-from ..context import Context, cpu
-from ..gluon import SymbolBlock
-from ..ndarray import NDArray
-from ..onnx import export_model
-from ..symbol import Group, Symbol, var
-from ._onnx_graph import Graph, load
-from ._onnx_rows import ROWS
+from ... import ndarray
+from ..._old import missing
+from ...context import Context, cpu
+from ...gluon import SymbolBlock
+from ...ndarray import NDArray
+from ...onnx import export_model
+from ...symbol import Group, Symbol, var
+from ._graph import Graph, load
+from ._rows import ROWS
 
 __all__ = ["export_model", "get_model_metadata", "import_model", "import_to_gluon"]
+
+export_model_ = export_model  # MXNet's names of the functions that these were made of
 
 
 def import_model(
@@ -119,4 +121,7 @@ def get_model_metadata(model_file: str | PathLike) -> dict[str, list[tuple[str, 
     return {"input_tensor_data": told(graph.input), "output_tensor_data": told(graph.output)}
 
 
+get_model_metadata_, import_model_ = get_model_metadata, import_model
+import_to_gluon_ = import_to_gluon
+__all__ += ["export_model_", "get_model_metadata_", "import_model_", "import_to_gluon_"]
 missing.watch(globals())

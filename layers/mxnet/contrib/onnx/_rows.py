@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import symbol as sym
-from ..symbol import Symbol
-from ._onnx_graph import Step
+from ... import symbol as sym
+from ...symbol import Symbol
+from ._graph import Step
 
 __all__ = ["ROWS"]
 

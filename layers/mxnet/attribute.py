@@ -30,7 +30,16 @@ class AttrScope(metaclass=scope_type("current", "_current")):
         self._attr = kwargs
 
     def get(self, attr: dict[str, str] | None) -> dict[str, str]:
-        """The scope's attributes, and over them those given."""
+        """The scope's attributes, and over them those given.
+
+        Raises
+        ------
+        ValueError
+            The value of an attribute is not text.
+        """
+        for name, value in (attr or {}).items():
+            if not isinstance(value, str):
+                raise ValueError(f"attribute {name} is {value!r}\n  expected text")
         return self._attr | (attr or {})
 
     def __enter__(self) -> AttrScope:

@@ -1,15 +1,15 @@
-"""Environment variables, GPUs, and the switches of MXNet's NumPy interface, which stay off."""
+"""Environment variables, GPUs, np_shape semantics, and MXNet's NumPy arrays, which stay off."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import wraps
 from typing import Any
 
 import torch
 
+from . import _np_shape
 from .base import ContextError, UnsupportedError
 from .context import Context, gpu_memory_info
 
@@ -87,7 +87,7 @@ def set_module(module: str | None) -> Callable:
     return set_it
 
 
-# MXNet's NumPy interface. Programs ask whether it is on, and may switch it off.
+# The switches of MXNet's NumPy interface, of which only np_shape semantics can be on.
 
 
 def _refuse(name: str) -> None:
@@ -98,8 +98,8 @@ def _refuse(name: str) -> None:
 
 
 def is_np_shape() -> bool:
-    """Whether shapes with sizes of 0 and without axes are on, which they never are: False."""
-    return False
+    """Whether np_shape semantics are in force in this thread: sizes of 0, and shapes ()."""
+    return _np_shape.is_on()
 
 
 def is_np_array() -> bool:
@@ -107,46 +107,73 @@ def is_np_array() -> bool:
     return False
 
 
-def set_np_shape(active: bool) -> bool:
-    """Switch NumPy's shapes off, which they are; the former state is returned, False.
+def set_np_shape(active: bool | int) -> bool:
+    """Put np_shape semantics in force in this thread, or out of force.
+
+    With them an array may have a size of 0 or the shape (), and -1 is a size that is not known.
+    Without them, which is the default, a size of 0 is not known.
+
+    Parameters
+    ----------
+    active : bool or int
+        2 stands for all threads.
+
+    Returns
+    -------
+    bool
+        Whether they were in force.
 
     Raises
     ------
-    UnsupportedError
-        They are to be switched on.
+    ArgumentError
+        `active` is something else.
     """
-    if active:
-        _refuse("set_np_shape")
-    return False
+    return _np_shape.switch(active)
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Switch the NumPy interface off, which it is.
+    """Put np_shape semantics in force in this thread, or out of force, without arrays of ``mx.np``.
 
     Raises
     ------
     UnsupportedError
-        `shape` or `array` is true.
+        `array` is true.
     """
-    if shape or array:
+    if array:
         _refuse("set_np")
+    set_np_shape(shape)
 
 
 def reset_np() -> None:
-    """Switch the NumPy interface off, which it is."""
+    """Put np_shape semantics out of force."""
+    set_np_shape(False)
 
 
-def np_shape(active: bool = True):
-    """A scope without NumPy's shapes.
+class _NumpyShapeScope:
+    """What `np_shape` returns: a ``with`` statement has np_shape semantics in force, or not."""
 
-    Raises
-    ------
-    UnsupportedError
-        They are to be switched on.
+    def __init__(self, is_np_shape: bool | int | None):
+        self._is_np_shape = is_np_shape
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        now = is_np_shape()
+        if self._is_np_shape is not None:
+            set_np_shape(self._is_np_shape)
+        self._before.append(now)
+
+    def __exit__(self, *_) -> None:
+        before = self._before.pop()
+        if before != is_np_shape():
+            set_np_shape(before)
+
+
+def np_shape(active: bool | int | None = True) -> _NumpyShapeScope:
+    """A scope with np_shape semantics or without them; see `set_np_shape`.
+
+    ``with mx.np_shape(): nd.zeros((0, 3))``
     """
-    if active:
-        _refuse("np_shape")
-    return nullcontext()
+    return _NumpyShapeScope(active)
 
 
 class _NumpyArrayScope:
@@ -195,6 +222,34 @@ def _refuse_when_used(name: str) -> Callable[[Any], Any]:
     return decorate
 
 
-use_np_shape = _refuse_when_used("use_np_shape")
+def use_np_shape(func):
+    """Have a function, or the methods and properties of a class, run with np_shape semantics.
+
+    Raises
+    ------
+    TypeError
+        `func` is neither.
+    """
+    if isinstance(func, type):
+        for name, member in list(vars(func).items()):
+            if callable(member) and not isinstance(member, type):
+                setattr(func, name, use_np_shape(member))
+            elif isinstance(member, (staticmethod, classmethod)):
+                setattr(func, name, type(member)(use_np_shape(member.__func__)))
+            elif isinstance(member, property):
+                parts = (member.fget, member.fset, member.fdel)
+                setattr(func, name, property(*[part and use_np_shape(part) for part in parts]))
+        return func
+    if not callable(func):
+        raise TypeError(f"use_np_shape: {func!r}\n  expected a function or a class")
+
+    @wraps(func)
+    def with_np_shape(*args, **kwargs):
+        with np_shape(True):
+            return func(*args, **kwargs)
+
+    return with_np_shape
+
+
 use_np_array = _refuse_when_used("use_np_array")
 use_np = _refuse_when_used("use_np")

@@ -294,6 +294,15 @@ def test_csr(number, code):
     assert bits(first(record)) == bits(expected)
 
 
+def test_indices_in_any_order_are_put_in_order():
+    rows = params.read_array(pack(sparse(1, (4, 1), (2, 1), 9, b"\2\0\1\0", [3, 0])), "x")
+    assert (rows.rows.tolist(), rows.values.tolist()) == ([0, 3], [[1], [2]])
+    unsorted = sparse(2, (2, 3), (3,), 0, f32(5, 6, 7), [0, 2, 3], [2, 0, 1])
+    cells = params.read_array(pack(unsorted), "x")
+    assert (cells.columns.tolist(), cells.values.tolist()) == ([0, 2, 1], [6, 5, 7])
+    assert rows.problem() == cells.problem() == ""
+
+
 EMPTY = {  # storage, shape, stored shape, index arrays
     "rows": (1, (4, 2), (0, 2), []),
     "rows of nothing": (1, (4, 0), (2, 0), [1, 3]),

@@ -28,15 +28,27 @@ import stat
 import struct
 from collections.abc import Iterator, Sequence
 from io import BufferedIOBase, BytesIO
-from typing import NamedTuple
+from typing import Any
 
 import torch
 
+from .._stored import CSR as CsrArray
+from .._stored import RowSparse, Stored
 from ..base import DTypeError, MXNetError
 from . import atomic
 from .opening import open_file
 
-__all__ = ["ParamsFileError", "pieces", "read", "reads", "write", "writes"]
+__all__ = [
+    "ParamsFileError",
+    "array_pieces",
+    "pieces",
+    "read",
+    "read_array",
+    "reads",
+    "record_pieces",
+    "write",
+    "writes",
+]
 
 MAGIC = 0x112
 # The first bytes of other files.
@@ -51,7 +63,6 @@ _names = "float32 float64 float16 uint8 int32 int8 int64 bool int16 uint16 uint3
 DTYPES = {flag: getattr(torch, name) for flag, name in enumerate(_names.split())}
 FLAGS = {dtype: flag for flag, dtype in DTYPES.items()}
 INDEX_DTYPES = {FLAGS[dtype]: dtype for dtype in (torch.int32, torch.int64)}
-BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 MAX_NDIM = 64
 # The most arrays in a file, or in a large file one for each of this many bytes: a tensor, even an
@@ -69,34 +80,39 @@ class ParamsFileError(MXNetError, ValueError):
     """A file is no ``.params`` file, or is damaged; or arrays cannot be written into one."""
 
 
-def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
+def read(
+    path: str | os.PathLike, np_shape: bool | None = None, sparse: bool = False
+) -> tuple[list[Any], list[str]]:
     """Read a ``.params`` file that any version of MXNet has written.
 
     Returns the tensors, on the CPU, and a name for each, or no names where a list was saved. Sparse
-    arrays are returned as dense ones.
+    arrays are returned as dense ones, or with `sparse` as what is stored of them. `np_shape` is
+    whether the file has to be of np_shape semantics; with None either will do.
 
-    Raises ParamsFileError, a ValueError, where the file is not of this format,
+    Raises ParamsFileError, a ValueError, where the file is not of this format or semantics,
     MissingFileError where it is missing, and OSError where it cannot be read.
     """
     with open_file(path) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe has no size
-            return reads(file.read(), os.fsdecode(path))
-        return _read_file(_Reader(file, status.st_size, os.fsdecode(path)))
+            return reads(file.read(), os.fsdecode(path), np_shape, sparse)
+        return _read_file(_Reader(file, status.st_size, os.fsdecode(path)), np_shape, sparse)
 
 
-def reads(data: bytes, source: str = "<bytes>") -> tuple[list[torch.Tensor], list[str]]:
+def reads(
+    data: bytes, source: str = "<bytes>", np_shape: bool | None = None, sparse: bool = False
+) -> tuple[list[Any], list[str]]:
     """Read the bytes of a ``.params`` file as `read` does; errors name `source` as the file."""
-    return _read_file(_Reader(BytesIO(data), len(data), source))
+    return _read_file(_Reader(BytesIO(data), len(data), source), np_shape, sparse)
 
 
 def write(
     path: str | os.PathLike,
-    tensors: Sequence[torch.Tensor],
+    tensors: Sequence[torch.Tensor | Stored],
     names: Sequence[str] = (),
     np_shape: bool = False,
 ) -> None:
-    """Write dense tensors of any device, with a name for each, or without names.
+    """Write tensors of any device, and what is stored of sparse arrays, with names or without.
 
     The file appears whole or not at all: an earlier file at `path` stays until the new one is on
     disk. Records are V2, which MXNet reads outside np_shape semantics; with `np_shape`, V3, which
@@ -109,23 +125,27 @@ def write(
 
 
 def writes(
-    tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
+    tensors: Sequence[torch.Tensor | Stored], names: Sequence[str] = (), np_shape: bool = False
 ) -> bytes:
     """The bytes of the file that `write` writes."""
     return b"".join(pieces("bytes", tensors, names, np_shape))
 
 
 def pieces(
-    target: str, tensors: Sequence[torch.Tensor], names: Sequence[str] = (), np_shape: bool = False
+    target: str,
+    tensors: Sequence[torch.Tensor | Stored],
+    names: Sequence[str] = (),
+    np_shape: bool = False,
 ) -> Iterator[bytes | memoryview]:
     """The bytes of a file, in order. Errors are raised at once, and name `target` as the file."""
-    for i, tensor in enumerate(tensors):
+    values = [t if isinstance(t, torch.Tensor) else t.values for t in tensors]
+    for i, tensor in enumerate(values):
         if tensor.dtype not in FLAGS or tensor.layout != torch.strided:
             raise DTypeError(
                 f"{target}: array {repr(names[i]) if names else i} is {tensor.dtype}, "
                 f"{tensor.layout}\n  expected a dense one of {', '.join(map(str, FLAGS))}"
             )
-    n, most = len(tensors), max_records(sum(t.nbytes for t in tensors))
+    n, most = len(tensors), max_records(sum(t.nbytes for t in values))
     if len(names) not in (0, n) or n > most:
         raise ParamsFileError(
             f"{target}: {len(names)} names for {n} arrays\n"
@@ -134,22 +154,64 @@ def pieces(
     # In V2, ndim 0 means that there is no array. MXNet writes an array of shape () like this too,
     # and cannot read its own file then. As it reads V2 outside np_shape semantics only, and V3
     # inside only, one array of shape () makes all records V3.
-    version = 3 if np_shape or any(tensor.dim() == 0 for tensor in tensors) else 2
+    version = 3 if np_shape or any(len(t.shape) == 0 for t in tensors) else 2
+    if version == 3 and any(not isinstance(t, torch.Tensor) for t in tensors):
+        raise ParamsFileError(
+            f"{target}: a sparse array with np_shape semantics, or beside an array of shape ()\n"
+            "  expected dense arrays, or neither of both"
+        )
     return _encode(tensors, [name.encode() for name in names], version)
 
 
 def _encode(
-    tensors: Sequence[torch.Tensor], names: list[bytes], version: int
+    tensors: Sequence[torch.Tensor | Stored], names: list[bytes], version: int
 ) -> Iterator[bytes | memoryview]:
     yield struct.pack("<QQQ", MAGIC, 0, len(tensors))
     for tensor in tensors:
-        ndim = tensor.dim()
-        head = (WORDS[version], DENSE, ndim, *tensor.shape, DEVICES[0], 0, FLAGS[tensor.dtype])
-        yield struct.pack(f"<Iii{ndim}qiii", *head)
-        yield _bytes_of(tensor.detach().cpu())
+        is_dense = isinstance(tensor, torch.Tensor)
+        yield from array_pieces(tensor, version) if is_dense else _sparse_pieces(tensor)
     yield struct.pack("<Q", len(names))
     for name in names:
         yield struct.pack("<Q", len(name)) + name
+
+
+def array_pieces(tensor: torch.Tensor, version: int = 2) -> tuple[bytes, memoryview]:
+    """The record of a dense array: its head, and its data."""
+    ndim = tensor.dim()
+    head = (WORDS[version], DENSE, ndim, *tensor.shape, DEVICES[0], 0, FLAGS[tensor.dtype])
+    return struct.pack(f"<Iii{ndim}qiii", *head), _bytes_of(tensor.detach().cpu())
+
+
+def record_pieces(array: torch.Tensor | Stored) -> list[bytes | memoryview]:
+    """The record of a dense or sparse array."""
+    if isinstance(array, torch.Tensor):
+        return list(array_pieces(array))
+    return list(_sparse_pieces(array))
+
+
+def _sparse_pieces(array: Stored) -> Iterator[bytes | memoryview]:
+    """The record of a sparse array: its head, its data, and its indices."""
+    values, index = array.values.cpu(), [i.cpu() for i in array.indices]
+
+    def shape(dims: Sequence[int]) -> bytes:
+        return struct.pack(f"<i{len(dims)}q", len(dims), *dims)
+
+    yield struct.pack("<Ii", WORDS[2], ROW_SPARSE if isinstance(array, RowSparse) else CSR)
+    yield shape(values.shape) + shape(array.shape)
+    yield struct.pack("<iii", DEVICES[0], 0, FLAGS[values.dtype])
+    for each in index:
+        yield struct.pack("<i", FLAGS[each.dtype]) + shape(each.shape)
+    yield from map(_bytes_of, (values, *index))
+
+
+def read_array(data: bytes, source: str) -> torch.Tensor | Stored:
+    """The array of a record alone, as MXNet pickles one; errors name `source` as the file.
+
+    Raises ParamsFileError.
+    """
+    r = _Reader(BytesIO(data), len(data), source)
+    r.part, r.sparse_room = "an array", 0  # a file of pickled arrays may have many
+    return _read_record(r, sparse=True)
 
 
 def max_records(size: int) -> int:
@@ -168,8 +230,18 @@ class _Reader:
     def __init__(self, stream: BufferedIOBase, size: int, source: str):
         self.stream, self.size, self.source = stream, size, source
         self.at = self.end = 0  # of the field that was read last
-        self.part = "header"
+        self.part, self.versions = "header", set()
         self.sparse_room = max(SPARSE_ROOM, SPARSE_GROWTH * size)
+
+    def take_room(self, shape: tuple[int, ...], size: int) -> None:
+        """Count what a sparse array takes beyond what is in the file."""
+        if size > self.sparse_room:
+            raise self.error(
+                f"a sparse array {shape} takes {size} bytes as a dense one",
+                f"at most {self.sparse_room} more in this file "
+                "(layers.mxnet._files.params.SPARSE_ROOM)",
+            )
+        self.sparse_room -= size
 
     def error(self, wrong: str, expected: str) -> ParamsFileError:
         return ParamsFileError(
@@ -238,7 +310,9 @@ class _Reader:
         return among[flag]
 
 
-def _read_file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
+def _read_file(
+    r: _Reader, np_shape: bool | None = None, sparse: bool = False
+) -> tuple[list[Any], list[str]]:
     if found := OTHERS.get(r.stream.read(1)):
         raise r.error(f"this is {found}", "a .params file: arrays, and nothing that runs code")
     r.stream.seek(0)
@@ -249,7 +323,9 @@ def _read_file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
     n = r.count("number of arrays", SMALLEST_RECORD)
     for i in range(n):
         r.part = f"array {i} of {n}"
-        tensors.append(_read_record(r))
+        tensors.append(_read_record(r, sparse))
+    has_scalar = any(isinstance(t, torch.Tensor) and not t.dim() for t in tensors)
+    _expect_semantics(r, np_shape, has_scalar)
     r.part = "names"
     m = r.count("number of names", 8)
     if m not in (0, n):
@@ -262,35 +338,33 @@ def _read_file(r: _Reader) -> tuple[list[torch.Tensor], list[str]]:
         except UnicodeDecodeError as error:
             wrong = f"{bytes(name[:40])!r} is not UTF-8, {error.reason}"
             raise r.error(wrong, "a name in UTF-8") from None
-    return [t.to_dense() if isinstance(t, _Sparse) else t for t in tensors], names
+    # Not before: a file that is cut short does not cost what its sparse arrays declare.
+    return tensors if sparse else [_dense(t) for t in tensors], names
 
 
-class _Sparse(NamedTuple):
-    """A sparse array; it becomes a dense one when the whole file has been read."""
-
-    shape: tuple
-    indices: torch.Tensor  # of the rows, or of the elements of the flat array
-    data: torch.Tensor
-    by_rows: bool
-
-    def to_dense(self) -> torch.Tensor:
-        dense = torch.zeros(self.shape, dtype=self.data.dtype, device="cpu")
-        bits = BITS[dense.itemsize]  # torch cannot index every type, and a NaN keeps its payload
-        target = dense if self.by_rows else dense.view(-1)
-        target.view(bits)[self.indices] = self.data.view(bits)
-        return dense
+def _dense(array: torch.Tensor | Stored) -> torch.Tensor:
+    return array if isinstance(array, torch.Tensor) else array.to_dense()
 
 
-def _read_record(r: _Reader) -> torch.Tensor | _Sparse:
+def _expect_semantics(r: _Reader, np_shape: bool | None, has_scalar: bool) -> None:
+    """Refuse V3 outside np_shape semantics, unless an array of shape () needs it; others inside."""
+    if np_shape and r.versions - {3}:
+        raise r.error("it was saved without np_shape semantics", "with mx.np_shape(False):")
+    if np_shape is False and 3 in r.versions and not has_scalar:
+        raise r.error("it was saved with np_shape semantics", "with mx.np_shape():")
+
+
+def _read_record(r: _Reader, sparse: bool = False) -> torch.Tensor | Stored:
     word = r.number("I", "version")
     version = VERSIONS.get(word, 0)
+    r.versions.add(version)
     if not version and word > MAX_NDIM:
         known = ", ".join(map(hex, VERSIONS))
         raise r.error(f"it begins with {word:#x}", f"a version, {known}, or ndim, 0 to {MAX_NDIM}")
     if version >= 2:
         storage = r.number("i", "storage type")
         if storage in (ROW_SPARSE, CSR) and version == 2:
-            return _read_sparse(r, storage)
+            return _read_sparse(r, storage, sparse)
         if storage != DENSE:
             raise r.error(f"storage type is {storage}", "0 or, in V2 only, 1 or 2")
     shape = r.shape() if version else r.dims(f"{word}I")
@@ -302,7 +376,7 @@ def _read_record(r: _Reader) -> torch.Tensor | _Sparse:
     return r.tensor(r.dtype(), shape)
 
 
-def _read_sparse(r: _Reader, storage: int) -> _Sparse:
+def _read_sparse(r: _Reader, storage: int, sparse: bool) -> Stored:
     stored, shape = r.shape("stored shape"), r.shape()
     r.numbers("ii", "place")
     dtype = r.dtype()
@@ -310,33 +384,38 @@ def _read_sparse(r: _Reader, storage: int) -> _Sparse:
     specs = [(r.dtype(f"type flag of {p}", INDEX_DTYPES), r.shape(f"shape of {p}")) for p in parts]
     data = r.tensor(dtype, stored)
     index = [r.tensor(*spec, part).long() for spec, part in zip(specs, parts)]
-    indices = (_rows if storage == ROW_SPARSE else _cells)(r, shape, stored, *index)
-    if len(indices.unique()) != len(indices):
+    if storage == ROW_SPARSE:
+        array, places = _rows(r, shape, data, *index)
+    else:
+        array, places = _cells(r, shape, data, *index)
+    if len(places.unique()) != len(places):
         raise r.error("an index is there twice", "each once, in any order")
-    size = math.prod(shape) * dtype.itemsize
-    if size > r.sparse_room:
-        raise r.error(
-            f"a sparse array {shape} takes {size} bytes as a dense one",
-            f"at most {r.sparse_room} more in this file (layers.mxnet._files.params.SPARSE_ROOM)",
-        )
-    r.sparse_room -= size
-    return _Sparse(shape, indices, data, storage == ROW_SPARSE)
+    if not sparse:
+        r.take_room(shape, math.prod(shape) * dtype.itemsize)
+    if storage == CSR and len(array.indptr) != shape[0] + 1:  # as MXNet writes an array of zeros
+        r.take_room(shape, (shape[0] + 1) * 8)
+        array = array._replace(indptr=torch.zeros(shape[0] + 1, dtype=torch.int64, device="cpu"))
+    return array.ordered()
 
 
-def _rows(r: _Reader, shape: tuple, stored: tuple, rows: torch.Tensor) -> torch.Tensor:
-    """The row numbers in the dense array of k stored rows, (k,)."""
+def _rows(
+    r: _Reader, shape: tuple, data: torch.Tensor, rows: torch.Tensor
+) -> tuple[RowSparse, torch.Tensor]:
+    """The array of stored rows, and the number of each, (k,)."""
+    stored = tuple(data.shape)
     if not (shape and stored) or stored[1:] != shape[1:] or rows.shape != stored[:1]:
         raise r.error(
             f"row_sparse {shape} has stored shape {stored} and row numbers {tuple(rows.shape)}",
             "stored shape (k, *shape[1:]) and k row numbers",
         )
-    return _expect_in_range(r, rows, shape[0], "row numbers")
+    return RowSparse(shape, data, rows), _expect_in_range(r, rows, shape[0], "row numbers")
 
 
 def _cells(
-    r: _Reader, shape: tuple, stored: tuple, indptr: torch.Tensor, columns: torch.Tensor
-) -> torch.Tensor:
-    """The indices in the flat dense array of k stored values, (k,)."""
+    r: _Reader, shape: tuple, data: torch.Tensor, indptr: torch.Tensor, columns: torch.Tensor
+) -> tuple[CsrArray, torch.Tensor]:
+    """The matrix of stored values, and the place of each in the flat dense one, (k,)."""
+    stored = tuple(data.shape)
     if len(shape) != 2 or len(stored) != 1 or columns.shape != stored or indptr.dim() != 1:
         raise r.error(
             f"csr {shape} has stored shape {stored}, indptr {tuple(indptr.shape)} and "
@@ -344,8 +423,9 @@ def _cells(
             "two dims, stored shape (k,), indptr (rows + 1,) and columns (k,)",
         )
     (k,) = stored
-    if k == 0 and len(indptr) == 0:  # the form in which MXNet writes an array of zeros
-        return columns
+    matrix = CsrArray(shape, data, indptr, columns)
+    if k == 0 and len(indptr) == 0:
+        return matrix, columns
     rises = (indptr[:-1] <= indptr[1:]).all()  # differences could overflow
     if len(indptr) != shape[0] + 1 or indptr[0] != 0 or indptr[-1] != k or not rises:
         raise r.error(
@@ -353,8 +433,7 @@ def _cells(
             f"{shape[0] + 1} numbers that rise from 0 to {k}",
         )
     _expect_in_range(r, columns, shape[1], "columns")
-    rows = torch.arange(shape[0], device="cpu").repeat_interleave(indptr.diff())
-    return rows * shape[1] + columns
+    return matrix, matrix.rows * shape[1] + columns
 
 
 def _expect_in_range(r: _Reader, index: torch.Tensor, n: int, what: str) -> torch.Tensor:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
-from .. import _dtype
+from .. import _dtype, _np_shape
+from .._np_shape import is_known, unknown_size
 from .._table.attributes import parser
 from .._table.registry import ask
 from ..base import (
@@ -43,7 +44,7 @@ NUMBERED = {str(number): dtype for dtype, number in TYPE_NUMBERS.items()}
 def shapes(entries: list[Entry], given: dict[str, Shape]) -> dict[Entry, Shape]:
     """The shapes of all outputs of all nodes, as far as those of some variables determine them.
 
-    An unknown size is 0.
+    An unknown size is 0, with np_shape semantics -1.
     """
     return completed(
         entries,
@@ -57,11 +58,12 @@ def completed(entries: list[Entry], given: dict[Entry, Shape | None]) -> dict[En
     found: dict[Entry, Shape] = {}
     for node in nodes:
         if node.op is None:
-            shape, declared = given.get((node, 0)) or (), declared_shape(node) or ()
-            if len(shape) == len(declared):
-                shape = [a or b for a, b in zip(shape, declared)]
-            if shape or declared:
-                found[node, 0] = tuple(shape or declared)
+            shape, declared = given.get((node, 0)), declared_shape(node)
+            if shape and declared and len(shape) == len(declared):
+                shape = _completed_sizes(shape, declared)
+            shape = declared if _tells_nothing(shape) else shape
+            if not _tells_nothing(shape):
+                found[node, 0] = tuple(shape)
     _Propagation(nodes, found, _infer_node_shapes).run(nodes)
     return found
 
@@ -74,7 +76,7 @@ def declared_shape(node: Node) -> Shape | None:
     if "__shape__" not in node.attrs:
         return None
     try:
-        return _read_shape(node.attrs["__shape__"])
+        return with_unknown_sizes(_read_shape(node.attrs["__shape__"]))
     except ValueError as error:
         raise _wrong_declaration(node, "__shape__", str(error)) from None
 
@@ -207,11 +209,27 @@ def _input_shapes_from_output(
     """The shapes of the inputs, from that of the output where another node determines it."""
     if node.op.back_rule is None:
         return []
-    shapes = {"inputs": known, "output": output or ()}
-    return ask(node.op.back_rule, node.op.defaults | node.attributes | shapes)
+    if not _np_shape.is_on():
+        shapes = {"inputs": known, "output": output or ()}
+        return ask(node.op.back_rule, node.op.defaults | node.attributes | shapes)
+    if any(shape is not None and (not shape or 0 in shape) for shape in (*known, output)):
+        return []  # for the rules, 0 and () are what is not known
+    shapes = {"inputs": [_replaced(shape, -1, 0) for shape in known]}
+    shapes["output"] = _replaced(output, -1, 0) or ()
+    told = ask(node.op.back_rule, node.op.defaults | node.attributes | shapes)
+    return [_replaced(shape, 0, -1) for shape in told]
+
+
+def _replaced(shape: Shape | None, size: int, by: int) -> Shape | None:
+    return shape and tuple([by if n == size else n for n in shape])
 
 
 def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
+    if node.op.sized_rule and node.op.sized_function(node.attributes):
+        return []  # what is around it tells
+    named = zip(node.input_names, known) if node.op.whole else ()
+    if any(name in node.op.whole and not is_known(shape) for name, shape in named):
+        return []
     if node.op.any_size:
         return _independent_of_unknown_sizes(
             lambda shapes: node.op.output_shapes(shapes, node.attributes), known
@@ -222,18 +240,20 @@ def _output_shapes(node: Node, known: list[Shape]) -> list[Shape | None]:
 
 def _independent_of_unknown_sizes(rule: Callable, known: list[Shape | None]) -> list[Shape | None]:
     """The shapes by a rule, from those known; 0 where a size depends on one that is unknown."""
-    if not any(shape is not None and 0 in shape for shape in known):
-        return rule(known)
+    unknown = unknown_size()
+    if not any(shape is not None and unknown in shape for shape in known):
+        return [with_unknown_sizes(shape) for shape in rule(known)]
     try:
         first, second = [
-            rule([shape and tuple([n or size for n in shape]) for shape in known])
-            for size in STAND_IN_SIZES
+            rule([_replaced(shape, unknown, size) for shape in known]) for size in STAND_IN_SIZES
         ]
     except Exception:  # of any kind: sizes that stand in for others need not fit each other
         return []
     pairs = zip(first, second)
     return [
-        tuple([m if m == n else 0 for m, n in zip(a, b)]) if a and b and len(a) == len(b) else None
+        tuple([m if m == n else unknown for m, n in zip(a, b)])
+        if a is not None and b is not None and len(a) == len(b)
+        else None
         for a, b in pairs
     ]
 
@@ -250,9 +270,21 @@ def _share_shape(
         found.update(dict.fromkeys(entries, shape))
 
 
-def is_known(shape: Shape | None) -> bool:
-    """Whether every size of a shape is known."""
-    return shape is not None and 0 not in shape
+def _tells_nothing(shape: Shape | None) -> bool:
+    """Whether not even the number of axes is known."""
+    return shape is None or (not shape and not _np_shape.is_on())
+
+
+def with_unknown_sizes(shape: Shape | None) -> Shape | None:
+    """A shape that a user wrote, where also -1 is a size that is not known."""
+    if shape is None or min(shape, default=0) >= 0:
+        return shape
+    return tuple([n if n >= 0 else unknown_size() for n in shape])
+
+
+def _completed_sizes(one: Sequence[int], other: Sequence[int]) -> Shape:
+    unknown = unknown_size()
+    return tuple([b if a == unknown else a for a, b in zip(one, other)])
 
 
 def _merge(node: Node, name: str, known: Shape | None, inferred: Shape) -> Shape:
@@ -262,8 +294,9 @@ def _merge(node: Node, name: str, known: Shape | None, inferred: Shape) -> Shape
     """
     if known is None:
         return tuple(inferred)
-    if len(known) == len(inferred) and all(a == b or 0 in (a, b) for a, b in zip(known, inferred)):
-        return tuple([a or b for a, b in zip(known, inferred)])
+    unknown, pairs = unknown_size(), list(zip(known, inferred))
+    if len(known) == len(inferred) and all(a == b or unknown in (a, b) for a, b in pairs):
+        return _completed_sizes(known, inferred)
     raise ShapeError(
         f"{node.op.name} {node.name!r}: {name} is {known}\n  expected {tuple(inferred)}"
     )

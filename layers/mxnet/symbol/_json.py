@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from typing import Any
 
+from .. import _np_shape
 from .._own.node import CUSTOM
 from .._table import registry
 from ..base import ArgumentError, MXNetError, quoted
@@ -36,6 +37,8 @@ def dumps(entries: list[Entry], with_casts: bool = True) -> str:
     modules: dict[str, str] = {}
     graph = _graph(entries, with_casts, modules)
     attrs: dict[str, list] = {"mxnet_version": ["int", VERSION]}
+    if _np_shape.is_on():
+        attrs["is_np_shape"] = ["int", 1]
     if modules:
         attrs[MODULES] = ["list_str", [f"{name} {modules[name]}" for name in sorted(modules)]]
     return json.dumps(graph | {"attrs": attrs}, indent=2)

@@ -19,7 +19,7 @@ from weakref import ref
 import numpy as np
 import torch
 
-from . import _threads
+from ._threads import end_of_operator, running
 from .base import ArgumentError, MXNetError, RecordingError
 from .context import _stack
 
@@ -47,13 +47,12 @@ _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the con
 
 
 class _State(threading.local):
-    recording = False
-    training = False
-    differentiating = False  # inside a gradient that is itself to be differentiated
-    recorder = None  # of the calls of PyTorch
-    plain = False  # graphs run as they are, neither recorded nor compiled
-
     def __init__(self):
+        self.recording = False
+        self.training = False
+        self.differentiating = False  # inside a gradient that is itself to be differentiated
+        self.recorder = None  # of the calls of PyTorch
+        self.plain = False  # graphs run as they are, neither recorded nor compiled
         # Of each scope whose `with` statement has not ended, from the outermost: a weak reference,
         # and the switches as they were before it.
         self.entered = []
@@ -151,11 +150,13 @@ def enter_operator(context, training: bool, differentiable: bool = False) -> tup
     It runs on the context of its inputs, and is not recorded unless it is a gradient that is itself
     to be differentiated.
     """
-    s, running = state, _threads.running
-    before = s.recording, s.training, s.differentiating, torch.is_grad_enabled(), running.elements
-    s.recording = s.differentiating = differentiable
-    s.training = training
-    _set_grad_enabled(differentiable)
+    here = state.__dict__  # this thread's, looked up once: each attribute of `state` takes 30 ns
+    enabled, elements = torch.is_grad_enabled(), running.elements
+    before = here["recording"], here["training"], here["differentiating"], enabled, elements
+    here["recording"] = here["differentiating"] = differentiable
+    here["training"] = training
+    if enabled is not differentiable:
+        _set_grad_enabled(differentiable)
     _stack.items.append(context)
     running.elements = 0
     return before
@@ -163,12 +164,18 @@ def enter_operator(context, training: bool, differentiable: bool = False) -> tup
 
 def leave_operator(before: tuple) -> None:
     """The code of the operator has ended."""
-    s, running = state, _threads.running
+    here = state.__dict__
     if running.elements:
-        _threads.end_of_operator()
-    s.recording, s.training, s.differentiating, enabled, running.elements = before
+        end_of_operator()
+    here["recording"], here["training"], here["differentiating"], enabled, elements = before
+    running.elements = elements
     _set_grad_enabled(enabled)
     _stack.items.pop()
+
+
+def is_inside_operator() -> bool:
+    """Whether the code of a user's operator runs, or a graph with it is traced."""
+    return running.elements is not None or torch.compiler.is_compiling()
 
 
 @contextmanager
@@ -213,18 +220,15 @@ class Leaf:
     def collect(self, tensor: torch.Tensor) -> None:
         """PyTorch has summed up a gradient for `tensor`: move it into the gradient array."""
         given, tensor.grad = tensor.grad, None
-        if given is None or given._is_zerotensor():  # which has no memory that NumPy could read
-            given = torch.zeros_like(tensor, requires_grad=False)
+        if given is not None and given._is_zerotensor():  # it has no memory that NumPy could read
+            given = None
         self.take(given)
         if self.ready is not None:
             self.ready(self)
 
-    def take(self, given: torch.Tensor) -> None:
-        """Move a gradient into the gradient array."""
-        if self.req == "add":
-            self.grad._writable().add_(given)
-        else:
-            self.grad._replace(given, lent=True)  # an operator may have kept what it gave
+    def take(self, given: torch.Tensor | None) -> None:
+        """Move a gradient into the gradient array; None is one of zeros."""
+        self.grad._take_gradient(given, self.req == "add")
         self.fresh = True
 
 
@@ -235,7 +239,7 @@ def mark(array, grad, req: str) -> None:
             f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'"
         )
     array._copy_if_lent()
-    tensor = array._tensor.detach()
+    tensor = array._autograd_tensor.detach()
     leaf = Leaf(grad, req)
     if req != "null" and tensor.is_floating_point():
         tensor.requires_grad_().register_post_accumulate_grad_hook(leaf.collect)
@@ -245,7 +249,7 @@ def mark(array, grad, req: str) -> None:
             "floats are differentiated here",
             stacklevel=3,
         )
-    array._tensor, array._leaf, array._origin = tensor, leaf, None
+    array._become_variable(tensor, leaf)
 
 
 def mark_variables(variables, gradients, grad_reqs="write") -> None:
@@ -301,10 +305,10 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     before, state.training = state.training, train_mode
     try:
         with _alone(tensors):
-            _expect_unused(tensors)
+            notes = _notes(tensors)
             _go_back(tensors, gradients, retain_graph)
             if not retain_graph:
-                _mark_used(tensors)
+                _note_used(notes)
     except RuntimeError as error:
         _explain(error)
     finally:
@@ -331,32 +335,37 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
 
     Raises
     ------
+    ArgumentError
+        A variable is not an array.
     RecordingError
         Nothing was recorded, or it is used up, or a variable was not used.
     """
     listed = _listed(variables)
+    for i, variable in enumerate(listed):
+        if not hasattr(variable, "_autograd_tensor"):
+            raise ArgumentError(f"grad: variable {i} is {variable!r}\n  expected an NDArray")
     retain_graph = create_graph if retain_graph is None else retain_graph
     tensors, gradients = _heads("grad", heads, head_grads)
-    _expect_unused(tensors)
+    notes = _notes(tensors)
     with _Scope(None, train_mode):
         found = _run(
             gradients_of,
             tensors,
-            [v._tensor for v in listed],
+            [v._autograd_tensor for v in listed],
             gradients,
             retain_graph=retain_graph,
             create_graph=create_graph,
         )
     if not retain_graph:
-        _mark_used(tensors)
+        _note_used(notes)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
-        if value is None and not _depend(tensors, variable._tensor):
+        if value is None and not _depend(tensors, variable._autograd_tensor):
             raise RecordingError(f"grad: the heads do not depend on variable {i} of {len(listed)}")
         if value is None or value._is_zerotensor():
-            value = torch.zeros_like(variable._tensor, requires_grad=False)
+            value = torch.zeros_like(variable._autograd_tensor, requires_grad=False)
         if create_graph and not value.requires_grad:
-            value = _Constant.of(value, variable._tensor)
+            value = _Constant.of(value, variable._autograd_tensor)
         results.append(variable._wrap_gradient(value))
     return results
 
@@ -382,13 +391,13 @@ class _Constant(torch.autograd.Function):
             return cls.apply(gradient, variable)
 
 
-def _listed(arrays) -> list:
-    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+def _listed(arrays) -> list | tuple:
+    return arrays if isinstance(arrays, (list, tuple)) else [arrays]
 
 
 def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
     heads = _listed(heads)
-    given = _listed(head_grads) if head_grads is not None else [None] * len(heads)
+    given = [None] * len(heads) if head_grads is None else _listed(head_grads)
     if not heads or len(given) != len(heads):
         raise ArgumentError(
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
@@ -396,9 +405,9 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
     found = {}  # by the array: a later gradient takes the place of an earlier one
     for head, gradient in zip(heads, given):
         for array in (head, gradient):
-            if array is not None and not hasattr(array, "_tensor"):
+            if array is not None and not hasattr(array, "_autograd_tensor"):
                 raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
-        tensor = head._tensor
+        tensor = head._autograd_tensor
         if not tensor.is_floating_point():
             raise RecordingError(
                 f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
@@ -410,31 +419,30 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
                 "gradient\n  expected it to be computed inside autograd.record() from arrays with "
                 "attach_grad()"
             )
-        if gradient is not None and gradient._tensor.shape != tensor.shape:
+        if gradient is not None and gradient.shape != head.shape:
             raise ArgumentError(
                 f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
-        found[id(head)] = (
-            tensor,
-            torch.ones_like(tensor) if gradient is None else gradient._tensor_to_keep(),
-        )
-    tensors, gradients = zip(*found.values())
-    return tensors, gradients
+        dy = torch.ones_like(tensor) if gradient is None else gradient._tensor_to_keep()
+        found[id(head)] = tensor, dy
+    return tuple(zip(*found.values()))
 
 
-def _expect_unused(heads: Sequence[torch.Tensor]) -> None:
-    """Refuse to go back from a head a second time; PyTorch does where no values were saved."""
-    for head in heads:
-        node = head.grad_fn
-        if node is not None and _USED in node.metadata:
+def _notes(heads: Sequence[torch.Tensor]) -> list[dict]:
+    """What is noted at the nodes that computed the heads.
+
+    A head that `backward` has used up is refused; PyTorch does it only where values were saved.
+    """
+    notes = [head.grad_fn.metadata for head in heads if head.grad_fn is not None]
+    for note in notes:
+        if _USED in note:
             raise _used_up()
+    return notes
 
 
-def _mark_used(heads: Sequence[torch.Tensor]) -> None:
-    for head in heads:
-        node = head.grad_fn
-        if node is not None:
-            node.metadata[_USED] = True
+def _note_used(notes: list[dict]) -> None:
+    for note in notes:
+        note[_USED] = True
 
 
 _USED = "layers: used by a backward"

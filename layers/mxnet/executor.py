@@ -12,15 +12,16 @@ import torch
 from . import autograd
 from ._own.call import as_output
 from ._own.node import lasting
-from ._run import placed
+from ._run import by_arrays, placed
 from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
 from ._run.program import Program
 from ._run.result_memory import most_bytes
-from .base import ArgumentError, RecordingError, ShapeError
+from .base import ArgumentError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
-from .symbol._node import Entry, Node, by_name
+from .ndarray._sparse_rows import is_sparse
+from .symbol._node import Entry, Node, by_name, ordered
 
 __all__ = ["Executor"]
 
@@ -162,7 +163,8 @@ class Executor:
         """Compute the gradients of the arguments, as `grad_req` says.
 
         After a `forward` without `is_train` they are those of prediction; the outputs are then
-        computed again, since that forward has remembered nothing.
+        computed again, since that forward has remembered nothing. Without any `forward` before they
+        are computed first.
 
         Parameters
         ----------
@@ -172,18 +174,14 @@ class Executor:
 
         Raises
         ------
-        RecordingError
-            `forward` was not called before.
         ArgumentError
             A dict has no gradient for an output.
         """
         if all(req == "null" for req in self._grad_req.values()):
             return
         if self._recorded is None:
-            raise RecordingError(
-                "backward: nothing is computed yet\n  expected forward() before it"
-            )
-        if not self._leaves:
+            self._compute(recording=True, training=is_train)
+        elif not self._leaves:
             self._compute(recording=True, training=False)
         heads = [
             NDArray(y, self._context(e)) for y, e in zip(self._recorded, self._symbol._entries)
@@ -217,13 +215,13 @@ class Executor:
     def _write_gradients(self, gradients):
         if self._node_inputs:
             self._show_gradients(gradients[len(self._leaves) :])
-        for (name, leaf), gradient in zip(self._leaves.items(), gradients):
-            value = torch.zeros_like(leaf) if gradient is None else gradient
-            target = self.grad_dict[name]
-            if self._grad_req[name] == "add":
-                target._writable().add_(value)
-            else:
-                target._replace(value, lent=True)
+        for name, gradient in zip(self._leaves, gradients):
+            self.grad_dict[name]._take_gradient(gradient, self._grad_req[name] == "add")
+        for name, target in self.grad_dict.items():  # integers, to which no gradient flows
+            if target is None or name in self._leaves or target.stype != "default":
+                continue
+            if self._grad_req[name] == "write":
+                target[:] = 0
 
     def _in_order(self, out_grads: dict[str, NDArray]) -> list[NDArray]:
         """The gradients of the outputs, given by name."""
@@ -302,7 +300,7 @@ class Executor:
         def all_resized(arrays: dict, shapes: dict) -> dict:
             return {name: resized(name, array, shapes[name]) for name, array in arrays.items()}
 
-        executor = Executor(
+        executor = type(self)(
             self._symbol,
             self._ctx,
             all_resized(self.arg_dict, arg_shapes),
@@ -384,8 +382,8 @@ def _in_memory_of(array: NDArray, shape: tuple[int, ...]) -> NDArray:
     """An array of another shape in the memory of one; a new one where that is too small."""
     if array.shape == shape:
         return array
-    if math.prod(shape) > array.size:
-        return zeros(shape, array.context, array.dtype)
+    if math.prod(shape) > array.size or array.stype != "default":
+        return zeros(shape, array.context, array.dtype, array.stype)
     return array.reshape((-1,))[: math.prod(shape)].reshape(shape)
 
 
@@ -410,7 +408,7 @@ def bind(
         n: requests.get(n, "null") if gradients.get(n) is not None else "null" for n in names
     }
     given = {name: array.context for name, array in (args | auxiliary).items()}
-    return Executor(
+    return class_for(symbol, args)(
         symbol,
         ctx,
         args,
@@ -419,6 +417,16 @@ def bind(
         auxiliary,
         contexts=placed.contexts(symbol._entries, group2ctx, ctx, given),
     )
+
+
+def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
+    """The class for a graph with these arguments, of which some may be sparse."""
+    stores = any(by_arrays.stores(n) for n in ordered(symbol._entries))
+    if not stores and not is_sparse(*args.values()):
+        return Executor
+    from ._sparse_executor import SparseExecutor
+
+    return SparseExecutor
 
 
 def gradient_requests(grad_req, names: list[str]) -> dict[str, str]:
@@ -444,9 +452,9 @@ def _by_name(what: str, values, names: list[str], partial: bool = False) -> dict
 
 
 def simple_bind(
-    symbol, ctx, grad_req="write", type_dict=None, group2ctx=None, **shapes
+    symbol, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None, **shapes
 ) -> Executor:
-    """An executor of a Symbol on arrays of zeros, of these shapes.
+    """An executor of a Symbol on arrays of zeros, of these shapes and storage types.
 
     Raises
     ------
@@ -467,20 +475,25 @@ def simple_bind(
     contexts = placed.contexts(symbol._entries, group2ctx, ctx)
     places = placed.of_variables(contexts)
 
-    def made(names: list[str], shapes: list, dtypes: list) -> dict[str, NDArray]:
+    nodes = ordered(symbol._entries)
+    stypes = by_arrays.storage_types(nodes) | (stype_dict or {})
+    of_gradients = by_arrays.gradient_stypes(symbol._entries, nodes, stypes)
+
+    def made(names: list[str], shapes: list, dtypes: list, stypes: dict) -> dict[str, NDArray]:
         specs = by_name("simple_bind", names, zip(shapes, dtypes), eq)
         return {
-            name: zeros(shape, places.get(name, ctx), dtype)
+            name: zeros(shape, places.get(name, ctx), dtype, stypes.get(name))
             for name, (shape, dtype) in specs.items()
         }
 
-    gradients = made(names, found[0], dtypes[0])
-    return Executor(
+    args = made(names, found[0], dtypes[0], stypes)
+    gradients = made(names, found[0], dtypes[0], of_gradients)
+    return class_for(symbol, args)(
         symbol,
         ctx,
-        made(names, found[0], dtypes[0]),
+        args,
         {n: g if requests.get(n, "null") != "null" else None for n, g in gradients.items()},
         {n: requests.get(n, "null") for n in names},
-        made(symbol.list_auxiliary_states(), found[2], dtypes[2]),
+        made(symbol.list_auxiliary_states(), found[2], dtypes[2], {}),
         contexts=contexts,
     )

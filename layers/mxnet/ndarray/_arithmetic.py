@@ -9,12 +9,12 @@ import numpy as np
 from .. import autograd
 from .._table import registry
 from .._tensor import describe
-from ..base import ArgumentError, DTypeError, ShapeError
+from ..base import ArgumentError, DTypeError, NotSupportedForSparseNDArray, ShapeError
 from . import op
 from ._create import array
 from ._origin import note_origin
 from .ndarray import NDArray
-from .register import compute
+from .register import call, compute
 
 # function: (operator on arrays, the same with a scalar on the right, on the left, NDArray's method)
 ROWS = {
@@ -50,27 +50,31 @@ NUMBERS = (int, float, numbers.Real, np.bool_)  # the commonest first: Real take
 ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 
-def _with_number(operator: registry.Op, x: NDArray, number: float) -> NDArray:
-    attributes = {"scalar": number}
-    y = compute(operator, [x._tensor], attributes, x._context)
+def _computed(operator: registry.Op, arrays: tuple[NDArray, ...], attributes: dict) -> NDArray:
+    try:
+        tensors = [x._tensor for x in arrays]
+    except NotSupportedForSparseNDArray:
+        tensors = None
+    if tensors is None:
+        return call(operator, arrays, attributes)
+    y = compute(operator, tensors, attributes, arrays[0]._context)
     if autograd.state.recording:
-        note_origin(y, operator, attributes, [x])
+        note_origin(y, operator, attributes, arrays)
     return y
 
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
-    both = getattr(op, on_arrays)
-    right, left = registry.get(on_scalar), registry.get(reflected)
+    both, right, left = map(registry.get, (on_arrays, on_scalar, reflected))
 
     def function(lhs, rhs):
         if isinstance(lhs, NDArray):
             if isinstance(rhs, NDArray):
-                return both(lhs, rhs)
+                return _computed(both, (lhs, rhs), {})
             if isinstance(rhs, NUMBERS):
-                return _with_number(right, lhs, rhs)
+                return _computed(right, (lhs,), {"scalar": rhs})
         elif isinstance(lhs, NUMBERS):
             if isinstance(rhs, NDArray):
-                return _with_number(left, rhs, lhs)
+                return _computed(left, (rhs,), {"scalar": lhs})
             if isinstance(rhs, NUMBERS):
                 integers = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
@@ -108,7 +112,7 @@ def _in_place(name: str):
 
     def method(self, other):
         self._refuse_recorded()
-        y = _functions[name](self, other)
+        y = _functions[name](self, other)._as_dense()
         result = y._tensor
         if result.shape != self._tensor.shape or result.dtype is not self._tensor.dtype:
             error_class = ShapeError if result.shape != self._tensor.shape else DTypeError
@@ -133,7 +137,7 @@ def _fill(cls: type) -> None:
             if method != "pow":  # as in MXNet, x **= y makes a new array
                 setattr(cls, f"__i{method}__", _in_place(name))
     # Bools too, which PyTorch does not negate.
-    cls.__neg__ = lambda self: _with_number(_times, self, -1)
+    cls.__neg__ = lambda self: _computed(_times, (self,), {"scalar": -1})
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 

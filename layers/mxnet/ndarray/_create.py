@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from .. import _dtype
+from .. import _dtype, _np_shape
 from .._tensor import as_tensor, call_recorded, copy_to
-from ..base import ArgumentError, ShapeError
+from ..base import ArgumentError, ShapeError, numeric_types
 from ..context import Context, current_context
 from . import op
 from .ndarray import NDArray
@@ -41,6 +41,7 @@ def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
     Parameters
     ----------
     source_array : NDArray, numpy.ndarray, number or nested list of them
+        Of a sparse array, and of SciPy's csr_matrix, a sparse one.
     ctx : Context, optional
     dtype : optional
         By default an NDArray's own, else float32.
@@ -51,6 +52,8 @@ def array(source_array, ctx: Context | None = None, dtype=None) -> NDArray:
         The values are not numbers, or the lists are of different lengths.
     """
     context = _context("array", ctx)
+    if getattr(source_array, "stype", "default") != "default" or hasattr(source_array, "tocsr"):
+        return _sparse_module().array(source_array, context, dtype)
     if isinstance(source_array, (NDArray, torch.Tensor)):
         is_ndarray = isinstance(source_array, NDArray)
         tensor = source_array._tensor if is_ndarray else source_array.detach()
@@ -82,6 +85,8 @@ def _make(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDAr
         raise ShapeError(
             f"{make.__name__}: shape is {shape!r}\n  expected whole numbers of 0 or more"
         )
+    if make is not torch.empty:
+        _np_shape.require_size(make.__name__, sizes)
     result = NDArray(make(sizes, dtype=_torch_dtype(dtype), device=context.device), context)
     return _write_to(result, out)
 
@@ -93,11 +98,10 @@ def _write_to(result: NDArray, out: NDArray | None) -> NDArray:
     return out
 
 
-def _expect_dense(function: str, stype: str | None) -> None:
-    if stype not in (None, "default"):
-        raise ArgumentError(
-            f"{function}: stype is {stype!r}\n  expected 'default'; arrays are dense"
-        )
+def _sparse_module():
+    from . import sparse  # which is built on the functions here
+
+    return sparse
 
 
 def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -> NDArray:
@@ -106,11 +110,12 @@ def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -
     Raises
     ------
     ArgumentError
-        `stype` is another than 'default'.
+        `stype` is none of 'default', 'csr' and 'row_sparse'.
     ShapeError
-        A size is negative.
+        A size is negative; or 0, or the shape is (), outside np_shape semantics.
     """
-    _expect_dense("zeros", stype)
+    if stype not in (None, "default"):
+        return _sparse_module().zeros(stype, shape, ctx, dtype, **kwargs)
     return _make(torch.zeros, shape, ctx, dtype, **kwargs)
 
 
@@ -120,7 +125,7 @@ def ones(shape, ctx: Context | None = None, dtype=None, **kwargs) -> NDArray:
     Raises
     ------
     ShapeError
-        A size is negative.
+        A size is negative; or 0, or the shape is (), outside np_shape semantics.
     """
     return _make(torch.ones, shape, ctx, dtype, **kwargs)
 
@@ -131,11 +136,12 @@ def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
     Raises
     ------
     ArgumentError
-        `stype` is another than 'default'.
+        `stype` is none of 'default', 'csr' and 'row_sparse'.
     ShapeError
         A size is negative.
     """
-    _expect_dense("empty", stype)
+    if stype not in (None, "default"):
+        return _sparse_module().empty(stype, shape, ctx, dtype)
     return _make(torch.empty, shape, ctx, dtype)
 
 
@@ -145,8 +151,10 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
     Raises
     ------
     ShapeError
-        A size is negative.
+        A size is negative; or the shape is (), outside np_shape semantics.
     """
+    if isinstance(shape, (tuple, list)) and not shape:
+        _np_shape.require_size("full", shape)
     result = _make(torch.empty, shape, ctx, dtype) if out is None else out
     result[:] = val
     return result
@@ -159,9 +167,14 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
 
     Raises
     ------
+    ArgumentError
+        One of the three is no number.
     ShapeError
         There are no values.
     """
+    for name, value in (("start", start), ("stop", stop), ("step", step)):
+        if not (isinstance(value, numeric_types) or (name == "stop" and value is None)):
+            raise ArgumentError(f"arange: {name} is {value!r}\n  expected a number")
     if stop is None:
         start, stop = 0, start
     if not (start < stop if step > 0 else start > stop):
@@ -195,7 +208,13 @@ def concatenate(arrays, axis: int = 0, always_copy: bool = True) -> NDArray:
 
 
 def moveaxis(tensor: NDArray, source, destination) -> NDArray:
-    """A copy with some axes moved; the others keep their order."""
+    """A copy with some axes moved; the others keep their order.
+
+    Raises
+    ------
+    ShapeError
+        The array has no such axis, one is named twice, or there are not as many targets.
+    """
     ndim = tensor.ndim
     moved = []
     for axes in (source, destination):
@@ -216,7 +235,13 @@ def moveaxis(tensor: NDArray, source, destination) -> NDArray:
 
 
 def split_v2(ary: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
-    """Parts along an axis: this number of equal ones, or one from each index to the next."""
+    """Parts along an axis: this number of equal ones, or one from each index to the next.
+
+    Raises
+    ------
+    ShapeError
+        The number of parts does not divide the size of the axis.
+    """
     options = {"axis": axis, "squeeze_axis": squeeze_axis}
     if not isinstance(indices_or_sections, int):
         return _internal["_split_v2"](ary, indices=(0, *indices_or_sections), **options)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .. import _dtype, _threads, autograd
+from .. import _dtype, _np_shape, _threads, autograd
+from .._files import params
 from .._tensor import as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ContextError, ShapeError, UnsupportedError
 from ..context import Context, cpu, from_device
@@ -101,7 +102,7 @@ class NDArray(Memory, Methods):
 
     @property
     def stype(self) -> str:
-        """The storage type, always ``'default'``: arrays here are dense."""
+        """The storage type: ``'default'`` of dense arrays, which this class is for."""
         return "default"
 
     @property
@@ -221,6 +222,27 @@ class NDArray(Memory, Methods):
         raw = tensor.view(torch.int16) if name == "bfloat16" else tensor
         return _restore, (raw.numpy().copy(), name, self._context)
 
+    def __getstate__(self) -> dict:
+        """The array as MXNet pickles it: the bytes that a file has of it."""
+        version = 3 if _np_shape.is_on() or not self.ndim else 2
+        return {"handle": bytearray().join(params.array_pieces(self._tensor, version))}
+
+    def __setstate__(self, state: dict) -> None:
+        """Become the array of such a state, on the CPU.
+
+        Raises
+        ------
+        ArgumentError
+            It is of an array of another storage type.
+        """
+        array = params.read_array(bytes(state["handle"]), "__setstate__")
+        stype = getattr(array, "stype", "default")
+        if stype != self.stype:
+            raise ArgumentError(
+                f"__setstate__: the state is of storage type {stype!r}\n  expected {self.stype!r}"
+            )
+        self.__init__(array, cpu())
+
     def __copy__(self) -> NDArray:
         return self.copy()
 
@@ -279,16 +301,24 @@ class NDArray(Memory, Methods):
         return copy
 
     def tostype(self, stype: str) -> NDArray:
-        """A copy; `stype` is ``'default'``, there are no sparse arrays.
+        """A copy in a storage type, ``'default'``, ``'csr'`` or ``'row_sparse'``.
 
         Raises
         ------
         ArgumentError
             `stype` is another one.
+        ShapeError
+            `stype` is 'csr', and there are not two axes.
         """
-        if stype != "default":
-            raise ArgumentError(f"tostype: stype is {stype!r}\n  expected 'default'")
-        return self.copy()
+        if stype == "default":
+            return self.copy()
+        from ._sparse_array import cast
+
+        return cast(self, stype)
+
+    def _as_dense(self) -> NDArray:
+        """The array, or of a sparse one a dense copy."""
+        return self
 
     def reshape(self, *shape, **kwargs) -> NDArray:
         """The same memory in another shape, with MXNet's codes 0, -1, -2, -3, -4.
@@ -339,12 +369,21 @@ class NDArray(Memory, Methods):
             note_item(array, self, key)
         return array
 
+    @staticmethod
+    def _basic_indexing_slice_is_contiguous(slc_key, shape: tuple[int, ...]) -> bool:
+        """Whether a key of ints and slices selects memory without gaps of an array of a shape."""
+        return np.empty(shape, np.bool_)[slc_key].flags.c_contiguous
+
     def _wrap(self, tensor: torch.Tensor) -> NDArray:
         """Make an array of a tensor on the same context."""
         return NDArray(tensor, self._context)
 
     def _wrap_gradient(self, tensor: torch.Tensor) -> NDArray:
         """An array of a gradient, whose memory the operator that gave it may keep."""
+        if tensor.layout is not torch.strided:
+            from ._sparse_array import of_gradient
+
+            return of_gradient(tensor, self._context)
         result = self._wrap(tensor)
         result._held = LENT
         return result
@@ -384,11 +423,18 @@ class NDArray(Memory, Methods):
         Parameters
         ----------
         grad_req : {'write', 'add', 'null'}
-        stype : str, optional
-            Ignored: gradients are dense.
+        stype : {'default', 'row_sparse', 'csr'}, optional
+            The storage type of the gradient; by default that of the array.
         """
-        grad = NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._context)
-        autograd.mark(self, grad, grad_req)
+        autograd.mark(self, self._zeros(stype), grad_req)
+
+    def _zeros(self, stype: str | None = None) -> NDArray:
+        """An array of zeros for a gradient, by default of the array's own storage type."""
+        if stype in (None, "default"):
+            return NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._context)
+        from ._sparse_array import zeros_of
+
+        return zeros_of(stype, self.shape, self._tensor, self._context)
 
     def detach(self) -> NDArray:
         """An array in the same memory that is no part of the recorded computation."""

@@ -11,8 +11,14 @@ import torch
 
 from .._table import precision, registry
 from .._tensor import copy_if_aliased, describe
-from ..autograd import _set_grad_enabled, state
-from ..base import ArgumentError, MXNetError, explained, note
+from ..autograd import _set_grad_enabled, is_inside_operator, state
+from ..base import (
+    ArgumentError,
+    MXNetError,
+    NotSupportedForSparseNDArray,
+    explained,
+    note,
+)
 from ..context import Context, current_context
 from ._origin import note_origin
 from .ndarray import NDArray
@@ -44,12 +50,16 @@ def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required, parsers = set(operator.required), operator.parsers
-    by_position = needed > 0 and not (operator.variadic or operator.supplied or operator.states)
+    by_position = needed > 0 and not (
+        operator.variadic or operator.supplied or operator.states or operator.stores
+    )
 
     def function(*args, **kwargs):
         # A fast path for the commonest call, inputs by position and attributes by name. `call`
         # takes every other call, and raises the errors.
-        if not by_position or not needed <= len(args) <= count or not kwargs.keys() >= required:
+        if not by_position or not needed <= len(args) <= count:
+            return call(operator, args, kwargs)
+        if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
         try:
             if len(args) == needed:
@@ -124,12 +134,21 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         attributes[name] = _supply(name, context)
     states = operator.state_names(attributes)
     places = operator.places(attributes, len(inputs)) if states else inputs
-    tensors = [
-        None if a is None else a._state_tensor() if n in states else a._tensor
-        for n, a in zip(places, inputs.values())
-    ]
-    result = compute(operator, tensors, attributes, context)
-    if state.recording:
+    try:
+        tensors = [
+            None if a is None else a._state_tensor() if n in states else a._tensor
+            for n, a in zip(places, inputs.values())
+        ]
+    except NotSupportedForSparseNDArray:
+        tensors = None
+    by_storage = tensors is None or operator.stores
+    if by_storage:
+        from . import _sparse_call
+
+        result = _sparse_call.call(operator, [*inputs.values()], attributes, context)
+    else:
+        result = compute(operator, tensors, attributes, context)
+    if state.recording and not by_storage:
         note_origin(result, operator, attributes, inputs.values())
     return result if out is None else give(result, out)
 
@@ -232,7 +251,7 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
     try:
         if mode_differs:
             _set_grad_enabled(recording)
-        if precision.in_force is not None:
+        if precision.in_force is not None and not is_inside_operator():
             tensors, attributes = precision.in_force.prepare(operator, tensors, attributes)
         wrap = registry.wrap
         run = operator.run if wrap is None else wrap("operator", operator.name, operator.run)
@@ -275,7 +294,7 @@ def give(result: Any, out: Any) -> Any:
     for target, value in zip(targets, results):
         if target.shape != value.shape:
             raise ArgumentError(f"out: the array is {target.shape}\n  expected {value.shape}")
-        target[:] = value
+        target[:] = value if value.stype == target.stype else value._as_dense()
     return out
 
 

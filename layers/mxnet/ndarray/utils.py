@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from os import PathLike, fsdecode
 
+from torch import Tensor
+
+from .. import _np_shape
 from .._files import atomic, params, safetensors
 from ..base import ArgumentError
 from ..context import cpu
 from ._create import array, empty, zeros
+from ._sparse_array import BaseSparseNDArray, wrap
 from .ndarray import NDArray
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -37,6 +41,11 @@ def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
     """The bytes of the file that `save` writes, in order."""
     if isinstance(data, NDArray):
         data = [data]
+    if not isinstance(data, (dict, list, tuple)):
+        raise ArgumentError(
+            f"save {str(fname)!r}: the data is {data!r}\n"
+            "  expected an NDArray, a list of them, or a dict"
+        )
     names = list(data) if isinstance(data, dict) else []
     arrays = list(data.values()) if isinstance(data, dict) else list(data)
     for i, value in enumerate(arrays):
@@ -45,8 +54,11 @@ def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
                 f"save {str(fname)!r}: item {names[i] if names else i!r} is {value!r}\n"
                 "  expected an NDArray"
             )
-    format = safetensors if safetensors.has_suffix(fname) else params
-    return format.pieces(fsdecode(fname), [a._tensor.detach() for a in arrays], names)
+    if safetensors.has_suffix(fname):  # which has no sparse arrays
+        tensors = [a._as_dense()._tensor.detach() for a in arrays]
+        return iter(safetensors.pieces(fsdecode(fname), tensors, names))
+    stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor.detach() for a in arrays]
+    return params.pieces(fsdecode(fname), stored, names, np_shape=_np_shape.is_on())
 
 
 def load(fname: str | PathLike):
@@ -59,17 +71,19 @@ def load(fname: str | PathLike):
     MissingFileError
         There is no such file.
     ParamsFileError
-        The file is not in its format, or is cut off; the message says where.
+        The file is not in its format, or is cut off; the message says where. Or it was written with
+        np_shape semantics and is read without them, or the other way round.
     """
-    format = safetensors if safetensors.has_suffix(fname) else params
-    return _as_ndarrays(*format.read(fname))
+    if safetensors.has_suffix(fname):
+        return _as_ndarrays(*safetensors.read(fname))
+    return _as_ndarrays(*params.read(fname, _np_shape.expected_of_files(), sparse=True))
 
 
 def load_frombuffer(buf: bytes):
     """Load the bytes of such a file; see `load`."""
-    return _as_ndarrays(*params.reads(buf, "buffer"))
+    return _as_ndarrays(*params.reads(buf, "buffer", _np_shape.expected_of_files(), sparse=True))
 
 
 def _as_ndarrays(tensors, names):
-    arrays = [NDArray(t, cpu()) for t in tensors]
+    arrays = [NDArray(t, cpu()) if isinstance(t, Tensor) else wrap(t, cpu()) for t in tensors]
     return dict(zip(names, arrays)) if names else arrays

@@ -1,0 +1,309 @@
+"""What is stored of a sparse array: its values, and where they belong.
+
+Both kinds are values themselves: nothing writes into their tensors, an array that is written takes
+another in their place. Elsewhere than at what is stored the array is 0. Indices are int64, and
+rise: the numbers of rows, and for CSR the columns in each row. What makes an array of indices from
+elsewhere calls `ordered`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from .base import ShapeError
+
+__all__ = [
+    "CSR",
+    "RowSparse",
+    "Stored",
+    "counts_to_indptr",
+    "empty",
+    "from_dense",
+    "from_gradient",
+    "gradient_of_rows",
+    "grouped",
+    "moved",
+    "places_of",
+    "sum_rows",
+    "sums_of",
+    "with_values",
+]
+
+Tensor = torch.Tensor
+# torch indexes not every type, but numbers of as many bytes; a NaN keeps its payload.
+_BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+class RowSparse(NamedTuple):
+    """Some rows of an array: `values` is (k, *shape[1:]), `rows` their numbers, (k,), rising."""
+
+    shape: tuple[int, ...]
+    values: Tensor
+    rows: Tensor
+
+    stype = "row_sparse"
+
+    @property
+    def indices(self) -> tuple[Tensor, ...]:
+        """The tensors of indices, in MXNet's order."""
+        return (self.rows,)
+
+    def problem(self, full: bool = True) -> str:
+        """What is wrong with the sizes and, with `full`, with each index; '' if nothing is."""
+        stored = (len(self.rows), *self.shape[1:])
+        if self.rows.dim() != 1 or tuple(self.values.shape) != stored:
+            return (
+                f"row_sparse {self.shape} has data {tuple(self.values.shape)} and row numbers "
+                f"{tuple(self.rows.shape)}"
+            )
+        if full and not _rises(self.rows, self.shape[0]):
+            return f"row numbers of {self.shape} do not rise from 0 to at most {self.shape[0] - 1}"
+        return ""
+
+    def ordered(self) -> RowSparse:
+        """The same with row numbers that rise, if each is there once."""
+        if not self.problem():
+            return self
+        rows, order = self.rows.sort()
+        return RowSparse(self.shape, _taken(self.values, order), rows)
+
+    def to_dense(self) -> Tensor:
+        """The array with all its zeros."""
+        dense = self.values.new_zeros(self.shape)
+        bits = _BITS[dense.element_size()]
+        dense.view(bits)[self.rows] = self.values.contiguous().view(bits)
+        return dense
+
+    def to_gradient(self) -> Tensor:
+        """The same as PyTorch's sparse tensor, which its autograd sums up."""
+        return gradient_of_rows(self.shape, self.rows, self.values)
+
+
+class CSR(NamedTuple):
+    """Some elements of a matrix: row i has values[indptr[i]:indptr[i + 1]], at these columns."""
+
+    shape: tuple[int, ...]
+    values: Tensor
+    indptr: Tensor
+    columns: Tensor
+
+    stype = "csr"
+
+    @property
+    def indices(self) -> tuple[Tensor, ...]:
+        """The tensors of indices, in MXNet's order."""
+        return self.indptr, self.columns
+
+    @property
+    def rows(self) -> Tensor:
+        """The row of each value."""
+        numbers = torch.arange(self.shape[0], device=self.values.device)
+        return numbers.repeat_interleave(self.indptr.diff())
+
+    def problem(self, full: bool = True) -> str:
+        """What is wrong with the sizes and, with `full`, with each index; '' if nothing is."""
+        k = len(self.values)
+        if self.values.dim() != 1 or self.columns.shape != (k,) or self.indptr.dim() != 1:
+            return (
+                f"csr {self.shape} has data {tuple(self.values.shape)}, indptr "
+                f"{tuple(self.indptr.shape)} and columns {tuple(self.columns.shape)}"
+            )
+        if len(self.indptr) != self.shape[0] + 1:
+            return f"indptr of csr {self.shape} has {len(self.indptr)} numbers"
+        if not full:
+            return ""
+        if not self._is_counted():
+            return f"indptr of csr {self.shape} does not rise from 0 to {k}, the number of values"
+        order = self.rows * self.shape[1] + self.columns
+        columns_fit = _lies_in(self.columns, self.shape[1])
+        if not columns_fit or not _rises(order, math.prod(self.shape)):
+            return f"columns of csr {self.shape} do not rise from 0 to {self.shape[1] - 1} in a row"
+        return ""
+
+    def _is_counted(self) -> bool:
+        # Compared, and not subtracted: differences of numbers from a file could overflow.
+        rises = bool((self.indptr[:-1] <= self.indptr[1:]).all())
+        return rises and int(self.indptr[0]) == 0 and int(self.indptr[-1]) == len(self.values)
+
+    def ordered(self) -> CSR:
+        """The same with columns that rise in each row, if each is there once."""
+        if len(self.values) < 2 or not self._is_counted() or not self.problem():
+            return self
+        order = self.columns.argsort(stable=True)
+        order = order[self.rows[order].argsort(stable=True)]
+        return self._replace(values=_taken(self.values, order), columns=self.columns[order])
+
+    def to_dense(self) -> Tensor:
+        """The matrix with all its zeros."""
+        dense = self.values.new_zeros(self.shape)
+        bits = _BITS[dense.element_size()]
+        dense.view(bits)[self.rows, self.columns] = self.values.view(bits)
+        return dense
+
+    def to_gradient(self) -> Tensor:
+        """The dense matrix: PyTorch's autograd does not sum up sparse ones of this form."""
+        return self.to_dense()
+
+    def part(self, begin: int, end: int) -> CSR:
+        """The rows from `begin` to before `end`."""
+        indptr = self.indptr[begin : end + 1]
+        first, last = int(indptr[0]), int(indptr[-1])
+        shape = (end - begin, self.shape[1])
+        return CSR(shape, self.values[first:last], indptr - first, self.columns[first:last])
+
+    def chosen(self, rows: Tensor) -> CSR:
+        """Some rows, in any order."""
+        counts = self.indptr.diff()[rows]
+        indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+        places = torch.arange(int(indptr[-1]), device=rows.device)
+        places += (self.indptr[rows] - indptr[:-1]).repeat_interleave(counts)
+        shape = (len(rows), self.shape[1])
+        return CSR(shape, self.values[places], indptr, self.columns[places])
+
+    def columns_part(self, begin: int, end: int) -> CSR:
+        """The columns from `begin` to before `end`."""
+        inside = (self.columns >= begin) & (self.columns < end)
+        indptr = counts_to_indptr(self.rows[inside], self.shape[0])
+        shape = (self.shape[0], end - begin)
+        return CSR(shape, self.values[inside], indptr, self.columns[inside] - begin)
+
+    def transposed(self) -> CSR:
+        """The matrix with rows and columns exchanged."""
+        order = torch.argsort(self.columns, stable=True)
+        indptr = counts_to_indptr(self.columns, self.shape[1])
+        return CSR(self.shape[::-1], self.values[order], indptr, self.rows[order])
+
+
+Stored = RowSparse | CSR
+
+
+def counts_to_indptr(rows: Tensor, n: int) -> Tensor:
+    """indptr of values in these rows, in the order of the rows, of a matrix of `n` rows."""
+    indptr = torch.zeros(n + 1, dtype=torch.int64, device=rows.device)
+    torch.cumsum(torch.bincount(rows, minlength=n), 0, out=indptr[1:])
+    return indptr
+
+
+def _taken(values: Tensor, order: Tensor) -> Tensor:
+    return values.view(_BITS[values.element_size()])[order].view(values.dtype)
+
+
+def _lies_in(index: Tensor, n: int) -> bool:
+    if not index.numel():
+        return True
+    low, high = index.aminmax()
+    return int(low) >= 0 and int(high) < n
+
+
+def _rises(index: Tensor, n: int) -> bool:
+    return _lies_in(index, n) and bool((index[:-1] < index[1:]).all())
+
+
+def places_of(keys: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
+    """Where keys are among others, which rise, and whether they are there."""
+    if not len(among):
+        return torch.zeros_like(keys), torch.zeros_like(keys, dtype=torch.bool)
+    places = torch.searchsorted(among, keys).clamp(max=len(among) - 1)
+    return places, among[places] == keys
+
+
+def with_values(stored: Stored, values: Tensor) -> Stored:
+    """Other values at the same places."""
+    return stored._replace(values=values)
+
+
+def moved(stored: Stored, device: torch.device, dtype: torch.dtype | None = None) -> Stored:
+    """A copy on a device, in a dtype."""
+    values = stored.values.to(device, dtype or stored.values.dtype, copy=True)
+    return type(stored)(stored.shape, values, *[i.to(device, copy=True) for i in stored.indices])
+
+
+def empty(stype: str, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Stored:
+    """An array of zeros, of which nothing is stored.
+
+    Raises
+    ------
+    ShapeError
+        The shape has no axis.
+    """
+    shape = tuple(shape)
+    if not shape:
+        raise ShapeError(f"{stype}: the shape is {shape}\n  expected at least one axis")
+    if stype == "row_sparse":
+        values = torch.empty((0, *shape[1:]), dtype=dtype, device=device)
+        return RowSparse(shape, values, torch.empty(0, dtype=torch.int64, device=device))
+    indptr = torch.zeros(shape[0] + 1, dtype=torch.int64, device=device)
+    return CSR(shape, torch.empty(0, dtype=dtype, device=device), indptr, indptr.new_empty(0))
+
+
+def from_dense(stype: str, dense: Tensor) -> Stored:
+    """The rows or elements of an array that are not 0.
+
+    Raises
+    ------
+    ShapeError
+        There are no rows, or for 'csr' not two axes.
+    """
+    shape = tuple(dense.shape)
+    if stype == "row_sparse" and shape:
+        rows = (dense.reshape(shape[0], math.prod(shape[1:])) != 0).any(1).nonzero()[:, 0]
+        return RowSparse(shape, dense[rows], rows)
+    if len(shape) != 2:
+        raise ShapeError(f"{stype} of an array of shape {shape}\n  expected two axes")
+    rows, columns = dense.nonzero(as_tuple=True)
+    return CSR(shape, dense[rows, columns], counts_to_indptr(rows, shape[0]), columns)
+
+
+def from_gradient(stype: str, gradient: Tensor) -> Stored:
+    """What is stored of a gradient that PyTorch has computed, whose indices may repeat."""
+    if gradient.layout is torch.strided:
+        return from_dense(stype, gradient)
+    if stype == "csr" or gradient.sparse_dim() != 1:
+        return from_dense(stype, gradient.to_dense())
+    return sum_rows(tuple(gradient.shape), gradient._indices()[0], gradient._values())
+
+
+def gradient_of_rows(shape: tuple[int, ...], rows: Tensor, values: Tensor) -> Tensor:
+    """PyTorch's sparse tensor of rows in any order, of which those that repeat are summed up."""
+    # Made without checks, for each of them looks at all indices.
+    return torch.sparse_coo_tensor(rows[None], values, shape, check_invariants=False)
+
+
+def sum_rows(shape: tuple[int, ...], rows: Tensor, values: Tensor) -> RowSparse:
+    """The sums of the values that belong to one row, in the order of the rows."""
+    unique, order, indptr = grouped(rows)
+    if len(unique) == len(rows):  # none repeats
+        return RowSparse(shape, values[order], unique)
+    sums = sums_of(values.reshape(len(rows), -1), order, indptr)
+    return RowSparse(shape, sums.reshape(len(unique), *values.shape[1:]), unique)
+
+
+def grouped(keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Each key once, in order; the places of all, by keys; and where in those each key begins."""
+    ordered, order = keys.sort()
+    is_first = torch.ones(len(keys), dtype=torch.bool, device=keys.device)
+    torch.ne(ordered[1:], ordered[:-1], out=is_first[1:])
+    begins = is_first.nonzero()[:, 0]
+    indptr = torch.cat([begins, begins.new_full((1,), len(keys))])
+    return ordered[begins], order, indptr
+
+
+def sums_of(x: Tensor, index: Tensor, indptr: Tensor, weights: Tensor | None = None) -> Tensor:
+    """Row i of the result: Σ weights[j] x[index[j]] for j from indptr[i] to before indptr[i + 1].
+
+    PyTorch has that as a sum of embeddings: a tenth of the time of its sparse matrix product.
+    """
+    n = len(indptr) - 1
+    if x.is_floating_point() and index.numel() and x.numel():
+        weights = None if weights is None else weights.contiguous()
+        bags = torch.embedding_bag(
+            x.contiguous(), index.contiguous(), indptr, False, 0, False, weights, True
+        )
+        return bags[0]
+    terms = x[index] if weights is None else weights[:, None] * x[index]
+    rows = torch.arange(n, device=x.device).repeat_interleave(indptr.diff())
+    return x.new_zeros((n, x.shape[1])).index_add_(0, rows, terms)

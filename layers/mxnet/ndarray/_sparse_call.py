@@ -1,0 +1,139 @@
+"""Operators on sparse arrays: by their rule, or on dense copies."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+import torch
+
+from .._table import registry
+from ..autograd import _set_grad_enabled, saved_tensors, state
+from ..context import Context
+from . import _sparse_products as _sparse_products  # its rules
+from . import _sparse_rules, _sparse_updates
+from ._sparse_array import BaseSparseNDArray, Handle, wrap
+from .ndarray import NDArray
+from .register import compute
+
+__all__ = ["call"]
+
+Tensor = torch.Tensor
+log = logging.getLogger("layers.mxnet.storage")
+_told: set[tuple[str, tuple[str, ...]]] = set()
+
+
+def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
+    """Run an operator on arrays of which some are sparse; None for an input that is left out."""
+    given = [a for a in arrays if a is not None]
+    stypes = tuple([a.stype for a in given])
+    stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
+    known = operator.defaults | attributes
+    if _sparse_updates.is_by_rows(operator, given, known):
+        return _sparse_updates.call(operator, arrays, attributes, context)
+    rule = _sparse_rules.find(operator, stypes)
+    y = None if rule is None else _without_recording(rule.function, operator, stored, known)
+    if rule is None or y is None:
+        if {*stypes} != {"default"}:
+            _tell(operator, stypes)
+        return _on_dense(operator, arrays, attributes, context)
+    if not (state.recording and any(a._requires_grad() for a in given)):
+        return NDArray(y, context) if isinstance(y, Tensor) else wrap(y, context)
+    if rule.gradients:
+        with torch.enable_grad():
+            tensors = [_tensor_with_sparse_gradient(a) for a in given]
+            recorded = _ByRule.apply((rule, known, stored, y), *tensors)
+        return NDArray(recorded, context) if isinstance(y, Tensor) else wrap(y, context, recorded)
+    dense = _on_dense(operator, arrays, attributes, context)
+    if isinstance(y, Tensor) or not dense._requires_grad():
+        return dense if isinstance(y, Tensor) else wrap(y, context)
+    with torch.enable_grad():
+        handle = Handle.apply(_Strided.apply(dense._tensor), y.values.dtype, y.values.device)
+    return wrap(y, context, handle)
+
+
+def _on_dense(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
+    names = operator.state_names(attributes)
+    places = operator.places(attributes, len(arrays))
+    dense = [None if a is None else a._as_dense() for a in arrays]
+    tensors = [
+        None if a is None else a._state_tensor() if name in names else a._tensor
+        for name, a in zip(places, dense)
+    ]
+    states = [i for i, name in enumerate(places) if name in names and dense[i] is not arrays[i]]
+    versions = [tensors[i]._version for i in states]
+    y = compute(operator, tensors, attributes, context)
+    for i, version in zip(states, versions):
+        if tensors[i]._version != version:
+            arrays[i][:] = NDArray(tensors[i], arrays[i].context)
+    return y
+
+
+def _tell(operator: registry.Op, stypes: tuple[str, ...]) -> None:
+    """Say once for each kind of call that it makes dense copies."""
+    if (operator.name, stypes) in _told or os.environ.get(_QUIET) == "0":
+        return
+    _told.add((operator.name, stypes))
+    log.warning(
+        "%s of storage types %s is computed of dense copies; %s=0 leaves these lines out",
+        operator.name,
+        ", ".join(stypes),
+        _QUIET,
+    )
+
+
+_QUIET = "MXNET_STORAGE_FALLBACK_LOG_VERBOSE"
+
+
+def _without_recording(function, operator, given: list, known: dict) -> Any:
+    enabled = torch.is_grad_enabled()
+    _set_grad_enabled(False)
+    try:
+        return function(operator, *given, **known)
+    finally:
+        _set_grad_enabled(enabled)
+
+
+def _tensor_with_sparse_gradient(array: NDArray) -> Tensor:
+    """The tensor by which autograd knows an array, which may be sent a sparse gradient."""
+    tensor = array._autograd_tensor
+    if isinstance(array, BaseSparseNDArray) or tensor.is_leaf:
+        return tensor
+    return _Strided.apply(tensor)
+
+
+class _Strided(torch.autograd.Function):
+    """x, with a gradient that is dense, for operators that take no other."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy.to_dense() if dy.layout is not torch.strided else dy
+
+
+class _ByRule(torch.autograd.Function):
+    """The output of a rule that has gradients, or its handle."""
+
+    @staticmethod
+    def forward(ctx, call, *tensors):
+        rule, known, stored, y = call
+        ctx.call = rule, known, [None if isinstance(x, Tensor) else x for x in stored]
+        ctx.save_for_backward(*[x for x in stored if isinstance(x, Tensor)])
+        return y if isinstance(y, Tensor) else y.values.new_zeros(()).expand(y.shape)
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, dy):
+        rule, known, stored = ctx.call
+        tensors = iter(saved_tensors(ctx))
+        inputs = [next(tensors) if x is None else x for x in stored]
+        dy = dy.to_dense() if dy.layout is not torch.strided else dy
+        gradients: list[Tensor | None] = [None] * len(inputs)
+        for i, gradient in rule.gradients.items():
+            if ctx.needs_input_grad[i + 1]:
+                gradients[i] = gradient(dy, *inputs, **known)
+        return None, *gradients

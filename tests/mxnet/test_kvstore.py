@@ -2,10 +2,18 @@
 
 import numpy as np
 import pytest
+from recorded import Recorded
 
 from layers.engine import mx, nd
 
 create = mx.kv.create
+
+
+@pytest.fixture(scope="module")
+def recorded(pytestconfig):
+    values = Recorded("kvstore", pytestconfig.getoption("--record"))
+    yield values
+    values.write()
 
 
 def pulled(store, key, size=2):
@@ -92,6 +100,91 @@ def test_states_of_other_arrays(tmp_path):
     with pytest.raises(ValueError, match=r"s: the state of parameter 3 is \(2,\) float32"):
         stores[1].load_optimizer_states(tmp_path / "s")
     stores[1].push(3, nd.ones(3))
+
+
+def test_values_of_one_key_are_summed():
+    store, calls = create("local"), []
+    store.init("a", nd.ones(2))
+    store._set_updater(lambda key, received, kept: calls.append((key, received.asnumpy().tolist())))
+    store.push(["a", "a"], [nd.ones(2), nd.ones(2) * 2])
+    nd.waitall()
+    assert calls == [(b"a", [3, 3])]  # MXNet gives an updater bytes, and an Optimizer text
+
+
+def test_an_updater_changes_what_is_kept():
+    store = create("device")
+    store.init(3, nd.ones(2))
+
+    def add(key, received, kept):
+        kept += received * key
+
+    store._set_updater(add)
+    store.push(3, [nd.ones(2), nd.ones(2)])
+    assert pulled(store, 3) == [7, 7]
+
+
+def test_an_optimizer_knows_keys_that_are_text():
+    store = create("device")
+    store.init("w", nd.ones(2))
+    store.set_optimizer(mx.optimizer.SGD(momentum=0.5))
+    store.push("w", nd.ones(2))
+    nd.waitall()
+    assert list(store._updater.states) == ["w"]
+
+
+GRADIENTS = [[0.1, 0.3, 0.6, -0.7, -0.2, 2.0], [0.2, 0.3, 0.4, -0.4, -0.3, -1.3]]
+
+
+def test_gradients_in_two_bits(recorded):
+    """What a sum leaves out comes with the next ones, for each of the contexts."""
+    store = create("device")
+    store.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    store.init("a", nd.zeros(6))
+    found = []
+    for t in range(5):
+        values = [nd.array(g, ctx=mx.cpu(k)) * (1 + t / 7) for k, g in enumerate(GRADIENTS)]
+        store.push("a", values)
+        found.append(pulled(store, "a", 6))
+    store.init("one", nd.zeros(6))
+    store.push("one", nd.array(GRADIENTS[0]))
+    found.append(pulled(store, "one", 6))
+    recorded.check("two bits", [np.array(found)], 0, 0)
+
+
+@pytest.mark.parametrize(
+    "given", [{"type": "1bit"}, {}, {"type": "2bit", "threshold": 0}, {"threshold": 1}, None]
+)
+def test_other_compressions(given):
+    with pytest.raises((RuntimeError, AssertionError)):
+        create("device").set_gradient_compression(given)
+
+
+@pytest.mark.parametrize("kind", ["local", "teststore"])
+def test_stores_that_do_not_compress(kind):
+    with pytest.raises(Exception, match="(?i)compress"):
+        create(kind).set_gradient_compression({"type": "2bit"})
+
+
+@pytest.mark.engine("torch")  # MXNet fails later, on a thread of its own
+def test_gradients_that_cannot_be_compressed():
+    store = create("device")
+    store.set_gradient_compression({"type": "2bit"})
+    store.init(1, nd.zeros(2, dtype="int32"))
+    with pytest.raises(TypeError, match="key .* is torch.int32"):
+        store.push(1, nd.ones(2, dtype="int32"))
+    with pytest.raises(RuntimeError, match="threshold is 'x'"):
+        store.set_gradient_compression({"type": "2bit", "threshold": "x"})
+
+
+@pytest.mark.engine("torch")
+def test_two_bits_are_packed_as_mxnet_sends_them():
+    from layers.mxnet.kvstore._compression import TwoBit, _packed
+
+    torch = pytest.importorskip("torch")
+    sent = torch.tensor([0.5, -0.5, 0.0, 0.5, -0.5])
+    codes = _packed(sent)
+    assert codes.tolist() == [0b11_10_00_11, 0b10_00_00_00]
+    assert TwoBit({"type": "2bit"})._unpacked(codes, sent).equal(sent)
 
 
 def test_capabilities():

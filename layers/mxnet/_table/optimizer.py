@@ -1,14 +1,15 @@
 """Steps of optimizers: each gives the new weight, and moves its states in place.
 
 ``out=weight`` stores the weight where it was. A gradient is first multiplied by `rescale_grad` and
-cut to [-clip_gradient, clip_gradient]; a negative bound cuts nothing. `lazy_update` is for sparse
-gradients, which there are not.
+cut to [-clip_gradient, clip_gradient]; a negative bound cuts nothing. With `lazy_update` a
+row_sparse gradient changes the rows that it has: `ndarray/_sparse_updates.py`.
 """
 
 from __future__ import annotations
 
 import torch
 
+from ..base import ArgumentError
 from .registry import REQUIRED, Tensor, op
 
 
@@ -90,6 +91,25 @@ def adam_update(
     mean.mul_(beta1).add_(g, alpha=1 - beta1)
     var.mul_(beta2).addcmul_(g, g, value=1 - beta2)
     return weight - lr * mean / (torch.sqrt(var) + epsilon)
+
+
+@op(states=("history",))
+def _sparse_adagrad_update(
+    weight: Tensor,
+    grad: Tensor,
+    history: Tensor,
+    lr: float = REQUIRED,
+    epsilon: float = 1e-7,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> Tensor:
+    """AdaGrad, h = h + g²; w - lr g / √(h + epsilon). For sparse gradients, without decay."""
+    if wd:
+        raise ArgumentError(f"adagrad_update: wd is {wd}\n  expected 0")
+    g = _clip(rescale_grad * grad, clip_gradient)
+    history.addcmul_(g, g)
+    return weight - lr * g / torch.sqrt(history + epsilon)
 
 
 @op(states=("n",))
@@ -217,8 +237,11 @@ def signsgd_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> Tensor:
-    """By the sign alone, (1 - lr wd) w - lr sign(g)."""
-    return (1 - lr * wd) * weight - lr * torch.sign(rescale_grad * grad)
+    """By the sign alone, (1 - lr wd) w - lr sign(g).
+
+    `rescale_grad` and `clip_gradient` have no effect, as in MXNet: not even one that is 0.
+    """
+    return (1 - lr * wd) * weight - lr * torch.sign(grad)
 
 
 @op(states=("mom",))
@@ -266,7 +289,7 @@ def ftml_update(
     """
     g = _clip(rescale_grad * grad + wd * weight, clip_grad)
     v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-    new = (1 - beta1**t) / lr * (torch.sqrt(v / (1 - beta2**t)) + epsilon)
+    new = (torch.sqrt(v / (1 - beta2**t)) + epsilon) * (1 - beta1**t) / lr  # inf for a lr of 0
     z.mul_(beta1).add_((1 - beta1) * g - (new - beta1 * d) * weight)
     d.copy_(new)
     return -z / d

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _dtype, autograd, initializer, ndarray, symbol
+from .. import _dtype, _np_shape, autograd, initializer, ndarray, symbol
 from ..base import (
     ArgumentError,
     ContextError,
     DeferredInitializationError,
     MXNetError,
     ParameterError,
-    UnsupportedError,
 )
 from ..context import Context, cpu, current_context
 from ..ndarray import NDArray
@@ -57,15 +56,14 @@ class Parameter:
         Whether `initialize` may come before the shape is known.
     differentiable : bool
         False: `grad_req` is 'null', whatever it is set to.
-    stype, grad_stype : {'default'}
-        Arrays are dense.
+    stype, grad_stype : {'default', 'row_sparse', 'csr'}
+        How the value and its gradient are stored. A value that is 'row_sparse' is read by
+        `row_sparse_data`.
 
     Raises
     ------
     ParameterError
         `grad_req` is none of the three, or a storage type is none of MXNet's.
-    UnsupportedError
-        `stype` or `grad_stype` is not 'default'.
     """
 
     def __init__(
@@ -84,12 +82,11 @@ class Parameter:
     ):
         for key, kind in (("stype", stype), ("grad_stype", grad_stype)):
             if kind not in ("default", "row_sparse", "csr"):
-                raise ParameterError(f"Parameter {name!r}: {key} is {kind!r}\n  expected 'default'")
-        if (stype, grad_stype) != ("default", "default"):
-            raise UnsupportedError(
-                f"Parameter {name!r}: stype={stype!r}, grad_stype={grad_stype!r}\n"
-                "  expected 'default': arrays and gradients are dense (sparse_grad=False)"
-            )
+                raise ParameterError(
+                    f"Parameter {name!r}: {key} is {kind!r}\n"
+                    "  expected 'default', 'row_sparse' or 'csr'"
+                )
+        self._stype, self._grad_stype = stype, grad_stype
         _dtype.to_torch(dtype)
         self.name, self.init, self.lr_mult, self.wd_mult = name, init, lr_mult, wd_mult
         self._shape = as_shape(shape)
@@ -143,12 +140,17 @@ class Parameter:
     def shape(self) -> Shape | Any:  # None, before it is known
         """The shape, 0 or -1 where unknown. Once known, a size cannot be set to another.
 
+        With np_shape semantics it is shown with -1 for 0.
+
         Raises
         ------
         ParameterError
             The shape that is set does not fit; the message has both.
         """
-        return self._shape
+        shape = self._shape
+        if shape is None or 0 not in shape or not _np_shape.is_on():
+            return shape
+        return tuple([size or -1 for size in shape])
 
     @shape.setter
     def shape(self, shape: int | Iterable[int]) -> None:
@@ -192,7 +194,7 @@ class Parameter:
             return
         default_init = initializer.create(default_init or "uniform")
         init = initializer.create(init or self.init or default_init)
-        if not known(self.shape) and not self._allow_deferred_init:
+        if not _np_shape.is_known(self.shape) and not self._allow_deferred_init:
             raise ParameterError(
                 f"Parameter {self.name!r}: cannot initialize the shape {self.shape}\n"
                 "  expected all sizes to be known, or allow_deferred_init=True"
@@ -200,7 +202,7 @@ class Parameter:
         contexts = _contexts(ctx)
         self._data = None
         self._deferred_init = (init, contexts, default_init, None)
-        if known(self.shape):
+        if _np_shape.is_known(self.shape):
             self._finish_deferred_init()
 
     def _finish_deferred_init(self) -> None:
@@ -209,13 +211,13 @@ class Parameter:
             if not self._deferred_init:
                 return
             init, contexts, default_init, data = self._deferred_init
-            if not known(self.shape):
+            if not _np_shape.is_known(self.shape):
                 raise ParameterError(
                     f"Parameter {self.name!r}: its shape {self.shape} cannot be inferred\n"
                     "  expected in_units, in_channels, ... or the shape to be given"
                 )
             if data is None:
-                data = ndarray.zeros(self.shape, ctx=cpu(), dtype=self.dtype)
+                data = ndarray.zeros(self.shape, cpu(), self.dtype, self._stype)
                 description = initializer.InitDesc(self.name, {"__init__": init})
                 default_init(description, data)
             self._init_impl(data, contexts)
@@ -225,6 +227,7 @@ class Parameter:
 
     def _init_impl(self, data: NDArray, ctx_list: list[Context]) -> None:
         """Take a copy of `data` on each context."""
+        data = data if data.stype == self._stype else data.tostype(self._stype)
         self._set([data.copyto(context) for context in ctx_list])
 
     def _set(self, arrays: list[NDArray]) -> None:
@@ -235,13 +238,13 @@ class Parameter:
         """Give arrays gradients of zeros, or none, as `grad_req` says."""
         for array in arrays:
             if self.grad_req == "null":
-                array._tensor, array._leaf = array._tensor.detach(), None
+                array._become_variable(array._autograd_tensor.detach(), None)
             else:
-                self._attach(array, ndarray.zeros(array.shape, array.context, array.dtype))
+                self._attach(array, array._zeros(self._grad_stype))
 
     def _attach(self, array: NDArray, gradient: NDArray) -> None:
         """Make a gradient that of an array."""
-        real = array._tensor.is_floating_point()  # the gradients of integers stay 0
+        real = array._autograd_tensor.is_floating_point()  # the gradients of integers stay 0
         autograd.mark(array, gradient, self.grad_req if real else "null")
 
     def pending(self, context: Context) -> NDArray | Pending:
@@ -281,7 +284,7 @@ class Parameter:
                 f"Parameter {self.name!r}: the shape in the file is incompatible, {data.shape}"
                 f"\n  expected {self.shape}"
             )
-        if not cast_dtype and _dtype.to_torch(self.dtype) is not data._tensor.dtype:
+        if not cast_dtype and _dtype.to_torch(self.dtype) is not data._autograd_tensor.dtype:
             raise ParameterError(
                 f"Parameter {self.name!r}: the dtype in the file is {np.dtype(data.dtype).name}\n"
                 f"  expected {np.dtype(self.dtype).name}; cast_dtype=True casts"
@@ -354,9 +357,11 @@ class Parameter:
         DeferredInitializationError
             The shape is not known before the first forward pass.
         ParameterError
-            Not initialized, or not on this context.
+            Not initialized, or not on this context, or of storage type 'row_sparse'.
         """
         arrays = self._data
+        if self._stype == "row_sparse":
+            raise self._is_row_sparse("data", "row_sparse_data")
         if arrays is not None and len(arrays) == 1 and (ctx is None or arrays[0]._context is ctx):
             return arrays[0]
         return self._on(arrays, ctx)
@@ -369,8 +374,10 @@ class Parameter:
         DeferredInitializationError
             The shape is not known before the first forward pass.
         ParameterError
-            Not initialized.
+            Not initialized, or of storage type 'row_sparse'.
         """
+        if self._stype == "row_sparse":
+            raise self._is_row_sparse("list_data", "list_row_sparse_data")
         return list(self._listed(self._data))
 
     def grad(self, ctx: Context | None = None) -> NDArray:
@@ -417,24 +424,72 @@ class Parameter:
         """Set the gradients to 0."""
         if self._data is not None and self.grad_req != "null":
             for gradient in self._gradients():
-                gradient[:] = 0
+                if gradient.stype == "default":
+                    gradient[:] = 0
+                else:
+                    gradient._take_gradient(None, add=False)
 
-    def row_sparse_data(self, row_id):
-        """Rows of a sparse parameter; parameters are dense here.
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The value on the context of `row_id`, of which at least those rows are there.
+
+        Parameters
+        ----------
+        row_id : NDArray
+            Numbers of rows, in any order and any number of times.
 
         Raises
         ------
-        UnsupportedError
-            Always.
+        ParameterError
+            The storage type is not 'row_sparse', or no Trainer has this parameter.
         """
-        raise UnsupportedError(f"Parameter {self.name!r}: it is dense\n  expected data()")
+        self._expect_row_sparse("row_sparse_data", "data")
+        array = self._on(self._data, row_id.context)
+        self._pull_rows("row_sparse_data", [array], row_id)
+        return array
 
-    list_row_sparse_data = row_sparse_data
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """The values on all contexts, of which at least those rows are there.
+
+        Raises
+        ------
+        ParameterError
+            The storage type is not 'row_sparse', or no Trainer has this parameter.
+        """
+        self._expect_row_sparse("list_row_sparse_data", "list_data")
+        arrays = list(self._listed(self._data))
+        self._pull_rows("list_row_sparse_data", arrays, row_id)
+        return arrays
+
+    def _expect_row_sparse(self, asked_by: str, of_others: str) -> None:
+        if self._stype != "row_sparse":
+            raise ParameterError(
+                f"Parameter {self.name!r}: {asked_by} of storage type {self._stype!r}\n"
+                f"  expected {of_others}()"
+            )
+
+    def _pull_rows(self, asked_by: str, arrays: list[NDArray], row_id: NDArray) -> None:
+        """Have the Trainer bring rows of arrays up to date."""
+        trainer = self._trainer
+        if trainer is None:
+            raise ParameterError(
+                f"Parameter {self.name!r}: {asked_by} where no Trainer has this parameter\n"
+                "  expected a Trainer to be made for it before"
+            )
+        with autograd.pause():
+            trainer._row_sparse_pull(self, arrays, row_id)
+
+    def _is_row_sparse(self, asked_by: str, instead: str) -> ParameterError:
+        return ParameterError(
+            f"Parameter {self.name!r}: {asked_by}() of storage type 'row_sparse'\n"
+            f"  expected {instead}(row_id)"
+        )
 
     def var(self):
         """The parameter as a variable of a Symbol."""
         if self._var is None:
             told = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult, "init": self.init}
+            if self._stype != "default":
+                told["stype"] = self._stype
             self._var = symbol.var(self.name, shape=self.shape, dtype=self.dtype, **told)
         return self._var
 
@@ -444,11 +499,22 @@ class Parameter:
         return self._trainer_ref and self._trainer_ref()
 
     def _set_trainer(self, trainer) -> None:
+        before = self._trainer
+        if self._stype != "default" and None not in (before, trainer) and before is not trainer:
+            raise MXNetError(
+                f"Parameter {self.name!r} of storage type {self._stype!r} has a Trainer already\n"
+                "  expected one Trainer for it"
+            )
         self._trainer_ref = trainer and weakref.ref(trainer)
 
     def _reduce(self) -> NDArray:
         """The value on the CPU, averaged over contexts."""
-        copies = [array.copyto(cpu()) for array in self.list_data()]
+        arrays = self._listed(self._data)
+        if self._stype == "row_sparse" and (trainer := self._trainer):
+            whole = ndarray.zeros(self.shape, cpu(), self.dtype, self._stype)
+            trainer._row_sparse_pull(self, [whole], ndarray.arange(self.shape[0]), full_idx=True)
+            return whole
+        copies = [array.copyto(cpu()) for array in arrays]
         return sum(copies[1:], copies[0]) / len(copies) if len(copies) > 1 else copies[0]
 
     def _gradients(self) -> list[NDArray] | None:
@@ -838,11 +904,6 @@ class _Awaited(Pending):
 
     def __repr__(self) -> str:
         return f"Parameter {self._parameter.name!r}"
-
-
-def known(shape: Shape | None) -> bool:
-    """Whether all sizes of a shape are known."""
-    return bool(shape) and all(size > 0 for size in shape)
 
 
 def merged(one: Shape, other: Shape) -> Shape | None:

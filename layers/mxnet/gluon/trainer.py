@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable
 from os import PathLike
 
-from .. import optimizer
-from .._files import params
-from .._files.optimizer_states import pack, unpack
-from ..base import ArgumentError, ContextError, StateError, UnsupportedError
+from .. import _np_shape, optimizer
+from .._files import optimizer_states
+from ..base import ArgumentError, ContextError, StateError
 from ..context import Context
 from ..kvstore import KVStore, KVStoreBase
 from ..kvstore._buckets import GradientSums
+from ..kvstore._compression import expect_compressing
 from ..kvstore._distributed import DistributedKVStore, spans_processes
-from ..kvstore.kvstore import DISTRIBUTED, maker, spread
+from ..kvstore.kvstore import DISTRIBUTED, maker, spread, updates_by_default
 from ..ndarray import NDArray
-from .parameter import Parameter, ParameterDict, known
+from ..ndarray._sparse_rows import is_sparse
+from ._sparse_parameters import arrays_of, choose_for_sparse, sparse_parts
+from .parameter import Parameter, ParameterDict
 
 __all__ = ["Trainer"]
 
 OURS = (KVStore, DistributedKVStore)  # their sums are computed here
-LARGEST_ON_LOCAL = 1 << 24  # elements of a parameter that a kvstore of type 'local' updates
 
 
 class Trainer:
@@ -41,15 +41,17 @@ class Trainer:
         'dist_sync' over the contexts of all processes that torchrun has started. A class of one's
         own is registered with `KVStoreBase.register`. None: gradients are not summed, and the
         contexts go their own ways.
-    compression_params : None
-        There is no compression.
+    compression_params : dict, optional
+        ``{"type": "2bit", "threshold": 0.5}``, for `KVStore.set_gradient_compression`. Without
+        effect where no kvstore is needed.
     update_on_kvstore : bool, optional
         True: sum the gradients, update once, and copy the weights to all contexts; gradients stay
         as they are. False: write the sum into the gradients, and update on each context; then
         `allreduce_grads` and `update` can be called one by one. By default True with several
         contexts or processes, or where the kvstore is given as an object, if the kvstore can, the
         environment variable ``MXNET_UPDATE_ON_KVSTORE`` is not 0, and on a kvstore of type 'local'
-        no parameter has more than 2**24 elements.
+        no parameter has more than 2**24 elements. With row_sparse parameters it is True, and with
+        row_sparse gradients alone False by default.
 
     Notes
     -----
@@ -66,10 +68,11 @@ class Trainer:
     ContextError
         The parameters are not on the same contexts.
     UnsupportedError
-        There are `compression_params`, or there is no such kvstore.
+        There is no such kvstore.
     MXNetError
-        The kvstore spans processes, and torchrun has not started this one. Over several processes
-        `step` and `allreduce_grads` raise it when one is lost.
+        The kvstore spans processes, and torchrun has not started this one. At the first step: the
+        kvstore does not compress so. Over several processes `step` and `allreduce_grads` raise it
+        when one is lost.
     """
 
     def __init__(
@@ -81,11 +84,6 @@ class Trainer:
         compression_params: dict | None = None,
         update_on_kvstore: bool | None = None,
     ):
-        if compression_params is not None:
-            raise UnsupportedError(
-                f"Trainer: compression_params={compression_params!r}\n"
-                "  expected None: gradients are not compressed"
-            )
         if update_on_kvstore and kvstore is None:
             raise ArgumentError(
                 "Trainer: update_on_kvstore=True with kvstore=None\n  expected a kvstore"
@@ -94,6 +92,7 @@ class Trainer:
         self._param2idx = {p.name: i for i, p in enumerate(self._params)}
         self._contexts = self._check_contexts()
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
+        self._compression_params = compression_params
         self._make_store = self._store_maker()
         self._reset_kvstore()
         for parameter in self._params:
@@ -144,6 +143,7 @@ class Trainer:
             return lambda: given
         make = maker(given)
         needed = len(self._contexts) > 1 or self._kvstore_params["update_on_kvstore"]
+        needed = needed or "weight" in sparse_parts(self._params)
         return make if needed or self._spans_processes() else lambda: None
 
     def _spans_processes(self) -> bool:
@@ -178,6 +178,7 @@ class Trainer:
         Raises ArgumentError where that is to be on a kvstore that cannot.
         """
         store, on_store = self._make_store(), self._kvstore_params["update_on_kvstore"]
+        on_store = choose_for_sparse(store, on_store, sparse_parts(self._params))
         capable = store is not None and store.is_capable(KVStoreBase.OPTIMIZER)
         if on_store and not capable:
             raise ArgumentError(
@@ -186,6 +187,9 @@ class Trainer:
             )
         if on_store is None:
             on_store = capable and _updates_on_kvstore(store, self._params)
+        if store is not None and self._compression_params:
+            expect_compressing(store)
+            store.set_gradient_compression(self._compression_params)
         self._calls_kvstore = store is not None and type(store) not in OURS
         if on_store and self._calls_kvstore:
             store.set_optimizer(self._optimizer)
@@ -297,6 +301,7 @@ class Trainer:
     def updates_here(self) -> bool:
         """Whether `step` is that of this class, and updates all parameters without a kvstore."""
         own = type(self) is Trainer and "step" not in vars(self) and not self._amp_loss_scaler
+        own = own and not sparse_parts(self._params)
         given = self._kvstore_params["kvstore"]
         named = given is None or isinstance(given, str)
         on_store = self._kvstore_params["update_on_kvstore"]
@@ -334,7 +339,7 @@ class Trainer:
         A gradient that is stale on some of the contexts counts as 0 there.
         """
         trained = [(i, p) for i, p in enumerate(self._params) if p.grad_req != "null"]
-        rows = [(i, p.list_data(), p.list_grad()) for i, p in trained]
+        rows = [(i, arrays_of(p), p.list_grad()) for i, p in trained]
         updated = []
         for row in rows:
             i, weights, grads = row
@@ -372,13 +377,21 @@ class Trainer:
             for i, grads in trained:
                 self._kvstore.pushpull(i, grads, priority=-i)
             return
-        if not trained or (len(self._contexts) == 1 and self._sums is None):
+        if not trained or (not self._is_summed() and self._sums is None):
             return
         columns = [list(column) for column in zip(*[grads for _, grads in trained])]
-        found = self._kvstore.summed(columns) if self._sums is None else self._sums.values()
+        keys = [i for i, _ in trained]
+        found = self._kvstore.summed(columns, keys) if self._sums is None else self._sums.values()
         for column in columns:
             for grad, summed in zip(column, found):
-                grad._replace(summed._tensor.to(grad.context.device, copy=True))
+                if is_sparse(grad):
+                    grad[:] = summed
+                else:
+                    grad._replace(summed._tensor.to(grad.context.device, copy=True))
+
+    def _is_summed(self) -> bool:
+        """Whether there is more to a sum than to take the only gradient."""
+        return len(self._contexts) > 1 or self._kvstore.changes_what_it_sums
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         self._update_each(self._rows(ignore_stale_grad))
@@ -416,7 +429,8 @@ class Trainer:
             found = [self._sums[i] for i in index]
         else:
             columns = [list(column) for column in zip(*grads)]
-            found = self._kvstore.summed(columns) if others else columns[0]
+            summed = self._is_summed()
+            found = self._kvstore.summed(columns, list(index)) if summed else columns[0]
         self._updaters[0](list(index), found, first)
         spread(first, others)
         _mark_stale(rows)
@@ -426,8 +440,7 @@ class Trainer:
     def save_states(self, fname: str | PathLike) -> None:
         """Save the optimizer's states, settings and counts; the file appears whole or not at all.
 
-        It is a ``.params`` file with JSON in it, not MXNet's pickle. A kvstore of one's own that
-        runs the optimizer saves its states itself.
+        MXNet reads it. A kvstore of one's own that runs the optimizer saves its states itself.
 
         Raises
         ------
@@ -437,28 +450,34 @@ class Trainer:
         if self._runs_optimizer_itself():
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
-        params.write(fname, *pack(self._updaters[0], True))
+        optimizer_states.save(fname, self._updaters[0], True)
 
     def load_states(self, fname: str | PathLike) -> None:
-        """Load what `save_states` saved: afterwards training goes on as it would have.
+        """Load what `save_states` saved, here or in MXNet: training goes on as it would have.
+
+        MXNet's files are pickles, of which numbers, text and arrays are read; nothing is run.
 
         Raises
         ------
         ParamsFileError
             The file is none of `save_states`, or of another optimizer or other parameters. Nothing
-            is changed. MXNet's own files of states are pickles, which are not read.
+            is changed.
         """
         if self._runs_optimizer_itself():
             self._kvstore.load_optimizer_states(fname)
             return
         weights = {
-            i: p.list_data()[0]
+            i: arrays_of(p)[0]
             for i, p in enumerate(self._params)
             if p.grad_req != "null" and not p._deferred_init
         }
-        tensors, names = params.read(fname)
-        for updater in self._updaters:  # each changes its own copy
-            unpack(updater, [t.clone() for t in tensors], names, str(fname), weights)
+        optimizer_states.load(fname, self._updaters, weights)
+
+    def _row_sparse_pull(self, parameter, out: list[NDArray], row_id, full_idx=False) -> None:
+        """Bring the rows `row_id` of arrays up to date with a parameter's value."""
+        for array in out:
+            if array is not parameter._data[0]:
+                array[:] = parameter._data[0]
 
     def _runs_optimizer_itself(self) -> bool:
         """Whether the kvstore is none of ours, and parameters are updated there."""
@@ -468,10 +487,8 @@ class Trainer:
 
 def _updates_on_kvstore(store: KVStoreBase, parameters: list[Parameter]) -> bool:
     """Whether parameters are updated on a kvstore that could, where the program does not say."""
-    if os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") == "0":
-        return False
-    sizes = [math.prod(p.shape) for p in parameters if known(p.shape)]
-    return store.type != "local" or max(sizes, default=0) <= LARGEST_ON_LOCAL
+    sizes = [math.prod(p.shape) for p in parameters if _np_shape.is_known(p.shape)]
+    return updates_by_default(store.type, sizes)
 
 
 def _mark_stale(rows: list) -> None:

@@ -13,6 +13,7 @@ from ..autograd import Leaf
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
 from . import _processes
+from ._compression import TwoBit
 
 __all__ = ["BYTES", "GradientSums", "in_buckets", "sum_over_processes"]
 
@@ -60,7 +61,7 @@ class _Bucket:
         self.sent: list = []
         self.work = None
 
-    def send(self, rows: list[list[Leaf]], group) -> None:
+    def send(self, rows: list[list[Leaf]], group, compression: TwoBit | None) -> None:
         """Sum over contexts, and begin to sum over processes. A stale gradient counts as 0."""
         if self.work is not None:
             _processes.wait(self.work)
@@ -74,7 +75,10 @@ class _Bucket:
                 part.copy_(grads[0])
                 for grad in grads[1:]:
                     part.add_(grad.to(part.device))
-        self.work = _processes.start_sum(self.flat, group)
+        if compression is None:
+            self.work = _processes.start_sum(self.flat, group)
+        else:
+            compression.sum_over_processes(self.parts, self.members)
 
     def has_changed(self, rows: list[list[Leaf]]) -> bool:
         """Whether a gradient has changed since it was sent."""
@@ -94,10 +98,12 @@ class GradientSums:
     The gradients of a bucket are sent as soon as `backward` has given all of them. All processes
     send the buckets in the same order, first those whose gradients come first. What has changed
     when they are needed (a second backward, clipped gradients) is sent again, by all; from then
-    on gradients are only sent when they are needed. So are those with ``grad_req='add'``.
+    on gradients are only sent when they are needed. So are those with ``grad_req='add'``, and
+    compressed ones, for what is sent of a gradient changes what is sent of the next.
     """
 
-    def __init__(self):
+    def __init__(self, compression: TwoBit | None = None):
+        self._compression = compression
         self._group = _processes.new_group()
         self._lock = threading.Lock()  # backward has a thread for each GPU
         self._rows: list[list[Leaf]] = []  # for each parameter its leaves on the contexts
@@ -105,7 +111,7 @@ class GradientSums:
         self._bucket_of: dict[int, _Bucket] = {}
         self._next = 0  # the first bucket that has not been sent
         self._arrived: list[int] | None = None  # parameters in the order of their gradients
-        self._overlaps = True
+        self._overlaps = compression is None
 
     def finish(self, weights: list[list[NDArray]]) -> list[NDArray]:
         """The sums of the gradients of weights, each on some contexts; they are on the first.
@@ -146,7 +152,7 @@ class GradientSums:
         self._next = 0
 
     def _send(self, bucket: _Bucket) -> None:
-        bucket.send([self._rows[i] for i in bucket.members], self._group)
+        bucket.send([self._rows[i] for i in bucket.members], self._group, self._compression)
         self._next += 1
 
     def _send_rest(self) -> None:
@@ -163,9 +169,10 @@ class GradientSums:
         for bucket, again in zip(self._buckets, anywhere[len(fresh) :]):
             if again:
                 self._overlaps = False
-                bucket.send([self._rows[i] for i in bucket.members], self._group)
+                bucket.send([self._rows[i] for i in bucket.members], self._group, None)
         for bucket in self._buckets:
-            _processes.wait(bucket.work)
+            if bucket.work is not None:
+                _processes.wait(bucket.work)
             bucket.work = None
         return anywhere[: len(fresh)]
 

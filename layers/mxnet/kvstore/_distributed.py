@@ -48,8 +48,10 @@ class DistributedKVStore(KVStore):
         super().init(key, value)
         self.send_from_first([[self._at(k)] for k, _ in _pairs(key, value)])
 
-    def summed(self, columns: list[list[NDArray]]) -> list[NDArray]:
+    def summed(self, columns: list[list[NDArray]], keys: list) -> list[NDArray]:
         """Sums over contexts and processes: new arrays, on the first context.
+
+        What is sent to other processes is compressed, after `set_gradient_compression`.
 
         Raises
         ------
@@ -57,7 +59,11 @@ class DistributedKVStore(KVStore):
             A process was lost, or gives other arrays.
         """
         sums = total(columns)
-        sum_over_processes([array._tensor for array in sums])
+        tensors = [array._tensor for array in sums]
+        if self._compression is None:
+            sum_over_processes(tensors)
+        else:
+            self._compression.sum_over_processes(tensors, keys)
         return sums
 
     def send_from_first(self, rows: list[list[NDArray]]) -> None:
@@ -83,7 +89,7 @@ class DistributedKVStore(KVStore):
 
     def gradient_sums(self) -> GradientSums:
         """Sums gradients while others are computed. All processes make it at the same time."""
-        return GradientSums()
+        return GradientSums(self._compression)
 
     def barrier(self) -> None:
         """Wait until all processes call it.

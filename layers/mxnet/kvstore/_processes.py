@@ -15,7 +15,17 @@ from torch import distributed
 
 from ..base import ArgumentError, MXNetError, UnsupportedError
 
-__all__ = ["agree", "join", "new_group", "rank", "send_from_first", "size", "start_sum", "wait"]
+__all__ = [
+    "agree",
+    "gather",
+    "join",
+    "new_group",
+    "rank",
+    "send_from_first",
+    "size",
+    "start_sum",
+    "wait",
+]
 
 SET_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 TIMEOUT = "LAYERS_DIST_TIMEOUT"
@@ -146,6 +156,14 @@ def send_from_first(tensors: list[torch.Tensor]) -> None:
         works = [distributed.broadcast(t, 0, group=_group[0], async_op=True) for t in tensors]
         for work in works:
             work.wait()
+
+
+def gather(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """The tensors of all processes, which have one shape."""
+    found = [torch.empty_like(tensor) for _ in range(size())]
+    with _explained():
+        distributed.all_gather(found, tensor, group=_group[0])
+    return found
 
 
 def agree(what: str, description: str) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from functools import partial
 from os import PathLike
 
 import torch
 
-from .._files import params
-from .._files.optimizer_states import pack, unpack
+from .._files import optimizer_states
+from .._stored import sum_rows
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..ndarray import NDArray
+from ..ndarray._sparse_rows import is_sparse
+from ..ndarray.sparse import RowSparseNDArray
 from ..optimizer import Optimizer, Updater, get_updater
+from ._compression import TwoBit
 from .base import KVStoreBase, unknown_capability
 
 __all__ = ["KVStore", "create"]
@@ -27,6 +31,7 @@ LOCAL = (
 )
 
 
+LARGEST_ON_LOCAL = 1 << 24
 DISTRIBUTED = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
 TYPES: dict[str, type[KVStore]] = {}  # each module adds its own
 
@@ -87,9 +92,21 @@ def _checked(registered: type) -> type[KVStoreBase]:
     return registered
 
 
+def updates_by_default(kind: str = "", sizes: Iterable[int] = ()) -> bool:
+    """Whether a store that can run an optimizer does so where the program does not say.
+
+    One of the type 'local' does not if a parameter has more than `LARGEST_ON_LOCAL` elements.
+    """
+    if os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") == "0":
+        return False
+    return kind != "local" or max(sizes, default=0) <= LARGEST_ON_LOCAL
+
+
 def total(columns: list[list[NDArray]]) -> list[NDArray]:
     """Sums over contexts, given the arrays of each: new ones, on the first context."""
     first, *others = columns
+    if any(is_sparse(*arrays) for arrays in columns):
+        return [_total_of(row) for row in zip(*columns)]
     device = first[0]._tensor.device
     sums = [a._tensor.detach() for a in first]
     for arrays in others:
@@ -99,10 +116,27 @@ def total(columns: list[list[NDArray]]) -> list[NDArray]:
     return [NDArray(t, a._context) for t, a in zip(sums, first)]
 
 
+def _total_of(arrays: tuple[NDArray, ...]) -> NDArray:
+    """The sum of some arrays: row_sparse if all are."""
+    context = arrays[0]._context
+    if not all(isinstance(a, RowSparseNDArray) for a in arrays):
+        return total([[a._as_dense()] for a in arrays])[0]
+    device = context.device
+    rows = torch.cat([a._stored.rows.to(device) for a in arrays])
+    values = torch.cat([a._stored.values.to(device) for a in arrays])
+    return RowSparseNDArray(sum_rows(arrays[0].shape, rows, values), context)
+
+
 def spread(values: list[NDArray], columns: list[list[NDArray]]) -> None:
     """Copy values into the arrays of each context."""
     for arrays in columns:
-        torch._foreach_copy_([a._writable() for a in arrays], [v._tensor.detach() for v in values])
+        sparse = [(a, v) for a, v in zip(arrays, values) if is_sparse(a, v)]
+        dense = [(a, v) for a, v in zip(arrays, values) if not is_sparse(a, v)]
+        for array, value in sparse:
+            array[:] = value
+        if dense:
+            found = [v._tensor.detach() for _, v in dense]
+            torch._foreach_copy_([a._writable() for a, _ in dense], found)
 
 
 class KVStore(KVStoreBase):
@@ -116,6 +150,7 @@ class KVStore(KVStoreBase):
         self._type = type
         self._arrays: dict = {}
         self._updater = None
+        self._compression: TwoBit | None = None
 
     @property
     def type(self) -> str:
@@ -149,6 +184,8 @@ class KVStore(KVStoreBase):
 
         Raises
         ------
+        ArgumentError
+            A key is neither an int nor a string.
         MXNetError
             A key is there already.
         """
@@ -157,9 +194,24 @@ class KVStore(KVStoreBase):
                 raise MXNetError(f"kvstore: key {k!r} is there already\n  expected a new one")
             self._arrays[k] = arrays[0].copy()
 
-    def summed(self, columns: list[list[NDArray]]) -> list[NDArray]:
+    def summed(self, columns: list[list[NDArray]], keys: list) -> list[NDArray]:
         """Sums of the arrays of each context: new ones, on the first context."""
-        return total(columns)
+        if self._compression is None:
+            return total(columns)
+        return total([self._sent(column, keys, k) for k, column in enumerate(columns)])
+
+    def _sent(self, arrays: list[NDArray], keys: list, context: int) -> list[NDArray]:
+        """What a context sends of its gradients."""
+        quantized = self._compression.quantized
+        return [
+            NDArray(quantized((key, context), array._tensor.detach()), array._context)
+            for key, array in zip(keys, arrays)
+        ]
+
+    @property
+    def changes_what_it_sums(self) -> bool:
+        """Whether the sum of one array is another than the array: it is compressed."""
+        return self._compression is not None
 
     def _at(self, key) -> NDArray:
         try:
@@ -172,6 +224,8 @@ class KVStore(KVStoreBase):
     def push(self, key, value, priority: int = 0) -> None:
         """Sum values over contexts; keep the sum, or update what is kept by it.
 
+        Values of the same key are summed too.
+
         Raises
         ------
         ArgumentError
@@ -179,16 +233,19 @@ class KVStore(KVStoreBase):
         MXNetError
             A key has no value yet: see `init`.
         """
-        for k, arrays in _pairs(key, value):
+        for k, arrays in _grouped(key, value):
             stored = self._at(k)
-            [summed] = self.summed([[a] for a in arrays])
+            [summed] = self.summed([[a] for a in arrays], [k])
+            summed = summed.as_in_context(stored.context)
             if self._updater is None:
-                self._arrays[k] = summed.as_in_context(stored.context)
+                self._arrays[k] = summed
+            elif isinstance(k, str) and not isinstance(self._updater, Updater):
+                self._updater(k.encode(), summed, stored)  # bytes, as in MXNet
             else:
-                self._updater(k, summed.as_in_context(stored.context), stored)
+                self._updater(k, summed, stored)
 
     def pull(self, key, out=None, priority: int = 0, ignore_sparse: bool = True) -> None:
-        """Copy what is kept into `out`.
+        """Copy what is kept into `out`, with `ignore_sparse` into its dense arrays alone.
 
         Raises
         ------
@@ -198,8 +255,54 @@ class KVStore(KVStoreBase):
             A key has no value yet: see `init`.
         """
         for k, arrays in _pairs(key, out):
+            kept = self._at(k)
             for array in arrays:
-                self._at(k).copyto(array)
+                if not is_sparse(array):
+                    kept._as_dense().copyto(array)
+                elif not ignore_sparse:
+                    array[:] = kept
+
+    def row_sparse_pull(self, key, out=None, priority: int = 0, row_ids=None) -> None:
+        """Copy some rows of what is kept into row_sparse arrays, which have no others afterwards.
+
+        Parameters
+        ----------
+        key : int, str or list of them
+        out : NDArray or list of NDArray
+            One for each context; for a list of keys a list of these.
+        priority : int
+            Without effect.
+        row_ids : NDArray or list of NDArray
+            The numbers of rows, in any order and shape, and any number of times: of each array in
+            `out`, or one for all.
+
+        Raises
+        ------
+        ArgumentError
+            `out` or `row_ids` is missing, or there are not as many of each.
+        MXNetError
+            A key has no value yet, or one that is dense; or an array in `out` is dense.
+        """
+        if out is None or row_ids is None:
+            raise ArgumentError("row_sparse_pull: out or row_ids is None\n  expected NDArrays")
+        pairs = _pairs(key, out)
+        if isinstance(row_ids, NDArray):
+            ids = [[row_ids] * len(arrays) for _, arrays in pairs]
+        else:
+            ids = [given for _, given in _pairs(key, row_ids)]
+        for (k, arrays), given in zip(pairs, ids):
+            kept = self._at(k)
+            if len(given) == 1:
+                given = list(given) * len(arrays)
+            if len(arrays) != len(given) or not all(map(_is_row_sparse, [kept, *arrays])):
+                raise MXNetError(
+                    f"row_sparse_pull: key {k!r} is {kept.stype!r}, out {[a.stype for a in arrays]}"
+                    f", with {len(given)} row_ids\n  expected 'row_sparse', and row_ids for each"
+                )
+            for array, numbers in zip(arrays, given):
+                rows = numbers._tensor.reshape(-1).to(kept.context.device, torch.int64).unique()
+                expect_rows("row_sparse_pull", rows, kept.shape[0])
+                array[:] = kept.retain(NDArray(rows, kept.context))
 
     def pushpull(self, key, value, out=None, priority: int = 0) -> None:
         """`push`, then `pull` into `out`, or back into the values."""
@@ -225,14 +328,27 @@ class KVStore(KVStoreBase):
         self.barrier()
 
     def set_gradient_compression(self, compression_params: dict) -> None:
-        """There is none: gradients stay in one process.
+        """Send two bits of each element of a gradient, and the rest with later ones.
+
+        Within a process each context does so, over processes each process.
+
+        Parameters
+        ----------
+        compression_params : dict
+            ``{"type": "2bit", "threshold": 0.5}``: plus or minus the threshold, or 0, is sent.
 
         Raises
         ------
-        UnsupportedError
-            Always.
+        MXNetError
+            There is no such type, or the threshold is not above 0; or this type of store does not
+            compress: 'device' and those over processes do.
         """
-        raise UnsupportedError("kvstore: gradients are not compressed\n  expected no such call")
+        if "device" not in self.type and "dist" not in self.type:
+            raise MXNetError(
+                f"kvstore: gradients are not compressed by the type {self.type!r}\n"
+                "  expected 'device' or 'dist_sync'"
+            )
+        self._compression = TwoBit(compression_params)
 
     def save_optimizer_states(self, fname: str | PathLike, dump_optimizer: bool = False) -> None:
         """Save the optimizer's states; the file appears whole or not at all.
@@ -242,7 +358,7 @@ class KVStore(KVStoreBase):
         MXNetError
             There is no optimizer: see `set_optimizer`.
         """
-        params.write(fname, *pack(self._optimizer_updater(), dump_optimizer))
+        optimizer_states.save(fname, self._optimizer_updater(), dump_optimizer)
 
     def load_optimizer_states(self, fname: str | PathLike) -> None:
         """Load what `save_optimizer_states` saved.
@@ -254,7 +370,7 @@ class KVStore(KVStoreBase):
         ParamsFileError
             The file is none of `save_optimizer_states`, or of another optimizer.
         """
-        unpack(self._optimizer_updater(), *params.read(fname), str(fname), self._arrays)
+        optimizer_states.load(fname, [self._optimizer_updater()], self._arrays)
 
     def _optimizer_updater(self) -> Updater:
         if not isinstance(self._updater, Updater):
@@ -265,6 +381,29 @@ class KVStore(KVStoreBase):
 TYPES |= dict.fromkeys(LOCAL, KVStore)
 
 
+def _is_row_sparse(array: NDArray) -> bool:
+    return isinstance(array, RowSparseNDArray)
+
+
+def expect_rows(name: str, rows: torch.Tensor, n: int) -> None:
+    """Refuse numbers of rows, which rise, that are not those of an array of `n` rows.
+
+    Raises ArgumentError.
+    """
+    if len(rows) and not (rows[0] >= 0 and rows[-1] < n):
+        raise ArgumentError(
+            f"{name}: row_ids go from {int(rows[0])} to {int(rows[-1])}\n  expected 0 to {n - 1}"
+        )
+
+
+def _grouped(key, value) -> list[tuple]:
+    """Each key with all its arrays; a list may have a key more than once."""
+    groups: dict = {}
+    for k, arrays in _pairs(key, value):
+        groups.setdefault(k, []).extend(arrays)
+    return list(groups.items())
+
+
 def _pairs(key, value) -> list[tuple]:
     """Each key with its arrays, one for each context."""
     keys, values = (key, value) if isinstance(key, (list, tuple)) else ([key], [value])
@@ -272,4 +411,7 @@ def _pairs(key, value) -> list[tuple]:
         raise ArgumentError(
             f"kvstore: {len(keys)} keys, {len(values)} values\n  expected as many of each"
         )
+    for k in keys:
+        if not isinstance(k, (int, str)):
+            raise ArgumentError(f"kvstore: a key is {k!r}\n  expected an int or a string")
     return [(k, v if isinstance(v, (list, tuple)) else [v]) for k, v in zip(keys, values)]

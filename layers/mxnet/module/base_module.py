@@ -11,11 +11,14 @@ import numpy as np
 
 from .. import metric, ndarray
 from .._files import checkpoint
-from ..base import ArgumentError, MXNetError
+from ..base import ArgumentError, MXNetError, StateError
 from ..callback import BatchEndParam
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
+from ._names import _check_input_names as _check_input_names  # programs import these from here
+from ._names import _check_names_match as _check_names_match
+from ._names import _parse_data_desc as _parse_data_desc
 
 __all__ = ["BaseModule"]
 
@@ -53,7 +56,7 @@ class BaseModule:
         """Raise an error where one of the conditions of a call does not hold."""
         for condition in conditions:
             if not getattr(self, condition):
-                raise MXNetError(
+                raise StateError(
                     f"{type(self).__name__}.{call}: {condition} is False\n"
                     f"  expected {_PRECONDITIONS[condition]}"
                 )
@@ -108,7 +111,8 @@ class BaseModule:
             The first epoch, and the one before which to end.
         monitor : Monitor, optional
         sparse_row_id_fn : callable, optional
-            Ignored: parameters are dense, and all of their rows are there.
+            Given a batch, a dict of row_sparse parameters and the numbers of their rows that it
+            needs. MXNet brings only these up to date; here all rows are there.
 
         Raises
         ------
@@ -132,7 +136,8 @@ class BaseModule:
         validation_metric = eval_metric if validation_metric is None else validation_metric
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
-            self._train_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor)
+            options = eval_metric, batch_end_callback, monitor, sparse_row_id_fn
+            self._train_epoch(epoch, train_data, *options)
             for name, value in eval_metric.get_global_name_value():
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
@@ -141,23 +146,20 @@ class BaseModule:
             for callback in _as_list(epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                found = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
-                )
+                options = eval_batch_end_callback, eval_end_callback, True, epoch, sparse_row_id_fn
+                found = self.score(eval_data, validation_metric, None, *options)
                 for name, value in found:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _train_epoch(self, epoch, train_data, eval_metric, batch_end_callback, monitor) -> None:
+    def _train_epoch(
+        self, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
+    ) -> None:
         eval_metric.reset()
         for nbatch, data_batch in enumerate(train_data):
             if monitor is not None:
                 monitor.tic()
-            self.prepare(data_batch)
+            self.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward_backward(data_batch)
             self.update()
             self.update_metric(eval_metric, data_batch.label)
@@ -190,7 +192,7 @@ class BaseModule:
         epoch : int
             The number that callbacks see.
         sparse_row_id_fn : callable, optional
-            Ignored; see `fit`.
+            See `fit`.
 
         Raises
         ------
@@ -201,7 +203,7 @@ class BaseModule:
         eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         count = 0
-        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
+        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn):
             self.update_metric(eval_metric, eval_batch.label)
             for callback in _as_list(batch_end_callback):
                 callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
@@ -210,14 +212,16 @@ class BaseModule:
             callback(BatchEndParam(epoch, count, eval_metric, locals()))
         return eval_metric.get_name_value()
 
-    def _batches(self, eval_data, num_batch, reset) -> Iterator[tuple[int, DataBatch]]:
+    def _batches(
+        self, eval_data, num_batch, reset, sparse_row_id_fn=None
+    ) -> Iterator[tuple[int, DataBatch]]:
         """Run forward for each batch, and yield its number and the batch."""
         if reset:
             eval_data.reset()
         for nbatch, eval_batch in enumerate(eval_data):
             if nbatch == num_batch:
                 return
-            self.prepare(eval_batch)
+            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(eval_batch, is_train=False)
             yield nbatch, eval_batch
 
@@ -226,7 +230,7 @@ class BaseModule:
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
         """For each batch, its outputs without padding, its number, and the batch.
 
-        `sparse_row_id_fn` is ignored; see `fit`.
+        `sparse_row_id_fn`: see `fit`.
 
         Raises
         ------
@@ -234,7 +238,7 @@ class BaseModule:
             The module is not bound, or has no parameters.
         """
         self._require("iter_predict", "binded", "params_initialized")
-        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset):
+        for nbatch, eval_batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded(eval_batch), nbatch, eval_batch
 
     def _unpadded(self, batch: DataBatch) -> list[NDArray]:
@@ -261,7 +265,7 @@ class BaseModule:
         always_output_list : bool
             Return a list also where there is one output.
         sparse_row_id_fn : callable, optional
-            Ignored; see `fit`.
+            See `fit`.
 
         Returns
         -------
@@ -280,7 +284,7 @@ class BaseModule:
             return self.get_outputs()[0]
         found = [
             [y.copy() for y in self._unpadded(batch)]
-            for _, batch in self._batches(eval_data, num_batch, reset)
+            for _, batch in self._batches(eval_data, num_batch, reset, sparse_row_id_fn)
         ]
         if not found or not merge_batches:
             return found
@@ -318,7 +322,7 @@ class BaseModule:
     # What a subclass may define
 
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
-        """Prepare for a batch, before its forward; `sparse_row_id_fn` is ignored, see `fit`."""
+        """Prepare for a batch, before its forward; `sparse_row_id_fn`: see `fit`."""
 
     def get_states(self, merge_multi_context: bool = True) -> list:
         """The states whose values stay from batch to batch: none.

@@ -303,10 +303,11 @@ class BucketingModule(BaseModule):
     def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
         """Use the graph of the batch's key; bind it first if it is not bound.
 
-        `sparse_row_id_fn` is ignored; see `fit`.
+        `sparse_row_id_fn`: see `fit`.
         """
         self._require("prepare", "binded", "params_initialized")
         self._switch_to(as_batch(data_batch))
+        self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
 
     def _switch_to(self, batch: DataBatch) -> None:
         key = self._default_bucket_key if batch.bucket_key is None else batch.bucket_key

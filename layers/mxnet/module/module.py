@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from typing import Any
 
-from .._files import params
+from .._files import optimizer_states
 from .._files.checkpoint import load_checkpoint, save_checkpoint
-from .._files.optimizer_states import pack, unpack
-from ..base import ArgumentError, UnsupportedError
+from ..base import ArgumentError, quoted
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataBatch, DataDesc
 from ..io._desc import as_batch, as_descs
 from ..kvstore._distributed import spans_processes
-from ..kvstore.kvstore import spread
+from ..kvstore.kvstore import KVStore, spread
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from ._optimizer import make_optimizer, make_store, weights_by_index
+from ._names import _check_input_names, _check_names_match
+from ._optimizer import CustomStore, keys_from_file, keys_of_weights, make_optimizer, make_store
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
@@ -45,13 +44,13 @@ class Module(BaseModule):
     group2ctxs : dict of str to Context, or list of them, optional
         Where nodes with the attribute ``ctx_group`` compute; see `Symbol.bind`. A dict for each
         context, or one for all, which may have a list of a Context for each.
+    compression_params : dict, optional
+        Of `KVStore.set_gradient_compression`, where gradients are summed by a store.
 
     Raises
     ------
     ArgumentError
         A name is no argument of the Symbol, or a list has not one item for each context.
-    UnsupportedError
-        `compression_params` are given.
     """
 
     _total_exec_bytes = 0  # MXNet's name, which is 0 there too
@@ -70,10 +69,7 @@ class Module(BaseModule):
         compression_params=None,
     ):
         super().__init__(logger)
-        if compression_params:
-            raise UnsupportedError(
-                "Module: compression_params\n  expected none: gradients are not compressed"
-            )
+        self._compression_params = compression_params
         context = cpu() if context is None else context
         self._context = [context] if isinstance(context, Context) else list(context)
         self._workload = work_load_list or [1] * len(self._context)
@@ -96,23 +92,15 @@ class Module(BaseModule):
         self._aux_params: dict[str, NDArray] = {}
         self._params_dirty = False  # the executors have newer parameters than these
         self._optimizer = self._updater = self._kvstore = None
-        self._indices: dict[str, int] = {}
+        self._custom_store: CustomStore | None = None
+        self._keys: dict[str, list] = {}
         self._preload_opt_states = None
         self._reset_bind()
 
     def _check_names(self) -> None:
-        arguments = self._symbol.list_arguments()
-        for what in ("data_names", "label_names", "state_names", "fixed_param_names"):
-            for name in getattr(self, f"_{what}"):
-                if name in arguments:
-                    continue
-                message = (
-                    f"Module: {name!r} of {what} is no argument of {self._symbol}\n"
-                    f"  expected one of {arguments}"
-                )
-                if what != "label_names":
-                    raise ArgumentError(message)
-                warnings.warn(message, UserWarning, stacklevel=3)
+        for what in ("data", "label", "state", "fixed_param"):
+            names = getattr(self, f"_{what}_names")
+            _check_input_names(self._symbol, names, what, throw=what != "label")
 
     def _reset_bind(self) -> None:
         self.binded = False
@@ -144,15 +132,26 @@ class Module(BaseModule):
             logging.info('Saved optimizer state to "%s"', path)
 
     def save_optimizer_states(self, fname) -> None:
-        """Save the optimizer's states as arrays; MXNet writes a pickle instead."""
+        """Save the optimizer's states; MXNet reads the file."""
         self._require("save_optimizer_states", "optimizer_initialized")
-        params.write(fname, *pack(self._updater, False))
+        if self._custom_store is not None and self._custom_store.updates:
+            self._kvstore.save_optimizer_states(fname)
+        else:
+            optimizer_states.save(fname, self._updater, False)
 
     def load_optimizer_states(self, fname) -> None:
-        """Load the states that `save_optimizer_states` saved."""
+        """Load the states that `save_optimizer_states` saved, here or in MXNet."""
         self._require("load_optimizer_states", "optimizer_initialized")
-        weights = weights_by_index(self._exec_group, self._indices, self._kvstore is not None)
-        unpack(self._updater, *params.read(fname), str(fname), weights)
+        if self._custom_store is not None and self._custom_store.updates:
+            self._kvstore.load_optimizer_states(fname)
+            return
+        trained = self._exec_group.trained()
+        weights = {
+            key: array
+            for name, (arrays, _) in trained.items()
+            for key, array in zip(self._keys.get(name, ()), arrays)
+        }
+        optimizer_states.load(fname, [self._updater], weights, keys_from_file(self._keys))
 
     # Names and shapes
 
@@ -392,7 +391,8 @@ class Module(BaseModule):
         kvstore : str, KVStore or None
             How gradients are summed: over contexts, where all local types are the same; with
             'dist_sync' over those of all processes, which begin with the parameters of the first.
-            With None they are not summed, and each context trains parameters of its own.
+            A class of one's own is registered with `KVStoreBase.register`. With None they are not
+            summed, and each context trains parameters of its own.
         optimizer : str or Optimizer
         optimizer_params : dict, or pairs
             Arguments of the optimizer, where `optimizer` is a name.
@@ -402,26 +402,32 @@ class Module(BaseModule):
         Raises
         ------
         MXNetError
-            The kvstore is of a class of one's own, which only a Trainer uses; or it spans
-            processes, and torchrun has not started this one, or one was lost.
+            The kvstore is none, or does not compress as it should; or it spans processes, and
+            torchrun has not started this one, or one was lost.
         """
         self._require("init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring...")
             return
-        self._kvstore = make_store(kvstore)
-        self._indices = {name: i for i, name in enumerate(self._exec_group.param_names)}
-        per_name = 1 if self._kvstore is not None else len(self._context)
-        processes = 1 if self._kvstore is None else self._kvstore.num_workers
+        store = make_store(kvstore, len(self._context), self._compression_params)
+        ours, group = isinstance(store, KVStore), self._exec_group
+        self._kvstore = store
+        self._keys = keys_of_weights(group.param_names, len(self._context), by_name=ours)
+        processes = 1 if store is None else store.num_workers
         self._optimizer = make_optimizer(
             optimizer,
             dict(optimizer_params),
-            {i * per_name + k: n for n, i in self._indices.items() for k in range(per_name)},
+            {k if isinstance(k, int) else i: name
+             for i, (name, keys) in enumerate(self._keys.items()) for k in keys},
             self._symbol,
-            1.0 / (self._exec_group.batch_size * processes),
-        )
-        if spans_processes(self._kvstore):
-            self._kvstore.send_from_first([row for row, _ in self._exec_group.trained().values()])
+            1.0 / (group.batch_size * processes),
+        )  # fmt: skip
+        self._custom_store = None
+        if spans_processes(store):
+            store.send_from_first([row for row, _ in group.trained().values()])
+            self._params_dirty = True
+        elif store is not None and not ours:
+            self._custom_store = CustomStore(store, self._optimizer, group.trained())
             self._params_dirty = True
         self._updater = Updater(self._optimizer)
         self.optimizer_initialized = True
@@ -435,7 +441,8 @@ class Module(BaseModule):
         self._optimizer = shared_module._optimizer
         self._updater = shared_module._updater
         self._kvstore = shared_module._kvstore
-        self._indices = shared_module._indices
+        self._custom_store = shared_module._custom_store
+        self._keys = shared_module._keys
         self.optimizer_initialized = True
 
     def update(self) -> None:
@@ -450,21 +457,56 @@ class Module(BaseModule):
         self._params_dirty = True
         group = self._exec_group
         trained, count = group.trained(), len(group.contexts)
+        if self._custom_store is not None:
+            self._custom_store.update(trained)
+            if self._custom_store.updates:
+                return
         for name in trained:
-            self._indices.setdefault(name, len(self._indices))
-        indices = [self._indices[name] for name in trained]
+            self._keys.setdefault(name, self._new_keys(name))
+        keys = [self._keys[name] for name in trained]
         weights = [[row[k] for row, _ in trained.values()] for k in range(count)]
         gradients = [[row[k] for _, row in trained.values()] for k in range(count)]
-        if count == 1 and not spans_processes(self._kvstore):
-            self._updater(indices, gradients[0], weights[0])
-        elif self._kvstore is not None:
-            self._updater(indices, self._kvstore.summed(gradients), weights[0])
+        if isinstance(self._kvstore, KVStore):
+            [names] = zip(*keys)
+            self._updater(list(names), self._kvstore.summed(gradients, [*names]), weights[0])
             spread(weights[0], weights[1:])
         else:
             for k in range(count):
-                self._updater([i * count + k for i in indices], gradients[k], weights[k])
+                self._updater([row[k] for row in keys], gradients[k], weights[k])
+
+    def _new_keys(self, name: str) -> list:
+        """Of a parameter that only another Module with this optimizer had no use for."""
+        names = [*self._keys, name]
+        by_name = isinstance(self._kvstore, KVStore)
+        return keys_of_weights(names, len(self._context), by_name)[name]
 
     # Computing
+
+    def prepare(self, data_batch: DataBatch, sparse_row_id_fn=None) -> None:
+        """Check which rows of row_sparse parameters a batch needs, before its forward.
+
+        All rows are up to date on every context, so that nothing else has to be done.
+
+        Parameters
+        ----------
+        data_batch : DataBatch
+        sparse_row_id_fn : callable, optional
+            Given the batch, a dict of names of parameters and numbers of rows.
+
+        Raises
+        ------
+        ArgumentError
+            The function returns something else.
+        """
+        self._require("prepare", "binded")
+        if sparse_row_id_fn is None or self._kvstore is None:
+            return
+        rows = sparse_row_id_fn(data_batch)
+        if not isinstance(rows, dict) or not rows.keys() <= {*self._param_names}:
+            raise ArgumentError(
+                f"prepare: sparse_row_id_fn returns {quoted(rows)}\n"
+                f"  expected a dict with some of the parameters {self._param_names}"
+            )
 
     def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs; for a batch of other shapes the Module is bound again.
@@ -528,11 +570,8 @@ class Module(BaseModule):
 def _as_descs(what: str, shapes, names: list[str]) -> list[DataDesc]:
     """The DataDesc of each shape, whose names have to be `names`."""
     found = as_descs(shapes)
-    if shapes and sorted(d.name for d in found) != sorted(names):
-        raise ArgumentError(
-            f"bind: the {what} shapes are of {[d.name for d in found]}\n"
-            f"  expected those of {names}, the {what}_names of the Module"
-        )
+    if shapes:
+        _check_names_match(names, found, what, throw=True)
     return found
 
 

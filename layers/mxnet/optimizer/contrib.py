@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..base import ArgumentError
+from ..base import ArgumentError, ShapeError
 from ..ndarray import NDArray, contrib
+from ..ndarray import zeros as nd_zeros
+from ..ndarray._sparse_rows import dense_copies, row_copies, rows_of
 from .optimizer import Optimizer, register
 
 __all__ = ["GroupAdaGrad"]
@@ -12,6 +14,8 @@ __all__ = ["GroupAdaGrad"]
 @register
 class GroupAdaGrad(Optimizer):
     """AdaGrad with one history for each row: h += mean(g²), w -= lr g / √(h + eps).
+
+    A row_sparse gradient changes the rows that it has, in w and h.
 
     Parameters
     ----------
@@ -25,9 +29,16 @@ class GroupAdaGrad(Optimizer):
         self.float_stable_eps = eps
 
     def create_state(self, index, weight):
-        """h, (n, 1) for a weight (n, ...)."""
-        tensor = weight._tensor
-        return NDArray(tensor.new_zeros((len(tensor), 1)), weight.context)
+        """h, (n, 1) for a weight (n, ...).
+
+        Raises
+        ------
+        ShapeError
+            The weight has no rows, as a bias.
+        """
+        if len(weight.shape) < 2:
+            raise ShapeError(f"GroupAdaGrad: weight is {weight.shape}\n  expected (rows, columns)")
+        return nd_zeros((len(weight), 1), weight.context, weight.dtype, weight.stype)
 
     def update(self, index, weight, grad, state) -> None:
         """Change a weight by its gradient.
@@ -40,6 +51,18 @@ class GroupAdaGrad(Optimizer):
         self._update_count(index)
         if self._get_wd(index):
             raise ArgumentError(f"GroupAdaGrad: wd is {self._get_wd(index)}\n  expected 0")
+        rows = rows_of(grad)
+        if rows is None:
+            with dense_copies(weight, state) as [w, h]:
+                self._change(index, w, grad._as_dense(), h)
+            return
+        with row_copies(rows, [weight], own=[state]) as taken:
+            tensors = (taken[0], grad._stored.values, taken[1])
+            w, g, h = [NDArray(x, weight.context) for x in tensors]
+            self._change(index, w, g, h)
+            taken[:] = w._tensor, h._tensor
+
+    def _change(self, index, weight: NDArray, grad: NDArray, state: NDArray) -> None:
         contrib.group_adagrad_update(
             weight,
             grad,

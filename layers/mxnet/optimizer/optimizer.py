@@ -17,13 +17,13 @@ from typing import Any
 import torch
 
 from .. import _dtype
-from .._files import params
-from .._files.optimizer_states import pack, unpack
+from .._files import optimizer_states
 from .._old import missing
 from ..autograd import _set_grad_enabled
 from ..base import ArgumentError, DTypeError
 from ..context import Context
 from ..ndarray import NDArray, array, op
+from ..ndarray._sparse_rows import dense_copies, is_sparse, row_copies, rows_of, zeros
 from ..registry import built
 
 __all__ = [
@@ -136,7 +136,8 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts[0]
         self.idx2name = dict(param_idx2name or {})
         self.param_dict = param_dict or {}
-        self._attrs = {} if sym is None else sym.attr_dict()
+        attrs = {} if sym is None else sym.attr_dict()
+        self._attrs = {n: attrs[n] for n in sym.list_arguments() if n in attrs} if attrs else {}
         self.set_lr_mult({})
         self.set_wd_mult({})
 
@@ -198,10 +199,11 @@ class Optimizer:
 
     def create_state_multi_precision(self, index, weight: NDArray) -> Any:
         """The state; with `multi_precision`, for a weight of 16 bits, and a copy in float32."""
-        low = weight._tensor.dtype in LOW_PRECISION
+        dtype = weight._autograd_tensor.dtype
+        low = dtype in LOW_PRECISION
         if low and not self.multi_precision:
             warnings.warn(
-                f"{type(self).__name__}: parameter {index!r} is {str(weight._tensor.dtype)[6:]}, "
+                f"{type(self).__name__}: parameter {index!r} is {str(dtype)[6:]}, "
                 "small updates are lost; multi_precision=True keeps a copy in float32",
                 UserWarning,
                 stacklevel=2,
@@ -221,13 +223,16 @@ class Optimizer:
         given = zip(index, weight, grad, state) if listed else [(index, weight, grad, state)]
         rows, masters = [], []
         for i, w, g, s in given:
-            if w._tensor.dtype in LOW_PRECISION:
+            if w._autograd_tensor.dtype in LOW_PRECISION:
                 masters.append((w, s[self._master]))
                 w, g, s = s[self._master], g.astype("float32"), s[1 - self._master]
             rows.append((i, w, g, s))
         self.update(*(map(list, zip(*rows)) if listed else rows[0]))
         for w, master in masters:
-            w._writable().copy_(master._tensor)
+            if is_sparse(w):
+                w[:] = master
+            else:
+                w._writable().copy_(master._tensor)
 
     # Rates
 
@@ -376,11 +381,33 @@ class Fused(Optimizer):
         counts, groups = self._index_update_count, {}
         rates = self._get_lrs(index), self._get_wds(index)
         for i, w, g, s, lr, wd in zip(index, weight, grad, state, *rates):
+            if is_sparse(w, g):
+                self._update_sparse((lr, wd, counts[i]), w, g, s)
+                continue
             w = w._writable()
             alone = i if w.is_cpu and w.numel() > ALONE else None
             rows = groups.setdefault((lr, wd, counts[i], w.dtype, alone), [])
             rows.append((w, g._tensor, s))
         self._change(groups)
+
+    def _is_lazy(self, weight: NDArray) -> bool:
+        """Whether a gradient that has some rows changes these alone, and their states."""
+        return False
+
+    def _update_sparse(self, rates: tuple, weight: NDArray, grad: NDArray, state) -> None:
+        """Change a weight, where it or its gradient is sparse."""
+        states = [state] if isinstance(state, NDArray) else state or ()
+        states = [part for part in states if part is not None]
+        rows = rows_of(grad) if self._is_lazy(weight) else None
+        with torch.no_grad():
+            if rows is None:
+                with dense_copies(weight, *states) as arrays:
+                    [w], *tensors = [[array._writable()] for array in arrays]
+                    self._apply(*rates, [w], [grad._as_dense()._tensor], *tensors)
+                return
+            with row_copies(rows, [weight], own=states) as taken:
+                w, *tensors = [[values] for values in taken]
+                self._apply(*rates, w, [grad._stored.values], *tensors)
 
     def _change(self, groups: dict[tuple, list[tuple]]) -> None:
         """Change weights: by (lr, wd, count, ...), rows of a weight, its gradient and its state."""
@@ -427,13 +454,7 @@ def columns(states: Sequence) -> list[list]:
         return []
     if isinstance(states[0], NDArray):
         return [[s._writable() for s in states]]
-    return [[s._writable() for s in part] for part in zip(*states)]
-
-
-def zeros(weight: NDArray) -> NDArray:
-    """The state that most optimizers begin with."""
-    tensor = weight._tensor
-    return NDArray(torch.zeros(tensor.shape, dtype=tensor.dtype, device=tensor.device), weight.ctx)
+    return [[s._writable() for s in part] for part in zip(*states) if part[0] is not None]
 
 
 class _Momentum(Fused):
@@ -445,17 +466,31 @@ class _Momentum(Fused):
         super().__init__(**kwargs)
         self.momentum = momentum
 
+    _state_stype: str | None = None  # None: as the weight is stored
+
     def create_state(self, index, weight):
-        return zeros(weight) if self.momentum else None
+        return zeros(weight, self._state_stype) if self.momentum else None
 
 
 @register
 class SGD(_Momentum):
-    """m = momentum m - lr (g + wd w), w += m."""
+    """m = momentum m - lr (g + wd w), w += m.
+
+    With `lazy_update` a row_sparse gradient changes the rows that it has, in w and m; else the
+    others too, by their momentum and decay.
+    """
 
     def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
         super().__init__(momentum, **kwargs)
-        self.lazy_update = lazy_update  # about sparse gradients, which there are not
+        self.lazy_update = lazy_update
+
+    def create_state(self, index, weight):
+        """m, none without momentum."""
+        stype = weight.stype if self.lazy_update else "default"
+        return zeros(weight, stype) if self.momentum else None
+
+    def _is_lazy(self, weight: NDArray) -> bool:
+        return self.lazy_update
 
     def _apply(self, lr, wd, t, w, g, *states):
         g = self._scaled(g)
@@ -560,11 +595,15 @@ class LBSGD(SGD):
 
     def create_state(self, index, weight):
         """The momentum; with a `batch_scale` above 1, and the sum of gradients so far."""
-        momentum = super().create_state(index, weight)
-        return momentum if self.batch_scale == 1 else (momentum, zeros(weight))
+        momentum = zeros(weight, "default") if self.momentum else None
+        return momentum if self.batch_scale == 1 else (momentum, zeros(weight, "default"))
 
     def update(self, index, weight, grad, state) -> None:
         """Add a gradient to the sum, and change the weight when `batch_scale` of them are there."""
+        if is_sparse(weight, grad):
+            with dense_copies(weight) as [dense]:
+                self.update(index, dense, grad._as_dense(), state)
+            return
         lr, wd = self._get_lr(index), self._get_wd(index)  # before it is counted, as in MXNet
         self._update_count(index)
         count = self._index_update_count[index]
@@ -605,6 +644,8 @@ class NAG(_Momentum):
 
     In the last step d has the new w, as in MXNet.
     """
+
+    _state_stype = "default"
 
     def _apply(self, lr, wd, t, w, g, *states):
         momentum = self.momentum
@@ -655,7 +696,8 @@ class Signum(_Momentum):
 class Adam(Fused):
     """m and v are running means of g and g², w -= lr_t m / (√v + ε) (Kingma and Ba 2015).
 
-    g contains wd w, and lr_t = lr √(1 - β₂ᵗ) / (1 - β₁ᵗ).
+    g contains wd w, and lr_t = lr √(1 - β₂ᵗ) / (1 - β₁ᵗ). With `lazy_update` a row_sparse gradient
+    changes the rows that it has, in w, m and v; else the others too.
     """
 
     def __init__(
@@ -671,10 +713,14 @@ class Adam(Fused):
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
-        self.lazy_update = lazy_update  # about sparse gradients, which there are not
+        self.lazy_update = lazy_update
 
     def create_state(self, index, weight):
-        return zeros(weight), zeros(weight)
+        stype = weight.stype if self.lazy_update else "default"
+        return zeros(weight, stype), zeros(weight, stype)
+
+    def _is_lazy(self, weight: NDArray) -> bool:
+        return self.lazy_update
 
     def _apply(self, lr, wd, t, w, g, m, v):
         g = self._decayed(g, w, wd)
@@ -727,7 +773,7 @@ class Adamax(Fused):
         self.beta2 = beta2
 
     def create_state(self, index, weight):
-        return zeros(weight), zeros(weight)
+        return zeros(weight, "default"), zeros(weight, "default")
 
     def _apply(self, lr, wd, t, w, g, m, u):
         g = self._decayed(g, w, wd)
@@ -764,7 +810,7 @@ class Nadam(Fused):
         self.m_schedule = 1.0
 
     def create_state(self, index, weight):
-        return zeros(weight), zeros(weight)
+        return zeros(weight, "default"), zeros(weight, "default")
 
     def _apply(self, lr, wd, t, w, g, m, v):
         g = self._decayed(g, w, wd)
@@ -786,7 +832,10 @@ def _mean_square(v: list, g: list, beta: float) -> None:
 
 @register
 class AdaGrad(Fused):
-    """h += g², w -= lr (g / √(h + ε) + wd w) (Duchi et al. 2011)."""
+    """h += g², w -= lr (g / √(h + ε) + wd w) (Duchi et al. 2011).
+
+    A row_sparse gradient changes the rows that it has, in w and h, and wants no weight decay.
+    """
 
     def __init__(self, eps=1e-7, **kwargs):
         super().__init__(**kwargs)
@@ -794,6 +843,16 @@ class AdaGrad(Fused):
 
     def create_state(self, index, weight):
         return zeros(weight)
+
+    def _is_lazy(self, weight: NDArray) -> bool:
+        return True
+
+    def _update_sparse(self, rates, weight, grad, state) -> None:
+        if rates[1]:
+            raise ArgumentError(
+                f"AdaGrad: wd is {rates[1]} for a weight or gradient that is sparse\n  expected 0"
+            )
+        super()._update_sparse(rates, weight, grad, state)
 
     def _apply(self, lr, wd, t, w, g, h):
         g = self._scaled(g)
@@ -818,7 +877,7 @@ class AdaDelta(Fused):
         self.epsilon = epsilon
 
     def create_state(self, index, weight):
-        return zeros(weight), zeros(weight)
+        return zeros(weight, "default"), zeros(weight, "default")
 
     def _apply(self, lr, wd, t, w, g, h, s):
         g = self._scaled(g)
@@ -904,6 +963,9 @@ class Ftrl(Fused):
     def create_state(self, index, weight):
         return zeros(weight), zeros(weight)
 
+    def _is_lazy(self, weight: NDArray) -> bool:
+        return is_sparse(weight)
+
     def _apply(self, lr, wd, t, w, g, z, n):
         g = self._scaled(g)
         before = torch._foreach_sqrt(n)
@@ -935,7 +997,7 @@ class FTML(Fused):
         self.epsilon = epsilon
 
     def create_state(self, index, weight):
-        return zeros(weight), zeros(weight), zeros(weight)
+        return tuple([zeros(weight, "default") for _ in range(3)])
 
     def _apply(self, lr, wd, t, w, g, d, v, z):
         g = self._decayed(g, w, wd)
@@ -964,10 +1026,11 @@ class DCASGD(Fused):
         self.lamda = lamda
 
     def create_state(self, index, weight):
-        """w', and with a momentum m."""
-        return (weight.copy(), zeros(weight)) if self.momentum else weight.copy()
+        """m, None without momentum, and w'."""
+        return zeros(weight) if self.momentum else None, weight.copy()
 
-    def _apply(self, lr, wd, t, w, g, previous, *states):
+    def _apply(self, lr, wd, t, w, g, *states):
+        *states, previous = states
         g = self._scaled(g)
         step = torch._foreach_mul(torch._foreach_sub(w, previous), self.lamda)
         torch._foreach_mul_(step, g)
@@ -976,7 +1039,7 @@ class DCASGD(Fused):
             torch._foreach_add_(g, w, alpha=wd)
         torch._foreach_copy_(previous, w)
         if states:
-            (m,) = states
+            [m] = states
             torch._foreach_mul_(m, self.momentum)
             torch._foreach_add_(m, g, alpha=-lr)
             torch._foreach_add_(w, m)
@@ -1058,7 +1121,7 @@ class LARS(Optimizer):
     ----------
     momentum : float
     lazy_update : bool
-        Without effect: there are no sparse gradients.
+        Without effect: a sparse gradient is taken as a dense one.
     eta, eps : float
     momentum_correction : bool
         When the learning rate has changed since a weight's last update, change its m as much.
@@ -1086,7 +1149,7 @@ class LARS(Optimizer):
 
     def create_state(self, index, weight):
         """m, none without momentum."""
-        return zeros(weight) if self.momentum else None
+        return zeros(weight, "default") if self.momentum else None
 
     def set_wd_mult(self, args_wd_mult: dict) -> None:
         """Set factors of the weight decay, by index or name."""
@@ -1113,6 +1176,12 @@ class LARS(Optimizer):
 
     def _change_rows(self, rows: list[tuple], fitted: bool, momentum: float) -> None:
         lrs, wds, weights, grads, states = zip(*rows)
+        if is_sparse(*weights, *grads):
+            with dense_copies(*weights) as dense:
+                dense_grads = [grad._as_dense() for grad in grads]
+                dense_rows = [*zip(lrs, wds, dense, dense_grads, states)]
+                self._change_rows(dense_rows, fitted, momentum)
+            return
         context, number = weights[0].context, len(weights)
         lrs, wds = array(lrs, context), array(wds, context)
         if fitted:
@@ -1179,7 +1248,7 @@ class Updater:
         for i, w in zip(index, weight):
             if not self.states_synced.get(i):
                 self._make_state(i, w)
-            elif self._dtypes.get(i) is not w._tensor.dtype:
+            elif self._dtypes.get(i) is not w._autograd_tensor.dtype:
                 self._expect_no_state(i, w)
         return [self.states[i] for i in index]
 
@@ -1189,7 +1258,7 @@ class Updater:
         else:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         self.states_synced[index] = True
-        self._dtypes[index] = weight._tensor.dtype
+        self._dtypes[index] = weight._autograd_tensor.dtype
 
     def _expect_no_state(self, index, weight: NDArray) -> None:
         """Refuse a weight of another dtype than its state is for."""
@@ -1197,10 +1266,11 @@ class Updater:
         if before is not None and self.states[index] is not None:
             raise DTypeError(
                 f"{type(self.optimizer).__name__}: parameter {index!r} is "
-                f"{_dtype.name(weight._tensor.dtype)}, and its state is for {_dtype.name(before)}\n"
+                f"{_dtype.name(weight._autograd_tensor.dtype)}, and its state is for "
+                f"{_dtype.name(before)}\n"
                 "  expected cast before the first update, or a new Trainer after it"
             )
-        self._dtypes[index] = weight._tensor.dtype
+        self._dtypes[index] = weight._autograd_tensor.dtype
 
     def sync_state_context(self, state, context: Context):
         """A state, on a context."""
@@ -1211,21 +1281,18 @@ class Updater:
         return state
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """The states as the bytes of a ``.params`` file; on request with the optimizer's settings.
-
-        Not a pickle, as in MXNet: arrays, and JSON.
-        """
-        return params.writes(*pack(self, dump_optimizer))
+        """The states as the bytes of MXNet's pickle; on request with the optimizer's settings."""
+        return optimizer_states.dumps(self, dump_optimizer)
 
     def set_states(self, states: bytes) -> None:
-        """Take over what `get_states` gave.
+        """Take over what `get_states` gave, here or in MXNet; nothing in it is run.
 
         Raises
         ------
         ParamsFileError
             These are not such bytes, or those of another optimizer.
         """
-        unpack(self, *params.reads(states, "states"), "states")
+        optimizer_states.loads(self, states, "states")
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

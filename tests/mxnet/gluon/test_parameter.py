@@ -63,10 +63,9 @@ def test_arguments_are_refused_at_once():
         made(ctx="cpu")
     with pytest.raises(ValueError, match=r"\[\]"):
         made(ctx=[])
-    for name in ("stype", "grad_stype"):
-        with pytest.raises(NotImplementedError, match="row_sparse"):
-            Parameter("w", **{name: "row_sparse"})
-    with pytest.raises(NotImplementedError, match="dense"):
+    with pytest.raises(
+        RuntimeError, match=r"row_sparse_data of storage type 'default'\n.* data\(\)"
+    ):
         made().row_sparse_data(nd.array([0]))
 
 

@@ -193,6 +193,22 @@ def csv(rng: random.Random) -> dict[str, bytes]:
     return {"a.csv" + (suffix if rng.random() < 0.3 else ""): data}
 
 
+def libsvm(rng: random.Random) -> dict[str, bytes]:
+    """Lines of a label and pairs, some of them none."""
+    rows = []
+    for _ in range(rng.choice([0, 1, 5, 200])):
+        columns = sorted(rng.sample(range(9), rng.randrange(5)))
+        rows.append([str(rng.randrange(3)), *[f"{c}:{rng.random():.3}" for c in columns]])
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        if rows:
+            row = rng.choice(rows)
+            wrong = [f"{cell(rng)}:1", f"1:{cell(rng)}", cell(rng), "9:1", "0:1 " * 9, "#", ":", ""]
+            row[rng.randrange(len(row)) :] = [rng.choice(wrong)]
+    data = rng.choice(["\n", "\n", "\r\n"]).join(" ".join(row) for row in rows)
+    content = data.encode(rng.choice(["utf-8"] * 6 + ["utf-16"]), "surrogatepass")
+    return {"a.svm": changed_bytes(rng, content) if rng.random() < 0.2 else content}
+
+
 def table(rng: random.Random) -> dict[str, bytes]:
     """Lines with two numbers and the name of a class, below the names of the columns."""
     rows = [["a", "b", "kind"]]

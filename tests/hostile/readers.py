@@ -18,7 +18,10 @@ from .states import States
 def _bytes(found: Any) -> int:
     """The bytes of arrays."""
     listed = found.values() if isinstance(found, dict) else found
-    return sum(array._tensor.nbytes for array in listed)
+    sparse = [a._stored for a in listed if a.stype != "default"]
+    parts = [a._tensor for a in listed if a.stype == "default"]
+    parts += [part for stored in sparse for part in (stored.values, *stored.indices)]
+    return sum(part.nbytes for part in parts)
 
 
 class _Network:
@@ -124,6 +127,11 @@ def _in_memory(found: Any) -> int:
     return found._data.nbytes + found._label.nbytes
 
 
+def _of_matrix(found: Any) -> int:
+    _, values, indptr, columns = found._data._stored
+    return sum(part.nbytes for part in (values, indptr, columns)) + found._label.nbytes
+
+
 def _pictures(found: Any) -> int:
     return found._data._tensor.nbytes + found._label.nbytes
 
@@ -157,5 +165,8 @@ READERS = {
     ),
     "table": Reader(arrays.table, lambda f: data.load(str(f / "a.csv")), size=_prepared),
     "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
+    "libsvm": Reader(
+        arrays.libsvm, lambda f: io.LibSVMIter(str(f / "a.svm"), (9,)), _batches, size=_of_matrix
+    ),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
 }

@@ -1,20 +1,18 @@
-"""Hostile files of optimizer states: those of the Trainer, with changed settings or arrays."""
+"""Hostile files of optimizer states: those of the Trainer, with changed values or instructions."""
 
 from __future__ import annotations
 
-import json
 import random
 from functools import cache
 from typing import Any
 
-import numpy as np
 import torch
 
 from layers.mxnet import autograd, gluon, lr_scheduler, nd
-from layers.mxnet._files import params
-from layers.mxnet.optimizer.optimizer import pack
+from layers.mxnet._files import pickled
+from layers.mxnet._files.pickled import Record
 
-from .values import changed_bytes, changed_text, changed_tree
+from .values import changed_bytes, changed_tree
 
 SCHEDULERS = {
     "factor": lambda: lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.1),
@@ -67,9 +65,38 @@ def parts(state) -> list[nd.NDArray]:
 
 
 @cache
-def valid(kind: tuple[str, str]) -> tuple[list[torch.Tensor], list[str]]:
-    """The arrays that `save_states` writes."""
-    return pack(Training(*kind).trainer._updaters[0], True)
+def valid(kind: tuple[str, str]) -> bytes:
+    """What `save_states` writes."""
+    return Training(*kind).trainer._updaters[0].get_states(dump_optimizer=True)
+
+
+def changed_value(rng: random.Random, value: Any) -> Any:
+    """A value of a file with something else in it: an array, an attribute, a key, an order."""
+    if isinstance(value, Record):
+        attributes = changed_tree(rng, {n: v for n, v in value.attributes.items() if n != NESTED})
+        if not isinstance(attributes, dict):
+            return attributes
+        nested = value.attributes.get(NESTED)
+        if isinstance(nested, Record) and rng.random() < 0.5:
+            nested = changed_value(rng, nested)
+        name = value.name if rng.random() < 0.9 else rng.choice(["", "os.system", "a.Adam"])
+        return Record(name, {str(n): v for n, v in attributes.items()} | {NESTED: nested})
+    if isinstance(value, torch.Tensor):
+        other = torch.zeros(rng.choice([(1,), (2,), (2, 3), (0,)]))
+        return rng.choice([other, value.half(), value.long(), None, [value], 3, "x"])
+    if isinstance(value, (tuple, dict)) and value:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        parts = dict(value) if isinstance(value, dict) else dict(enumerate(value))
+        key = rng.choice(keys)
+        if rng.random() < 0.2:
+            del parts[key]
+        else:
+            parts[key] = changed_value(rng, parts[key])
+        return parts if isinstance(value, dict) else tuple(parts.values())
+    return rng.choice([None, (), {}, 0, "x", (value, value)])
+
+
+NESTED = "lr_scheduler"
 
 
 class States:
@@ -80,26 +107,16 @@ class States:
         self._trainings: dict[tuple[str, str], Training] = {}
 
     def make(self, rng: random.Random) -> dict[str, bytes]:
-        """A file whose settings, arrays or bytes are changed."""
+        """A file whose values or bytes are changed."""
         self.kind = rng.choice(KINDS)
-        tensors, names = valid(self.kind)
-        arrays = dict(zip(names, tensors))
+        data = valid(self.kind)
         change = rng.randrange(10)
-        if change == 0:
-            return {"a.states": changed_bytes(rng, params.writes(tensors, names))}
-        if change == 1:
-            arrays[rng.choice(names)] = torch.zeros(rng.choice([(), (2,), (2, 3), (0,)]))
-        elif change == 2:
-            name = rng.choice(names)
-            arrays[name] = arrays[name].to(rng.choice([torch.float16, torch.int64, torch.bool]))
-        elif change == 3:
-            del arrays[rng.choice(names)]
-        if "settings" in arrays and arrays["settings"].dtype == torch.uint8:
-            content = arrays["settings"].numpy().tobytes()
-            if change > 2 and content:
-                content = changed_text(rng, json.dumps(changed_tree(rng, json.loads(content))))
-            arrays["settings"] = torch.from_numpy(np.frombuffer(content, np.uint8).copy())
-        return {"a.states": params.writes(list(arrays.values()), list(arrays))}
+        if change < 4:
+            data = changed_bytes(rng, data)
+        elif change < 9:
+            value = changed_value(rng, pickled.reads(data, "valid"))
+            data = b"".join(pickled.pieces(value))
+        return {"a.states": data}
 
     @property
     def training(self) -> Training:

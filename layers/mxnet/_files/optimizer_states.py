@@ -1,82 +1,117 @@
-"""The states of an optimizer as named arrays, for a file.
+"""The states of an optimizer, in the pickle that MXNet writes and reads.
 
-A file of states is a ``.params`` file. Each array of a state has a name, ``"3.0"``, ``"3.1"`` and
-so on for parameter 3; the array ``"settings"`` is JSON as bytes::
+A file is the pickle of a dict, or of a pair of it and the optimizer::
 
-    states     [[3, ["3.0", ["3.1", null]]], ...]       index of a parameter, structure of its state
-    optimizer  {"class": "Adam", "lr": 0.001, ...}      null without the optimizer
-    scheduler  {"class": "FactorScheduler", ...}        null without one
-    counts     {"0": [[3, 17], ...]}                    updates: device, [parameter, number]
+    {3: (array, array), ...}        index of a parameter: its state, None, an array or a tuple
+    SGD                             with its attributes, and in them those of its scheduler
 
-It has numbers, strings and lists of them, and only these are set from it. Unlike the pickle that
-MXNet writes, a file cannot run code when it is read.
+Only numbers, strings and lists of them are set from it, and the counts of updates. Unlike for
+MXNet, a file cannot run code when it is read: see `pickled`.
 """
 
 from __future__ import annotations
 
-import json
-import re
+from collections.abc import Iterator
 from copy import copy
 from inspect import signature
+from os import PathLike, fsdecode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
+from .._stored import RowSparse, Stored
 from ..base import ArgumentError, quoted
 from ..context import Context
 from ..ndarray import NDArray
+from ..ndarray._sparse_array import wrap
+from . import atomic, pickled
+from .opening import open_file
 from .params import ParamsFileError
+from .pickled import Record
 
 if TYPE_CHECKING:
-    from ..optimizer import Updater
+    from ..optimizer import Optimizer, Updater
 
-__all__ = ["pack", "unpack"]
+__all__ = ["dumps", "load", "loads", "save"]
 
-SETTINGS = "settings"
+OPTIMIZERS = "mxnet.optimizer.optimizer.", "mxnet.optimizer.contrib."
+SCHEDULERS = ("mxnet.lr_scheduler.",)
 MOST_NESTED = 8  # tuples in a state
 INT_LIMIT = 1 << 63  # beyond 64 bits
+TABLES = ("lr_mult", "wd_mult", "idx2name")  # attributes of an optimizer that are dicts
+# What MXNet's optimizers have, and those here have not. SGD and its like take as many weights at
+# once there.
+MXNET_ATTRIBUTES = {"sym_info": (), "allow_np_array": False, "aggregate_num": 0}
+MXNET_ATTRIBUTES_OF: dict[str, dict] = {
+    "SGD": {"aggregate_num": 4},
+    "ccSGD": {"aggregate_num": 4},
+    "LAMB": {"aggregate_num": 45},
+    "LARS": {"aggregate_num": 4, "skip": 0, "last_lr": None, "cur_lr": None},
+    "DCASGD": {"weight_previous": {}},
+    "LBSGD": {"lbmult": 1, "cumgrads": {}, "adaptive": False, "admult": 1},
+}
 
 
-def pack(updater: Updater, with_optimizer: bool) -> tuple[list[torch.Tensor], list[str]]:
-    """The arrays of an updater's states, and their names."""
-    arrays: dict[str, torch.Tensor] = {}
-    states = [[i, _add_arrays(state, str(i), arrays)] for i, state in updater.states.items()]
-    optimizer = updater.optimizer if with_optimizer else None
-    scheduler = optimizer and optimizer.lr_scheduler
-    counts = optimizer._all_index_update_counts if optimizer else {}
-    settings = {
-        "states": states,
-        "optimizer": optimizer and _plain_attributes(optimizer),
-        "scheduler": scheduler and _plain_attributes(scheduler),
-        "counts": {
-            device: list(counts_of_device.items()) for device, counts_of_device in counts.items()
-        },
-    }
-    text = json.dumps(settings).encode()
-    arrays[SETTINGS] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-    return list(arrays.values()), list(arrays)
+def save(path: str | PathLike, updater: Updater, with_optimizer: bool) -> None:
+    """Write the states of an updater; the file appears whole or not at all."""
+    atomic.write({path: _pieces(updater, with_optimizer)})
 
 
-def _add_arrays(state, name: str, arrays: dict):
-    """Add a state's arrays to the others; return its structure for JSON: names, lists and null."""
+def dumps(updater: Updater, with_optimizer: bool) -> bytes:
+    """The bytes of the file that `save` writes."""
+    return b"".join(_pieces(updater, with_optimizer))
+
+
+def _pieces(updater: Updater, with_optimizer: bool) -> Iterator[bytes | memoryview]:
+    states = {i: _tensors(state, i) for i, state in updater.states.items()}
+    return pickled.pieces((states, _as_record(updater.optimizer)) if with_optimizer else states)
+
+
+def _tensors(state, index):
     if state is None:
         return None
     if isinstance(state, NDArray):
-        arrays[name] = state._tensor.detach()
-        return name
+        return _stored(state) if state.stype != "default" else state._tensor.detach()
     if isinstance(state, (tuple, list)):
-        return [_add_arrays(part, f"{name}.{k}", arrays) for k, part in enumerate(state)]
+        return tuple([_tensors(part, index) for part in state])
     raise ArgumentError(
-        f"states: that of parameter {name} has {state!r}\n"
+        f"states: that of parameter {index} has {state!r}\n"
         "  expected None, NDArrays, and tuples of them"
     )
 
 
+def _stored(state: NDArray) -> Stored:
+    """What is stored of a sparse state; MXNet takes it that it has all rows, or none."""
+    stored = state._stored
+    if not isinstance(stored, RowSparse) or not len(stored.rows):
+        return stored
+    return RowSparse(stored.shape, stored.to_dense(), torch.arange(stored.shape[0]))
+
+
+def _as_record(optimizer: Optimizer) -> Record:
+    """An optimizer as MXNet has it, with the attributes that are plain."""
+    scheduler, kind = optimizer.lr_scheduler, type(optimizer).__name__
+    attributes = MXNET_ATTRIBUTES | MXNET_ATTRIBUTES_OF.get(kind, {}) | _plain_attributes(optimizer)
+    attributes |= {name: getattr(optimizer, name) for name in TABLES}
+    counts = optimizer._all_index_update_counts
+    attributes |= {"_all_index_update_counts": counts, "_index_update_count": {}}
+    known = scheduler is not None and hasattr(scheduler, "__dict__")
+    attributes["lr_scheduler"] = (
+        Record(_name_in_mxnet(scheduler), _plain_attributes(scheduler)) if known else None
+    )
+    return Record(_name_in_mxnet(optimizer), attributes)
+
+
+def _name_in_mxnet(target) -> str:
+    name = f"{type(target).__module__}.{type(target).__qualname__}"
+    return name.removeprefix("layers.") if name.startswith("layers.mxnet.") else name
+
+
 def _plain_attributes(target) -> dict:
-    """The name of an object's class, and the attributes that JSON can hold."""
+    """The attributes of an object that are numbers, text, and lists of them."""
     values = {n: v.item() if isinstance(v, np.generic) else v for n, v in vars(target).items()}
-    return {"class": type(target).__name__} | {n: v for n, v in values.items() if _is_plain(v)}
+    return {n: v for n, v in values.items() if _is_plain(v)}
 
 
 def _is_plain(value) -> bool:
@@ -85,26 +120,34 @@ def _is_plain(value) -> bool:
     return value is None or type(value) in (bool, int, float, str)
 
 
-def unpack(updater: Updater, tensors: list, names: list[str], source: str, weights=None) -> None:
+def load(path: str | PathLike, updaters: list[Updater], weights=None, keys=None) -> None:
+    """Set the states of updaters from a file: see `loads`. Each has arrays of its own."""
+    with open_file(path) as file:
+        data = file.read()
+    for updater in updaters:
+        loads(updater, data, fsdecode(path), weights, keys)
+
+
+def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -> None:
     """Set the states of an updater, all or, with an error, none; errors name `source` as the file.
 
     With `weights`, NDArrays by index, the states must have the shapes and dtypes of those that the
-    optimizer makes for them.
+    optimizer makes for them. `keys` are the indices of parameters that have others in the file.
     """
     optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
     try:
-        saved = _SavedStates(dict(zip(names, tensors)))
+        saved = _SavedStates(_parsed(data, source), keys or {})
         changed, changed_scheduler = copy(optimizer), copy(scheduler)
         if saved.optimizer is not None:
             if not _is_of_class(optimizer, saved.optimizer):
                 raise ArgumentError(
-                    f"the states are those of {quoted(saved.optimizer['class'])}\n"
+                    f"the states are those of {quoted(saved.optimizer.name)}\n"
                     f"  expected {type(optimizer).__name__}"
                 )
-            _set_attributes(changed, saved.optimizer)
+            _set_attributes(changed, saved.optimizer.attributes)
         has_scheduler = scheduler is not None and saved.scheduler is not None
         if has_scheduler and _is_of_class(scheduler, saved.scheduler):
-            _set_attributes(changed_scheduler, saved.scheduler)
+            _set_attributes(changed_scheduler, saved.scheduler.attributes)
         changed.lr_scheduler = changed_scheduler
         for index, weight in (weights or {}).items():
             if index in saved.states:
@@ -113,6 +156,8 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
                     saved.states[index], expected_state, f"the state of parameter {index}"
                 )
         changed._try_step(saved.counts.get(0, {}))
+    except ParamsFileError:
+        raise
     except (ArgumentError, RecursionError) as error:
         raise ParamsFileError(f"{source}: {error}") from None
     updater.states = saved.states
@@ -125,6 +170,15 @@ def unpack(updater: Updater, tensors: list, names: list[str], source: str, weigh
         optimizer._index_update_count = saved.counts.setdefault(0, {})
 
 
+def _parsed(data: bytes, source: str) -> Any:
+    if data[:1] != b"\x80":
+        raise ArgumentError(
+            f"these are not the states of an optimizer; they begin with {data[:8]!r}\n"
+            "  expected what Trainer.save_states or Updater.get_states wrote, a pickle"
+        )
+    return pickled.reads(data, source)
+
+
 class _SavedStates:
     """The contents of a file of states, checked for their form but not for an optimizer.
 
@@ -135,91 +189,71 @@ class _SavedStates:
     states : dict of index to state
     counts : dict of int to dict
         By device, how often each parameter was updated.
-    optimizer, scheduler : dict of str to value, or None
-        The name of its class, and its attributes.
+    optimizer, scheduler : Record, or None
     """
 
-    def __init__(self, arrays: dict[str, torch.Tensor]):
-        settings = _parse_settings(arrays.pop(SETTINGS, None))
-        self.states: dict = {}
-        for pair in _expect_setting(settings, "states", list):
-            index, structure = _pair(pair, "states")
-            if index in self.states:
-                raise ArgumentError(f"parameter {quoted(index)} has two states\n  expected one")
-            self.states[index] = _build_state(structure, arrays, 0)
+    def __init__(self, content: Any, keys: dict):
+        pair = content if isinstance(content, tuple) else (content, None)
+        states, optimizer = pair if len(pair) == 2 else (None, None)
+        if not isinstance(states, dict) or not isinstance(optimizer, Record | None):
+            raise ArgumentError(
+                "these are not the states of an optimizer\n"
+                "  expected what Trainer.save_states or Updater.get_states wrote"
+            )
+        self.optimizer = optimizer
+        self.states = {keys.get(i, i): _build_state(state, 0) for i, state in states.items()}
+        attributes = optimizer.attributes if optimizer else {}
+        scheduler = attributes.get("lr_scheduler")
+        self.scheduler = scheduler if isinstance(scheduler, Record) else None
+        # MXNet before 1.4 counted the updates of all devices together.
+        together = {0: attributes.get("_index_update_count", {})}
         self.counts = {
-            _device(device): dict([_count(pair) for pair in _expect_setting(counts, device, list)])
-            for counts in [_expect_setting(settings, "counts", dict)]
-            for device in counts
+            _expect_device(device): {
+                i: _expect_count(i, n) for i, n in _expect_dict(of, "counts").items()
+            }
+            for device, of in _expect_dict(
+                attributes.get("_all_index_update_counts", together), "counts"
+            ).items()
         }
-        self.optimizer = _expect_setting(settings, "optimizer", dict, type(None))
-        self.scheduler = _expect_setting(settings, "scheduler", dict, type(None))
 
 
-def _parse_settings(array: torch.Tensor | None) -> dict:
-    """The JSON in the array of settings."""
-    settings = None
-    if array is not None and array.dtype == torch.uint8:
-        try:
-            settings = json.loads(array.numpy().tobytes())
-        except (ValueError, RecursionError):
-            pass
-    if not isinstance(settings, dict):
-        raise ArgumentError(
-            "these are not the states of an optimizer\n"
-            "  expected what Trainer.save_states or Updater.get_states wrote"
-        )
-    return settings
+def _expect_dict(value: Any, name: str) -> dict:
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{name} is {quoted(value)}\n  expected names and values")
+    return value
 
 
-def _expect_setting(settings: dict, name: str, *types: type) -> Any:
-    """The setting of this name; refuse one that is of none of these types."""
-    found = settings.get(name)
-    if not isinstance(found, types):
-        raise ArgumentError(f"{name} is {quoted(found)}\n  expected {_names[types[0]]}")
-    return found
-
-
-_names = {dict: "names and values", list: "a list of pairs", str: "text"}
-
-
-def _pair(value: Any, name: str) -> tuple[int | str, Any]:
-    """The index of a parameter, and the value that belongs to it."""
-    if not isinstance(value, list) or len(value) != 2 or type(value[0]) not in (int, str):
-        raise ArgumentError(f"{name} has {quoted(value)}\n  expected an index and a value")
-    return value[0], value[1]
-
-
-def _count(value: Any) -> tuple[int | str, int]:
-    """The index of a parameter, and how often it was updated."""
-    index, count = _pair(value, "counts")
+def _expect_count(index: int | str, count: Any) -> int:
+    """How often a parameter was updated."""
     if type(count) is not int or not 0 <= count < INT_LIMIT:
         raise ArgumentError(
             f"parameter {quoted(index)} was updated {quoted(count)} times\n"
             "  expected a number, 0 or more, of 64 bits"
         )
-    return index, count
+    return count
 
 
-def _device(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text):
-        raise ArgumentError(f"counts are of device {quoted(text)}\n  expected a number")
-    return int(text)
+def _expect_device(number: int | str) -> int:
+    if not isinstance(number, int) or not 0 <= number < 1 << 30:
+        raise ArgumentError(f"counts are of device {quoted(number)}\n  expected a number")
+    return number
 
 
-def _build_state(structure, arrays: dict, depth: int):
-    """Build a state from its structure: names, lists and nulls. Each array belongs to one state."""
+def _build_state(structure, depth: int):
+    """A state of arrays, tuples of them and None."""
     if structure is None:
         return None
-    if isinstance(structure, list) and depth < MOST_NESTED:
-        return tuple([_build_state(part, arrays, depth + 1) for part in structure])
-    if not isinstance(structure, str) or structure not in arrays:
-        raise ArgumentError(
-            f"a state is {quoted(structure)}\n"
-            "  expected the name of an array that no other state has, "
-            f"null, or lists of them, {MOST_NESTED} deep at most"
-        )
-    return NDArray(arrays.pop(structure), Context("cpu"))
+    if isinstance(structure, torch.Tensor):
+        return NDArray(structure, Context("cpu"))
+    if isinstance(structure, Stored):
+        return wrap(structure, Context("cpu"))
+    if type(structure) in (list, tuple) and depth < MOST_NESTED:
+        return tuple([_build_state(part, depth + 1) for part in structure])
+    raise ArgumentError(
+        f"a state is {quoted(structure)}\n"
+        "  expected an array that no other state has, "
+        f"None, or tuples of them, {MOST_NESTED} deep at most"
+    )
 
 
 def _expect_same_form(state, expected_state, where: str) -> None:
@@ -236,13 +270,14 @@ def _expect_same_form(state, expected_state, where: str) -> None:
 
 def _form(state) -> str:
     if isinstance(state, NDArray):
-        return f"{state.shape} {state.dtype.__name__}"
+        sparse = "" if state.stype == "default" else f"{state.stype} "
+        return f"{sparse}{state.shape} {state.dtype.__name__}"
     return "none" if state is None else f"{len(state)} arrays"
 
 
-def _is_of_class(target, settings: dict) -> bool:
-    """Whether the settings in a file are those of an object of this class."""
-    return _expect_setting(settings, "class", str) == type(target).__name__
+def _is_of_class(target, saved: Record) -> bool:
+    """Whether what is in a file was an object of this class."""
+    return saved.name.rpartition(".")[2] == type(target).__name__
 
 
 def _set_attributes(target, settings: dict) -> None:
@@ -253,7 +288,7 @@ def _set_attributes(target, settings: dict) -> None:
     class_name = type(target).__name__
     present = {name: value for name, value in vars(target).items() if _is_plain(value)}
     present.pop("lr_scheduler", None)  # None is plain, a scheduler in its place is not
-    optional = _optional(type(target))
+    optional = _optional_arguments(type(target))
     for name in present.keys() & settings.keys():
         value = settings[name]
         known = [present[name], *([None, 0.0] if name in optional else [])]
@@ -265,7 +300,7 @@ def _set_attributes(target, settings: dict) -> None:
         target._check()
 
 
-def _optional(klass: type) -> set[str]:
+def _optional_arguments(klass: type) -> set[str]:
     """The arguments of a class whose default is None."""
     return {
         parameter.name
@@ -284,14 +319,14 @@ def _same_type(ours, theirs) -> bool:
 
 
 def _type_name(value) -> str:
-    """The type of a plain value in JSON's terms; integers have 64 bits."""
+    """The type of a plain value; integers have 64 bits."""
     if (
         isinstance(value, int)
         and not isinstance(value, bool)
         and not -INT_LIMIT <= value < INT_LIMIT
     ):
         return "a number of more than 64 bits"
-    return _type_names[type(value)]
+    return _type_names.get(type(value), type(value).__name__)
 
 
 _type_names = {

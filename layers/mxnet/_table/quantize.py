@@ -1,0 +1,264 @@
+"""From numbers to 8-bit integers and back.
+
+An array of integers comes with two more, `min_range` and `max_range`, of shape (1,): what its
+least and its largest integer stand for. With r = max(|min_range|, |max_range|) an int8 q stands
+for q r / 127.5, a uint8 for q r / 255.5, an int32 for q r / 2³¹. Halves are rounded to even. An
+operator with `min_calib_range` and `max_calib_range` has its range from there; without them it
+looks for the extremes of what it computes.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+
+from ..base import ArgumentError, DTypeError
+from .registry import Tensor, op, zeros
+
+OutType = Literal["auto", "int8", "uint8"]
+TOP = {torch.int8: 127.5, torch.uint8: 255.5, torch.int32: 2.0**31}
+WHOLE = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2.0**31}  # older operators' number
+BYTES = (torch.int8, torch.uint8)
+
+
+def reach(low: Tensor, high: Tensor) -> Tensor:
+    """The larger of the two absolute values."""
+    return torch.maximum(low.abs(), high.abs())
+
+
+def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """The nearest integers that dtype has; NaN is 0 in uint8, else the largest, as in MXNet.
+
+    x is an array of its own: it is written to.
+    """
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    return x.nan_to_num_(0.0 if low == 0 else high).round_().clamp_(low, high).to(dtype)
+
+
+def of_range(like: Tensor, *numbers: float) -> list[Tensor]:
+    """Each number as a range's end: float32 of shape (1,)."""
+    return [like.new_full((1,), number, dtype=torch.float32) for number in numbers]
+
+
+def calibrated_range(like: Tensor, low: float | None, high: float | None) -> list[Tensor] | None:
+    """The ends of a calibrated range; None where there is none."""
+    return None if low is None or high is None else of_range(like, low, high)
+
+
+def expect_bytes(name: str, **inputs: Tensor) -> None:
+    """Raise DTypeError for an input that is neither int8 nor uint8."""
+    for key, tensor in inputs.items():
+        if tensor.dtype not in BYTES:
+            raise DTypeError(f"{name}: {key} is {str(tensor.dtype)[6:]}\n  expected int8 or uint8")
+
+
+def chosen(out_type: str, low: float | None, high: float | None) -> torch.dtype:
+    """The dtype for a name; ``auto`` is uint8 where the calibrated range has nothing below 0."""
+    if out_type == "auto":
+        out_type = "int8" if low is None or high is None or low < 0 else "uint8"
+    return torch.int8 if out_type == "int8" else torch.uint8
+
+
+@op(view=True)
+def _contrib_quantize(
+    data: Tensor,
+    min_range: Tensor,
+    max_range: Tensor,
+    out_type: Literal["int8", "uint8"] = "uint8",
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The integers for data in a range, q = data 127 / r or data 255 / r, and the range.
+
+    data : (...), float32      min_range, max_range : (1,)      q : (...)
+    """
+    dtype, r = chosen(out_type, None, None), reach(min_range, max_range)
+    q = rounded(data * (WHOLE[dtype] / r), dtype)
+    return (q, -r, r) if dtype is torch.int8 else (q, min_range, max_range)
+
+
+@op(view=True, names_input=True)
+def _contrib_quantize_v2(
+    data: Tensor,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The integers for data, q = data 127.5 / r or data 255.5 / r, and the range.
+
+    data : (...), float32; integers of 8 bits are left as they are      q : (...)
+    """
+    if data.dtype in BYTES:
+        top = TOP[data.dtype]
+        return data, *of_range(data, 0.0 if data.dtype is torch.uint8 else -top, top)
+    if data.dtype is not torch.float32:
+        raise DTypeError(
+            f"_contrib_quantize_v2: data is {str(data.dtype)[6:]}\n"
+            "  expected float32, or int8 or uint8, which are left as they are"
+        )
+    dtype = chosen(out_type, min_calib_range, max_calib_range)
+    low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
+    r = reach(low, high)
+    q = rounded(data * (TOP[dtype] / r), dtype)
+    return (q, -r, r) if dtype is torch.int8 else (q, low, high)
+
+
+def extremes(data: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the largest number, of those that are numbers; (1,) each."""
+    bound = torch.finfo(data.dtype).max
+    seen = torch.where(data.isnan(), bound, data), torch.where(data.isnan(), -bound, data)
+    return seen[0].amin().reshape(1), seen[1].amax().reshape(1)
+
+
+@_contrib_quantize.types
+def _(out_type):
+    return chosen(out_type, None, None), torch.float32, torch.float32
+
+
+@_contrib_quantize_v2.types
+def _(dtypes, out_type, min_calib_range, max_calib_range):
+    dtype = dtypes[0] if dtypes and dtypes[0] in BYTES else None
+    return dtype or chosen(out_type, min_calib_range, max_calib_range), *(torch.float32,) * 2
+
+
+@op(names_input=True)
+def _contrib_quantize_asym(
+    data: Tensor, min_calib_range: float | None = None, max_calib_range: float | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The integers for a range that need not have 0 in its middle, q = data scale + shift.
+
+    data : (...), float32      q : (...), uint8
+    scale, shift : (1,), with which min is 0, and max is 255
+    """
+    low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
+    scale = 255.0 / (high - low)
+    shift = 255.0 - high * scale
+    return rounded(data * scale + shift, torch.uint8), scale, shift
+
+
+@_contrib_quantize_asym.types
+def _():
+    return torch.uint8, torch.float32, torch.float32
+
+
+@op
+def _contrib_dequantize(
+    data: Tensor, min_range: Tensor, max_range: Tensor, out_type: Literal["float32"] = "float32"
+) -> Tensor:
+    """The numbers that integers stand for, y = data r / 127.5 or data r / 255.5.
+
+    data : (...), int8 or uint8      min_range, max_range : (1,)      y : (...), float32
+    """
+    expect_bytes("_contrib_dequantize", data=data)
+    return data * (reach(min_range, max_range) / TOP[data.dtype])
+
+
+@_contrib_dequantize.types
+def _():
+    return torch.float32
+
+
+@op
+def _contrib_requantize(
+    data: Tensor,
+    min_range: Tensor,
+    max_range: Tensor,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The 8-bit integers for those of 32 bits, q = data (r / 2³¹) 127 / s or 255 / s, and ± s.
+
+    data : (...), int32      min_range, max_range : (1,)      q : (...)
+
+    s is the largest absolute value of what data stands for.
+    """
+    dtype = chosen(out_type, min_calib_range, max_calib_range)
+    x, step = data.float(), reach(min_range, max_range) / TOP[torch.int32]
+    low, high = calibrated_range(x, min_calib_range, max_calib_range) or (
+        x.new_zeros(1),
+        x.abs().amax().reshape(1) * step,
+    )
+    s = reach(low, high)
+    q = rounded(x * step * (WHOLE[dtype] / s), dtype)
+    return (q, -s, s) if dtype is torch.int8 else (q, low, high)
+
+
+@_contrib_requantize.types
+def _(out_type, min_calib_range, max_calib_range):
+    return chosen(out_type, min_calib_range, max_calib_range), torch.float32, torch.float32
+
+
+for _row in (_contrib_quantize, _contrib_quantize_v2, _contrib_quantize_asym, _contrib_requantize):
+    _row.shaped(lambda data: [data, (1,), (1,)])
+    _row.gives(lambda: 3)
+    _row.grad(zeros)
+_contrib_dequantize.shaped(lambda data: data)
+_contrib_dequantize.grad(zeros)
+for _row in (_contrib_quantize, _contrib_requantize, _contrib_dequantize):
+    _row.infer(lambda: {"min_range": (1,), "max_range": (1,)})
+    _row.typed(lambda: {"min_range": torch.float32, "max_range": torch.float32})
+
+
+@op(traceable=False)
+def _contrib_calibrate_entropy(
+    hist: Tensor, hist_edges: Tensor, num_quantized_bins: int = 255
+) -> tuple[Tensor, Tensor]:
+    """The range ± t outside which numbers are clipped best, and the divergence that it costs.
+
+    hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
+
+    The histogram between -t and t, those outside counted at its ends, is P; the same in so many
+    bins, each spread again over the bins of P that have numbers, is Q. t has the least KL
+    divergence of Q from P (Migacz 2017, 8-bit Inference with TensorRT).
+    """
+    if hist.dim() != 1 or hist.numel() % 2 == 0 or hist_edges.numel() != hist.numel() + 1:
+        raise ArgumentError(
+            f"_contrib_calibrate_entropy: hist is {tuple(hist.shape)}, hist_edges is "
+            f"{tuple(hist_edges.shape)}\n  expected an odd number of bins, and one edge more"
+        )
+    counts, edges = hist.double().cpu().numpy(), hist_edges.cpu().numpy()
+    middle, least = len(counts) // 2, num_quantized_bins // 2
+    found = [divergence(counts, middle - i, middle + i + 1, num_quantized_bins)
+             for i in range(least, middle + 1)]  # fmt: skip
+    best = int(np.argmin(found))
+    return tuple(of_range(hist, float(edges[middle + least + best + 1]), float(found[best])))
+
+
+def divergence(counts: np.ndarray, start: int, stop: int, bins: int) -> float:
+    """How far the bins from `start` to `stop` are from the same joined to so few."""
+    inside = counts[start:stop].copy()
+    inside[0] = 0  # MXNet takes it for one that is outside
+    p = inside.copy()
+    p[0] += counts[: start + 1].sum()
+    p[-1] += counts[stop:].sum()
+    width = len(p) // bins
+    firsts = np.arange(bins) * width
+    each = np.add.reduceat(inside, firsts) / np.maximum(np.add.reduceat(inside != 0, firsts), 1)
+    lengths = np.full(bins, width)
+    lengths[-1] = len(p) - width * (bins - 1)
+    q = np.repeat(each, lengths) * (p != 0)
+    p, q = smooth(p), smooth(q)
+    if p is None or q is None:
+        return np.inf
+    p, q = p / p.sum(), q / q.sum()
+    return float((p * np.log(p / q)).sum())
+
+
+def smooth(p: np.ndarray, eps: float = 0.0001) -> np.ndarray | None:
+    """p with eps where it is 0, taken from the others; None where there is not so much."""
+    empty = p == 0
+    count = int(empty.sum())
+    taken = eps * count / max(len(p) - count, 1)
+    if count == len(p) or taken >= 1:
+        return None
+    return np.where(empty, eps, p - taken)
+
+
+@_contrib_calibrate_entropy.shaped
+def _():
+    return [(1,), (1,)]
+
+
+_contrib_calibrate_entropy.gives(lambda: 2)
+_contrib_calibrate_entropy.grad(zeros)

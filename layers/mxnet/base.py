@@ -14,6 +14,7 @@ from .._errors import note as note  # for the modules of this package
 
 __all__ = [
     "ArgumentError",
+    "BoundsError",
     "ContextError",
     "DTypeError",
     "DeferredInitializationError",
@@ -46,8 +47,8 @@ class MXNetError(RuntimeError):
     """The root of every error that this package raises."""
 
 
-class ShapeError(MXNetError, ValueError):
-    """Shapes do not fit each other, or what was declared."""
+class ShapeError(MXNetError, AssertionError, ValueError):
+    """Shapes do not fit each other, or what was declared; MXNet may assert it."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -58,12 +59,16 @@ class ArgumentError(MXNetError, AssertionError, TypeError, ValueError):
     """Something was called with a wrong, missing or unreadable argument; MXNet may assert it."""
 
 
+class BoundsError(ArgumentError, IndexError):
+    """An index lies outside of what it is for."""
+
+
 class StateError(MXNetError, AssertionError):
     """Something was called that does not go with what was done before; MXNet asserts it."""
 
 
-class ContextError(MXNetError, ValueError):
-    """A context does not exist on this machine, or does not fit the others."""
+class ContextError(MXNetError, AssertionError, ValueError):
+    """A context does not exist on this machine, or does not fit the others, as MXNet asserts."""
 
 
 class RecordingError(MXNetError):

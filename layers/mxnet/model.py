@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +14,57 @@ from .callback import BatchEndParam
 from .context import Context, cpu
 from .initializer import Uniform
 from .io import DataIter, NDArrayIter, ResizeIter
+from .kvstore.kvstore import updates_by_default
 from .module import Module
+from .module._optimizer import make_store
 from .ndarray import NDArray
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+
+
+# What loops of one's own import
+
+
+def _create_kvstore(kvstore, num_device: int, arg_params: dict) -> tuple[Any, bool]:
+    """A store for so many contexts, or None; whether it updates the parameters."""
+    store = make_store(kvstore, num_device, None)
+    kind = kvstore if isinstance(kvstore, str) else ""
+    sizes = [a.size for a in arg_params.values()]
+    return store, store is not None and updates_by_default(kind, sizes)
+
+
+def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore) -> None:
+    """Give a store the parameters, and the contexts their values where it is what updates them."""
+    for i, (name, arrays) in enumerate(zip(param_names, param_arrays)):
+        kvstore.init(name, arg_params[name])
+        if update_on_kvstore:
+            kvstore.pull(name, arrays, priority=-i)
+
+
+def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names) -> None:
+    """Have a store update the parameters by the gradients of all contexts."""
+    for i, (name, arrays, grads) in enumerate(zip(param_names, param_arrays, grad_arrays)):
+        if grads[0] is not None:
+            kvstore.push(name, grads, priority=-i)
+            kvstore.pull(name, arrays, priority=-i)
+
+
+def _update_params(
+    param_arrays, grad_arrays, updater, num_device: int, kvstore=None, param_names=None
+) -> None:
+    """Update the parameters of each context, by gradients that a store sums where there is one."""
+    updates: list[list[tuple]] = [[] for _ in range(num_device)]
+    for i, (arrays, grads) in enumerate(zip(param_arrays, grad_arrays)):
+        if grads[0] is None:
+            continue
+        if kvstore:
+            kvstore.push(param_names[i], grads, priority=-i)
+            kvstore.pull(param_names[i], grads, priority=-i)
+        for k, (array, grad) in enumerate(zip(arrays, grads)):
+            updates[k].append((i * num_device + k, grad, array))
+    for of_context in updates:
+        if of_context:
+            updater(*zip(*of_context))
 
 
 class FeedForward:

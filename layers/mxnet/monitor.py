@@ -92,4 +92,4 @@ def _root_mean_square(x: NDArray) -> NDArray:
 def _shown(found) -> str:
     values = [found] if isinstance(found, NDArray) else found
     shown = [v.asnumpy()[0] if v.shape == (1,) else v.asnumpy() for v in values]
-    return "".join(f"{value}\t" for value in shown)
+    return "".join(f"{value!s}\t" for value in shown)

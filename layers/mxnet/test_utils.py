@@ -24,6 +24,11 @@ from . import io, symbol
 from . import ndarray as nd
 from ._files import atomic
 from ._old import missing
+from ._random_sparse import (
+    create_sparse_array,
+    create_sparse_array_zd,
+    rand_sparse_ndarray,
+)
 from .base import ArgumentError, MXNetError, UnsupportedError
 from .context import Context, current_context, num_gpus
 from .gluon import utils
@@ -267,69 +272,35 @@ def rand_ndarray(
     distribution=None,
     ctx=None,
 ) -> NDArray:
-    """An NDArray of standard normal numbers.
+    """An NDArray of standard normal numbers, or a sparse one of uniform numbers.
 
     Parameters
     ----------
     shape : tuple of int
-    stype : {'default'}
+    stype : {'default', 'row_sparse', 'csr'}
     dtype : optional
         float32 by default.
     ctx : Context, optional
     density, modifier_func, shuffle_csr_indices, distribution
-        Of sparse arrays, which are not here.
+        Of sparse arrays; see `rand_sparse_ndarray`.
 
     Raises
     ------
-    UnsupportedError
-        `stype` is 'csr' or 'row_sparse'.
     ArgumentError
-        It is no storage type.
+        There is no such storage type.
     """
     if stype == "default":
         return nd.array(np.random.randn(*shape), ctx=ctx, dtype=dtype or default_dtype())
-    return rand_sparse_ndarray(shape, stype)
-
-
-def _no_sparse(name: str, stype: str) -> UnsupportedError:
-    return UnsupportedError(f"{name}: stype is {stype!r}\n  expected 'default': sparse is not here")
-
-
-def rand_sparse_ndarray(shape, stype: str, *args, **kwargs):
-    """A random sparse array. There are none here.
-
-    Raises
-    ------
-    UnsupportedError
-        Always, for a storage type.
-    ArgumentError
-        `stype` is none.
-    """
-    if stype not in ("csr", "row_sparse"):
-        raise ArgumentError(f"rand_ndarray: stype is {stype!r}\n  expected 'default'")
-    raise _no_sparse("rand_ndarray", stype)
-
-
-def create_sparse_array(shape, stype: str, *args, **kwargs):
-    """A sparse array. There are none here.
-
-    Raises
-    ------
-    UnsupportedError
-        Always.
-    """
-    raise _no_sparse("create_sparse_array", stype)
-
-
-def create_sparse_array_zd(shape, stype: str, *args, **kwargs):
-    """A sparse array of a density. There are none here.
-
-    Raises
-    ------
-    UnsupportedError
-        Always.
-    """
-    raise _no_sparse("create_sparse_array_zd", stype)
+    return rand_sparse_ndarray(
+        shape,
+        stype,
+        density,
+        dtype,
+        distribution,
+        modifier_func=modifier_func,
+        shuffle_csr_indices=shuffle_csr_indices,
+        ctx=ctx,
+    )[0]
 
 
 def shuffle_csr_column_indices(csr) -> None:
@@ -714,6 +685,8 @@ def compare_optimizer(
     shape : tuple of int, or list of `ntensors` of them
         With a list the second optimizer updates all weights by one call.
     dtype : dtype
+    w_stype, g_stype : {'default', 'row_sparse', 'csr'}
+        The storage types of weights and gradients, for the second optimizer.
     rtol, atol : float
     compare_states : bool
 
@@ -721,19 +694,16 @@ def compare_optimizer(
     ------
     AssertionError
         They differ.
-    UnsupportedError
-        A storage type is sparse.
     """
-    for stype in (w_stype, g_stype):
-        if stype != "default":
-            raise _no_sparse("compare_optimizer", stype)
     shapes = shape if isinstance(shape, list) else [shape]
 
-    def drawn() -> list[NDArray]:
+    def drawn(stype: str, density: float | None) -> list[NDArray]:
+        if stype != "default":
+            return [rand_ndarray(s, stype, density, dtype) for s in shapes]
         return [nd.random.uniform(shape=s, ctx=default_context(), dtype=dtype) for s in shapes]
 
-    w1, g1 = drawn(), drawn()
-    w2, g2 = [w.copy() for w in w1], [g.copy() for g in g1]
+    w2, g2 = drawn(w_stype, 1), drawn(g_stype, None)
+    w1, g1 = [w.tostype("default") for w in w2], [g.tostype("default") for g in g2]
     numbers_ = range(len(shapes))
     state1 = [opt1.create_state_multi_precision(i, w1[i]) for i in numbers_]
     state2 = [opt2.create_state_multi_precision(i, w2[i]) for i in numbers_]
@@ -902,17 +872,15 @@ def check_symbolic_backward(
     ------
     AssertionError
         A gradient differs; or dtype is another.
-    UnsupportedError
-        A gradient shall be sparse.
     """
     _check_dtype(dtype)
-    _check_storage("check_symbolic_backward", grad_stypes)
     ctx, names = ctx or default_context(), sym.list_arguments()
     args = _located(sym, "arguments", names, location, ctx, dtype)
     states = _states(sym, aux_states, ctx, dtype)
     expected = dict(expected if isinstance(expected, dict) else zip(names, expected))
     before = {name: np.random.normal(size=np.shape(value)) for name, value in expected.items()}
     grads = {name: nd.array(before[name], ctx=ctx, dtype=args[name].dtype) for name in expected}
+    grads = _stored(grads, names, grad_stypes)
     requests = _requests(grad_req, names, expected)
     executor = sym.bind(ctx, args=args, args_grad=grads, grad_req=requests, aux_states=states)
     executor.forward(is_train=True)
@@ -928,10 +896,10 @@ def check_symbolic_backward(
     return grads
 
 
-def _check_storage(name: str, stypes) -> None:
-    for stype in stypes.values() if isinstance(stypes, dict) else stypes or ():
-        if stype not in (None, "default"):
-            raise _no_sparse(name, stype)
+def _stored(arrays: dict[str, NDArray], names: list[str], stypes) -> dict[str, NDArray]:
+    """The arrays in storage types that are given by name or in order."""
+    stypes = stypes if isinstance(stypes, dict) else dict(zip(names, stypes or ()))
+    return {n: a.tostype(stypes.get(n) or "default") for n, a in arrays.items()}
 
 
 def _requests(grad_req, names: list[str], asked) -> dict[str, str]:
@@ -1044,11 +1012,8 @@ def check_numeric_gradient(
         A gradient differs; or dtype is another.
     ArgumentError
         `grad_nodes` is something else.
-    UnsupportedError
-        A gradient shall be sparse.
     """
     _check_dtype(dtype)
-    _check_storage("check_numeric_gradient", grad_stype_dict)
     ctx = ctx or default_context()
     args = _located(sym, "arguments", sym.list_arguments(), location, ctx, dtype)
     states = _states(sym, aux_states, ctx, dtype)
@@ -1057,6 +1022,7 @@ def check_numeric_gradient(
     loss, projections = _projected(sym, args, ctx, dtype)
     grads = {n: nd.array(np.random.normal(size=args[n].shape), ctx, dtype) for n in requests}
     before = {name: grad.asnumpy() for name, grad in grads.items()}
+    grads = _stored(grads, sym.list_arguments(), grad_stype_dict)
     everything = args | projections
     asked = {name: requests.get(name, "null") for name in everything}
     executor = loss.bind(ctx, everything, args_grad=grads, grad_req=asked, aux_states=states)

@@ -1,7 +1,7 @@
 """Why names of MXNet differ or are absent, where the code of `layers.mxnet` does not say it."""
 
 NOT_YET = "not yet"
-NO_SPARSE = "not yet: there are no sparse arrays"
+DENSE_CUSTOM = "not yet: custom operators take dense arrays"
 NO_C = "it belongs to MXNet's C library, which is not used"
 ITS_OWN = "MXNet's own part, not meant for programs"
 NUMPY = "it is for the NumPy interface, which is not here"
@@ -10,18 +10,13 @@ NO_VALUES = "a Symbol has no values: MXNet's methods only raise NotImplementedFo
 # By the place of a name, a pattern: why it is absent. What is not here asks
 # layers/mxnet/_old/missing.py, and is NOT_YET if that says nothing.
 ABSENT = {
-    r"ndarray\.sparse(\..*)?|symbol\.sparse(\..*)?": NO_SPARSE,
-    r"(ndarray|symbol)\.cast_storage": NO_SPARSE,
-    r".*(row_sparse|SparseEmbedding|LibSVMIter|getnnz).*": NO_SPARSE,
-    r"test_utils\.(rand_sparse_ndarray|create_sparse_array(_zd)?)": NO_SPARSE,
-    r"operator\.CustomOpProp\.infer_storage_type(_backward)?": NO_SPARSE,
-    r"(.*\.)?(backward_\w+|fill_element_0index|get_oshape_of_gather_nd_op)": ITS_OWN,
+    r"operator\.CustomOpProp\.infer_storage_type(_backward)?": DENSE_CUSTOM,
+    r"(.*\.)?(backward_\w+|get_oshape_of_gather_nd_op)": ITS_OWN,
     r"ndarray\.(get_indexing_dispatch_code|indexing_key_expand_implicit_axes)": ITS_OWN,
     r"ndarray\.ndarray\.check_boolean_array_dimension": ITS_OWN,
     r"gluon\.model_zoo\.vision\.inception\.make_aux|optimizer\.Test(\..*)?": ITS_OWN,
     r"gluon\.data\.dataloader\.(?!DataLoaderV1)\w+(\..*)?": ITS_OWN,
-    r".*\.(DL\w+|NDArrayBase|SymbolBase|CachedOp|MXDataIter)(\..*)?": NO_C,
-    r"operator\.(OperatorArguments(\..*)?|get_operator_arguments)": NO_C,
+    r".*\.(DL\w+|NDArrayBase|SymbolBase|MXDataIter)(\..*)?": NO_C,
     r"ndarray\.NDArray\.as_np_ndarray|symbol\.Symbol\.as_np_ndarray": NUMPY,
     r"util\.(np_ufunc_legal_option|wrap_np_\w+)": NUMPY,
     r"test_utils\.check_gluon_hybridize_consistency": NUMPY,
@@ -29,7 +24,6 @@ ABSENT = {
     r"tools\.im2rec\.\w+": "a part of the program, not meant for others",
     r"libinfo\.\w+": "there is no C library of MXNet to be found",
     r"(ndarray|symbol)\.imdecode": "use mx.image.imdecode",
-    r"kvstore\.KVStore\.set_gradient_compression": "gradients are not compressed",
     r"symbol\.Symbol\.(as(numpy|scalar|_in_context)|backward|copy|detach|wait_to_read)": NO_VALUES,
     r"symbol\.Symbol\.gradient": "not yet: MXNet's raises an error, too",
 }
@@ -41,27 +35,20 @@ NO_DOWNLOAD = "downloads nothing: it takes files that are there already"
 NO_SHARING = "ignores `shared_exec` and other arguments that share memory"
 DIFFERS = {
     "executor.Executor": MADE_BY,
-    "gluon.Parameter": "`stype` and `grad_stype` must be 'default': there are no sparse arrays",
-    "gluon.Trainer": "`compression_params` must be None: gradients are not compressed",
     "gluon.contrib.nn.SyncBatchNorm": "`num_devices` must be 1",
     "gluon.model_zoo.model_store.get_model_file": NO_DOWNLOAD,
     "gluon.rnn.LSTM": "`state_clip_min`, `state_clip_max` must be None, as in MXNet on a CPU",
     "gluon.utils.download": NO_DOWNLOAD,
     "kvstore.KVStore": MADE_BY,
-    "module.Module": "`compression_params` must be None: gradients are not compressed",
     "ndarray.NDArray": MADE_BY,
-    "ndarray.empty": "`stype` must be 'default': there are no sparse arrays",
-    "ndarray.zeros": "`stype` must be 'default': there are no sparse arrays",
     "symbol.Symbol": MADE_BY,
     "symbol.Symbol.bind": NO_SHARING,
     "symbol.Symbol.optimize_for": "returns the graph as it is: MXNet's backends are not here",
     "symbol.Symbol.simple_bind": NO_SHARING,
     "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",
-    "test_utils.rand_ndarray": "`stype` must be 'default': there are no sparse arrays",
 } | dict.fromkeys(
     [
-        *("np_array", "np_shape", "set_np_shape", "use_np", "use_np_array", "use_np_shape"),
-        "util.set_np",
+        *("np_array", "use_np", "use_np_array", "util.set_np"),
     ],
     NOT_SWITCHED_ON,
 )
@@ -74,10 +61,14 @@ DIFFERENCES = {
     "A NumPy mask chooses elements": "",
     "A list beside None": "",
     "Writing out of bounds": "",
-    "No array has the shape ()": "",
+    "Splitting gives no array of the shape ()": "",
+    "Operators compute arrays without elements": "",
     "Numbers that an integer array cannot hold": "",
     "Division by 0": "",
     "Large integers": "",
+    "Rows of a row_sparse parameter": "gluon.Parameter.row_sparse_data",
+    "Iterators over csr arrays": "io.NDArrayIter io.LibSVMIter",
+    "Mixed precision leaves the code of an operator alone": "",
     "The norm of integers": "ndarray.norm symbol.norm ndarray.NDArray.norm symbol.Symbol.norm",
     "amp_cast to integers truncates": "ndarray.amp_cast symbol.amp_cast",
     "A variable is overwritten before backward": "",
@@ -105,9 +96,11 @@ DIFFERENCES = {
     "Lengths of sequences on a CPU": """
         gluon.rnn.RNN gluon.rnn.LSTM gluon.rnn.GRU ndarray.RNN symbol.RNN""",
     "Deconvolution in float64 with dilation": "ndarray.Deconvolution symbol.Deconvolution",
+    "Convolutions of 8-bit integers": """
+        contrib.quantization.quantize_net contrib.ndarray.quantized_conv""",
     "Pooling with a pad as large as the kernel": "",
-    "Gradients of an embedding are dense": """
-        gluon.nn.Embedding ndarray.Embedding symbol.Embedding""",
+    "Sparse arrays where MXNet has no sparse form": """
+        ndarray.dot ndarray.clip ndarray.sparse.CSRNDArray ndarray.sparse.RowSparseNDArray""",
     "A label that is no class": "ndarray.CTCLoss symbol.CTCLoss gluon.loss.CTCLoss",
     "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
     "PCC refuses labels below 0": "metric.PCC",

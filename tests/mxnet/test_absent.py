@@ -17,7 +17,7 @@ STARS = OLD / "star_imports.txt"
 MODULES = """
     attribute autograd base callback context contrib contrib.amp contrib.amp.amp contrib.amp.lists
     contrib.amp.lists.symbol_bf16 contrib.amp.lists.symbol_fp16 contrib.amp.loss_scaler
-    contrib.autograd contrib.io contrib.ndarray
+    contrib.autograd contrib.io contrib.ndarray contrib.onnx contrib.onnx.onnx2mx
     contrib.symbol contrib.tensorboard contrib.text contrib.text.embedding contrib.text.utils
     contrib.text.vocab engine error executor executor_manager gluon gluon.block gluon.data
     gluon.data.dataloader gluon.data.dataset gluon.data.sampler gluon.data.vision
@@ -139,9 +139,28 @@ def test_names_that_programs_have_from_star_imports(mx):
     assert names["NDArray"] is mx.nd.NDArray
 
 
+# By module, of what a star import brings: parts of it that are imported when they are used.
+LATER = {
+    "": "contrib gluon image img profiler recordio rnn test_utils",
+    "contrib": "io onnx tensorboard text",
+    "executor_manager": "DataParallelExecutorManager",
+    "gluon": "contrib data model_zoo nn rnn",
+    "io": "ImageDetRecordIter ImageRecordIter NDArrayIter",
+    "operator": "CustomOp NumpyOp",
+}
+
+
+@pytest.mark.parametrize("part", LATER)
+def test_a_star_import_brings_what_is_imported_later(mx, part):
+    names = {}
+    exec(f"from {mx.__name__}.{part} import *".replace(". ", " "), names)
+    assert {*LATER[part].split()} <= {*names}
+    assert not {"TYPE_CHECKING", "missing"} & {*names}
+
+
 @torch_only
 @pytest.mark.parametrize(
-    "part", ["numpy.ones", "rtc", "th", "notebook", "io.LibSVMIter", "contrib.svrg_optimization"]
+    "part", ["numpy.ones", "rtc", "th", "notebook", "contrib.svrg_optimization"]
 )
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")
@@ -166,9 +185,6 @@ def test_a_part_that_is_not_here(mx, part):
         ("base.check_call", "it belongs to MXNet's C library"),
         ("base._LIB", "it belongs to MXNet's C library"),
         ("rtc", "register a .cu kernel"),
-        ("nd.sparse.csr_matrix", "arrays are dense: use nd.array"),
-        ("sym.sparse.dot", "use the operators of mx.sym"),
-        ("contrib.quantization", "use PyTorch's quantization"),
         ("contrib.svrg_optimization", "train with mx.mod.Module"),
     ],
 )

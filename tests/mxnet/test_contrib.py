@@ -179,3 +179,16 @@ def test_other_places(mx):
     assert mx.contrib.nd.foreach is mx.nd.contrib.foreach
     assert mx.contrib.sym.foreach is mx.sym.contrib.foreach
     assert mx.contrib.onnx.export_model is mx.onnx.export_model
+
+
+@pytest.mark.engine("torch")  # MXNet's need the package onnx
+def test_mxnets_places_of_what_reads_onnx(mx):
+    from layers.mxnet.contrib.onnx.onnx2mx.import_model import get_model_metadata, import_model
+    from layers.mxnet.contrib.onnx.onnx2mx.import_to_gluon import import_to_gluon
+
+    onnx = mx.contrib.onnx
+    assert onnx.import_model is onnx.import_model_ is import_model
+    assert onnx.get_model_metadata is onnx.get_model_metadata_ is get_model_metadata
+    assert onnx.import_to_gluon is onnx.import_to_gluon_ is import_to_gluon
+    with pytest.raises(AttributeError, match="use mx.contrib.onnx.import_model"):
+        _ = onnx.onnx2mx.import_onnx

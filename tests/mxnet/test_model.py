@@ -1,6 +1,7 @@
 """Checkpoints: what is written and read."""
 
 import logging
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -77,3 +78,47 @@ def test_feed_forward(mx, tmp_path):
     model.save(str(tmp_path / "net"))
     loaded = mx.model.FeedForward.load(str(tmp_path / "net"), 5)
     np.testing.assert_allclose(loaded.predict(points), y, rtol=1e-6)
+
+
+# Private functions, which programs with loops of their own import
+
+
+@pytest.mark.parametrize(
+    "store, contexts, size, updates",
+    [("local", 1, 1, None), ("local", 2, 1, True), ("device", 2, 1 << 25, True)]
+    + [("local", 2, 1 << 25, False), (None, 2, 1, None)],
+)
+def test_create_kvstore(mx, store, contexts, size, updates):
+    class Large:
+        shape = (size,)
+
+    Large.size = size
+    made, on_store = model(mx)._create_kvstore(store, contexts, {"w": Large})
+    assert (None if made is None else on_store) is updates and on_store is bool(updates)
+    with pytest.raises(TypeError):
+        model(mx)._create_kvstore(3, 2, {})
+
+
+def test_updates_on_a_store_and_beside_it(mx):
+    weights = [[mx.nd.ones(2), mx.nd.ones(2, ctx=mx.cpu(1))], [mx.nd.ones(1)] * 2]
+    gradients = [[mx.nd.ones(2), mx.nd.ones(2, ctx=mx.cpu(1)) * 2], [None, None]]
+    values, names = {"w": mx.nd.ones(2) * 9, "x": mx.nd.ones(1)}, ["w", "x"]
+    store = mx.kv.create("local")
+    model(mx)._initialize_kvstore(store, weights, values, names, True)
+    assert weights[0][1].asnumpy().tolist() == [9, 9]
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=1.0))
+    model(mx)._update_params(weights, gradients, updater, 2)
+    assert [w.asnumpy().tolist() for w in weights[0]] == [[8, 8], [7, 7]]
+    calls = []
+    model(mx)._update_params(weights, gradients, lambda i, *_: calls.append([*i]), 2, store, names)
+    assert calls == [[0], [1]] and gradients[0][0].asnumpy().tolist() == [3, 3]  # the sum
+    store = mx.kv.create("local")
+    model(mx)._initialize_kvstore(store, weights, values, names, False)
+    assert weights[0][0].asnumpy().tolist() == [8, 8]
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+    model(mx)._update_params_on_kvstore(weights, gradients, store, names)
+    assert [w.asnumpy().tolist() for w in weights[0]] == [[3, 3], [3, 3]]
+
+
+def model(mx):
+    return import_module(f"{mx.__name__}.model")

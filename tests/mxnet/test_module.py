@@ -2,6 +2,7 @@
 
 import logging
 from collections import namedtuple
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -252,15 +253,96 @@ def test_contexts_share_a_batch(mx, small):
         module.bind([("data", (1, 2))], [("softmax_label", (1,))])
 
 
-@pytest.mark.parametrize("by_name", [True, False], ids=["name", "store"])
-def test_a_module_refuses_a_store_that_it_would_not_use(mx, small, by_name):
-    symbol = small[0].symbol
-    module = mx.mod.Module(symbol, context=[mx.cpu(0), mx.cpu(1)])
+def stepped(mx, store, **options):
+    """The weight of a Module after two steps with a kvstore, and the Module."""
+    y = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(
+        mx.sym.SoftmaxOutput(y, name="softmax"), context=[mx.cpu(0), mx.cpu(1)], **options
+    )
     module.bind([("data", (4, 2))], [("softmax_label", (4,))])
-    module.init_params()
-    store = "teststore" if by_name else mx.kv.create("teststore")
-    with pytest.raises((AttributeError, mx.base.MXNetError), match="(?i)teststore"):
-        module.init_optimizer(store)
+    module.init_params(mx.init.One())
+    module.init_optimizer(store, "sgd", {"learning_rate": 0.5, "momentum": 0.9})
+    batch = mx.io.DataBatch([mx.nd.arange(8).reshape((4, 2))], [mx.nd.array([0, 1, 2, 0])])
+    for _ in range(2):
+        module.forward_backward(batch)
+        module.update()
+    return module.get_params()[0]["fc_weight"].asnumpy(), module
+
+
+def test_a_store_of_ones_own(mx):
+    """It is given each parameter by its name, and sums gradients."""
+    calls = []
+
+    class Mine(mx.kv.base.TestStore):
+        def init(self, key, value):
+            calls.append(("init", key))
+
+        def pushpull(self, key, value, out=None, priority=0):
+            calls.append((key, priority, len(value), out))
+            super().pushpull(key, value, out, priority)
+
+    found, module = stepped(mx, Mine())
+    np.testing.assert_allclose(found, stepped(mx, "local")[0], 1e-6)
+    assert calls[:2] == [("init", "fc_weight"), ("init", "fc_bias")]
+    assert calls[2:4] == [("fc_weight", 0, 2, None), ("fc_bias", -1, 2, None)] == calls[4:]
+    assert sorted(module._updater.states) == [0, 1, 2, 3]
+
+
+def test_a_store_of_ones_own_that_updates(mx, tmp_path):
+    class Mine(mx.kv.KVStoreBase):
+        num_workers, type = 1, "mine"
+
+        def __init__(self):
+            self.kept, self.calls = {}, []
+
+        def is_capable(self, capability):
+            return True
+
+        def set_optimizer(self, optimizer):
+            self.updater = mx.optimizer.get_updater(optimizer)
+
+        def broadcast(self, key, value, out, priority=0):
+            self.kept[key] = value.copy()
+
+        def pushpull(self, key, value, out=None, priority=0):
+            self.updater(key, value[0] + value[1].as_in_context(mx.cpu(0)), self.kept[key])
+            for array in out:
+                array[:] = self.kept[key]
+
+        def save_optimizer_states(self, fname, dump_optimizer=False):
+            self.calls.append(fname)
+
+        load_optimizer_states = save_optimizer_states
+
+    store = Mine()
+    found, module = stepped(mx, store)
+    np.testing.assert_allclose(found, stepped(mx, "local")[0], 1e-6)
+    module.save_optimizer_states("a")
+    module.load_optimizer_states("b")
+    assert store.calls == ["a", "b"]
+
+
+@pytest.mark.engine("torch")  # MXNet wants an `init` too
+def test_the_store_for_tests(mx):
+    found, _ = stepped(mx, "teststore")
+    np.testing.assert_allclose(found, stepped(mx, "local")[0], 1e-6)
+
+
+@pytest.mark.engine("torch")
+def test_no_store(mx):
+    with pytest.raises(mx.base.MXNetError, match="kvstore is 3"):
+        stepped(mx, 3)
+
+
+def test_compressed_gradients(mx):
+    compression = {"type": "2bit", "threshold": 0.1}
+    found, _ = stepped(mx, "device", compression_params=compression)
+    # Every step moves by a multiple of the threshold: gradients are divided by the batch size 4.
+    steps = (1 - found) / (0.5 * 0.1 / 4)
+    assert not np.allclose(found, stepped(mx, "device")[0])
+    np.testing.assert_allclose(steps * 10, np.round(steps * 10), atol=1e-2)
+    with pytest.raises(Exception, match="(?i)compress"):
+        stepped(mx, "local", compression_params=compression)
 
 
 @pytest.mark.filterwarnings("ignore:Parameters already initialized:UserWarning")  # MXNet's
@@ -850,3 +932,19 @@ def test_outputs_that_are_held(mx, small):
     module.forward(next(iterator), is_train=False)
     assert not (held.asnumpy() == before).all()  # they are the executor's
     assert (held.asnumpy() == module.get_outputs()[0].asnumpy()).all()
+
+
+def test_names_that_loops_of_ones_own_check(mx):
+    module = import_module(f"{mx.__name__}.module.base_module")
+    net, a, b, shapes = mx.sym.var("a") + mx.sym.var("b"), ("a", (1,)), ("b", (2, 3)), [("l", (1,))]
+    module._check_input_names(net, ["b", "a"], "data", True)
+    with pytest.raises(ValueError):
+        module._check_input_names(net, ["c"], "data", True)
+    with pytest.warns(UserWarning):
+        module._check_input_names(net, ["c"], "label", False)
+    data, labels = module._parse_data_desc(["a", "b"], ["l"], [b, mx.io.DataDesc(*a)], shapes)
+    assert [type(d) for d in data + labels] == [mx.io.DataDesc] * 3 and data == [b, a]
+    with pytest.raises(ValueError):
+        module._parse_data_desc(["a"], ["l"], [b], shapes)
+    with pytest.warns(UserWarning):
+        assert module._parse_data_desc(["a"], ["l"], [a], None) == ([a], None)

@@ -11,7 +11,7 @@ NAMED = {
         _image_to_tensor _split_v2 depth_to_space diag log_softmax moments repeat reverse softmax
         space_to_depth squeeze tile all_finite GridGenerator LRN im2col col2im Pooling_v1 _histogram
         _contrib_quadratic _contrib_index_array _contrib_MultiBoxPrior
-        ravel_multi_index unravel_index""",
+        _contrib_quantize_asym _contrib_quantize_v2 ravel_multi_index unravel_index""",
     "a": "cumsum",
     "indices": "one_hot",
     "A": """_linalg_det _linalg_extractdiag _linalg_extracttrian _linalg_gelqf _linalg_inverse

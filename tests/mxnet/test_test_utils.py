@@ -205,11 +205,18 @@ def test_random_arrays():
     np.testing.assert_allclose(q @ q.T, np.eye(4), atol=1e-10)
 
 
-@torch_only
-@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
-def test_sparse_is_refused(stype):
-    with pytest.raises(NotImplementedError, match=f"stype is '{stype}'"):
-        t.rand_ndarray((2, 3), stype)
+def test_random_sparse_arrays():
+    assert t.rand_ndarray((4, 3), "csr", density=1).stype == "csr"
+    x, (data, rows) = t.rand_sparse_ndarray((4, 3), "row_sparse", density=1, data_init=2)
+    assert (x.asnumpy() == 2).all() and rows.tolist() == [0, 1, 2, 3] and data.shape == (4, 3)
+    x, (indptr, columns, _) = t.rand_sparse_ndarray((8, 16), "csr", 0.3, distribution="powerlaw")
+    assert indptr.asnumpy().tolist() == [0, 2, 6, 14, 30, 35, 36, 37, 38]
+    assert columns.asnumpy()[:6].tolist() == [0, 1, 0, 1, 2, 3]
+    rows = t.create_sparse_array((4, 2), "row_sparse", 1.5, rsp_indices=[1, 2]).indices
+    assert rows.asnumpy().tolist() == [1, 2]
+    assert not t.create_sparse_array_zd((4, 2), "csr", 0).data.shape[0]
+    with pytest.raises((ValueError, AssertionError)):
+        t.rand_ndarray((4, 3), "foo")
 
 
 def test_reductions():

@@ -10,6 +10,7 @@ __all__ = ["LATER", "is_module", "load"]
 
 # By name: the module that defines it, and the name there; "" is the module itself.
 LATER = {
+    "contrib.quant": ("contrib.quantization", ""),
     "img": ("image", ""),
     **{
         f"io.{name}": ("io._image_records", name)
@@ -20,6 +21,10 @@ LATER = {
             "ImageRecordUInt8Iter",
             "ImageRecordUInt8Iter_v1",
         )
+    },
+    **{
+        f"executor_manager.{name}": ("module._data_parallel", name)
+        for name in ("DataParallelExecutorGroup", "DataParallelExecutorManager")
     },
     "io.ImageDetRecordIter": ("io._detection_records", "ImageDetRecordIter"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -16,7 +17,6 @@ __all__ = ["absent", "names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
 _NUMPY = "use mx.nd, whose arrays have no shape ()"
-_DENSE = "arrays are dense: use nd.array, of a SciPy matrix its toarray()"
 _C = "it belongs to MXNet's C library, which is not used"
 _NO_SERVERS = "there are no servers: start all processes with torchrun"
 # Why a name is absent or what to use instead; a module's reason holds for what is inside.
@@ -43,16 +43,11 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
-    "contrib.quant": "use PyTorch's quantization",
-    "contrib.quantization": "use PyTorch's quantization",
     "contrib.svrg_optimization": "train with mx.mod.Module and an optimizer of mx.optimizer",
-    "executor_manager.DataParallelExecutorGroup": "use mx.mod.Module",
-    "executor_manager.DataParallelExecutorManager": "use mx.mod.Module",
+    "contrib.onnx.onnx2mx.import_onnx": "use mx.contrib.onnx.import_model",
     "kvstore.KVStoreServer": _NO_SERVERS,
     "kvstore.kvstore_server": _NO_SERVERS,
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
-    "ndarray.cast_storage": _DENSE,
-    "ndarray.sparse": _DENSE,
     "ndarray_doc": "it writes MXNet's own docstrings",
     "np": _NUMPY,
     "npx": _NUMPY,
@@ -61,8 +56,6 @@ REASONS = {
     "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
     "symbol.numpy": "use mx.sym",
-    "symbol.cast_storage": _DENSE,
-    "symbol.sparse": "use the operators of mx.sym: arrays are dense",
     "symbol_doc": "it writes MXNet's own docstrings",
     "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
@@ -139,9 +132,17 @@ def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
             raise AttributeError(message, name=name)
-        raise AttributeError(f"module {full_name!r} has no attribute {name!r}")
+        raise AttributeError(f"module {full_name!r} has no attribute {name!r}{_like(name, module)}")
 
     return find
+
+
+def _like(name: str, module: dict[str, Any]) -> str:
+    """The public name of a module that is most like one that it has not, for a message."""
+    if name.startswith("_"):
+        return ""
+    near = get_close_matches(name[:100], [n for n in module if not n.startswith("_")], 1)
+    return f"\n  did you mean {near[0]!r}?" if near else ""
 
 
 class _Finder(MetaPathFinder):
@@ -161,7 +162,8 @@ def watch(module: dict[str, Any] | None = None) -> None:
     """
     if module is not None:
         module["__getattr__"] = _attribute(module)
-        star_imports.extend(module, _short_name(module["__name__"]))
+        short_name = _short_name(module["__name__"])
+        star_imports.extend(module, short_name, names().get(short_name, set()))
         return
     for each in [*names(), *_EMPTY]:
         if _full_name(each) in sys.modules:

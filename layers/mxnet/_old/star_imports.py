@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .later import LATER
+
 __all__ = ["extend", "handed_on", "load"]
 
 
@@ -36,8 +38,25 @@ def load(origin: str) -> Any:
     return getattr(found, name) if name else found
 
 
-def extend(module: dict[str, Any], module_name: str) -> None:
-    """Add to a module's ``__all__`` what a star import of MXNet's module brings besides."""
-    if module_name in handed_on():
-        own = module.get("__all__", [name for name in module if not name.startswith("_")])
-        module["__all__"] = sorted({*own, *handed_on()[module_name]})
+def extend(module: dict[str, Any], module_name: str, mxnets_names: set[str]) -> None:
+    """Add to a module's ``__all__`` what a star import of MXNet's module brings besides.
+
+    That is what the module hands on, and what is imported only when a program asks for it.
+    """
+    public = [name for name in module if not name.startswith("_") and name not in _NOT_BROUGHT]
+    prefix = f"{module_name}.".removeprefix(".")
+    later = {*LATER} | {prefix + name for name in _modules_in(module.get("__path__"))}
+    found = {name for name in mxnets_names if prefix + name in later}
+    module["__all__"] = sorted(
+        {*module.get("__all__", public), *handed_on().get(module_name, {}), *found}
+    )
+
+
+# What modules of this package import for themselves.
+_NOT_BROUGHT = {"TYPE_CHECKING", "annotations", "missing"}
+
+
+def _modules_in(path: list[str] | None) -> list[str]:
+    """The public modules of a package, imported or not."""
+    entries = Path(path[0]).iterdir() if path else ()
+    return [e.stem for e in entries if not e.name.startswith("_") and e.suffix in ("", ".py")]

@@ -119,8 +119,9 @@ def as_batch(batch) -> DataBatch:
 class DataIter:
     """The base of iterators.
 
-    A subclass defines `iter_next`, `getdata`, `getlabel` and `getpad`, or `next`; and the
-    attributes `provide_data` and `provide_label`, lists of DataDesc.
+    A subclass defines `iter_next` and `getdata`, or `next`; where they are known, `getlabel`,
+    `getpad` and `getindex`; and the attributes `provide_data` and `provide_label`, lists of
+    DataDesc. The base has no batches.
 
     Parameters
     ----------
@@ -153,20 +154,20 @@ class DataIter:
 
     def iter_next(self) -> bool:
         """Go on to the next batch; return whether there is one."""
-        raise NotImplementedError(f"{type(self).__name__}.iter_next")
+        return False
 
     def getdata(self) -> list[NDArray]:
         """The data of the batch."""
         raise NotImplementedError(f"{type(self).__name__}.getdata")
 
-    def getlabel(self) -> list[NDArray]:
-        """The labels of the batch."""
-        raise NotImplementedError(f"{type(self).__name__}.getlabel")
+    def getlabel(self) -> list[NDArray] | None:
+        """The labels of the batch; None where there are none."""
+        return None
 
     def getindex(self):
         """The numbers of the examples of the batch; None where they are not known."""
         return None
 
-    def getpad(self) -> int:
-        """The number of examples at the end that only fill up the batch."""
-        raise NotImplementedError(f"{type(self).__name__}.getpad")
+    def getpad(self) -> int | None:
+        """The number of examples at the end that only fill up the batch; None is 0."""
+        return None

@@ -104,7 +104,7 @@ class ImageDetRecordIter(RecordIter):
         **dict.fromkeys(("std_r", "std_g", "std_b", "std_a"), 0.0),
     }
 
-    def setup(self) -> None:
+    def _setup(self) -> None:
         o, name = self._options, type(self).__name__
         if o.aug_seq != "det_aug_default" or o.mean_img:
             raise UnsupportedError(
@@ -173,7 +173,7 @@ class ImageDetRecordIter(RecordIter):
     def label_shape(self) -> tuple[int, ...]:
         return (4 + self._width,)
 
-    def prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
+    def _prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
         o = self._options
         number, stored, image = self.unpacked(record, name)
         head, objects = split_label(stored, name)

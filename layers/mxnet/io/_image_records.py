@@ -127,7 +127,7 @@ def named(record: str) -> Iterator[None]:
 class RecordIter(_BatchIter):
     """The base of iterators over image records: an order of records, threads, batches.
 
-    A subclass has `defaults`, and `prepare`, which runs in threads.
+    A subclass has `defaults`, and `_prepare`, which runs in threads.
     """
 
     defaults: dict[str, Any] = COMMON
@@ -150,7 +150,7 @@ class RecordIter(_BatchIter):
         self._source = Source(o.path_imgrec, o.path_imgidx, o.num_parts, o.part_index, name)
         listed = read_list(o.path_imglist) if o.path_imglist else {}
         self._labels = {key: label for key, (label, _) in listed.items()}
-        self.setup()
+        self._setup()
         if o.verbose:
             logging.info("%s: %s, use %d threads for decoding..", name, o.path_imgrec,
                          o.preprocess_threads)  # fmt: skip
@@ -166,7 +166,7 @@ class RecordIter(_BatchIter):
         if hasattr(self, "_threads"):
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def setup(self) -> None:
+    def _setup(self) -> None:
         """What is prepared once, from the options."""
 
     def label_shape(self) -> tuple[int, ...]:
@@ -174,9 +174,9 @@ class RecordIter(_BatchIter):
         width = self._options.label_width
         return (width,) if width > 1 else ()
 
-    def prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
+    def _prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
         """Write the image and the label of a record into arrays; its id."""
-        raise NotImplementedError(f"{type(self).__name__}.prepare")
+        raise NotImplementedError(f"{type(self).__name__}._prepare")
 
     # Epochs
 
@@ -231,7 +231,7 @@ class RecordIter(_BatchIter):
         # One for each record: which thread takes it decides nothing.
         draw = random.Random((int(seed) * 1_000_003 + epoch) * 1_000_003 + number)
         record = self._source.read(number)
-        return self.prepare(record, self._source.name(number), draw, data, label[at : at + 1])
+        return self._prepare(record, self._source.name(number), draw, data, label[at : at + 1])
 
     def reset(self) -> None:
         """Begin the next epoch; after the records that filled the last batch, if it was reached."""
@@ -366,7 +366,7 @@ class ImageRecordIter(RecordIter):
     def __init__(self, **given):
         super().__init__(**({"dtype": self.type_name} if self.type_name else {}) | given)
 
-    def setup(self) -> None:
+    def _setup(self) -> None:
         o = self._options
         if o.aug_seq != "aug_default":
             raise UnsupportedError(
@@ -376,7 +376,7 @@ class ImageRecordIter(RecordIter):
         if o.mean_img:
             o.mean = self._mean_image(o.mean_img)
 
-    def prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
+    def _prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
         number, stored, image = self.unpacked(record, name)
         if stored.size != label.size:
             raise ArgumentError(

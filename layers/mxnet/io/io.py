@@ -6,16 +6,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
-from ..base import ArgumentError, ShapeError
+from ..base import ArgumentError, ShapeError, UnsupportedError
 from ..ndarray import NDArray, array
+from ..ndarray.sparse import CSRNDArray
 from ._desc import DataBatch, DataDesc, DataIter
 from ._files import CSVIter, MNISTIter
+from ._libsvm import LibSVMIter, rows_of_matrix
 
 __all__ = [
     "CSVIter",
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "LibSVMIter",
     "MNISTIter",
     "NDArrayIter",
     "PrefetchingIter",
@@ -29,7 +32,8 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data, label : NDArray, numpy.ndarray, or list or dict of them
-        The first axis is that of the examples. NumPy arrays become float32.
+        The first axis is that of the examples. NumPy arrays become float32. Batches of csr arrays
+        are csr.
     batch_size : int
     shuffle : bool
         Draw another order for each epoch, by `numpy.random`.
@@ -44,6 +48,8 @@ class NDArrayIter(DataIter):
     ------
     ArgumentError, ShapeError
         A value is no array, or the arrays have different numbers of examples.
+    UnsupportedError
+        An array is csr, and `last_batch_handle` not 'discard'.
     """
 
     def __init__(
@@ -67,6 +73,12 @@ class NDArrayIter(DataIter):
         self.label = _named_arrays(label, label_name) if label is not None else []
         if not self.data:
             raise ArgumentError("NDArrayIter: there is no data\n  expected at least one array")
+        stypes = {values.stype for _, values in self.data + self.label}
+        if "csr" in stypes and last_batch_handle != "discard":
+            raise UnsupportedError(
+                f"NDArrayIter: last_batch_handle is {last_batch_handle!r}, and an array csr\n"
+                "  expected 'discard'"
+            )
         self.num_data = self.data[0][1].shape[0]
         for name, values in self.data + self.label:
             if values.shape[0] != self.num_data:
@@ -136,7 +148,7 @@ class NDArrayIter(DataIter):
             return [values[begin : begin + self.batch_size].copy() for _, values in named]
         if missing:
             chosen = np.concatenate([chosen, np.resize(self._examples, missing)])
-        return [values[array(chosen, values.context, np.int64)] for _, values in named]
+        return [_chosen(values, chosen) for _, values in named]
 
     def getdata(self) -> list[NDArray]:
         return self._batch(self.data)
@@ -150,6 +162,12 @@ class NDArrayIter(DataIter):
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
             return -self.cursor
         return 0
+
+
+def _chosen(values: NDArray, index: np.ndarray) -> NDArray:
+    if isinstance(values, CSRNDArray):
+        return rows_of_matrix(values, index)
+    return values[array(index, values.context, np.int64)]
 
 
 def _named_arrays(given, name: str) -> list[tuple[str, NDArray]]:
@@ -175,6 +193,8 @@ def _named_arrays(given, name: str) -> list[tuple[str, NDArray]]:
                     "  expected an NDArray or a NumPy array"
                 )
             values = array(np.asarray(values))
+        if values.stype == "row_sparse":
+            values = values.tostype("default")
         rows.append((key, values))
     return rows
 

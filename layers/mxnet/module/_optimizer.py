@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 
 from .. import kvstore, optimizer
-from ..base import MXNetError
-from ..ndarray import NDArray
+from ..base import ArgumentError
+from ..kvstore._compression import expect_compressing
+from ..kvstore.kvstore import DISTRIBUTED, maker, updates_by_default
 
-__all__ = ["make_optimizer", "make_store", "weights_by_index"]
+__all__ = ["CustomStore", "keys_from_file", "keys_of_weights", "make_optimizer", "make_store"]
 
 
 def make_optimizer(
@@ -33,28 +34,65 @@ def make_optimizer(
     return optimizer.create(optimizer_or_name, **arguments)
 
 
-def make_store(store) -> kvstore.KVStore | None:
-    """Make a KVStore from its name; a KVStore and None are returned as they are.
+def make_store(store, count: int, compression: dict | None) -> kvstore.KVStoreBase | None:
+    """Make a store from its name, where `count` contexts or several processes need one.
 
-    Raises MXNetError for other stores, such as registered ones: a Module calls none of their
-    methods.
+    An object is returned as it is, and so is None. With `compression` it sends two bits of each
+    element of a gradient.
+
+    Raises ArgumentError for what is no store.
     """
-    made = kvstore.create(store) if isinstance(store, str) else store
-    if not isinstance(made, kvstore.KVStore | None):
-        of = f", of the registered {type(made).__name__}" if isinstance(store, str) else ""
-        raise MXNetError(
-            f"init_optimizer: kvstore is {store!r}{of}\n"
-            "  expected None, a local type such as 'device', or a KVStore"
+    if isinstance(store, str):
+        make = maker(store)
+        made = make() if count > 1 or store.lower() in DISTRIBUTED else None
+    elif store is None or hasattr(store, "pushpull"):
+        made = store
+    else:
+        raise ArgumentError(
+            f"init_optimizer: kvstore is {store!r}\n"
+            "  expected None, a type such as 'device', or a KVStore"
         )
+    if made is not None and compression:
+        expect_compressing(made)
+        made.set_gradient_compression(compression)
     return made
 
 
-def weights_by_index(group, indices: dict[str, int], has_store: bool) -> dict[int, NDArray]:
-    """The trained weights by their indices in the optimizer."""
-    count = 1 if has_store else len(group.contexts)
-    return {
-        indices[name] * count + k: array
-        for name, (weights, _) in group.trained().items()
-        if name in indices
-        for k, array in enumerate(weights[:count])
-    }
+class CustomStore:
+    """A store of a class of one's own, for the parameters of a Module.
+
+    It has each parameter by its name. Where it runs an optimizer, that changes them in it.
+    """
+
+    def __init__(self, store, optimizer, trained: dict):
+        self.store = store
+        self.updates = store.is_capable(kvstore.KVStoreBase.OPTIMIZER) and updates_by_default()
+        if self.updates:
+            store.set_optimizer(optimizer)
+        for name, (weights, _) in trained.items():
+            if self.updates or not hasattr(store, "init"):
+                store.broadcast(name, weights[0], weights)
+            else:
+                store.init(name, weights[0])
+
+    def update(self, trained: dict) -> None:
+        """Sum the gradients of the contexts; change the weights by them if the store does that."""
+        for i, (name, (weights, gradients)) in enumerate(trained.items()):
+            out = {"out": weights} if self.updates else {}
+            self.store.pushpull(name, gradients, priority=-i, **out)
+
+
+def keys_of_weights(names: list[str], count: int, by_name: bool) -> dict[str, list]:
+    """How the optimizer knows a parameter on each context, as in MXNet.
+
+    By its name, where one update is for all contexts, else by a number for each of them.
+    """
+    return {n: [n] if by_name else [i * count + k for k in range(count)]
+            for i, n in enumerate(names)}  # fmt: skip
+
+
+def keys_from_file(keys: dict[str, list]) -> dict:
+    """From the keys that a file saved with another number of contexts has, to the keys here."""
+    names = {name: own[0] for name, own in keys.items()}
+    numbers = {i: own[0] for i, own in enumerate(keys.values())}
+    return names | (numbers if all(own == [name] for name, own in keys.items()) else {})

@@ -9,15 +9,15 @@ from operator import eq
 import torch
 
 from .. import ndarray
-from .._run import placed
+from .._run import by_arrays, placed
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
-from ..executor import Executor, gradient_requests
+from ..executor import Executor, class_for, gradient_requests
 from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ..io._desc import as_descs
 from ..ndarray import NDArray, zeros
-from ..symbol._node import by_name
+from ..symbol._node import by_name, ordered
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -177,8 +177,12 @@ class DataParallelExecutorGroup:
         contexts = placed.contexts(self.symbol._entries, self.group2ctxs[index], ctx)
         places = placed.of_variables(contexts)
 
-        def new(name: str, shape: tuple[int, ...], dtype) -> NDArray:
-            return zeros(shape, places.get(name, ctx), dtype)
+        nodes = ordered(self.symbol._entries)
+        stypes = by_arrays.storage_types(nodes)
+        of_gradients = by_arrays.gradient_stypes(self.symbol._entries, nodes, stypes)
+
+        def new(name: str, shape: tuple[int, ...], dtype, stypes: dict[str, str]) -> NDArray:
+            return zeros(shape, places.get(name, ctx), dtype, stypes.get(name))
 
         args, grads, aux = {}, {}, {}
         inputs = self.shared_data_arrays[index]
@@ -191,17 +195,17 @@ class DataParallelExecutorGroup:
             elif not is_param and _is_like(inputs.get(name), shape, dtype):
                 args[name] = inputs[name]
             else:
-                args[name] = new(name, shape, dtype)
+                args[name] = new(name, shape, dtype, stypes)
             grads[name] = None
             if self.grad_req[name] != "null":
                 before = shared.grad_dict[name] if is_shared else None
-                grads[name] = new(name, shape, dtype) if before is None else before
+                grads[name] = new(name, shape, dtype, of_gradients) if before is None else before
         for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types):
             is_shared = shared is not None and name in shared.aux_dict
             aux[name] = (
                 _check_shape(name, shared.aux_dict[name], shape)
                 if is_shared
-                else new(name, shape, dtype)
+                else new(name, shape, dtype, {})
             )
         inputs.update({n: array for n, array in args.items() if n not in self.param_names})
         return self._executor(index, args, grads, aux, contexts, shared)
@@ -219,7 +223,7 @@ class DataParallelExecutorGroup:
 
     def _executor(self, index, args, grads, aux, contexts, shared: Executor | None) -> Executor:
         same_symbol = shared is not None and shared._symbol is self.symbol
-        executor = Executor(
+        executor = class_for(self.symbol, args)(
             self.symbol,
             self.contexts[index],
             args,

@@ -154,6 +154,13 @@ def detections(*shape: int, classes: int = 3, scores: int = 10) -> Input:
     return _input(f"detections{classes},{scores}:", shape, draw)
 
 
+def integers(dtype: str, *shape: int) -> Input:
+    """All that dtype has, or for int32 up to 2²⁰, without a gradient."""
+    info = np.iinfo(dtype)
+    low, high = max(int(info.min), -(2**20)), min(int(info.max) + 1, 2**20)
+    return _input(f"{dtype}:", shape, lambda random, s: random.randint(low, high, s), dtype, False)
+
+
 def labelled(*shape: int, classes: int = 3) -> Input:
     """Rows (class, box, ...) of the boxes in images, -1 behind the last of an image."""
 

@@ -3,12 +3,15 @@
 `pytest --engine mxnet --record` writes MXNet's values for them into tests/golden/.
 """
 
+from functools import partial
+
 import numpy as np
 from case import (
     as_,
     boxes,
     case,
     detections,
+    integers,
     ints,
     labelled,
     positive,
@@ -287,23 +290,21 @@ case("moments", (2, 3, 4), axes=(0, 2))
 case("moments", (2, 7), axes=(-1,), keepdims=True)
 case("moments", as_("float64", (7,)), axes=(0,))
 
-no_axes = {"ours": "MXNet's has the shape ()", "grad": False}
-yes, no = [lambda *_, y=y: {"y0": np.array([y], "uint8")} for y in (1, 0)]
 two = values(1.0, 2.0), values(1.0, 2.00001)
-case("_contrib_allclose", *two, **no_axes, expected=yes)
-case("_contrib_allclose", *two, rtol=1e-7, **no_axes, expected=no)
-case("_contrib_allclose", *two, rtol=0.0, atol=0.1, **no_axes, expected=yes)
+case("_contrib_allclose", *two, grad=False)
+case("_contrib_allclose", *two, rtol=1e-7, grad=False)
+case("_contrib_allclose", *two, rtol=0.0, atol=0.1, grad=False)
 nan = [values(float("nan"), 2, float("inf"))] * 2
-case("_contrib_allclose", *nan, **no_axes, expected=yes)
-case("_contrib_allclose", *nan, equal_nan=False, **no_axes, expected=no)
+case("_contrib_allclose", *nan, grad=False)
+case("_contrib_allclose", *nan, equal_nan=False, grad=False)
 case(
     "_contrib_allclose",
     *[values(float("inf"), dtype="float64"), values(float("-inf"), dtype="float64")],
     ours="MXNet takes infinities for close",
     grad=False,
-    expected=no,
+    expected=lambda *_: {"y0": np.array(0, "uint8")},
 )
-case("_contrib_allclose", *[as_("int32", (2, 3))] * 2, **no_axes, expected=no)
+case("_contrib_allclose", *[as_("int32", (2, 3))] * 2, grad=False)
 
 case(
     "_square_sum",
@@ -311,6 +312,28 @@ case(
     axis=1,
     ours="MXNet has it for sparse arrays only",
     expected=lambda x: {"y0": np.float32([5, 25]), "d0": 2 * x},
+)
+case("cast_storage", (2, 3), stype="default")  # of others, test_sparse.py
+case("cast_storage", ties(4, 1), stype="default")
+case("_contrib_SparseEmbedding", ints((2, 3), 4), (4, 2), input_dim=4, output_dim=2, grad=False)
+sparse_only = {"ours": "MXNet has it for sparse arrays only", "grad": False}
+case(
+    "_sparse_retain",
+    *[values([1, 2], [3, 4], [5, 6]), values(2, 0)],
+    **sparse_only,
+    expected=lambda x, rows: {"y0": np.float32([[1, 2], [0, 0], [5, 6]])},
+)
+case(
+    "_contrib_getnnz",
+    values([1, 0], [3, 4]),
+    **sparse_only,
+    expected=lambda x: {"y0": np.int64([3])},
+)
+case(
+    "_contrib_edge_id",
+    *[values([1, 0], [3, 4]), values(0, 0, 1), values(0, 1, 0)],
+    **sparse_only,
+    expected=lambda x, u, v: {"y0": np.float32([1, -1, 3])},
 )
 case("cumsum", (2, 3, 4))
 case("cumsum", (2, 3, 4), axis=1)
@@ -520,6 +543,7 @@ case(
 )
 case("one_hot", ints((2, 3), 4), depth=4)
 case("one_hot", values(0, -1, 5, 1.7, grad=False), depth=3, on_value=8, off_value=1, dtype="int32")
+case("fill_element_0index", (3, 4), still(positive(3)), values(0, 3, 1, grad=False), grad=False)
 case("pick", (3, 4), values(0, 5, -1, grad=False))
 case("pick", (3, 4), values(0, 5, -1, grad=False), mode="wrap")
 case("pick", (2, 3, 4), ints((2, 4), 3), axis=1, keepdims=True)
@@ -672,6 +696,178 @@ case("all_finite", as_("float16", values(1, float("nan"))))
 case("multi_all_finite", (2, 3), (7,), num_arrays=2)
 case("multi_all_finite", (2, 3), values(-float("inf")), num_arrays=2)
 
+section("quantize")
+R = [still(values(v)) for v in (-1.3, 2.7, -2, 1.5, -0.53, 0.4, 0)]
+SIGNED = {"min_calib_range": -1.5, "max_calib_range": 1.25}
+UNSIGNED = {"min_calib_range": 0.0, "max_calib_range": 1.25}
+ENDS = values(-3, -2.5, -0.5, 0, 0.5, 1.5, 2.5, 127, -128, 300, float("nan"), float("inf"))
+for kind in "int8", "uint8":
+    case("_contrib_quantize", (7, 1, 3), R[0], R[1], out_type=kind, grad=False)
+    case("_contrib_quantize", ENDS, values(-127, grad=False), values(127, grad=False),
+         out_type=kind, grad=False)  # fmt: skip
+    case("_contrib_quantize_v2", (2, 3, 7), out_type=kind, grad=False)
+    case("_contrib_quantize_v2", (2, 3, 7), out_type=kind, **SIGNED, grad=False)
+    case("_contrib_quantize_v2", ENDS, out_type=kind, grad=False)
+    case("_contrib_quantize_v2", integers(kind, 5), out_type=kind)
+    case("_contrib_dequantize", integers(kind, 7, 1, 3), R[0], R[1])
+    case("_contrib_dequantize", integers(kind, 40), R[6], R[1])
+    case("_contrib_requantize", integers("int32", 2, 3, 7), R[0], R[1], out_type=kind)
+    case("_contrib_requantize", integers("int32", 41), R[0], values(3000, grad=False),
+         out_type=kind, **(SIGNED if kind == "int8" else UNSIGNED))  # fmt: skip
+case("_contrib_quantize", (3, 5), R[6], R[1], grad=False)
+case("_contrib_quantize_v2", (3, 5), out_type="auto", grad=False)
+case("_contrib_quantize_v2", (3, 5), out_type="auto", **SIGNED, grad=False)
+case("_contrib_quantize_v2", (3, 5), out_type="auto", **UNSIGNED, grad=False)
+case("_contrib_quantize_v2", values(0, 0, 0), grad=False)
+case("_contrib_requantize", values(0, 0, 0, dtype="int32"), R[0], R[1])
+case("_contrib_requantize", integers("int32", 5), R[0], R[1], out_type="auto")
+case("_contrib_requantize", integers("int32", 5), R[0], R[1], out_type="auto", **UNSIGNED)
+case("_contrib_quantize_asym", (2, 3, 5), grad=False)
+case("_contrib_quantize_asym", (7, 1, 2), **SIGNED, grad=False)  # MXNet needs three axes
+case("_contrib_calibrate_entropy", values(1, 2, 3, 4, 5, 6, 7, 8, 9, grad=False),
+     values(*range(10), grad=False), num_quantized_bins=8)  # fmt: skip
+case("_contrib_calibrate_entropy", values(5, 1, 2, 9, 2, 1, 7, grad=False),
+     values(-4, -3, -2, -1, 1, 2, 3, 4, grad=False), num_quantized_bins=3)  # fmt: skip
+
+section("quantized")
+BIAS = R[0], R[1], R[2], R[3], R[4], R[5]
+for kind in "int8", "uint8":
+    case("_contrib_quantized_fully_connected", integers(kind, 3, 7), integers("int8", 5, 7),
+         integers("int8", 5), *BIAS, num_hidden=5)  # fmt: skip
+    case("_contrib_quantized_fully_connected", integers(kind, 2, 3, 5), integers("int8", 4, 15),
+         *BIAS[:4], num_hidden=4, no_bias=True)  # fmt: skip
+    case("_contrib_quantized_fully_connected", integers(kind, 2, 3, 5), integers("int8", 4, 5),
+         *BIAS[:4], num_hidden=4, no_bias=True, flatten=False)  # fmt: skip
+    for pool in "max", "avg":
+        case("_contrib_quantized_pooling", integers(kind, 2, 3, 7, 5), R[0], R[1],
+             kernel=(3, 2), pool_type=pool, train=False)  # fmt: skip
+        case("_contrib_quantized_pooling", integers(kind, 2, 3, 7, 5), R[0], R[1],
+             kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type=pool, train=False)  # fmt: skip
+        case("_contrib_quantized_pooling", integers(kind, 1, 3, 7, 5), R[0], R[1],
+             kernel=(1, 1), global_pool=True, pool_type=pool, train=False)  # fmt: skip
+    case("_contrib_quantized_pooling", integers(kind, 1, 2, 6, 6), R[0], R[1],
+         kernel=(3, 3), stride=(2, 2), pooling_convention="full", train=False)  # fmt: skip
+    case("_contrib_quantized_pooling", integers(kind, 1, 2, 6, 6), R[0], R[1], pool_type="avg",
+         kernel=(3, 3), stride=(2, 2), pad=(1, 1), count_include_pad=False)  # fmt: skip
+    case("_contrib_quantized_flatten", integers(kind, 2, 3, 1, 5), R[0], R[1])
+    case("_contrib_quantized_batch_norm", integers(kind, 2, 3, 5, 7), still(positive(3)),
+         still(unit(3)), still(unit(3)), still(positive(3)), R[0], R[1], fix_gamma=False,
+         min_calib_range=-2, max_calib_range=3)  # fmt: skip
+    case("_contrib_quantized_elemwise_add", integers(kind, 3, 1, 7), integers("int8", 3, 1, 7),
+         R[0], R[1], R[2], R[3], **SIGNED)  # fmt: skip
+    case("_contrib_quantized_elemwise_add", integers(kind, 41), integers(kind, 41),
+         R[6], R[1], R[6], R[3])  # fmt: skip
+    case("_contrib_quantized_concat", integers(kind, 2, 3), integers("int8", 2, 4),
+         R[0], R[1], R[2], R[3], num_args=2, dim=1)  # fmt: skip
+    case("_contrib_quantized_concat", integers(kind, 2, 1, 3), integers(kind, 1, 1, 3),
+         R[6], R[1], R[6], R[3], num_args=2, dim=0)  # fmt: skip
+
+TOP = {"int8": 127, "uint8": 255}
+
+
+def convolved(stride, pad, dilate, groups=1):
+    """The products of a quantized convolution with the bias in their steps, and their range."""
+
+    def expected(x, w, *rest):
+        padded = np.pad(x.astype("int64"), [(0, 0), (0, 0), *((p, p) for p in pad)])
+        height, width = [
+            (n - d * (k - 1) - 1) // s + 1
+            for n, k, s, d in zip(padded.shape[2:], w.shape[2:], stride, dilate)
+        ]
+        parts = []
+        for block, kernels in zip(np.split(padded, groups, 1), np.split(w.astype("int64"), groups)):
+            y = 0
+            for i, j in np.ndindex(*w.shape[2:]):
+                rows = slice(i * dilate[0], i * dilate[0] + (height - 1) * stride[0] + 1, stride[0])
+                columns = j * dilate[1] + np.arange(width) * stride[1]
+                y = y + np.einsum(
+                    "nchw,mc->nmhw", block[:, :, rows][..., columns], kernels[..., i, j]
+                )
+            parts.append(y)
+        bias, ends = (rest[0], rest[1:]) if len(rest) == 7 else (0, rest)
+        reaches = [np.abs(ends[i : i + 2]).max() for i in range(0, len(ends), 2)]
+        top = TOP[x.dtype.name]
+        if len(rest) == 7:
+            step = (top + 0.5) / reaches[0] * 127.5 / reaches[1] * reaches[2] / 127.5
+            bias = np.trunc(bias * step).astype("int64").reshape(-1, 1, 1)
+        high = np.array([reaches[0] * reaches[1] / top / 127 * 2.0**31], "float32")
+        return {"y0": (np.concatenate(parts, 1) + bias).astype("int32"), "y1": -high, "y2": high}
+
+    return expected
+
+
+def quantized_conv(kind, shape, filters, *given, bias=False, **settings):
+    """A case of a quantized convolution; MXNet has no int8 data, and is wrong on uint8."""
+    stride, pad, dilate = (settings.get(n, d) for n, d in
+                           (("stride", (1, 1)), ("pad", (0, 0)), ("dilate", (1, 1))))  # fmt: skip
+    ends = (integers("int8", filters[0]), *BIAS) if bias else BIAS[:4]
+    case("_contrib_quantized_conv", integers(kind, *shape), integers("int8", *filters), *ends,
+         kernel=filters[2:], num_filter=filters[0], no_bias=not bias, **settings,
+         ours="MXNet takes no int8, takes uint8 as twice what it is, and adds the bias as it is",
+         expected=convolved(stride, pad, dilate, settings.get("num_group", 1)))  # fmt: skip
+
+
+for kind in "int8", "uint8":
+    quantized_conv(kind, (2, 3, 7, 5), (4, 3, 3, 3))
+    quantized_conv(kind, (1, 16, 9, 8), (8, 16, 3, 2), stride=(2, 1), pad=(1, 2), bias=True)
+    quantized_conv(kind, (1, 130, 6, 5), (32, 130, 3, 3), dilate=(2, 2), pad=(2, 2))
+    quantized_conv(kind, (2, 4, 5, 6), (6, 2, 3, 3), num_group=2, bias=True)
+
+
+def multiplied(lhs, rhs, *ends, low=None, high=None, real=False):
+    """The products of two arrays of int8 as MXNet's graphs have them, but never wrapped around."""
+    a, b = (np.abs(ends[i : i + 2]).max() for i in (0, 2))
+    products = lhs.astype("int32") * rhs
+    step = np.float32(a * b / 127.5**2)
+    if real:
+        return {"y0": products.astype("float32") * step}
+    if low is None:
+        high = np.array([a * b / 127**2 * 2.0**31], "float32")
+        return {"y0": products, "y1": -high, "y2": high}
+    y = np.trunc(products * (step * 127.5 / max(-low, high))).clip(-128, 127)
+    ends = [np.array([end], "float32") for end in (low, high)]
+    return {"y0": y.astype("int8"), "y1": ends[0], "y2": ends[1]}
+
+
+PAIR = integers("int8", 7, 3), integers("int8", 7, 3), *BIAS[:4]
+for options, given in (
+    ({}, {}),
+    (SIGNED, {"low": -1.5, "high": 1.25}),
+    ({"enable_float_output": True}, {"real": True}),
+):
+    case("_contrib_quantized_elemwise_mul", *PAIR, **options, grad=False,
+         ours="MXNet infers no shape for arrays, and wraps what is too large for int8",
+         expected=partial(multiplied, **given))  # fmt: skip
+
+
+def dequantized_lstm(data, parameters, h, s, scale, shift):
+    """A layer of LSTM on what the integers stand for."""
+    k, size = data.shape[2], h.shape[2]
+    w, r, b = np.split(parameters, np.cumsum([4 * size * k, 4 * size * size]))
+    h, s, ys = h[0], s[0], []
+    sigmoid = lambda x: 1 / (1 + np.exp(-x))  # noqa: E731 - a formula
+    for x in (data - shift) / scale:
+        gates = x @ w.reshape(-1, k).T + h @ r.reshape(-1, size).T + b.reshape(2, -1).sum(0)
+        i, f, g, o = np.split(gates, 4, 1)
+        s = sigmoid(f) * s + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(s)
+        ys.append(h)
+    return {"y0": np.stack(ys).astype("float32")}
+
+
+case("_contrib_quantized_rnn", integers("uint8", 3, 2, 5), still(unit(4 * 3 * (5 + 3 + 2))),
+     still(unit(1, 2, 3)), still(unit(1, 2, 3)), values(50, grad=False), values(120, grad=False),
+     state_size=3, num_layers=1, mode="lstm", grad=False,
+     ours="MXNet has no kernel for it on processors of today",
+     expected=dequantized_lstm)  # fmt: skip
+case("_contrib_quantized_act", integers("int8", 7, 1, 3), R[0], R[1], act_type="relu")
+case("_contrib_quantized_elemwise_add", integers("uint8", 5), integers("uint8", 5),
+     R[6], R[1], R[6], R[3], **UNSIGNED)  # fmt: skip
+case("_contrib_quantized_elemwise_add", integers("int8", 5), integers("uint8", 5),
+     R[0], R[1], R[6], R[3], **SIGNED)  # fmt: skip
+case("_contrib_quantized_embedding", values(-1, 0, 5, 2.7, grad=False), integers("int8", 4, 3),
+     R[2], R[3], input_dim=4, output_dim=3)  # fmt: skip
+
 section("nn")
 case("FullyConnected", (3, 4), (5, 4), (5,), num_hidden=5)
 case("FullyConnected", (2, 3, 4), (5, 12), (5,), num_hidden=5)
@@ -695,6 +891,8 @@ case(
     },
 )
 case("LeakyReLU", (2, 3, 4), (3,), act_type="prelu")
+case("LeakyReLU", (2, 3, 4), (2, 3), act_type="prelu")
+case("LeakyReLU", (2, 3, 1, 4), (1, 3), act_type="prelu")
 case("LeakyReLU", (7, 2), (1,), act_type="prelu")
 case(
     "LeakyReLU",
@@ -837,6 +1035,7 @@ for pool_type in "max", "avg", "sum":
     case("Pooling", (2, 3, 5, 6), kernel=(2, 2), pool_type=pool_type)
     case("Pooling", (2, 3, 5, 6), kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type=pool_type)
     case("Pooling", (2, 3, 7), kernel=(3,), stride=(2,), pad=(1,), pool_type=pool_type)
+    case("Pooling", (2, 3, 7), kernel=2, stride=2, pad=(0, 0, 0), pool_type=pool_type)
     case("Pooling", (1, 2, 4, 5, 3), kernel=(2, 2, 2), stride=(2, 1, 1), pool_type=pool_type)
     case("Pooling", (2, 3, 5, 6), global_pool=True, pool_type=pool_type)
     case("Pooling", (2, 3, 7), kernel=(3,), pad=(2,), pool_type=pool_type)
@@ -1570,6 +1769,16 @@ case(
         - 0.5 * np.float32([[1, 1], [0, 1]]) / np.float32([[5**0.5], [1.5**0.5]]),
         "x2": np.float32([[4], [0.5]]),
     },
+)
+case(
+    "_sparse_adagrad_update",
+    *[values(1, 2), values(4, -4), values(5, 0)],
+    lr=1.0,
+    rescale_grad=0.5,
+    epsilon=0.0,
+    grad=False,
+    ours="MXNet has it for sparse gradients only",
+    expected=lambda w, g, h: {"y0": np.float32([1 - 2 / 3, 3]), "x2": np.float32([9, 4])},
 )
 case("multi_sum_sq", (2, 3), (7,), (1, 2, 2), num_arrays=3, grad=False)
 case("multi_sum_sq", as_("float16", values(1, 2, 3)), num_arrays=1, grad=False)

@@ -141,6 +141,10 @@ RULES = [
         "operators",
         r"dtype=None|_sample.*None\)",
     ),
+    Rule(
+        "MXNet takes the numbers of positions along the first axis alone", "unravel_index", r"\[\["
+    ),
+    Rule("bins whose edges do not ascend", "operators/_histogram", "x1 = "),
     Rule("MXNet looks at no shape but the data's", "BatchNorm", ours="ShapeError: BatchNorm: "),
     Rule("MXNet reads beyond the classes", "softmax_cross_entropy"),
     Rule(
@@ -215,7 +219,7 @@ RULES = [
         "one truth value",
         "_contrib_allclose",
         theirs=r"^mx\.nd\.array\(np\.uint8",
-        docs="No array has the shape ()",
+        docs="Splitting gives no array of the shape ()",
     ),
     Rule("norm of integers", "norm", INTEGERS, docs="The norm of integers"),
     Rule(

@@ -195,12 +195,6 @@ def test_made_on_a_context(mx, nd):
         assert nd.zeros((2,)).context == there
 
 
-@pytest.mark.engine("torch")  # MXNet without set_np_shape cannot make them
-def test_made_without_elements(nd):
-    same(nd.zeros((0, 3)), np.zeros((0, 3)))
-    same(nd.ones(()), 1)
-
-
 def test_moveaxis(nd):
     x = nd.zeros((2, 3, 4))
     assert nd.moveaxis(x, 0, -1).shape == (3, 4, 2)
@@ -924,14 +918,6 @@ def test_a_new_shape_in_place(nd, name, args, shape, inplace):
     y[:] = 5
     assert y.shape == shape
     assert x.asnumpy().tolist() == ([[5], [5]] if inplace else [[1], [1]])
-
-
-@pytest.mark.engine("torch")  # MXNet has sparse arrays
-@pytest.mark.parametrize("name", ["zeros", "empty"])
-def test_arrays_are_dense(nd, name):
-    with pytest.raises(ValueError, match=f"{name}: stype is 'csr'\n  expected 'default'"):
-        getattr(nd, name)((2, 3), stype="csr")
-    assert getattr(nd, name)((2, 3), stype="default").shape == (2, 3)
 
 
 def test_operands_by_name(mx, nd):

@@ -861,3 +861,16 @@ def test_an_attribute_of_any_name_in_a_graph(mx, named):
                 y = net(x)
             y.backward()
             assert (y.asscalar(), x.grad.asscalar()) == (6, 3)
+
+
+def test_the_arguments_of_an_operator(mx):
+    count, names, types = mx.operator.get_operator_arguments("Activation")
+    assert (count, names) == (2, ["data", "act_type"])
+    assert types == [
+        "NDArray-or-Symbol",
+        "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required",
+    ]
+    types = dict(zip(*mx.operator.get_operator_arguments("Convolution")[1:]))
+    assert types["stride"] == "Shape(tuple), optional, default=[]"
+    assert types["no_bias"] == "boolean, optional, default=0"
+    assert types["cudnn_tune"].endswith("'off'},optional, default='None'")

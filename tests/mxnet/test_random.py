@@ -228,3 +228,13 @@ def test_what_is_drawn_is_a_constant(mx, nd):
         y = x * noise
     y.backward()
     assert x.grad.asnumpy().tolist() == noise.asnumpy().tolist()
+
+
+def test_the_graph_tells_the_shape_of_what_is_drawn(mx):
+    x = mx.sym.var("x")
+    for drawn in (mx.sym.random.normal(), mx.sym.random.randint(0, 9), mx.sym.random.uniform()):
+        assert (drawn + x).infer_shape(x=(2, 3))[1] == [(2, 3)]
+    y = (mx.sym.random.uniform(1, 2) + x).eval(x=mx.nd.zeros((40, 50)))[0].asnumpy()
+    assert y.shape == (40, 50) and len(set(y.flat)) > 1500 and y.min() >= 1
+    assert mx.sym.random.normal().infer_shape_partial()[1] == [()]
+    assert mx.sym.random.randn(2, data=x).list_arguments() == []

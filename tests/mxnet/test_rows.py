@@ -116,7 +116,7 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
 @pytest.mark.parametrize("name, shapes, attributes, message", REFUSED)
 def test_refused(mx, name, shapes, attributes, message):
     with pytest.raises(mx.base.MXNetError) as error:
-        function(mx, name)(*map(mx.nd.ones, shapes), **attributes)
+        function(mx, name)(*[mx.nd.array(np.ones(shape)) for shape in shapes], **attributes)
     assert message in str(error.value)
     shown = str(error.value) + "".join(getattr(error.value, "__notes__", []))
     assert f"  in {'_' * name.startswith('linalg_')}{name}(" in shown
@@ -344,3 +344,35 @@ def test_clip_has_a_gradient_up_to_its_bounds(mx, low, high, dtype):
         y = mx.nd.clip(x, float(low), float(high))
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), [1, 1, 1, 1, 0, 0, 1, 0, 0] * 16)
+
+
+def test_an_index_outside_is_an_index_error_too(mx):
+    x, places = mx.nd.ones((2, 3)), mx.nd.array([[0, 1], [0, 3]])
+    with pytest.raises(IndexError):
+        mx.nd.gather_nd(x, places).asnumpy()
+
+
+@torch_only
+@pytest.mark.parametrize("name", ["depth_to_space", "space_to_depth"])
+def test_blocks_of_size_0_or_of_nothing(mx, name):
+    for shape, size in (((1, 4, 2, 2), 0), ((1, 4, 0, 2), 2)):
+        with pytest.raises(mx.base.MXNetError):
+            getattr(mx.nd, name)(mx.nd.empty(shape), size)
+    with pytest.raises(mx.base.MXNetError, match="block_size is -2\n  expected 1 or more"):
+        getattr(mx.nd, name)(mx.nd.ones((1, 4, 2, 2)), -2)
+
+
+@torch_only
+def test_what_is_no_number_or_matrix_is_refused(mx):
+    with pytest.raises(TypeError, match="arange: start is 'a'\n  expected a number"):
+        mx.nd.arange("a")
+    with pytest.raises(mx.base.MXNetError, match=r"A is \(3,\)\n  expected square matrices"):
+        mx.nd.linalg.potri(mx.nd.ones(3))
+    with pytest.raises(mx.base.MXNetError, match=r"reps is \(1, 0\)"):
+        mx.nd.tile(mx.nd.ones((2, 2)), (1, 0))
+
+
+@torch_only
+def test_a_misspelt_name_is_answered_by_the_nearest(mx):
+    with pytest.raises(AttributeError, match="'Convoluton'\n  did you mean 'Convolution'?"):
+        mx.nd.Convoluton  # noqa: B018 - asked for its error

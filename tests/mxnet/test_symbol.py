@@ -574,3 +574,23 @@ def test_the_first_shapes_import_no_compiler():
     """PyTorch's meta device would, for up to two seconds: the commonest operators have rules."""
     found = subprocess.run([sys.executable, "-c", FIRST_SHAPES], capture_output=True, text=True)
     assert found.stdout == "[('softmax_output', (2, 3))] (2, 3)\nset()\n", found.stderr
+
+
+def test_debug_str(sym):
+    parts = sym.split(sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc"), 2, name="parts")
+    net = sym.BatchNorm(parts[1], name="bn", eps=0.5)
+    assert sym.var("x").debug_str() == "Variable:x\n"
+    assert sym.Group([net, sym.var("y")]).debug_str() == (
+        "Symbol Outputs:\n\toutput[0]=bn(0)\n\toutput[1]=y(0)\n"
+        "Variable:x\nVariable:fc_weight\nVariable:fc_bias\n"
+        "--------------------\nOp:FullyConnected, Name=fc\nInputs:\n"
+        "\targ[0]=x(0) version=0\n\targ[1]=fc_weight(0) version=0\n\targ[2]=fc_bias(0) version=0\n"
+        "Attrs:\n\tnum_hidden=2\n"
+        "--------------------\nOp:SliceChannel, Name=parts\nInputs:\n\targ[0]=fc(0)\n"
+        "Attrs:\n\tnum_outputs=2\n"
+        "Variable:bn_gamma\nVariable:bn_beta\nVariable:bn_moving_mean\nVariable:bn_moving_var\n"
+        "--------------------\nOp:BatchNorm, Name=bn\nInputs:\n\targ[0]=parts(1)\n"
+        "\targ[1]=bn_gamma(0) version=0\n\targ[2]=bn_beta(0) version=0\n"
+        "\targ[3]=bn_moving_mean(0) version=1\n\targ[4]=bn_moving_var(0) version=1\n"
+        "Attrs:\n\teps=0.5\nVariable:y\n"
+    )

@@ -12,9 +12,11 @@ MODULES = (
     "order",
     "matrix",
     "precision",
+    "quantize",
     "nn",
     "attention",
     "rnn",
+    "quantized",
     "output",
     "ctc",
     "random",
@@ -32,6 +34,7 @@ MODULES = (
     "old",
     "optimizer",
     "many",
+    "sparse",
     "absent",
 )
 

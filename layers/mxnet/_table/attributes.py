@@ -87,6 +87,32 @@ def _type(value: Any) -> torch.dtype:
 _scalars = {bool: _bool, int: _int, float: _float, str: _str, torch.dtype: _type}
 
 
+def described(annotation: Any, default: str | None) -> str:
+    """A type as MXNet describes it: ``"int, required"``, ``"boolean, optional, default=0"``.
+
+    `default` is the text of the default value, None where the attribute is required.
+    """
+    args = get_args(annotation)
+    is_optional = get_origin(annotation) in (Union, UnionType)
+    plain = next(a for a in args if a is not NoneType) if is_optional else annotation
+    choices = get_args(plain) if get_origin(plain) is Literal else ()
+    if plain is torch.dtype:
+        choices = sorted(_TYPES_OF_ATTRIBUTES)
+    if choices:
+        kind = "{" + ", ".join(["None"] * is_optional + [repr(c) for c in choices]) + "}"
+        return kind + (", required" if default is None else f",optional, default={default!r}")
+    kind = _KINDS.get(plain, "Shape(tuple)")
+    if is_optional:
+        kind = kind.removesuffix("(tuple)") + " or None"
+    if plain is bool and default in ("True", "False"):
+        default = str(int(default == "True"))
+    return f"{kind}, required" if default is None else f"{kind}, optional, default={default}"
+
+
+_KINDS = {int: "int", float: "float", bool: "boolean", str: "string", Floats: "tuple of <float>"}
+_TYPES_OF_ATTRIBUTES = "float16", "float32", "float64", "int32", "int64", "int8", "uint8"
+
+
 def _optional(parse: Callable) -> Callable:
     def read(value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.strip() == "None"):

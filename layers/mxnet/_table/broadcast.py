@@ -174,6 +174,11 @@ def _modulo(x, y):
     return torch.where(y == 0, 0.0, torch.remainder(x, y))
 
 
+def _times(x, scalar):
+    # -x is a product by -1 in MXNet's API. PyTorch's own negation takes half the time.
+    return x.neg() if scalar == -1 else torch.mul(x, scalar)
+
+
 def _power(x, y):
     if x.is_floating_point():
         return torch.pow(x, y)
@@ -217,7 +222,7 @@ scalar("_minus_scalar", torch.sub, "The difference, x - scalar.", "_MinusScalar"
 scalar("_scatter_plus_scalar", torch.add, "The sum, x + scalar.")
 scalar("_scatter_minus_scalar", torch.sub, "The difference, x - scalar.")
 scalar("_rminus_scalar", torch.rsub, "The difference, scalar - x.", "_RMinusScalar")
-scalar("_mul_scalar", torch.mul, "The product, x scalar.", "_MulScalar")
+scalar("_mul_scalar", _times, "The product, x scalar.", "_MulScalar")
 scalar("_div_scalar", _divide, "The quotient, x / scalar.", "_DivScalar")
 scalar("_rdiv_scalar", _array(_divide, first=True), "The quotient, scalar / x.", "_RDivScalar")
 mod_scalar = scalar(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 
 import torch
 
-from ..base import ArgumentError
+from .. import _np_shape
+from ..base import ArgumentError, ShapeError
 from .attributes import DType, Shape
 from .registry import REQUIRED, Tensor, op
 
@@ -14,13 +15,13 @@ from .registry import REQUIRED, Tensor, op
 @op
 def _zeros(shape: Shape = (), ctx: str = "", dtype: DType = torch.float32, *, device) -> Tensor:
     """Zeros."""
-    return torch.zeros(shape or (1,), dtype=dtype, device=device)
+    return torch.zeros(_sizes(shape), dtype=dtype, device=device)
 
 
 @op
 def _ones(shape: Shape = (), ctx: str = "", dtype: DType = torch.float32, *, device) -> Tensor:
     """Ones."""
-    return torch.ones(shape or (1,), dtype=dtype, device=device)
+    return torch.ones(_sizes(shape), dtype=dtype, device=device)
 
 
 @op
@@ -33,7 +34,19 @@ def _full(
     device,
 ) -> Tensor:
     """One value everywhere."""
-    return torch.full(shape or (1,), value, dtype=dtype, device=device)
+    return torch.full(_sizes(shape or ()), value, dtype=dtype, device=device)
+
+
+for _each in (_zeros, _ones, _full):
+
+    @_each.shaped
+    def _(shape):
+        """A graph around it may tell the sizes that are not known."""
+        return shape or None
+
+
+def _sizes(shape):
+    return shape if shape or _np_shape.is_on() else (1,)
 
 
 @op
@@ -47,8 +60,10 @@ def _eye(
     device,
 ) -> Tensor:
     """Ones on the k-th diagonal of an N x M array (N x N where M is 0), zeros elsewhere."""
-    row = torch.arange(N, device=device)[:, None]
-    return (torch.arange(M or N, device=device) - row == k).to(dtype)
+    y = torch.zeros(N, M or N, dtype=dtype, device=device)
+    if -N < k < (M or N):
+        y.diagonal(k).fill_(1)
+    return y
 
 
 @op
@@ -65,7 +80,8 @@ def _arange(
 ) -> Tensor:
     """Values from start up to stop, which is left out; from 0 to start where there is no stop.
 
-    Each comes `repeat` times.
+    Each comes `repeat` times. In a graph with `infer_range` and without a stop: from start on, as
+    many as the graph around it needs.
     """
     if stop is None:
         start, stop = 0, start
@@ -74,10 +90,41 @@ def _arange(
         raise ArgumentError(
             f"_arange: start {start}, stop {stop}, step {step}: there are no values"
         )
+    return _steps(count, start, step, repeat, dtype, device)
+
+
+def _steps(count, start, step, repeat, dtype, device):
     if not dtype.is_floating_point:
         start, step = int(start), int(step)
     y = torch.arange(count, dtype=torch.float64, device=device).mul_(step).add_(start).to(dtype)
     return y if repeat == 1 else y.repeat_interleave(repeat)
+
+
+@_arange.sized
+def _(stop, infer_range):
+    """From `start` on, as many as the graph around it has room for."""
+    return _arange_of_shape if infer_range and stop is None else None
+
+
+def _arange_of_shape(
+    start,
+    stop=None,
+    step=1.0,
+    repeat=1,
+    infer_range=True,
+    ctx="",
+    dtype=torch.float32,
+    *,
+    device,
+    shape,
+):
+    if shape is None:
+        raise ShapeError(
+            "_arange: infer_range is True, and nothing in the graph tells the shape\n"
+            "  expected it in an operator beside an array of known shape"
+        )
+    count = prod(shape)
+    return _steps(-(-count // repeat), start, step, repeat, dtype, device)[:count].reshape(shape)
 
 
 @op

@@ -231,7 +231,7 @@ def Cast(data: Tensor, dtype: DType = REQUIRED) -> Tensor:
     return data.to(dtype, copy=True)
 
 
-@op
+@op(whole=("condition",))
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """x where the condition is not 0, else y; one condition may choose a row each."""
     chosen = condition != 0

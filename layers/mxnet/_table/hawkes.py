@@ -32,26 +32,39 @@ def _contrib_hawkesll(
     There is no gradient for `state`, `lags` and what follows.
     """
     _check(lda, alpha, beta, state, lags, marks, valid_length, max_time)
-    s, lags, max_time = state.detach(), lags.detach(), max_time.detach().to(lda.dtype)
-    now, last = torch.zeros_like(max_time), torch.zeros_like(s)
-    total = torch.zeros_like(max_time)
-    for j in range(lags.shape[1]):
-        valid = j < valid_length
-        now = now + torch.where(valid, lags[:, j], 0)
-        k = marks[:, j].long().unsqueeze(1)
-        waited = now - last.gather(1, k).squeeze(1)
-        left = torch.exp(-beta[k[:, 0]] * waited)
-        memory, rate, share = s.gather(1, k).squeeze(1), lda.gather(1, k).squeeze(1), alpha[k[:, 0]]
-        intensity = rate + share * beta[k[:, 0]] * memory * left
-        expected = rate * waited + share * memory * (1 - left)
-        total = total + torch.where(valid, torch.log(intensity) - expected, 0)
-        here = valid.unsqueeze(1) & (k == torch.arange(lda.shape[1], device=lda.device))
-        s = torch.where(here, (1 + memory * left).unsqueeze(1), s)
-        last = torch.where(here, now.unsqueeze(1), last)
-    waited = max_time.unsqueeze(1) - last
-    left = torch.exp(-beta * waited)
-    total = total - (lda * waited + alpha * s * (1 - left)).sum(1)
-    return total, s * left
+    s, max_time = state.detach(), max_time.detach().to(lda.dtype)
+    count = lags.shape[1]
+    valid = torch.arange(count, device=lags.device) < valid_length.unsqueeze(1)
+    times = torch.where(valid, lags.detach(), 0).cumsum(1)
+    k = marks.long().clamp(0, lda.shape[1] - 1)
+    decay, rate, share = beta[k], lda.gather(1, k), alpha[k]
+    rest = torch.where(valid, torch.exp(-decay * (max_time.unsqueeze(1) - times)), 0)
+    memory = s.gather(1, k) * torch.exp(-decay * times)
+    if count:
+        memory = memory + torch.cat(
+            [_of_events_before(i, times, k, valid, decay) for i in range(0, count, AT_ONCE)], 1
+        )
+    logs = torch.where(valid, torch.log(rate + share * decay * memory), 0)
+    left = s * torch.exp(-beta * max_time.unsqueeze(1))
+    still = left + torch.zeros_like(left).scatter_add(1, k, rest)
+    seen = s + torch.zeros_like(s).scatter_add(1, k, valid.to(s.dtype))
+    expected = lda * max_time.unsqueeze(1) + alpha * (seen - still)
+    return logs.sum(1) - expected.sum(1), still
+
+
+AT_ONCE = 128  # events whose memories are computed from all pairs with those before them
+
+
+def _of_events_before(first, times, k, valid, decay):
+    """Σ exp(-β (t - tᵢ)) over the events before each, of the same process, for some events."""
+    here = slice(first, first + AT_ONCE)
+    last = min(first + AT_ONCE, times.shape[1])
+    waited = times[:, here, None] - times[:, None, :last]
+    at = torch.arange(last, device=times.device)
+    counts = (at < at[first:, None]) & (k[:, here, None] == k[:, None, :last])
+    counts = counts & valid[:, None, :last]
+    weight = torch.exp(-decay[:, here, None] * torch.where(counts, waited, 0))
+    return torch.where(counts, weight, 0).sum(2)
 
 
 @_contrib_hawkesll.gives

@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from ..base import ArgumentError, ShapeError, UnsupportedError
+from ..base import ArgumentError, BoundsError, ShapeError, UnsupportedError
 from .attributes import DType, Shape, Slice
 from .registry import REQUIRED, Tensor, op, zeros
 from .shape import forward
@@ -38,7 +38,7 @@ def check_inside(name, index, lowest, highest, what="an index"):
     low, high = (int(end) for end in index.aminmax())
     if low < lowest or high > highest:
         worst = low if low < lowest else high
-        raise ArgumentError(f"{name}: {what} is {worst}\n  expected {lowest} to {highest}")
+        raise BoundsError(f"{name}: {what} is {worst}\n  expected {lowest} to {highest}")
 
 
 @op
@@ -62,13 +62,17 @@ def Embedding(
     """The rows of `weight` at the indices in `data`; those outside take the nearest row.
 
     data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+
+    With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
     """
     if tuple(weight.shape) != (input_dim, output_dim):
         raise ShapeError(
             f"Embedding: weight is {tuple(weight.shape)}\n"
             f"  expected (input_dim, output_dim) = ({input_dim}, {output_dim})"
         )
-    return F.embedding(data.long().clamp(0, input_dim - 1), weight)
+    # What is no variable has its gradient from operators that take no sparse one.
+    sparse = sparse_grad and weight.is_leaf and weight.requires_grad
+    return F.embedding(data.long().clamp(0, input_dim - 1), weight, sparse=sparse)
 
 
 @Embedding.typed
@@ -95,10 +99,10 @@ def one_hot(
     dtype: DType = torch.float32,
 ) -> Tensor:
     """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
-    on = indices.long().unsqueeze(-1) == torch.arange(depth, device=indices.device)
-    if (on_value, off_value) == (1, 0):
-        return on.to(dtype)
-    return torch.where(on, on_value, off_value).to(dtype)
+    at = indices.long().unsqueeze(-1)
+    at = torch.where((at < 0) | (at >= depth), depth, at)
+    y = torch.full((*indices.shape, depth + 1), off_value, dtype=dtype, device=indices.device)
+    return y.scatter_(-1, at, on_value).narrow(-1, 0, depth).contiguous()
 
 
 one_hot.grad(zeros)
@@ -128,6 +132,19 @@ def pick(
     at = _inside("pick", index, data.shape[axis], mode).reshape(shape)
     y = _gathered(data, axis, at)
     return y if keepdims or y.dim() == 1 else y.squeeze(axis)
+
+
+@op
+def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
+    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs."""
+    if lhs.dim() != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
+        raise ShapeError(
+            f"fill_element_0index: lhs is {tuple(lhs.shape)}, mhs {tuple(mhs.shape)}, "
+            f"rhs {tuple(rhs.shape)}\n  expected (n, m), (n,) and (n,)"
+        )
+    at = rhs.long()
+    check_inside("fill_element_0index", at, 0, lhs.shape[1] - 1)
+    return lhs.scatter(1, at[:, None], mhs.to(lhs.dtype)[:, None])
 
 
 def _gathered(data, axis, at):

@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 
+from .. import _np_shape
 from .._dtype import name as dtype_name
 from ..base import ArgumentError, DTypeError, ShapeError
 from .product import bmm, mm
@@ -156,6 +157,7 @@ def _linalg_potrf(A: Tensor, lower: bool = True) -> Tensor:
 
     A is symmetric; that triangle of it is read.
     """
+    _square("_linalg_potrf", A)
     return torch.linalg.cholesky(A, upper=not lower)
 
 
@@ -208,6 +210,7 @@ def _linalg_trmm(
 @op("linalg_potri", same=True, names_input=True)
 def _linalg_potri(A: Tensor, lower: bool = True) -> Tensor:
     """(A Aᵀ)⁻¹ for a lower triangular A, such as potrf gives; without `lower` (Aᵀ A)⁻¹."""
+    _square("_linalg_potri", A)
     triangle = A.tril() if lower else A.triu()  # the gradient is for all that PyTorch is given
     return torch.cholesky_inverse(triangle, upper=not lower)
 
@@ -215,18 +218,21 @@ def _linalg_potri(A: Tensor, lower: bool = True) -> Tensor:
 @op("linalg_inverse", same=True, names_input=True)
 def _linalg_inverse(A: Tensor) -> Tensor:
     """A⁻¹."""
+    _square("_linalg_inverse", A)
     return torch.linalg.inv(A)
 
 
 @op("linalg_det", names_input=True)
 def _linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix: (..., n, n) to (...)."""
+    _square("_linalg_det", A)
     return _no_scalar(torch.linalg.det(A))
 
 
 @op("linalg_slogdet", names_input=True)
 def _linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
     """The sign of the determinant of each matrix, and ln |det A|: (..., n, n) to (...) twice."""
+    _square("_linalg_slogdet", A)
     sign, log = torch.linalg.slogdet(A)
     return _no_scalar(sign), _no_scalar(log)
 
@@ -234,7 +240,8 @@ def _linalg_slogdet(A: Tensor) -> tuple[Tensor, Tensor]:
 @op("linalg_sumlogdiag", names_input=True)
 def _linalg_sumlogdiag(A: Tensor) -> Tensor:
     """The sum of the logarithms of each matrix's diagonal: (..., n, n) to (...)."""
-    return _no_scalar(_diagonal("_linalg_sumlogdiag", A, 0).log().sum(-1))
+    y = _diagonal("_linalg_sumlogdiag", A, 0).log().sum(-1)
+    return y if y.dim() else y.reshape(1)
 
 
 @op("linalg_extractdiag", names_input=True)
@@ -325,7 +332,7 @@ def khatri_rao(*args: Tensor) -> Tensor:
 
 
 def _no_scalar(y):
-    return y.reshape(1) if y.dim() == 0 else y
+    return y.reshape(1) if y.dim() == 0 and not _np_shape.is_on() else y
 
 
 def _diagonal(name, a, offset):

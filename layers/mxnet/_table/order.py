@@ -55,9 +55,7 @@ def topk(
             f"topk: k is {k}, data is {tuple(shape)}\n  expected at most {count}, as there are"
         )
     k = k if k > 0 else count
-    # Not torch.topk: of equal elements the first ones count, as in MXNet.
-    value, index = torch.sort(data, dim=axis, descending=not is_ascend, stable=True)
-    value, index = (part.narrow(axis, 0, k) for part in (value, index))
+    value, index = _first(data, axis, k, not is_ascend)
     if ret_typ == "value":
         return value
     if ret_typ == "both":
@@ -65,6 +63,26 @@ def topk(
     if ret_typ == "indices":
         return constant(index.to(dtype), data)
     return constant(torch.zeros_like(data).scatter_(axis, index, 1).reshape(shape), data)
+
+
+def _first(data: Tensor, axis: int, k: int, largest: bool) -> tuple[Tensor, Tensor]:
+    """The k first values in order, and their indices; of equal ones the first, as in MXNet.
+
+    A stable sort takes 60 times as long as torch.topk, which takes any of those that are equal. So
+    for few values topk is given numbers of which no two are equal: in the high bits those of the
+    value, which are in its order, and in the low ones the index, counted from the end.
+    """
+    if data.dtype is not torch.float32 or 4 * k > data.shape[axis] or not largest:
+        value, index = torch.sort(data, dim=axis, descending=largest, stable=True)
+        return value.narrow(axis, 0, k), index.narrow(axis, 0, k)
+    x = data.detach()
+    bits = torch.where(x.isnan(), torch.nan, x + 0.0).view(torch.int32)  # one zero, one NaN
+    bits = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
+    shape = [1] * data.dim()
+    shape[axis] = -1
+    last = torch.arange(data.shape[axis] - 1, -1, -1, device=data.device).reshape(shape)
+    index = torch.topk((bits << 32) | last, k, axis).indices
+    return data.gather(axis, index), index
 
 
 @topk.gives

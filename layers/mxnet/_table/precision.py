@@ -138,6 +138,9 @@ class Policy:
 
     def dtype(self, operator: Op, attributes: dict) -> torch.dtype | None:
         """What the inputs of an operator are cast to; None where they are not, or to the widest."""
+        if "op_type" in attributes:  # as MXNet's Custom, but where an operator says otherwise
+            low = attributes["op_type"].low_precision
+            return self.target if low else torch.float32
         attribute, values = self._conditions.get(operator, ("", ()))
         if attributes.get(attribute) in values:
             return torch.float32
@@ -170,7 +173,9 @@ class Policy:
 
 
 def _operators(names: Iterable[str]) -> set[Op]:
-    known = {*registry.names()}
+    # MXNet's operators of sparse arrays are in its lists by themselves, `_sparse_FullyConnected`
+    # as one of float32. Here that is another name of the dense one, which 16 bits are for.
+    known = {name for name in registry.names() if not name.startswith("_sparse_")}
     return {registry.get(name) for name in names if name in known}
 
 

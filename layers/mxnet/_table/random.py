@@ -12,9 +12,19 @@ from inspect import Parameter, Signature
 
 import torch
 
+from .. import _np_shape
 from ..base import ShapeError
 from .attributes import DType, Shape
 from .registry import REQUIRED, Tensor, constant, family, op, zeros
+
+
+def _sizes(name, shape):
+    """The shape to draw; (1,) where none is given."""
+    if shape is None:
+        return (1,)
+    if not shape or 0 in shape:
+        _np_shape.require_size(f"random.{name}", shape)
+    return shape
 
 
 def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
@@ -26,7 +36,7 @@ def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
 
     def random(draw):
         def row(*, shape=None, ctx="", dtype=None, device=None, **given):
-            y = torch.empty(shape or (1,), dtype=dtype or torch.float32, device=device)
+            y = torch.empty(_sizes(name, shape), dtype=dtype or torch.float32, device=device)
             return draw(y, *(numbers | given).values())
 
         return _signed(row, [], numbers, shape=(Shape | None, None), ctx=(str, ""), dtype=_DTYPE)
@@ -46,7 +56,8 @@ def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
         return _signed(row, arrays, {}, shape=(Shape, ()), dtype=_DTYPE)
 
     text, names = f"Draws {doc}.", (f"random_{name}", *aliases)
-    family(random, draw, f"_random_{name}", text, *names, draws=True)
+    drawn = family(random, draw, f"_random_{name}", text, *names, draws=True)
+    drawn.sized(_as_the_graph_tells(drawn))
     text = f"Draws {doc}, in the shape of data."
     family(like, draw, f"_random_{name}_like", text, draws=True).grad(zeros)
     text = f"For each element of the parameters, `shape` draws {doc}."
@@ -54,6 +65,15 @@ def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
     row = family(sample, draw, f"_sample_{name}", text, f"sample_{name}", **rules)
     row.grad(zeros)
     row.types(lambda dtype: dtype or torch.float32)
+
+
+def _as_the_graph_tells(operator):
+    """In a graph, a draw without a whole shape has that of what is around it, else (1,)."""
+
+    def rule(shape):
+        return None if _np_shape.is_known(shape) else operator.function
+
+    return rule
 
 
 _DTYPE = (DType | None, None)
@@ -149,7 +169,11 @@ def _random_randint(
     device,
 ) -> Tensor:
     """Integers, each from low to high - 1 as likely; int32 where no dtype is given."""
-    return torch.randint(low, high, shape or (1,), dtype=dtype or torch.int32, device=device)
+    sizes = _sizes("randint", shape)
+    return torch.randint(low, high, sizes, dtype=dtype or torch.int32, device=device)
+
+
+_random_randint.sized(_as_the_graph_tells(_random_randint))
 
 
 @_random_randint.types
@@ -272,7 +296,7 @@ def _log_negative_binomial(x, k, p):
 
 density(
     "uniform",
-    lambda x, low, high: constant(torch.zeros_like(x), x) - torch.log(high - low),
+    lambda x, low, high: -torch.log(high - low) + constant(torch.zeros_like(x), x),
     "1 / (high - low), also where a sample lies outside",
     "low",
     "high",

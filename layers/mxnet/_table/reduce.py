@@ -24,8 +24,9 @@ def reduce(name, function, doc, *aliases, **rules):
         ) -> Tensor:
             over = _axes(name, data, axis, exclude)
             if not over:  # each element alone; PyTorch takes no axes for all axes
-                return function(data.unsqueeze(-1), (-1,), False)
-            y = function(data, over, keepdims)
+                y = function(data.unsqueeze(-1), (-1,), False)
+            else:
+                y = function(data, over, keepdims)
             return y if y.dim() else y.reshape(1)
 
         return row
@@ -217,7 +218,7 @@ def _(a, dtype):
 def _contrib_allclose(
     a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
 ) -> Tensor:
-    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of one.
+    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of shape ().
 
     An infinity is close to itself alone; with `equal_nan` NaN is close to NaN.
     """
@@ -227,7 +228,7 @@ def _contrib_allclose(
             "  expected the same shape and dtype"
         )
     close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    return close.all().reshape(1).to(torch.uint8)
+    return close.all().to(torch.uint8)
 
 
 @_contrib_allclose.types

@@ -26,6 +26,7 @@ from typing import Any, get_type_hints
 
 import torch
 
+from .. import _np_shape
 from ..autograd import saved_tensors
 from ..base import ArgumentError, UnsupportedError, quoted
 from . import attributes
@@ -94,6 +95,8 @@ class Op:
         Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
+    whole : tuple of str
+        Inputs without whose whole shape nothing is told of the outputs, as in MXNet.
     ignores : tuple of str
         Arguments that MXNet takes for it, and leaves without effect.
     own : bool
@@ -102,12 +105,18 @@ class Op:
         Its errors say by themselves where in the graph they are.
     counted : str
         What files call the number of inputs, where any number may come; '' where nothing has it.
+    per_count : int
+        So many inputs come for each that files count.
     pairs : bool
         There are as many outputs as inputs, each of the shape of its input.
+    stores : bool
+        It may give a sparse array of dense ones.
     """
 
-    any_size, counted, pairs = True, "num_args", False
-    own = explains = False
+    any_size, counted, per_count, pairs = True, "num_args", 1, False
+    whole: tuple[str, ...] = ()
+    sized_rule: Callable | None = None
+    own = explains = stores = False
 
     def __init__(
         self,
@@ -123,13 +132,14 @@ class Op:
         names_input=False,
         inits=None,
         ignores=(),
+        whole=(),
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
         self.traceable, self.draws, self.names_input = traceable, draws, names_input
         self.inits: dict[str, str] = inits or {}
-        self.ignores = ignores
+        self.ignores, self.whole = ignores, whole
         self.infer_rules: list[Callable] = []
         self.shape_rule: Callable | None = None
         self.back_rule: Callable | None = None
@@ -137,6 +147,7 @@ class Op:
         self.type_rules: list[Callable] = []
         self.inputs_rule: Callable | None = None
         self.outputs_rule: Callable | None = None
+        self.sized_rule: Callable | None = None
         self.__doc__ = function.__doc__
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()
@@ -195,8 +206,8 @@ class Op:
         return self.states
 
     def infer_shapes(self, shapes: dict, attributes: dict) -> dict[str, tuple[int, ...]]:
-        """Shapes of inputs not yet known, by name, from those that are; 0 is an unknown size."""
-        known = {n: s for n, s in shapes.items() if s is not None and 0 not in s}
+        """Shapes of inputs not yet known, by name, from those that are."""
+        known = {n: s for n, s in shapes.items() if _np_shape.is_known(s)}
         known |= self.defaults | attributes
         told = {}
         for rule in self.infer_rules:
@@ -233,7 +244,10 @@ class Op:
         That device has no data; its first call in a process imports modules for up to two seconds.
         """
         told = self._shapes_by_rule(shapes, attributes) if self.shape_rule else None
-        return told or list(_shapes_without_data(self, tuple(shapes), tuple(attributes.items())))
+        if told:
+            return told
+        key = tuple(shapes), tuple(attributes.items()), _np_shape.is_on()
+        return list(_shapes_without_data(self, *key))
 
     def _shapes_by_rule(
         self, shapes: list[tuple], attributes: dict
@@ -258,6 +272,10 @@ class Op:
             return False
         warnings.warn(f"{self.name}: {name!r} has no effect", stacklevel=4)
         return True
+
+    def sized_function(self, attributes: dict) -> Callable | None:
+        """The function for attributes that leave the shape to the graph around the node."""
+        return self.sized_rule and ask(self.sized_rule, self.defaults | attributes)
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
         """The operator's attributes among those given, read."""
@@ -289,6 +307,17 @@ class Op:
             )
         return self.parse(self.attribute_names[index], value)
 
+    def described_arguments(self) -> dict[str, str]:
+        """The types of all arguments by name, as MXNet describes them."""
+        kind = "NDArray-or-Symbol[]" if self.variadic else "NDArray-or-Symbol"
+        hints = get_type_hints(self.function, vars(sys.modules[self.function.__module__]))
+        told = dict.fromkeys(self.inputs, kind)
+        for name, default in self.defaults.items():
+            text = [*default] if isinstance(default, tuple) else default
+            text = None if default is REQUIRED else str(text).removeprefix("torch.")
+            told[name] = attributes.described(hints[name], text)
+        return told
+
     @property
     def form(self) -> str:
         """How it is called, for a message: ``sum(data, axis=None, keepdims=False)``."""
@@ -318,6 +347,12 @@ class Op:
         """rule(shapes of inputs, attributes) -> that of the output, or a list of them; None where
         only the function tells. The shapes are those that `infer` asks for; `shapes` are all."""
         self.shape_rule = rule
+        return rule
+
+    def sized(self, rule: Callable) -> Callable:
+        """rule(attributes) -> None, or the function that takes the place of the operator's, with
+        the shape of the output that the graph tells as ``shape``."""
+        self.sized_rule = rule
         return rule
 
     def back(self, rule: Callable) -> Callable:
@@ -361,7 +396,10 @@ class Op:
 
 @lru_cache(maxsize=4096)  # graphs of cells, step after step, ask the same; a run takes up to 1 ms
 def _shapes_without_data(
-    operator: Op, shapes: tuple[tuple[int, ...], ...], attributes: tuple[tuple[str, Any], ...]
+    operator: Op,
+    shapes: tuple[tuple[int, ...], ...],
+    attributes: tuple[tuple[str, Any], ...],
+    np_shape: bool,
 ) -> tuple[tuple[int, ...], ...]:
     supplied = {"training": False, "device": torch.device("meta"), "context": None}
     with torch.no_grad():
@@ -477,6 +515,12 @@ def add(operator: Op) -> Op:
             raise ValueError(f"operator {name!r} is registered twice")
     _registry.update(dict.fromkeys(names, operator))
     return operator
+
+
+def rename(operator: Op, *aliases: str) -> None:
+    """Register a registered operator under more names."""
+    operator.aliases = (*operator.aliases, *aliases)
+    _registry.update(dict.fromkeys(aliases, operator))
 
 
 def family(template: Callable, hole: Callable, name: str, doc: str, *aliases, **rules) -> Op:

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
+from .. import _np_shape
 from .._dtype import name as dtype_name
 from ..base import ArgumentError, DTypeError, ShapeError
 from ..ndarray._index import reshaped
@@ -67,6 +68,16 @@ def transpose(data: Tensor, axes: Shape = ()) -> Tensor:
             f"transpose: axes are {axes} for {tuple(data.shape)}\n  expected each of {every} once"
         )
     return data.permute(axes or every[::-1])
+
+
+@transpose.back
+def _(inputs, output, axes):
+    data = inputs[0]
+    if not output or (data and len(data) != len(output)):
+        return inputs
+    n = len(output)
+    order = [a % n for a in axes] or [*range(n)][::-1]
+    return [tuple(output[order.index(a)] for a in range(n))] if len(order) == n else inputs
 
 
 @op(view=True)
@@ -203,6 +214,8 @@ def _parts(parts, axis, squeeze_axis):
     if not squeeze_axis:
         return parts
     parts = [part.squeeze(axis) for part in parts]
+    if _np_shape.is_on():
+        return tuple(parts)
     return tuple([part if part.dim() else part.reshape(1) for part in parts])
 
 
@@ -294,6 +307,8 @@ def reshape_like(
 @op(names_input=True)
 def tile(data: Tensor, reps: Shape = REQUIRED) -> Tensor:
     """The whole array repeated, as often as `reps` says along each of the last axes."""
+    if min(reps, default=1) < (0 if _np_shape.is_on() else 1):
+        raise ArgumentError(f"tile: reps is {reps}\n  expected numbers of 1 or more")
     return torch.tile(data, reps)
 
 
@@ -342,7 +357,7 @@ def Pad(
 @op(view=True, names_input=True)
 def depth_to_space(data: Tensor, block_size: int = REQUIRED) -> Tensor:
     """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b."""
-    n, c, h, w = _image("depth_to_space", data, (1,), block_size**2)
+    n, c, h, w = _image("depth_to_space", data, (1,), block_size, 2)
     b, c = block_size, c // block_size**2
     return data.reshape(n, b, b, c, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c, h * b, w * b)
 
@@ -355,11 +370,15 @@ def space_to_depth(data: Tensor, block_size: int = REQUIRED) -> Tensor:
     return data.reshape(n, c, h, b, w, b).permute(0, 3, 5, 1, 2, 4).reshape(n, b * b * c, h, w)
 
 
-def _image(name, data, axes, divisor):
-    if data.dim() != 4 or divisor < 1 or any(data.shape[a] % divisor for a in axes):
+def _image(name, data, axes, block_size, power=1):
+    if block_size < 1:
+        raise ArgumentError(f"{name}: block_size is {block_size}\n  expected 1 or more")
+    divisor = block_size**power
+    has_elements = data.numel() or _np_shape.is_on()
+    if data.dim() != 4 or not has_elements or any(data.shape[a] % divisor for a in axes):
         raise ShapeError(
-            f"{name}: data is {tuple(data.shape)}\n"
-            f"  expected 4 axes, and multiples of {divisor} on axis {' and '.join(map(str, axes))}"
+            f"{name}: data is {tuple(data.shape)}\n  expected 4 axes of sizes above 0, and "
+            f"multiples of {divisor} on axis {' and '.join(map(str, axes))}"
         )
     return data.shape
 

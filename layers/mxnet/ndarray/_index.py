@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .. import _np_shape
 from ..base import ShapeError
 
 
@@ -47,7 +48,7 @@ def get(tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, bool]:
         parts, backward = _resolve(tensor, key)
         result = (tensor.flip(backward) if backward else tensor)[parts]
         copied = bool(backward) or _has_arrays(parts)
-    if not result.dim():
+    if not result.dim() and tensor.dim() and not _np_shape.is_on():
         result = result.view(1)
     if copied or result.is_contiguous():
         return result, not copied
@@ -108,6 +109,10 @@ def _resolve(tensor: torch.Tensor, key: Any) -> tuple[tuple, list[int]]:
     return tuple(parts), backward
 
 
+class _WrongKey(IndexError, ValueError):
+    """A key of a type that no array takes: for MXNet a ValueError, for NumPy an IndexError."""
+
+
 def _convert_part(part: Any) -> Any:
     """A part of a key as an int, a slice, None, Ellipsis, or a tensor of indices or bools."""
     if part is None or part is Ellipsis:
@@ -122,7 +127,7 @@ def _convert_part(part: Any) -> Any:
         if values.dtype.kind in "biuf":
             tensor = torch.from_numpy(values.astype(bool if values.dtype.kind == "b" else np.int64))
     if tensor is None:
-        raise IndexError(
+        raise _WrongKey(
             f"index {part!r} ({type(part).__name__})\n"
             "  expected an int, a slice, None, '...', or an array of ints or bools"
         )

@@ -42,8 +42,40 @@ class Memory:
         self._copy_if_lent()
         return self._tensor.detach() if self._tensor.requires_grad else self._tensor
 
+    @property
+    def _autograd_tensor(self) -> torch.Tensor:
+        """The tensor by which autograd knows the array."""
+        return self._tensor
+
+    @property
+    def _elements(self) -> torch.Tensor:
+        """The elements that are stored."""
+        return self._tensor
+
+    def _replace_elements(self, tensor: torch.Tensor) -> None:
+        """Take others in their places."""
+        self._replace(tensor)
+
+    def _requires_grad(self) -> bool:
+        return self._tensor.requires_grad
+
+    def _become_variable(self, tensor: torch.Tensor, leaf: autograd.Leaf | None) -> None:
+        """Be known to autograd by a tensor of the same values, with a gradient or none."""
+        self._tensor, self._leaf, self._origin = tensor, leaf, None
+
+    def _take_gradient(self, given: torch.Tensor | None, add: bool) -> None:
+        """Take a gradient, None for zeros, or add it; an operator may have kept what it gave."""
+        if given is None:
+            given = torch.zeros_like(self._tensor, requires_grad=False)
+        elif given.layout is not torch.strided:
+            given = given.to_dense()
+        if add:
+            self._writable().add_(given)
+        else:
+            self._replace(given, lent=True)
+
     def _refuse_recorded(self) -> None:
-        if autograd.state.recording and self._tensor.requires_grad:
+        if autograd.state.recording and self._requires_grad():
             raise RecordingError(
                 f"writing into an array {self.shape} that is part of the recorded computation\n"
                 "  expected x = x + y, not x += y or x[:] = y, inside autograd.record()"
@@ -113,6 +145,7 @@ class Memory:
         """x[:] = value"""
         self._refuse_recorded()
         if isinstance(value, Memory) and value.shape == self.shape:
+            value = value._as_dense()
             if value is not self:
                 self._copy_from(value)
                 note_written(self, value)
@@ -132,6 +165,7 @@ class Memory:
     def _as_source(self, value: Any) -> torch.Tensor:
         """The value to write, as a tensor of this array's dtype and device."""
         if isinstance(value, Memory):
+            value = value._as_dense()
             if autograd.state.recording and value._tensor.requires_grad:
                 raise RecordingError(
                     "x[key] = y where y is part of the recorded computation\n"

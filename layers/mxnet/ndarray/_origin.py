@@ -77,7 +77,7 @@ def note_item(result: NDArray, array: NDArray, key: Any) -> None:
 
 def _begin(array: NDArray) -> Origin:
     """The origin of an array that has none yet."""
-    array._origin = variable() if array._tensor.is_leaf else UNKNOWN
+    array._origin = variable() if array._autograd_tensor.is_leaf else UNKNOWN
     return array._origin
 
 

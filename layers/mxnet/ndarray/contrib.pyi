@@ -19,7 +19,7 @@ def round_ste(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
 def sign_ste(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The sign, with the gradient of data itself."""
 def allclose(a: NDArray, b: NDArray, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: Any = None, name: Any = None) -> NDArray:
-    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of one.
+    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of shape ().
 
     An infinity is close to itself alone; with `equal_nan` NaN is close to NaN.
     """
@@ -36,6 +36,43 @@ def index_copy(old_tensor: NDArray, index_vector: NDArray, new_tensor: NDArray, 
     """old_tensor with the rows of new_tensor at the indices; of equal indices the last counts.
 
     old_tensor : (n, ...)      index_vector : (k,)      new_tensor : (k, ...)
+    """
+def quantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['int8', 'uint8'] = 'uint8', out: Any = None, name: Any = None) -> Result:
+    """The integers for data in a range, q = data 127 / r or data 255 / r, and the range.
+
+    data : (...), float32      min_range, max_range : (1,)      q : (...)
+    """
+def quantize_v2(data: NDArray, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """The integers for data, q = data 127.5 / r or data 255.5 / r, and the range.
+
+    data : (...), float32; integers of 8 bits are left as they are      q : (...)
+    """
+def quantize_asym(data: NDArray, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """The integers for a range that need not have 0 in its middle, q = data scale + shift.
+
+    data : (...), float32      q : (...), uint8
+    scale, shift : (1,), with which min is 0, and max is 255
+    """
+def dequantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['float32'] = 'float32', out: Any = None, name: Any = None) -> NDArray:
+    """The numbers that integers stand for, y = data r / 127.5 or data r / 255.5.
+
+    data : (...), int8 or uint8      min_range, max_range : (1,)      y : (...), float32
+    """
+def requantize(data: NDArray, min_range: NDArray, max_range: NDArray, out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """The 8-bit integers for those of 32 bits, q = data (r / 2³¹) 127 / s or 255 / s, and ± s.
+
+    data : (...), int32      min_range, max_range : (1,)      q : (...)
+
+    s is the largest absolute value of what data stands for.
+    """
+def calibrate_entropy(hist: NDArray, hist_edges: NDArray, num_quantized_bins: int = 255, out: Any = None, name: Any = None) -> Result:
+    """The range ± t outside which numbers are clipped best, and the divergence that it costs.
+
+    hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
+
+    The histogram between -t and t, those outside counted at its ends, is P; the same in so many
+    bins, each spread again over the bins of P that have numbers, is Q. t has the least KL
+    divergence of Q from P (Migacz 2017, 8-bit Inference with TensorRT).
     """
 def BatchNormWithReLU(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
     """The positive part of BatchNorm."""
@@ -68,6 +105,70 @@ def interleaved_matmul_encdec_valatt(keys_values: NDArray, attention: NDArray, h
 
     keys_values : (n, batch, heads 2 d)      attention : (batch heads, m, n)
     y : (m, batch, heads d)
+    """
+def quantized_fully_connected(data: NDArray, weight: NDArray, bias: NDArray | None = None, min_data: NDArray | None = None, max_data: NDArray | None = None, min_weight: NDArray | None = None, max_weight: NDArray | None = None, min_bias: NDArray | None = None, max_bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> Result:
+    """The affine map y = data weightᵀ + bias of integers, in int32, and its range.
+
+    data : (n, ...), int8 or uint8, taken as (n, k); (..., k) without `flatten`
+    weight : (num_hidden, k), int8      bias : (num_hidden,), int8      y : (n, num_hidden)
+    """
+def quantized_conv(data: NDArray, weight: NDArray, bias: NDArray | None = None, min_data: NDArray | None = None, max_data: NDArray | None = None, min_weight: NDArray | None = None, max_weight: NDArray | None = None, min_bias: NDArray | None = None, max_bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> Result:
+    """The correlation of integers with each of `num_filter` kernels, in int32, and its range.
+
+    data : (n, c, ...), int8 or uint8      weight : (num_filter, c / num_group, *kernel), int8
+    bias : (num_filter,), int8      y : (n, num_filter, ...)
+    """
+def quantized_pooling(data: NDArray, min_data: NDArray, max_data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None) -> Result:
+    """The largest integer of each window, or the nearest to its mean, and the range of data.
+
+    The windows are those of Pooling.
+
+    data : (n, c, ...), int8 or uint8
+    """
+def quantized_flatten(data: NDArray, min_data: NDArray, max_data: NDArray, out: Any = None, name: Any = None) -> Result:
+    """The integers as a matrix, and their range.
+
+    data : (n, ...), int8 or uint8      y : (n, k)
+    """
+def quantized_act(data: NDArray, min_data: NDArray, max_data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None) -> Result:
+    """The integers that are positive, 0 for the others, and the range of data.
+
+    data : (...), int8 or uint8
+    """
+def quantized_batch_norm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, min_data: NDArray, max_data: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """gamma (x - mean) / √(var + eps) / √(1 + eps) + beta of what the integers stand for, in int8.
+
+    MXNet divides by the second root too. The statistics are the moving ones, which stay as they
+    are. Without a calibrated range, which MXNet wants, it is that of the result.
+
+    data : (n, c, ...), int8 or uint8      gamma, beta, moving_mean, moving_var : (c,)
+    """
+def quantized_embedding(data: NDArray, weight: NDArray, min_weight: NDArray, max_weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The rows of `weight`, int8, at the indices in `data`, and their range.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+def quantized_elemwise_add(lhs: NDArray, rhs: NDArray, lhs_min: NDArray, lhs_max: NDArray, rhs_min: NDArray, rhs_max: NDArray, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
+    """The sum of what two arrays of one shape stand for: in 8 bits if calibrated, else in int32.
+
+    Without a calibrated range it is that of the inputs, added. Two uint8 give a uint8.
+
+    lhs, rhs : (...), int8 or uint8
+    """
+def quantized_elemwise_mul(lhs: NDArray, rhs: NDArray, lhs_min: NDArray, lhs_max: NDArray, rhs_min: NDArray, rhs_max: NDArray, min_calib_range: float | None = None, max_calib_range: float | None = None, enable_float_output: bool = False, out: Any = None, name: Any = None) -> Result:
+    """The products: in int32, in int8 cut towards 0 if calibrated, or what they stand for.
+
+    lhs, rhs : (...), int8, of one shape
+    """
+def quantized_concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> Result:
+    """Arrays one after the other along an axis, in a range for all: uint8 if each is, else int8.
+
+    data : so many arrays, then the two ends of the range of each: a, b, min_a, max_a, min_b, max_b
+    """
+def quantized_rnn(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray | None = None, data_scale: NDArray | None = None, data_shift: NDArray | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None) -> Result:
+    """RNN of what the integers stand for, (data - data_shift) / data_scale, in float32.
+
+    data : (t, n, k), uint8      data_scale, data_shift : (1,), as _contrib_quantize_asym has them
     """
 def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray:
     """-log p(label | softmax(data)), of all ways to spread the labels over time.
@@ -306,6 +407,15 @@ def group_adagrad_update(weight: NDArray, grad: NDArray, history: NDArray, lr: f
 
     weight : (n, ...)      history : (n, 1)
     """
+def SparseEmbedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None) -> NDArray:
+    """The rows of `weight` at the indices in `data`, with a row_sparse gradient.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+def getnnz(data: NDArray, axis: int | None = None, out: Any = None, name: Any = None) -> NDArray:
+    """How many values are stored of a csr matrix, or are not 0; with axis 1 in each row."""
+def edge_id(data: NDArray, u: NDArray, v: NDArray, out: Any = None, name: Any = None) -> NDArray:
+    """The elements data[u, v] of a csr matrix, -1 where none is stored."""
 def dgl_adjacency(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """Not supported: Sample graphs with the library DGL."""
 def dgl_csr_neighbor_non_uniform_sample(*data: NDArray, out: Any = None, name: Any = None) -> NDArray:

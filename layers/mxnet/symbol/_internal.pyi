@@ -286,7 +286,8 @@ def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: str = '', dtype: Any = ..., 
 def _arange(start: float = ..., stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Values from start up to stop, which is left out; from 0 to start where there is no stop.
 
-    Each comes `repeat` times.
+    Each comes `repeat` times. In a graph with `infer_range` and without a stop: from start on, as
+    many as the graph around it needs.
     """
 def _linspace(start: float = ..., stop: float = ..., num: int = ..., endpoint: bool = True, ctx: str = '', dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """`num` values evenly from start to stop, which is left out without `endpoint`."""

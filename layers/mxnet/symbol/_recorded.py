@@ -11,7 +11,7 @@ from ..base import RecordingError, UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray._origin import UNKNOWN, Step, step_and_index, variable
 from ._node import Entry, Node, copy_graph
-from .register import _as_text
+from .register import texts
 from .symbol import Symbol
 
 __all__ = ["get_symbol"]
@@ -83,7 +83,4 @@ def _node(name: str, operator: Op, attributes: dict[str, Any], inputs: list[Entr
     supplied = () if operator.own else SUPPLIED
     given = {k: v for k, v in attributes.items() if k not in supplied and v is not None}
     attributes = operator.read(given)
-    attrs = {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
-    if operator.variadic:
-        attrs["num_args"] = str(len(inputs))
-    return Node(operator, name, inputs, attributes, attrs)
+    return Node(operator, name, inputs, attributes, texts(operator, given, attributes, len(inputs)))

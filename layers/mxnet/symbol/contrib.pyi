@@ -18,7 +18,7 @@ def round_ste(data: Symbol | None = ..., out: Any = None, name: Any = None, **kw
 def sign_ste(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The sign, with the gradient of data itself."""
 def allclose(a: Symbol | None = ..., b: Symbol | None = ..., rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of one.
+    """1 where |a - b| ≤ atol + rtol |b| for all elements, else 0: a uint8 array of shape ().
 
     An infinity is close to itself alone; with `equal_nan` NaN is close to NaN.
     """
@@ -35,6 +35,43 @@ def index_copy(old_tensor: Symbol | None = ..., index_vector: Symbol | None = ..
     """old_tensor with the rows of new_tensor at the indices; of equal indices the last counts.
 
     old_tensor : (n, ...)      index_vector : (k,)      new_tensor : (k, ...)
+    """
+def quantize(data: Symbol | None = ..., min_range: Symbol | None = ..., max_range: Symbol | None = ..., out_type: Literal['int8', 'uint8'] = 'uint8', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integers for data in a range, q = data 127 / r or data 255 / r, and the range.
+
+    data : (...), float32      min_range, max_range : (1,)      q : (...)
+    """
+def quantize_v2(data: Symbol | None = ..., out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integers for data, q = data 127.5 / r or data 255.5 / r, and the range.
+
+    data : (...), float32; integers of 8 bits are left as they are      q : (...)
+    """
+def quantize_asym(data: Symbol | None = ..., min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integers for a range that need not have 0 in its middle, q = data scale + shift.
+
+    data : (...), float32      q : (...), uint8
+    scale, shift : (1,), with which min is 0, and max is 255
+    """
+def dequantize(data: Symbol | None = ..., min_range: Symbol | None = ..., max_range: Symbol | None = ..., out_type: Literal['float32'] = 'float32', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The numbers that integers stand for, y = data r / 127.5 or data r / 255.5.
+
+    data : (...), int8 or uint8      min_range, max_range : (1,)      y : (...), float32
+    """
+def requantize(data: Symbol | None = ..., min_range: Symbol | None = ..., max_range: Symbol | None = ..., out_type: Literal['auto', 'int8', 'uint8'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The 8-bit integers for those of 32 bits, q = data (r / 2³¹) 127 / s or 255 / s, and ± s.
+
+    data : (...), int32      min_range, max_range : (1,)      q : (...)
+
+    s is the largest absolute value of what data stands for.
+    """
+def calibrate_entropy(hist: Symbol | None = ..., hist_edges: Symbol | None = ..., num_quantized_bins: int = 255, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The range ± t outside which numbers are clipped best, and the divergence that it costs.
+
+    hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
+
+    The histogram between -t and t, those outside counted at its ends, is P; the same in so many
+    bins, each spread again over the bins of P that have numbers, is Q. t has the least KL
+    divergence of Q from P (Migacz 2017, 8-bit Inference with TensorRT).
     """
 def BatchNormWithReLU(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The positive part of BatchNorm."""
@@ -67,6 +104,70 @@ def interleaved_matmul_encdec_valatt(keys_values: Symbol | None = ..., attention
 
     keys_values : (n, batch, heads 2 d)      attention : (batch heads, m, n)
     y : (m, batch, heads d)
+    """
+def quantized_fully_connected(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, min_data: Symbol | None | None = None, max_data: Symbol | None | None = None, min_weight: Symbol | None | None = None, max_weight: Symbol | None | None = None, min_bias: Symbol | None | None = None, max_bias: Symbol | None | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The affine map y = data weightᵀ + bias of integers, in int32, and its range.
+
+    data : (n, ...), int8 or uint8, taken as (n, k); (..., k) without `flatten`
+    weight : (num_hidden, k), int8      bias : (num_hidden,), int8      y : (n, num_hidden)
+    """
+def quantized_conv(data: Symbol | None = ..., weight: Symbol | None = ..., bias: Symbol | None | None = None, min_data: Symbol | None | None = None, max_data: Symbol | None | None = None, min_weight: Symbol | None | None = None, max_weight: Symbol | None | None = None, min_bias: Symbol | None | None = None, max_bias: Symbol | None | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The correlation of integers with each of `num_filter` kernels, in int32, and its range.
+
+    data : (n, c, ...), int8 or uint8      weight : (num_filter, c / num_group, *kernel), int8
+    bias : (num_filter,), int8      y : (n, num_filter, ...)
+    """
+def quantized_pooling(data: Symbol | None = ..., min_data: Symbol | None = ..., max_data: Symbol | None = ..., kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The largest integer of each window, or the nearest to its mean, and the range of data.
+
+    The windows are those of Pooling.
+
+    data : (n, c, ...), int8 or uint8
+    """
+def quantized_flatten(data: Symbol | None = ..., min_data: Symbol | None = ..., max_data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integers as a matrix, and their range.
+
+    data : (n, ...), int8 or uint8      y : (n, k)
+    """
+def quantized_act(data: Symbol | None = ..., min_data: Symbol | None = ..., max_data: Symbol | None = ..., act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The integers that are positive, 0 for the others, and the range of data.
+
+    data : (...), int8 or uint8
+    """
+def quantized_batch_norm(data: Symbol | None = ..., gamma: Symbol | None = ..., beta: Symbol | None = ..., moving_mean: Symbol | None = ..., moving_var: Symbol | None = ..., min_data: Symbol | None = ..., max_data: Symbol | None = ..., eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """gamma (x - mean) / √(var + eps) / √(1 + eps) + beta of what the integers stand for, in int8.
+
+    MXNet divides by the second root too. The statistics are the moving ones, which stay as they
+    are. Without a calibrated range, which MXNet wants, it is that of the result.
+
+    data : (n, c, ...), int8 or uint8      gamma, beta, moving_mean, moving_var : (c,)
+    """
+def quantized_embedding(data: Symbol | None = ..., weight: Symbol | None = ..., min_weight: Symbol | None = ..., max_weight: Symbol | None = ..., input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The rows of `weight`, int8, at the indices in `data`, and their range.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+def quantized_elemwise_add(lhs: Symbol | None = ..., rhs: Symbol | None = ..., lhs_min: Symbol | None = ..., lhs_max: Symbol | None = ..., rhs_min: Symbol | None = ..., rhs_max: Symbol | None = ..., min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The sum of what two arrays of one shape stand for: in 8 bits if calibrated, else in int32.
+
+    Without a calibrated range it is that of the inputs, added. Two uint8 give a uint8.
+
+    lhs, rhs : (...), int8 or uint8
+    """
+def quantized_elemwise_mul(lhs: Symbol | None = ..., rhs: Symbol | None = ..., lhs_min: Symbol | None = ..., lhs_max: Symbol | None = ..., rhs_min: Symbol | None = ..., rhs_max: Symbol | None = ..., min_calib_range: float | None = None, max_calib_range: float | None = None, enable_float_output: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The products: in int32, in int8 cut towards 0 if calibrated, or what they stand for.
+
+    lhs, rhs : (...), int8, of one shape
+    """
+def quantized_concat(*data: Symbol, dim: int = 1, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """Arrays one after the other along an axis, in a range for all: uint8 if each is, else int8.
+
+    data : so many arrays, then the two ends of the range of each: a, b, min_a, max_a, min_b, max_b
+    """
+def quantized_rnn(data: Symbol | None = ..., parameters: Symbol | None = ..., state: Symbol | None = ..., state_cell: Symbol | None | None = None, data_scale: Symbol | None | None = None, data_shift: Symbol | None | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """RNN of what the integers stand for, (data - data_shift) / data_scale, in float32.
+
+    data : (t, n, k), uint8      data_scale, data_shift : (1,), as _contrib_quantize_asym has them
     """
 def CTCLoss(data: Symbol | None = ..., label: Symbol | None = ..., data_lengths: Symbol | None | None = None, label_lengths: Symbol | None | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """-log p(label | softmax(data)), of all ways to spread the labels over time.
@@ -305,6 +406,15 @@ def group_adagrad_update(weight: Symbol | None = ..., grad: Symbol | None = ...,
 
     weight : (n, ...)      history : (n, 1)
     """
+def SparseEmbedding(data: Symbol | None = ..., weight: Symbol | None = ..., input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The rows of `weight` at the indices in `data`, with a row_sparse gradient.
+
+    data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+    """
+def getnnz(data: Symbol | None = ..., axis: int | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """How many values are stored of a csr matrix, or are not 0; with axis 1 in each row."""
+def edge_id(data: Symbol | None = ..., u: Symbol | None = ..., v: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The elements data[u, v] of a csr matrix, -1 where none is stored."""
 def dgl_adjacency(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Not supported: Sample graphs with the library DGL."""
 def dgl_csr_neighbor_non_uniform_sample(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

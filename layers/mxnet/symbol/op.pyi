@@ -317,6 +317,8 @@ def Embedding(data: Symbol | None = ..., weight: Symbol | None = ..., input_dim:
     """The rows of `weight` at the indices in `data`; those outside take the nearest row.
 
     data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
+
+    With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
     """
 def one_hot(indices: Symbol | None = ..., depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: Any = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
@@ -330,6 +332,8 @@ def choose_element_0index(data: Symbol | None = ..., index: Symbol | None = ...,
 
     index : the shape of data without the axis, or with size 1 there
     """
+def fill_element_0index(lhs: Symbol | None = ..., mhs: Symbol | None = ..., rhs: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs."""
 def batch_take(a: Symbol | None = ..., indices: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """One element of each row: y[i] = a[i, indices[i]]."""
 def gather_nd(data: Symbol | None = ..., indices: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
@@ -449,7 +453,8 @@ def Activation(data: Symbol | None = ..., act_type: Literal['relu', 'sigmoid', '
 def LeakyReLU(data: Symbol | None = ..., gamma: Symbol | None | None = None, act_type: Literal['elu', 'gelu', 'leaky', 'prelu', 'rrelu', 'selu'] = 'leaky', slope: float = 0.25, lower_bound: float = 0.125, upper_bound: float = 0.334, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """x where it is positive, and below:
 
-    leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma or one for each channel.
+    leaky: slope x. elu: slope (eˣ - 1). prelu: gamma x, one gamma, one for each channel, or one for
+    each example and channel.
     rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
     mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
     x Φ(x).
@@ -791,7 +796,10 @@ def mp_nag_mom_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mo
     The decay in the new m is of the new weight, as in MXNet.
     """
 def signsgd_update(weight: Symbol | None = ..., grad: Symbol | None = ..., lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """By the sign alone, (1 - lr wd) w - lr sign(g)."""
+    """By the sign alone, (1 - lr wd) w - lr sign(g).
+
+    `rescale_grad` and `clip_gradient` have no effect, as in MXNet: not even one that is 0.
+    """
 def signum_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mom: Symbol | None = ..., lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, wd_lh: float = 0.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """By the sign, with momentum.
 
@@ -875,5 +883,5 @@ def multi_lars(lrs: Symbol | None = ..., weights_sum_sq: Symbol | None = ..., gr
     """
 def reset_arrays(*data: Symbol, num_arrays: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Fill arrays with zeros, in place; there is no output."""
-def fill_element_0index(*data: Symbol, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """Not supported: Write x[nd.arange(n), index] = values."""
+def cast_storage(data: Symbol | None = ..., stype: Literal['csr', 'default', 'row_sparse'] = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
+    """The same values in another storage type; from one sparse type not to the other."""

@@ -65,10 +65,10 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
             f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
     attrs = with_hidden_names(AttrScope.current.get(kwargs.get("attr")) | attached)
-    attrs |= {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
-    if operator.variadic and operator.counted:
-        attrs[operator.counted] = str(len(symbols))
+    attrs |= texts(operator, given, attributes, len(symbols))
     names = operator.input_names(attributes, len(symbols))
+    if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x
+        symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
     _check_inputs(f"{operator.name} {name!r}", symbols, names)
     inputs = [
         symbols[n]._entries[0]
@@ -83,6 +83,16 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
         inputs = _with_casts(precision.in_force, operator, attributes, names, inputs)
     node = Node(operator, name, inputs, attributes, attrs)
     return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def texts(
+    operator: registry.Op, given: dict[str, Any], attributes: dict[str, Any], count: int
+) -> dict[str, str]:
+    """The attributes of a node as texts: those that were given, and of how many inputs it is."""
+    found = {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
+    if operator.variadic and operator.counted:
+        found[operator.counted] = str(count // operator.per_count)
+    return found
 
 
 def _with_casts(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
-from .. import _dtype
+from .. import _dtype, _np_shape
 from .._files import atomic
 from .._files.opening import open_file
 from ..attribute import AttrScope
@@ -120,6 +120,11 @@ class Symbol(Methods):
 
             return compose(node.op, args, node.attrs | {"name": name} | kwargs, node.op.name)
         arguments = self.list_arguments()
+        if args and kwargs:
+            raise ArgumentError(
+                f"{self}: {len(args)} symbols by position, and {[*kwargs]} by name\n"
+                f"  expected all by position, or all by name: {arguments}"
+            )
         given = by_name(str(self), arguments, args) | kwargs
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
@@ -221,7 +226,8 @@ class Symbol(Methods):
         Parameters
         ----------
         *args, **kwargs : tuple of int
-            Shapes of arguments, by position or by name; 0 is a size that is not known.
+            Shapes of arguments, by position or by name; 0 is a size that is not known. With
+            np_shape semantics -1 is.
 
         Returns
         -------
@@ -237,26 +243,28 @@ class Symbol(Methods):
             There are more shapes than arguments, or one is no tuple.
         """
         found = self._shapes(args, kwargs)
-        if any(shape is None or 0 in shape for shapes in found for shape in shapes):
+        if not all(_np_shape.is_known(shape) for shapes in found for shape in shapes):
             return None, None, None
         return found
 
     def infer_shape_partial(self, *args, **kwargs):
-        """As `infer_shape`, with () for each unknown shape.
+        """As `infer_shape`, with () for each unknown shape; with np_shape semantics None.
 
         Raises
         ------
         MXNetError, ArgumentError
             As of `infer_shape`.
         """
-        return tuple([shape or () for shape in shapes] for shapes in self._shapes(args, kwargs))
+        unknown = None if _np_shape.is_on() else ()
+        found = self._shapes(args, kwargs)
+        return tuple([unknown if each is None else each for each in shapes] for shapes in found)
 
     def _shapes(self, args: tuple, kwargs: dict) -> tuple[list, list, list]:
         given = _values_by_name(self, args, kwargs)
         for name, shape in given.items():
             if not isinstance(shape, (tuple, list)):
                 raise ArgumentError(f"infer_shape: {name} is {shape!r}\n  expected a tuple")
-            given[name] = tuple([max(size, 0) for size in shape])  # MXNet also takes -1 for unknown
+            given[name] = _infer.with_unknown_sizes(tuple(shape))
         return self._by_role(_infer.shapes(self._entries, given))
 
     def infer_type(self, *args, **kwargs):
@@ -353,21 +361,25 @@ class Symbol(Methods):
         Arrays of arguments with the attribute ``ctx_group`` are on the context that `group2ctx`
         has for it; see `bind`. All arrays are new: `shared_arg_names`, `shared_exec` and
         `shared_buffer`, by which MXNet shares memory, are ignored, and `shared_buffer` stays as it
-        is. So is `stype_dict`, for arrays are dense, and what is True or False among `kwargs`.
+        is. So is what is no shape among `kwargs`, or the name of no argument. `stype_dict` has
+        storage types of arguments, beside those that variables were made with; gradients of what is
+        looked up in an embedding with `sparse_grad`, or multiplied with a csr matrix from the left,
+        are row_sparse.
 
         Raises
         ------
         ShapeError
             The shapes that are given do not tell those of all arguments.
         MXNetError
-            The shapes do not fit each other, or a keyword is the name of no argument.
+            The shapes do not fit each other.
         ArgumentError
             `grad_req` is unknown, or a group has no context.
         """
         from ..executor import simple_bind
 
-        shapes = {name: shape for name, shape in kwargs.items() if not isinstance(shape, bool)}
-        return simple_bind(self, ctx, grad_req, type_dict, group2ctx, **shapes)
+        known = {*self.list_arguments(), *self.list_auxiliary_states()}
+        shapes = {n: s for n, s in kwargs.items() if n in known and isinstance(s, (tuple, list))}
+        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, **shapes)
 
     def eval(self, ctx=None, **kwargs):
         """The outputs for given values of all variables, a list of NDArrays."""
@@ -394,17 +406,31 @@ class Symbol(Methods):
         atomic.write({fname: [self.tojson(remove_amp_cast).encode()]})
 
     def debug_str(self) -> str:
-        """The graph as text, one line for each node."""
-        lines = [f"output {name}" for name in self.list_outputs()]
+        """The graph as text: its outputs, then each node with its inputs and attributes."""
+        if len(self._entries) == 1 and self._entries[0][0].op is None:
+            return f"Variable:{self.name}\n"
+        lines = ["Symbol Outputs:"]
+        lines += [f"\toutput[{i}]={node.name}({k})" for i, (node, k) in enumerate(self._entries)]
+        states = {*self.list_auxiliary_states()}
         for node in ordered(self._entries):
-            inputs = ", ".join(source.output_name(i) for source, i in node.inputs)
-            text = "variable" if node.op is None else f"{node.op.name}({inputs})"
-            lines.append(f"{node.name} = {text} {node.attrs or ''}".rstrip())
-        return "\n".join(lines)
+            lines += _described(node, states)
+        return "".join(f"{line}\n" for line in lines)
 
     def as_nd_ndarray(self) -> Symbol:
         """Itself."""
         return self
+
+
+def _described(node, states: set[str]) -> list[str]:
+    """A node in the lines of `Symbol.debug_str`; a variable that it changes is of version 1."""
+    if node.op is None:
+        return [f"Variable:{node.name}"]
+    lines = ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
+    for i, (source, k) in enumerate(node.inputs):
+        version = f" version={int(source.name in states)}" if source.op is None else ""
+        lines.append(f"\targ[{i}]={source.name}({k}){version}")
+    attrs = [f"\t{name}={value}" for name, value in sorted(node.attrs.items())]
+    return lines + (["Attrs:", *attrs] if attrs else [])
 
 
 def _with_plain_names(attrs: dict[str, str]) -> dict[str, str]:
@@ -416,6 +442,11 @@ def _with_plain_names(attrs: dict[str, str]) -> dict[str, str]:
 def _values_by_name(symbol: Symbol, args: tuple, kwargs: dict) -> dict:
     """The arguments of a call by the names of the variables."""
     arguments = symbol.list_arguments()
+    if args and kwargs:
+        raise ArgumentError(
+            f"{symbol}: {len(args)} values by position, and {[*kwargs]} by name\n"
+            f"  expected all by position, or all by name: {arguments}"
+        )
     if len(args) > len(arguments):
         raise ArgumentError(f"{symbol}: {len(args)} values\n  expected {arguments}")
     known = [*arguments, *symbol.list_auxiliary_states()]
@@ -450,6 +481,8 @@ def var(
     lr_mult, wd_mult : float, optional
         Factors for the learning rate and the weight decay.
     init : Initializer or str, optional
+    stype : {'default', 'row_sparse', 'csr'}, optional
+        The storage type that `simple_bind` and Module give its array.
 
     Raises
     ------

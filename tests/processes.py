@@ -249,6 +249,35 @@ def by_keys(kv):
     assert found == [1, 2 * total, total, 1, 1 - 0.25 * total], found
 
 
+def compressed(kv):
+    """Each process sends two bits of an element, and the rest with later gradients."""
+    rows = np.array([[0.3, 0.7, -2.0, 0.1, -0.25]]) * (1 + np.arange(kv.num_workers))[:, None] / 2
+    rest, kept, expected = np.zeros_like(rows), np.zeros(5), []
+    for _ in range(4):
+        rest += rows
+        sent = np.where(np.abs(rest) >= 0.5, np.sign(rest) / 2, 0)
+        rest -= sent
+        kept = kept - sent.sum(0)
+        expected.append((sent.sum(0), kept))
+    kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    kv.init("a", nd.zeros(5))
+    weight = gluon.Parameter("w", shape=(5,))
+    weight.initialize("zeros")
+    settings = {"kvstore": mx.kv.create("dist_sync"), "compression_params": {"type": "2bit"}}
+    trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 1.0}, **settings)
+    mine = nd.array(rows[kv.rank])
+    for summed, after in expected:
+        out = nd.zeros(5)
+        kv.push("a", mine)
+        kv.pull("a", out=out)
+        np.testing.assert_allclose(out.asnumpy(), summed, atol=1e-6)
+        with autograd.record():
+            loss = (weight.data() * mine).sum()
+        loss.backward()
+        trainer.step(1)
+        np.testing.assert_allclose(weight.data().asnumpy(), after, atol=1e-6)
+
+
 def overlapping(kv):
     """Gradients are sent while backward computes others, from the second step on."""
     net = made(kv)
@@ -313,6 +342,7 @@ def with_a_stale_gradient(kv):
 
 ASSERTIONS = [
     by_keys,
+    compressed,
     overlapping,
     overflowing,
     with_other_nets,

@@ -55,6 +55,7 @@ from . import visualization as viz
 from ._old.install import install
 from ._own.custom import custom
 from ._own.function import Function
+from ._run.cached_op import CachedOp
 from ._own.python_op import NDArrayOp, NumpyOp, PythonOp
 from .attribute import AttrScope
 from .base import MXNetError
@@ -142,6 +143,7 @@ __all__ = [
 ]
 # What MXNet has in a module on which its code here is built.
 autograd.Function, autograd.get_symbol = Function, get_symbol
-ndarray.Custom = custom
+ndarray.Custom, ndarray.CachedOp = custom, CachedOp
 operator.PythonOp, operator.NumpyOp, operator.NDArrayOp = PythonOp, NumpyOp, NDArrayOp
+operator.__all__ += ["NDArrayOp", "NumpyOp", "PythonOp"]
 missing.watch()

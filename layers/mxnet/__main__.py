@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
     """Run a script or module as Python would."""
     own = command("layers-mxnet", "layers.mxnet")
     if arguments and arguments[0] in ("-h", "--help"):
-        print(__doc__.replace("``", ""))
+        print(__doc__.replace("``", "").replace("python -m layers.mxnet", own))
         return
     if arguments and arguments[0] == "convert":
         from . import convert

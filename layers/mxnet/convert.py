@@ -213,7 +213,7 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
         format = state_dict if state_dict.has_suffix(target) else ndarray.utils
         with _naming(target):
             if format is state_dict:
-                tensors = [array._tensor for array in model.arrays.values()]
+                tensors = [array._as_dense()._tensor for array in model.arrays.values()]
                 pieces = format.pieces(target, tensors, list(model.arrays))
             else:
                 pieces = format.pieces(target, model.arrays)
@@ -258,12 +258,12 @@ def _expect_all(graph: Symbol, arrays: dict[str, NDArray], source: str) -> None:
 
 def _print(path: str, model: Model) -> None:
     """Show the names, shapes and dtypes of arrays, and what a graph takes and gives."""
-    size = sum(array._tensor.nbytes for array in model.arrays.values())
+    size = sum(array._elements.nbytes for array in model.arrays.values())
     print(f"{path}: {len(model.arrays)} arrays, {size:,} bytes")
     width = max((len(name) for name in model.arrays), default=0)
     for name, array in model.arrays.items():
         shape = "x".join(map(str, array.shape))
-        print(f"  {name:{width}}  {shape or 'number'}  {str(array._tensor.dtype)[6:]}")
+        print(f"  {name:{width}}  {shape or 'number'}  {str(array._elements.dtype)[6:]}")
     if model.graph is not None:
         free = [name for name in model.graph.list_inputs() if name not in model.arrays]
         print(f"  inputs: {', '.join(free) or 'none'}")

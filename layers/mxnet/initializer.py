@@ -137,6 +137,11 @@ class Initializer:
             return
         if desc.global_init is None:
             desc.global_init = self
+        if arr.stype != "default":
+            dense = arr.tostype("default")
+            self(desc, dense)
+            arr[:] = dense
+            return
         if own := desc.attrs.get("__init__"):
             create(own)._init_weight(desc, arr)
             self._verbose_print(desc, own, arr)
@@ -180,7 +185,9 @@ class Initializer:
     _init_bias = _init_beta = _init_zero
     _init_gamma = _init_one
 
-    def _init_bilinear(self, _, arr: NDArray) -> None:
+    def _init_bilinear(self, name, arr: NDArray) -> None:
+        if arr.ndim != 4:
+            raise ShapeError(f"Bilinear: {name!r} is {arr.shape}\n  expected four axes")
         height, width = arr.shape[2:]
         half = math.ceil(width / 2.0)
         centre = (2 * half - 1 - half % 2) / (2.0 * half)

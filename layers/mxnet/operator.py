@@ -6,14 +6,21 @@ import difflib
 import warnings
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ._table import registry
 from .base import ArgumentError, MXNetError, quoted
 
-__all__ = ["CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
+__all__ = [
+    "CustomOp",
+    "CustomOpProp",
+    "OperatorArguments",
+    "get_all_registered_operators",
+    "get_operator_arguments",
+    "register",
+]
 
 
 class CustomOp:
@@ -171,6 +178,32 @@ def get_all_registered_operators() -> list[str]:
     return registry.names()
 
 
+class OperatorArguments(NamedTuple):
+    """What an operator takes: how many arguments, their names, and their types as text."""
+
+    narg: int
+    names: list[str]
+    types: list[str]
+
+
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """What an operator of the table takes.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such operator.
+    """
+    if op_name not in registry.names():
+        near = difflib.get_close_matches(op_name, registry.names(), 3)
+        raise ArgumentError(
+            f"get_operator_arguments: there is no operator {op_name!r}\n"
+            f"  expected one such as {', '.join(near or ['Activation'])}"
+        )
+    told = registry.get(op_name).described_arguments()
+    return OperatorArguments(len(told), [*told], [*told.values()])
+
+
 class OpType(str):
     """The name of an operator in a graph, and what it stood for when the node was made."""
 
@@ -189,6 +222,12 @@ class OpType(str):
         module = written.forward.__module__ if written else self.prop_class.__module__
         known = module == "__main__" or self.startswith(f"{module}.")
         return {} if known or module.startswith("layers.") else {str(self): module}
+
+    @property
+    def low_precision(self) -> bool:
+        """Whether mixed precision casts its inputs to 16 bits, as the operator says of itself."""
+        written = getattr(self.prop_class, "_layers_operator", None)
+        return written is not None and written.low_precision
 
     @property
     def is_current(self) -> bool:

@@ -540,3 +540,82 @@ def test_a_trainer_without_a_scaler():
         message = rf"{name}: no scaler\n  expected amp.init_trainer\(trainer\) before it"
         with pytest.raises(mx.MXNetError, match=message):
             use()
+
+
+OWN = """
+    import numpy as np
+    import layers
+    from layers.engine import autograd, gluon, mx, nd
+    from layers.mxnet.contrib import amp
+
+    net = gluon.nn.HybridSequential()
+    norm = layers.LayerNormBlock()
+    net.add(layers.DenseBlock(0, 8, activation="relu"), norm, layers.MultiHeadAttention(8, 2))
+    net.add(layers.GradientScaleBlock(0.5), layers.SwiGLU(8, 6, 8), layers.LSQBlock())
+    net.add(layers.DenseBlock(8, 4, quantize=8))
+    net.initialize(mx.init.Xavier())
+    loss, x = layers.LinearCrossEntropyLoss(4, 5), nd.random.normal(shape=(2, 3, 8))
+    loss.initialize(mx.init.Xavier())
+
+    def results():
+        with autograd.record():
+            y = net(x)
+            value = loss(y, nd.array([[0, 1, 2], [3, 4, 0]]))
+        value.backward()
+        return [value.asnumpy(), norm.gamma.grad().asnumpy()], y.to_torch().dtype
+
+    expected, _ = results()
+    amp.init(KIND)
+    for options in None, {}, {"static_alloc": True, "static_shape": True}:
+        if options is not None:
+            net.hybridize(**options)
+        for _ in range(2):
+            found, dtype = results()
+        print(dtype)
+        for a, b in zip(found, expected):
+            np.testing.assert_allclose(a, b, rtol=0.1, atol=0.1)
+"""
+
+
+@torch_only
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_librarys_own_operators(kind, engine):
+    """They compute in the dtype that they are given: dense and attention in 16 bits."""
+    assert run(OWN.replace("KIND", repr(kind)), engine) == [f"torch.{kind}"] * 3
+
+
+@torch_only
+def test_an_operator_says_that_it_takes_16_bits(monkeypatch):
+    import torch
+
+    from layers import operator
+    from layers.engine import nd, sym
+    from layers.mxnet._table import precision
+
+    dtypes = []
+
+    class plain:
+        def forward(x):
+            dtypes.append(str(x._tensor.dtype))
+            return x + 0
+
+        def dx(dy):
+            return dy
+
+        def shapes(x):
+            return {"y": x}
+
+    class low(plain):
+        low_precision = True
+        forward, dx, shapes = plain.forward, plain.dx, plain.shapes
+
+    monkeypatch.setattr(precision, "in_force", precision.Policy(torch.bfloat16, (), (), (), ()))
+    for given in plain, low:
+        own = operator(given, name=f"test_amp_{given.__name__}")
+        for dtype in "float32", "bfloat16":
+            x = nd.ones(2).astype(dtype)
+            own(x)
+            own(sym.var("x")).eval(x=x)
+    assert dtypes == ["torch.float32"] * 4 + ["torch.bfloat16"] * 4
+    with pytest.raises(TypeError, match="low_precision is 1 .int.\n  expected True or False"):
+        operator(type("wrong", (low,), {"low_precision": 1}))

@@ -129,3 +129,12 @@ def test_monitor_of_ones_own_statistic(mx, executor, caplog):
         ["Batch:", "1", "data", "4.0", "1.0"],
         ["Batch:", "1", "fc_weight", "12.0", "2.0"],
     ]
+
+
+def test_a_monitor_shows_a_number_as_its_dtype_has_it(mx):
+    monitor = mx.mon.Monitor(1, lambda x: x.sum(), pattern="x")
+    executor = mx.sym.exp(mx.sym.var("x")).bind(mx.cpu(), {"x": mx.nd.array([0.1])})
+    monitor.install(executor)
+    monitor.tic()
+    executor.forward()
+    assert monitor.toc() == [(1, "x", "0.1\t")]

@@ -64,7 +64,7 @@ def test_reasons_why_names_are_absent_are_for_names_of_mxnet(pattern):
         ("nd.NDArray.asnumpy", "works"),
         ("nd.NDArray.shape", "works"),
         ("nd.concat", "works"),
-        ("nd.sparse.CSRNDArray.data", "absent"),
+        ("nd.sparse.CSRNDArray.data", "works"),
         ("sym.Symbol.simple_bind", "differs"),
         ("autograd.get_symbol", "works"),
         ("gluon.nn.Dense", "works"),

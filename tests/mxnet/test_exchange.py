@@ -351,14 +351,23 @@ def test_torch_export_of_operators_in_nd(strict):
 # A module as a Block
 
 
-def test_a_program_of_group_normalization_with_an_open_batch(tmp_path):
+@pytest.mark.parametrize(
+    "make, x",
+    [
+        (lambda: layers.GroupNormBlock(2, 4), np.random.RandomState(0).randn(3, 4, 5)),
+        (lambda: layers.EmbeddingBag(6, 3), np.arange(12).reshape(3, 4) % 6),
+        (lambda: layers.EmbeddingBag(6, 3, "mean", -1), np.arange(12).reshape(3, 4) % 5 - 1),
+    ],
+    ids=["GroupNormBlock", "EmbeddingBag", "EmbeddingBag, padding"],
+)
+def test_a_program_with_an_open_batch(make, x, tmp_path):
     from layers.mxnet._exchange import write
 
-    block, x = layers.GroupNormBlock(2, 4), np.random.RandomState(0).randn(3, 4, 5)
+    block = make()
     block.initialize()
-    write(tmp_path / "gn.pt2", *_graph(block), [x.shape], open_batch=True)
-    program = torch.export.load(tmp_path / "gn.pt2").module()
-    for given in x, x[:2]:
+    write(tmp_path / "net.pt2", *_graph(block), [x.shape], open_batch=True)
+    program = torch.export.load(tmp_path / "net.pt2").module()
+    for given in x, x[:2], np.concatenate([x] * 3):
         y = program(torch.from_numpy(given).float())
         y = y[0] if isinstance(y, (list, tuple)) else y
         expected = block(nd.array(given)).asnumpy()
@@ -553,7 +562,7 @@ def test_a_bool_of_a_file_is_0_or_1(safetensors, tmp_path):
 
 
 def test_more_arrays_than_a_file_may_have(safetensors, tmp_path, monkeypatch):
-    nd.save(tmp_path / "a.safetensors", {str(i): nd.zeros(0) for i in range(9)})
+    nd.save(tmp_path / "a.safetensors", {str(i): nd.array([]) for i in range(9)})
     monkeypatch.setattr(params, "MAX_RECORDS", 8)
     monkeypatch.setattr(params, "BYTES_PER_RECORD", 1 << 20)
     with pytest.raises(MXNetError, match=r"a\.safetensors: 9 arrays\n  expected at most 8"):

@@ -347,10 +347,10 @@ def test_monitor(mx, product):
     assert list(seen.values()) == [[3, 8], [4, 9]]
 
 
-@pytest.mark.engine("torch")  # MXNet goes on with what the last forward left
-def test_backward_without_forward(bound):
-    with pytest.raises(RuntimeError, match=r"expected forward\(\) before it"):
-        bound().backward()
+def test_backward_without_forward(mx, bound):
+    executor = bound()
+    executor.backward(mx.nd.array([1, 10]))
+    assert values(executor.grad_dict) == {"x": [3, 40], "w": [1, 20]}
 
 
 def test_backward_after_a_forward_for_prediction(mx):
@@ -431,3 +431,38 @@ def test_arrays_of_the_dtypes_that_an_operator_tells(mx):
     assert executor.forward(is_train=True)[0].asnumpy().tolist() == [1, 1]
     [count] = executor.aux_arrays
     assert (count.dtype, count.asnumpy().tolist()) == (np.int64, [1])
+
+
+def test_what_is_no_argument_s_shape_is_ignored(mx):
+    y = mx.sym.exp(mx.sym.var("x"))
+    assert y.simple_bind(mx.cpu(), x=(2,), axis=1, mode="clip", z=(3,)).forward()[0].shape == (2,)
+
+
+def test_the_gradient_of_integers_is_overwritten_by_zeros(mx):
+    y = mx.sym.softmax(mx.sym.var("x"), mx.sym.var("n"), use_length=True)
+    executor = y.simple_bind(mx.cpu(), x=(2, 3), n=(2,), type_dict={"x": "float32", "n": "int32"})
+    executor.grad_dict["n"][:] = 7
+    executor.forward(is_train=True, n=mx.nd.array([1, 3], dtype="int32"))
+    executor.backward(mx.nd.ones((2, 3)))
+    assert executor.grad_dict["n"].asnumpy().tolist() == [0, 0]
+
+
+def test_the_graph_tells_how_many_numbers_there_are(mx):
+    def sums(shape, **options):
+        y = mx.sym.arange(3, infer_range=True, **options) + mx.sym.zeros(shape)
+        return y.eval()[0].asnumpy().tolist()
+
+    assert sums((4,)) == [3, 4, 5, 6]
+    assert sums((5,), step=2, repeat=2) == [3, 3, 5, 5, 7]
+    assert sums((2, 2), dtype="float32") == [[3, 4], [5, 6]]
+    alone = mx.sym.arange(3, infer_range=True)
+    with pytest.raises(mx.MXNetError):
+        alone.eval()
+
+
+def test_the_shape_behind_a_transposition(mx):
+    known, unknown = mx.sym.ones((2, 3)), mx.sym.ones((-1, -1))
+    assert (known + mx.sym.transpose(unknown)).bind(mx.cpu(), {}).forward()[0].shape == (2, 3)
+    x = mx.sym.var("x")
+    shapes = (mx.sym.zeros((2, 3, 4)) + mx.sym.transpose(x, axes=(1, 2, 0))).infer_shape()
+    assert shapes[0] == [(4, 2, 3)]

@@ -47,22 +47,21 @@ def test_numpys_interface_is_off(mx, name):
 
 
 def test_numpys_interface_can_be_switched_off(mx):
-    with mx.util.np_shape(False), mx.util.np_array(False), mx.util._NumpyArrayScope(False):
-        assert not mx.util.is_np_shape() and not mx.util.is_np_array()
-    assert mx.util.set_np_shape(False) is False
+    with mx.util.np_array(False), mx.util._NumpyArrayScope(False):
+        assert not mx.util.is_np_array()
     mx.util.set_np(shape=False, array=False)
     mx.util.reset_np()
 
 
 @torch_only
-@pytest.mark.parametrize("name", ["set_np", "np_shape", "np_array", "set_np_shape"])
+@pytest.mark.parametrize("name", ["set_np", "np_array"])
 def test_numpys_interface_is_refused(mx, name):
     with pytest.raises(NotImplementedError, match=f"{name}: .* is not here\n  use mx.nd"):
         getattr(mx.util, name)(True)
 
 
 @torch_only
-@pytest.mark.parametrize("name", ["use_np", "use_np_array", "use_np_shape"])
+@pytest.mark.parametrize("name", ["use_np", "use_np_array"])
 def test_what_is_made_for_numpys_interface_says_so_when_it_is_used(mx, name):
     mark = getattr(mx.util, name)
 

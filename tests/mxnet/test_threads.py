@@ -108,7 +108,7 @@ def watched(two_threads):
 @needs_openblas
 @pytest.mark.parametrize("share, more, inside", [(0, 16, 1), (1, 0, 1), (1, 1, 2), (0, 0, 2)])
 def test_small_operators_have_one_thread(watched, small, share, more, inside):
-    watched()(nd.zeros((share * small + more,)))
+    watched()(nd.array(np.zeros(share * small + more)))
     assert watched.seen == [2, inside]  # from the first array that goes to NumPy
     assert openblas_threads() == 2
 

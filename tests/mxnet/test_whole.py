@@ -36,7 +36,9 @@ def rand(*shape):
 
 # PyTorch warns of what inductor itself imports.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("backend", ["aot_eager", "eager", "inductor"])
+@pytest.mark.parametrize(
+    "backend", ["aot_eager", "eager", pytest.param("inductor", marks=pytest.mark.slow)]
+)
 def test_later_calls_are_direct(backend):
     def function(a, unused, b, *, factor):
         a.mul_(factor)

@@ -13,12 +13,12 @@ import torch
 
 from .. import _dtype
 from .._run.draws import generator_states
-from .._table import registry
+from .._table import precision, registry
 from .._tensor import describe
-from ..autograd import state
+from ..autograd import is_inside_operator, state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context, current_context
-from ..ndarray._memory import VIEWED
+from ..ndarray._memory import BORROWED, LENT, VIEWED
 from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray, from_numpy
 from ..ndarray.register import Pending
@@ -26,7 +26,7 @@ from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
 from . import conversions, fused, native
-from .call import CustomCall, as_input, as_output, call, take_tensor
+from .call import CustomCall, as_input, call, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -53,23 +53,21 @@ class Adapter:
         if tensors is None:
             inputs = self._arrays(inputs, attributes)
             tensors = [None if a is None else a._tensor for a in inputs]
-        prepared, tensors = self._prepared(inputs, attributes, tensors)
-        outputs = [as_output(t, prepared.context) for t in call(prepared, tensors)]
-        result = outputs if len(outputs) > 1 else outputs[0]
-        if state.recording and hasattr(self.operator, "prop"):
-            note_origin(result, self, attributes, inputs)
-        return result
-
-    def _prepared(self, inputs: list, attributes: dict[str, Any], tensors: list):
-        """What is called, and the tensors of the inputs."""
+        if precision.in_force is not None and not is_inside_operator():
+            with torch.set_grad_enabled(state.recording):
+                given = {"op_type": self.operator}
+                tensors = precision.in_force.cast(CUSTOM, tensors, given)
         if self.operator.states:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        first = inputs[0] if inputs else None
-        there = next((a for a in inputs if a is not None), None) if first is None else first
-        context = current_context() if there is None else there._context
-        return self.call(context, attributes), tensors
+        context = _context_of(inputs)
+        results = call(self.call(context, attributes), tensors)
+        outputs = [NDArray(t, context, LENT) for t in results]
+        result = outputs if len(outputs) > 1 else outputs[0]
+        if state.recording and hasattr(self.operator, "prop"):
+            note_origin(result, self, attributes, inputs)
+        return result
 
     @staticmethod
     def view(array: NDArray) -> np.ndarray:
@@ -166,6 +164,14 @@ class Adapter:
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
 
 
+def _context_of(inputs: list) -> Context:
+    """That of the first array."""
+    for array in inputs:
+        if array is not None:
+            return array._context
+    return current_context()
+
+
 def _exact(value: Any) -> Any:
     """A key of an attribute's value: 1, 1.0 and True are equal, and so are 0.0 and -0.0."""
     cls = type(value)
@@ -193,20 +199,30 @@ class OperatorCall(CustomCall):
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs: those of the outputs, which were checked.
         self._seen: dict[tuple, list] = {}
+        self.has_native = operator.native in native.NATIVE
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
 
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
-        arrays = [None if t is None else as_input(t, self.context) for t in tensors]
+        context = self.context
+        arrays = [
+            None if t is None else NDArray(t.detach() if t.requires_grad else t, context, BORROWED)
+            for t in tensors
+        ]
         for i in self.states:
             arrays[i]._held = VIEWED
         y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
         values = y if isinstance(y, (list, tuple)) else (y,)
         if not self.traced:  # where it is, it was checked before
-            self._check_if_new(values, tensors, specs)
+            found = [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
+            if self._seen.get(specs) != found:
+                self._check(values, tensors)
+                if len(self._seen) > 1024:
+                    self._seen.clear()
+                self._seen[specs] = found
         return tuple([take_tensor(a) for a in values])
 
     def native(self, tensors):
-        function = native.NATIVE.get(self.name)
+        function = native.NATIVE.get(self.operator.native)
         if function is None:
             return None
         if (wrap := registry.wrap) is not None and not self.traced:
@@ -231,8 +247,8 @@ class OperatorCall(CustomCall):
                 f"operator {operator.name!r}: {name} asks for a gradient, but there is none\n"
                 f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
-        known = dict(zip(plan.known, saved + dys))
-        found = self.run("backward", known.values(), self._gradients, known, plan)
+        tensors = saved + dys
+        found = self.run("backward", tensors, self._gradients, tensors, plan)
         gradients = [None] * len(specs)
         for name, i in plan.wanted.items():
             if name not in found:
@@ -243,11 +259,11 @@ class OperatorCall(CustomCall):
             gradients[i] = _expect_spec(operator, name, found[name], specs[i])
         return tuple(gradients)
 
-    def _gradients(self, known: dict[str, torch.Tensor], plan) -> dict[str, NDArray]:
-        operator = self.operator
+    def _gradients(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
+        operator, context = self.operator, self.context
         # A gradient that is itself to be differentiated is computed with the tensors as they are.
         wrap = NDArray if torch.is_grad_enabled() else as_input
-        arrays = {n: t if t is None else wrap(t, self.context) for n, t in known.items()}
+        arrays = {n: t if t is None else wrap(t, context) for n, t in zip(plan.known, tensors)}
         if self.attributes:
             arrays |= self.attributes
         if plan.saves and not self.traced and torch.is_grad_enabled():
@@ -276,15 +292,6 @@ class OperatorCall(CustomCall):
                 "  expected random numbers that are an input"
             )
         return dict(zip(operator.saves, y[len(operator.outputs) :]))
-
-    def _check_if_new(self, values: tuple, tensors, specs: tuple) -> None:
-        """Check the outputs, unless they are as before for inputs of these shapes and dtypes."""
-        found = [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
-        if self._seen.get(specs) != found:
-            self._check(values, tensors)
-            if len(self._seen) > 1024:
-                self._seen.clear()
-            self._seen[specs] = found
 
     def _check(self, values: tuple, tensors) -> None:
         """Whether the outputs are what the operator says of itself."""

@@ -57,6 +57,8 @@ class CustomCall:
         Why PyTorch's compiler cannot trace it; "" where it can be tried.
     states : list
         What it updates in place.
+    has_native : bool
+        Whether there is a function of PyTorch with these gradients, `native`.
     """
 
     what: str
@@ -72,17 +74,18 @@ class CustomCall:
     pure: bool | None = None
     opaque = ""
     states: list
+    has_native = False
 
     def forward(self, tensors: tuple, specs: Specs) -> tuple[Tensor, ...]:
         """The outputs, and what only `backward` sees; `specs` has each tensor's shape and dtype."""
         raise NotImplementedError
 
     def native(self, tensors: list) -> Tensor | None:
-        """The output by a function of PyTorch that has these gradients; None where there is none.
+        """The output by a function of PyTorch; None where it does not fit these tensors.
 
         PyTorch's autograd records it, without the time that Python takes for a call of its own.
         """
-        return None
+        raise NotImplementedError
 
     def saved_for_backward(
         self, inputs: tuple, outputs: tuple, asked: tuple[bool, ...]
@@ -133,20 +136,20 @@ def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     if state.recorder is not None and not it.pure:
         hint = "" if it.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         state.recorder.refuse_impure(it.what, hint)
-    if it.traced or not state.recording or torch.is_grad_enabled():
-        return _call(it, tensors)
+    if torch.is_grad_enabled():
+        return _recorded(it, tensors)
+    if it.traced or not state.recording:
+        return forward_of(it, tensors)
     _set_grad_enabled(True)
     try:
-        return _call(it, tensors)
+        return _recorded(it, tensors)
     finally:
         _set_grad_enabled(False)
 
 
-def _call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs, with a past where PyTorch records one."""
-    if not torch.is_grad_enabled():
-        return forward_of(it, tensors)
-    if (y := it.native(tensors)) is not None:
+def _recorded(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
+    """The outputs, while PyTorch records what they are computed from."""
+    if it.has_native and (y := it.native(tensors)) is not None:
         return (y,)
     return Differentiable.apply(it, *tensors) if it.traced else _apply(it, *tensors)
 
@@ -185,7 +188,7 @@ def specs_of(tensors: Iterable) -> Specs:
 
 def forward_of(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, without a past."""
-    if (y := it.native(tensors)) is not None:
+    if it.has_native and (y := it.native(tensors)) is not None:
         return (y,)
     return it.forward(tuple(tensors), specs_of(tensors))[: it.visible]
 

@@ -49,7 +49,8 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     first = next((a for a in arrays if a is not None), None)
     context = _context(kwargs.get("ctx")) if first is None else first._context
     count = len(definition.arguments)
-    tensors = [None if a is None else a._tensor for a in arrays[:count]]
+    # Of sparse ones in MXNet an error, unless the Prop says that it takes them.
+    tensors = [None if a is None else a._as_dense()._tensor for a in arrays[:count]]
     prepared, tensors = definition.prepare(tensors, arrays[count:], context)
     outputs = [as_output(t, context) for t in call(prepared, tensors)]
     result = outputs if len(outputs) > 1 else outputs[0]

@@ -88,6 +88,28 @@ def swiglu_gradients(dy, gate, value):
     return [NDArray(t, gate._context) for t in (dgate, dvalue)]
 
 
+def focal(x, t, gamma, alpha):
+    """The focal loss, and the cross entropy in it."""
+    z = torch.addcmul(x._tensor, x._tensor, t._tensor, value=-2)
+    entropy = F.logsigmoid(-z).neg_()
+    y = z.sigmoid_().pow_(gamma).mul_(entropy)
+    y = _balanced(y, t._tensor, 1 - alpha, 2 * alpha - 1)
+    return NDArray(y, x._context), NDArray(entropy, x._context)
+
+
+def focal_gradient(dy, x, t, entropy, gamma, alpha):
+    """The gradient of x."""
+    wrong = torch.addcmul(x._tensor, x._tensor, t._tensor, value=-2).sigmoid_()
+    slope = torch.addcmul(entropy._tensor, entropy._tensor, wrong, value=-1)
+    slope.mul_(gamma).add_(wrong).mul_(wrong.pow_(gamma)).mul_(dy._tensor)
+    return NDArray(_balanced(slope, t._tensor, 1 - alpha, -1), x._context)
+
+
+def _balanced(y: torch.Tensor, t: torch.Tensor, first: float, more: float) -> torch.Tensor:
+    """y (first + more t)."""
+    return (y * first).addcmul_(y, t, value=more)
+
+
 def attention(q, k, v, allowed, causal, scale):
     """The output of attention, and log Σ eˢ of each query."""
     if not _fits(q, k, v, causal, scale):
@@ -134,11 +156,55 @@ def _with_unit_stride(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
-def weighted_sums(w, numbers, starts, factors):
-    """For each bag Σ factor w[number], without an array of the rows."""
+def checked_bags(numbers, offsets, rows):
+    """Numbers of rows and where bags begin in them, such that none is read that does not exist.
+
+    On a CPU numbers stay as they are, and offsets that are not in ascending order from 0, up to the
+    count of numbers, are all -1: the kernel of `weighted_sums` refuses both, also in a graph, where
+    no Python runs that would. Elsewhere numbers are those of the nearest rows, and a bag begins at
+    the end of the one before, at the earliest.
+    """
+    found, places = numbers._tensor, None if offsets is None else offsets._tensor.long()
+    if not found.is_cpu:
+        numbers = NDArray(found.clamp(0, rows - 1), numbers._context)
+    if places is None:
+        return numbers, None
+    if found.is_cpu:
+        ends = torch.cat([places[1:], places.new_full((1,), len(found))])
+        fits = (places <= ends).all() & (places[0] == 0)
+        places = torch.where(fits, places, -1)
+    else:
+        later = places[1:].clamp(0, len(found)).cummax(0).values
+        places = torch.cat([torch.zeros_like(places[:1]), later])
+    return numbers, NDArray(places, offsets._context)
+
+
+def weighted_sums(w, numbers, starts, factors, who):
+    """For each bag Σ factor w[number], without an array of the rows; `who` is for errors."""
     places = numbers._tensor.long(), starts._tensor.long()
     factors = None if factors is None else factors._tensor
-    return NDArray(_sum_bags(w._tensor, *places, per_sample_weights=factors)[0], w._context)
+    try:
+        found = _sum_bags(w._tensor, *places, per_sample_weights=factors)[0]
+    except (IndexError, RuntimeError) as error:
+        raise _wrong_bags(who, len(w._tensor), *places) or error from None
+    return NDArray(found, w._context)
+
+
+def _wrong_bags(
+    who: str, count: int, numbers: torch.Tensor, starts: torch.Tensor
+) -> Exception | None:
+    """What is wrong with numbers of rows, or with where bags begin."""
+    if (starts < 0).any():
+        return ValueError(
+            f"{who}: offsets are not in ascending order from 0, or exceed the {len(numbers)} ids\n"
+            "  expected where each bag begins in ids"
+        )
+    if len(outside := numbers[(numbers < 0) | (numbers >= count)]):
+        return IndexError(
+            f"{who}: ids have {int(outside[0])}\n"
+            f"  expected numbers of rows of w, 0 to {count - 1}, or `padding`"
+        )
+    return None
 
 
 def gradient_of_rows(dy, w, numbers, starts, factors):
@@ -150,10 +216,6 @@ def gradient_of_rows(dy, w, numbers, starts, factors):
         dy._tensor, *places, none, none, none, len(w._tensor), False, 0, False, factors
     )
     return NDArray(found, w._context)
-
-
-def log_sum_exp(s):
-    return NDArray(torch.logsumexp(s._tensor, 1), s._context)
 
 
 def softmax_less_label(s, level, number, start):
@@ -175,10 +237,12 @@ FUSED = {
     "add_rows": add_rows,
     "attention": attention,
     "attention_gradients": attention_gradients,
+    "checked_bags": checked_bags,
+    "focal": focal,
+    "focal_gradient": focal_gradient,
     "gradient_of_rows": gradient_of_rows,
     "layer_norm": layer_norm_with_past,
     "layer_norm_gradients": layer_norm_gradients,
-    "log_sum_exp": log_sum_exp,
     "rms_norm": rms_norm,
     "rms_norm_gradients": rms_norm_gradients,
     "softmax_less_label": softmax_less_label,

@@ -1,6 +1,7 @@
 """Functions of PyTorch in place of whole operators, which PyTorch's autograd differentiates.
 
-A function takes the operator's tensors and attributes; it returns None where it does not fit them.
+An operator names its function as its `native`. A function takes the operator's tensors and
+attributes; it returns None where it does not fit them.
 """
 
 from __future__ import annotations
@@ -8,9 +9,28 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
+from .._table.product import linear
+
 __all__ = ["NATIVE"]
 
 WIDE = torch.float32, torch.float64  # of 16 bits PyTorch keeps statistics of 16 bits
+FEW = 4  # so many blocks of scores take less time to keep than to compute again
+
+
+def dense(x, w, b, bias):
+    """The affine map, without a constant bias."""
+    alike = all(t is None or t.dtype == x.dtype for t in (w, b)) and x.is_floating_point()
+    shapes = w.dim() == 2 and x.dim() > 0 and x.shape[-1:] == w.shape[1:]
+    fits = alike and shapes and not bias and (b is None or b.shape == w.shape[:1])
+    return linear(x, w, b) if fits else None
+
+
+def relu(x):
+    return torch.relu(x) if x.is_floating_point() else None
+
+
+def sigmoid(x):
+    return torch.sigmoid(x) if x.is_floating_point() else None
 
 
 def layer_norm(x, gamma, beta, eps):
@@ -44,16 +64,44 @@ def softmax_cross_entropy(x, label):
     return F.cross_entropy(x, label.long().clamp(0, x.shape[1] - 1), reduction="none")
 
 
+def linear_cross_entropy(x, w, label, b, ignore_label, smoothing, z_loss, block):
+    """The affine map and the cross entropy, where scores are so few that they may be kept."""
+    alike = all(t is None or t.dtype == x.dtype for t in (w, b)) and x.dtype in WIDE
+    shapes = w.dim() == 2 and x.dim() > 0 and x.shape[-1:] == w.shape[1:]
+    shapes = shapes and label.shape == x.shape[:-1] and (b is None or b.shape == w.shape[:1])
+    if not (alike and shapes) or z_loss or label.numel() * w.shape[0] > FEW * block:
+        return None
+    scores = linear(x.reshape(-1, x.shape[-1]), w, b)
+    number = label.long().clamp(0, w.shape[0] - 1).reshape(-1)
+    y = F.cross_entropy(scores, number, reduction="none", label_smoothing=smoothing)
+    y = y.reshape(label.shape)
+    return y if ignore_label is None else y.masked_fill(label == ignore_label, 0)
+
+
+def info_nce(x, z, temperature, block):
+    """The cross entropy of the diagonal, where scores are so few that they may be kept."""
+    alike = x.shape == z.shape and x.dtype == z.dtype and x.dtype in WIDE and x.dim() == 2
+    if not alike or len(x) ** 2 > FEW * block:
+        return None
+    scores = linear(x if temperature == 1 else x / temperature, z)
+    return F.cross_entropy(scores, torch.arange(len(x), device=x.device), reduction="none")
+
+
 def sigmoid_cross_entropy(x, t):
     fits = x.shape == t.shape and x.dtype == t.dtype and x.dtype in WIDE
     return F.binary_cross_entropy_with_logits(x, t, reduction="none") if fits else None
 
 
 NATIVE = {
-    "layers.group_norm": group_norm,
-    "layers.layer_norm": layer_norm,
-    "layers.sigmoid_cross_entropy": sigmoid_cross_entropy,
-    "layers.softmax_cross_entropy": softmax_cross_entropy,
-    "layers.swiglu": swiglu,
-    "layers.swish": swish,
+    "dense": dense,
+    "group_norm": group_norm,
+    "info_nce": info_nce,
+    "layer_norm": layer_norm,
+    "linear_cross_entropy": linear_cross_entropy,
+    "relu": relu,
+    "sigmoid": sigmoid,
+    "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "softmax_cross_entropy": softmax_cross_entropy,
+    "swiglu": swiglu,
+    "swish": swish,
 }

@@ -31,6 +31,7 @@ class Compiled(Specialized):
     Where there are custom operators, that call runs the program as it is. Those that PyTorch's
     tracer takes whole are compiled, the others run as they are between compiled parts. Where all
     are, the compiled code then does the same call, and has to agree; no user's Python runs in it.
+    Its results are then those of the call, so that a call rounds as those after it do.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ class Compiled(Specialized):
     def _run_and_compile(
         self, kind: Kind, custom: list[Node], tensors: Sequence[Tensor], context: Context
     ) -> list[Tensor]:
-        """The outputs by the program as it is."""
+        """The outputs by the program as it is, or by compiled code that agrees with it."""
         changed = [tensors[i] for i in self.program.changed(len(tensors))]
         before, generators = _copies(changed), generator_states(context)
         inputs: dict[Node, list[Tensor]] = {}
@@ -89,12 +90,18 @@ class Compiled(Specialized):
             functions, outside = self._functions(inputs, context)
             run = self._compile(kind, functions, context)
             if self._is_whole(functions):
-                with _undone([*changed, *outside]), draws_restored(context, generators):
-                    _write(changed, before)
-                    with tracing(context, self.program.settings):
-                        found = run(tensors, context)
-                if not agree(results, found):
-                    raise UnsupportedError("it gives other values")
+                after = _copies(changed)
+                try:
+                    with _undone(outside), draws_restored(context, generators):
+                        _write(changed, before)
+                        with tracing(context, self.program.settings):
+                            found = run(tensors, context)
+                    if not agree(results, found):
+                        raise UnsupportedError("it gives other values")
+                except BaseException:
+                    _write(changed, after)
+                    raise
+                results = found  # as later calls round
         except Exception as error:  # of the operator's author or the compiler, of any kind
             self.refuse(kind, reason_of(error))
         else:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import torch
 
 from .. import autograd
+from .._np_shape import is_known
 from .._tensor import copy_if_aliased
 from ..base import explained, note
 from ..context import Context
@@ -209,6 +210,7 @@ class _Source:
         args += [f"{n}={n}" for n in node.op.supplied]
         if node in self._waiting:  # what is read of `shape` now comes from what is around the node
             names[f"a{number}"] = {k: v for k, v in node.attributes.items() if k != "shape"}
+            names[f"f{number}"] = node.op.sized_function(node.attributes) or names[f"f{number}"]
             args.append(f"shape=shapes[{self._waiting[node]}]")
         args += [f"**a{number}"] if names[f"a{number}"] else []
         results = ", ".join(tensors[entry] for entry in node.entries)
@@ -276,7 +278,11 @@ def _group(node: Node) -> Node | int:
 
 def _open(node: Node) -> bool:
     """Whether a node makes an array of sizes that are not known: zeros for whatever batch."""
-    return node.op is not None and not node.inputs and 0 in (node.attributes.get("shape") or ())
+    if node.op is None or node.inputs:
+        return False
+    shape = node.attributes.get("shape")
+    is_told = node.op.sized_rule and node.op.sized_function(node.attributes)
+    return bool(is_told or (shape and not is_known(shape)))
 
 
 def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> Callable:
@@ -286,7 +292,7 @@ def _sizes(entries: list[Entry], variables: list[Node], waiting: list[Node]) -> 
     @lru_cache(maxsize=64)
     def sizes(shapes: tuple) -> tuple:
         found = completed(entries, {(v, 0): shape for v, shape in zip(variables, shapes)})
-        return tuple([found[node, 0] for node in waiting])
+        return tuple([found.get((node, 0)) for node in waiting])
 
     return sizes
 

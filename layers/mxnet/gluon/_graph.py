@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +14,12 @@ from .._dtype import to_numpy, to_torch
 from .._files import atomic
 from .._own.call import as_output
 from .._own.node import CUSTOM
+from .._run import by_arrays
 from .._run.compiled import Compiled
 from .._run.monitored import Monitored
 from .._run.program import Program
 from .._run.recorded import Recorded
+from ..base import NotSupportedForSparseNDArray
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._origin import note_origin
@@ -78,7 +81,15 @@ class Graph:
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""
         arrays, states = self.arrays(context, args), self.program.states
-        tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
+        try:
+            tensors = [
+                a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)
+            ]
+        except NotSupportedForSparseNDArray:
+            tensors = None
+        if tensors is None:
+            results = by_arrays.compute(self.program, arrays, context)
+            return _regroup(results, self._format) if self._format else results[0]
         outputs = self.run(tensors, context)
         return self.regrouped(outputs, context, arrays)
 
@@ -143,7 +154,7 @@ class Graph:
 
     def tell_types(self, args: list[NDArray]) -> None:
         """Tell the dtypes of all parameters from those of the inputs."""
-        given = {v.name: a._tensor.dtype for v, a in zip(self.inputs, args)}
+        given = {v.name: a._autograd_tensor.dtype for v, a in zip(self.inputs, args)}
         found = types(self.symbol._entries, given)
         for node, parameter in zip(self.program.variables, self.sources):
             dtype = found.get((node, 0))
@@ -187,6 +198,24 @@ class Graph:
             for i, (name, source) in enumerate(zip(self.program.inputs, self.sources))
             if isinstance(source, Parameter)
         }
+
+
+def required_inputs(block) -> list[str]:
+    """The names of a HybridBlock's inputs that have no default."""
+    if block._own_graph:
+        return [variable.name for variable in block._graph.inputs]
+    function = block.hybrid_forward if block._is_hybrid else block.forward
+    parameters = inspect.signature(function).parameters.values()
+    names = [
+        p.name
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        and p.default is p.empty
+        and p.name not in ("F", *block._reg_params)
+    ]
+    if not names and any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return ["data"]  # as most blocks that take any number
+    return names
 
 
 def graph_of(block, args: tuple) -> Graph:

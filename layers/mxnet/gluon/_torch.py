@@ -7,7 +7,6 @@ A parameter is one memory with a leaf of each side on it, so that each has a gra
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -25,7 +24,7 @@ from ..base import ArgumentError, ContextError
 from ..context import Context, current_context, from_device
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
-from ._graph import Graph, graph_of
+from ._graph import Graph, graph_of, required_inputs
 from ._nesting import BlockError, _regroup
 from .block import Block, HybridBlock, SymbolBlock
 from .parameter import Constant, Parameter
@@ -189,17 +188,7 @@ def _graph(block: Block) -> Graph | None:
         return None
     if block._graphs:
         return next(reversed(block._graphs.values()))
-    parameters = list(inspect.signature(block.hybrid_forward).parameters.values())[1:]
-    inputs = [
-        p.name
-        for p in parameters
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        and p.default is p.empty
-        and p.name not in block._reg_params
-    ]
-    if not inputs and any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        inputs = ["data"]  # as most blocks that take any number
-    return graph_of(block, tuple([symbol.var(name) for name in inputs]))
+    return graph_of(block, tuple([symbol.var(name) for name in required_inputs(block)]))
 
 
 class ModuleBlock(Block):

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import torch
 
-from .. import ndarray
+from .. import _np_shape, ndarray
 from ..base import ArgumentError, ShapeError, StateError, UnsupportedError
 from ..context import Context
 from ..ndarray import NDArray
@@ -152,8 +152,8 @@ def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: boo
         raise ArgumentError("clip_global_norm: there are no arrays\n  expected at least one")
     groups: dict[tuple, list[NDArray]] = {}
     for array in arrays:
-        groups.setdefault((array._tensor.device, array._tensor.dtype), []).append(array)
-    home = arrays[0]._tensor.device
+        groups.setdefault((array._elements.device, array._elements.dtype), []).append(array)
+    home = arrays[0]._elements.device
     with torch.no_grad():
         norms = [
             _norm(group, torch.promote_types(dtype, torch.float32)).to(home, torch.float32)
@@ -162,9 +162,9 @@ def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: boo
         norm = torch.stack(norms).norm()
         scale = (max_norm / (norm + 1e-8)).clamp(max=1.0)
         for (device, _), group in groups.items():
-            scaled = torch._foreach_mul([a._tensor for a in group], scale.to(device))
+            scaled = torch._foreach_mul([a._elements for a in group], scale.to(device))
             for array, tensor in zip(group, scaled):
-                array._replace(tensor)
+                array._replace_elements(tensor)
     result = NDArray(norm.reshape(1), arrays[0].context)
     if not check_isfinite:
         return result
@@ -179,12 +179,12 @@ def clip_global_norm(arrays: list[NDArray], max_norm: float, check_isfinite: boo
 
 
 def _norm(arrays: list[NDArray], dtype: torch.dtype) -> torch.Tensor:
-    return torch.stack(torch._foreach_norm([a._tensor for a in arrays], dtype=dtype)).norm()
+    return torch.stack(torch._foreach_norm([a._elements for a in arrays], dtype=dtype)).norm()
 
 
 def shape_is_known(shape: tuple[int, ...] | None) -> bool:
-    """Whether a shape is known whole: no size in it is 0 or -1."""
-    return shape is not None and len(shape) > 0 and all(size > 0 for size in shape)
+    """Whether a shape is known whole: no size in it is 0 or -1; with np_shape semantics 0 is."""
+    return _np_shape.is_known(shape)
 
 
 def check_sha1(filename: str | os.PathLike, sha1_hash: str) -> bool:

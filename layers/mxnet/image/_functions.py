@@ -11,7 +11,7 @@ import torch
 
 from .._files import images
 from .._files.opening import open_file
-from ..base import ArgumentError, DTypeError
+from ..base import ArgumentError, DTypeError, ShapeError
 from ..context import cpu
 from ..ndarray import NDArray
 from ..ndarray.register import give
@@ -229,6 +229,13 @@ def scale_down(src_size, size) -> tuple[int, int]:
     return max(int(w), min(size[0], most_w, 1)), max(int(h), min(size[1], most_h, 1))
 
 
+def _size(name: str, src: NDArray) -> tuple[int, int]:
+    """The height and the width of an image."""
+    if src.ndim not in (2, 3):
+        raise ShapeError(f"{name}: the image is {src.shape}\n  expected (height, width, channels)")
+    return src.shape[0], src.shape[1]
+
+
 def _method(interp: int, old: tuple[int, int], new: tuple[int, int]) -> int:
     """The method of `imresize` for an `interp` of 0 to 4, 9 or 10; sizes are (height, width).
 
@@ -256,7 +263,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     ShapeError
         It would have more than 2^25 pixels, and more than `src`.
     """
-    h, w = src.shape[:2]
+    h, w = _size("resize_short", src)
     new = _resize.short_size("resize_short", h, w, size)
     return imresize(src, new[1], new[0], _method(interp, (h, w), new))
 
@@ -279,7 +286,7 @@ def random_crop(src: NDArray, size, interp: int = 2) -> tuple[NDArray, tuple[int
 
     Returns the image, and (x0, y0, w, h).
     """
-    h, w = src.shape[:2]
+    h, w = _size("random_crop", src)
     part = scale_down((w, h), size)
     x0, y0 = random.randint(0, w - part[0]), random.randint(0, h - part[1])
     return fixed_crop(src, x0, y0, *part, size, interp), (x0, y0, *part)
@@ -290,7 +297,7 @@ def center_crop(src: NDArray, size, interp: int = 2) -> tuple[NDArray, tuple[int
 
     Returns the image, and (x0, y0, w, h).
     """
-    h, w = src.shape[:2]
+    h, w = _size("center_crop", src)
     part = scale_down((w, h), size)
     x0, y0 = (w - part[0]) // 2, (h - part[1]) // 2
     return fixed_crop(src, x0, y0, *part, size, interp), (x0, y0, *part)
@@ -318,7 +325,7 @@ def random_size_crop(
     area = kwargs.pop("min_area", area)
     if kwargs:
         raise ArgumentError(f"random_size_crop: unexpected keyword arguments {[*kwargs]}")
-    h, w = src.shape[:2]
+    h, w = _size("random_size_crop", src)
     least, most = area if isinstance(area, (tuple, list)) else (area, 1.0)
     for _ in range(10):
         pixels = random.uniform(least, most) * (h * w)

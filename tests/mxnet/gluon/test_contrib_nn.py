@@ -107,5 +107,3 @@ def test_sync_batch_norm_of_one_device():
 def test_what_is_refused():
     with pytest.raises(NotImplementedError, match="num_devices is 2"):
         contrib.SyncBatchNorm(num_devices=2)
-    with pytest.raises(NotImplementedError, match="sparse arrays are not here"):
-        contrib.SparseEmbedding(3, 4)

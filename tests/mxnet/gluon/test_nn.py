@@ -243,15 +243,15 @@ def test_what_layers_refuse():
         nn.Dense(3, foo=1)
 
 
-@pytest.mark.engine("torch")
-def test_a_sparse_gradient_is_dense():
-    with pytest.warns(UserWarning, match="the gradient is dense"):
-        layer = nn.Embedding(3, 2, sparse_grad=True)
+def test_a_sparse_gradient_has_the_rows_looked_up():
+    layer = nn.Embedding(3, 2, sparse_grad=True)
     layer.initialize()
     with autograd.record():
         y = layer(nd.array([1, 1]))
     y.backward()
-    assert layer.weight.grad().asnumpy().tolist() == [[0, 0], [2, 2], [0, 0]]
+    gradient = layer.weight.grad()
+    assert (gradient.stype, gradient.indices.asnumpy().tolist()) == ("row_sparse", [1])
+    assert gradient.asnumpy().tolist() == [[0, 0], [2, 2], [0, 0]]
 
 
 def test_batch_norm_stays_float32_in_float16():

@@ -502,6 +502,15 @@ def test_what_cells_refuse():
         rnn.RecurrentCell().begin_state(2)
 
 
+def test_states_of_a_cell_inside_of_another():
+    for base in rnn.LSTMCell(3), row(rnn.HybridSequentialRNNCell, rnn.LSTMCell(3)):
+        outer = rnn.ModifierCell(rnn.ResidualCell(base) if isinstance(base, rnn.LSTMCell) else base)
+        for cell in base, outer.base_cell:
+            with pytest.raises(AssertionError):
+                cell.begin_state(batch_size=1)
+        assert [s.shape for s in outer.begin_state(batch_size=1, func=nd.zeros)] == [(1, 3)] * 2
+
+
 # Private functions, which programs with cells of their own import
 
 STEPS = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]  # of two sequences

@@ -198,7 +198,7 @@ class Embedding(HybridBlock):
     dtype : str or numpy type
     weight_initializer : str or Initializer, optional
     sparse_grad : bool
-        Without effect, but for a warning: the gradient of the table is dense.
+        The gradient of the table is row_sparse: it has the rows that were looked up.
 
     Inputs: x of numbers below input_dim, any shape. Outputs: (*x.shape, output_dim).
     """
@@ -213,12 +213,6 @@ class Embedding(HybridBlock):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        if sparse_grad:
-            warnings.warn(
-                "Embedding: with sparse_grad=True, too, the gradient is dense: an optimizer "
-                "changes all rows, by momentum and weight decay those not looked up",
-                stacklevel=2,
-            )
         self._kwargs = {
             "input_dim": input_dim,
             "output_dim": output_dim,
@@ -231,6 +225,7 @@ class Embedding(HybridBlock):
             init=weight_initializer,
             dtype=dtype,
             allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
         )
 
     def hybrid_forward(self, F, x, weight):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import ndarray, symbol
+from ..._np_shape import unknown_size
 from ...base import ArgumentError
 from ...ndarray import NDArray
 from ...symbol import Symbol
@@ -12,7 +13,7 @@ def _format_sequence(length: int | None, inputs, layout: str, merge: bool | None
     """A sequence as one array (`merge`), as a list of steps (not `merge`), or as it is (None).
 
     Returns it with the axis of steps in `layout`, the module (`nd` or `sym`), and the number of
-    sequences, 0 for Symbols. One array may come in another layout, `in_layout`.
+    sequences, for Symbols the unknown size. One array may come in another layout, `in_layout`.
     """
     if inputs is None:
         raise ArgumentError("unroll: inputs is None\n  expected arrays or Symbols")
@@ -22,7 +23,7 @@ def _format_sequence(length: int | None, inputs, layout: str, merge: bool | None
     F = symbol if isinstance(first, Symbol) else ndarray
     in_axis = axis if listed or in_layout is None else _axis("T", in_layout)
     batch_axis = _axis("N", layout if in_layout is None else in_layout)
-    batch_size = 0 if F is symbol else first.shape[0 if listed else batch_axis]
+    batch_size = unknown_size() if F is symbol else first.shape[0 if listed else batch_axis]
     steps = len(inputs) if listed else length if F is symbol else inputs.shape[in_axis]
     if length is not None and steps != length and (listed or merge is False):
         raise ArgumentError(f"unroll: the inputs have {steps} steps\n  expected length={length}")

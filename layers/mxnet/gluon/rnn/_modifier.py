@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import ndarray
 from ...base import ArgumentError, UnsupportedError
 from ._recurrent import Cells, HybridRecurrentCell, RecurrentCell
 from ._unroll import Sequence
@@ -73,12 +74,22 @@ class ModifierCell(Cells, HybridRecurrentCell):
 
     def __init__(self, base_cell: RecurrentCell):
         super().__init__(prefix=base_cell.prefix + self._alias())
+        base_cell._modified = True
         self.base_cell = base_cell
 
     @property
     def params(self):
         """The parameters of the base cell."""
         return self.base_cell.params
+
+    def begin_state(self, batch_size: int = 0, func=ndarray.zeros, **kwargs) -> list:
+        """States to begin with, those of the base cell: see `RecurrentCell.begin_state`."""
+        self._expect_not_modified()
+        self.base_cell._modified = False
+        try:
+            return self.base_cell.begin_state(batch_size, func, **kwargs)
+        finally:
+            self.base_cell._modified = True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell!r})"
@@ -175,8 +186,9 @@ class ResidualCell(ModifierCell):
         """Step through sequences: see `RecurrentCell.unroll`."""
         self.reset()
         sequence = Sequence(type(self).__name__, length, inputs, layout, valid_length)
+        begin = sequence.begin(self) if begin_state is None else begin_state
         steps, states = self.base_cell.unroll(
-            length, sequence.steps, begin_state, layout, False, valid_length
+            length, sequence.steps, begin, layout, False, valid_length
         )
         steps = [sequence.F.elemwise_add(y, x) for y, x in zip(steps, sequence.steps)]
         return sequence.outputs(steps, merge_outputs), states

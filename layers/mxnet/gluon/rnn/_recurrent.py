@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ndarray
-from ...base import ArgumentError, UnsupportedError
+from ...base import ArgumentError, StateError, UnsupportedError
 from ..block import Block, HybridBlock
 from ._unroll import Sequence
 
@@ -16,6 +16,8 @@ class RecurrentCell(Block):
 
     Inputs: x (n, k); a list of states, (n, ...) each. Outputs: y (n, m); a list of states.
     """
+
+    _modified = False
 
     def __init__(self, prefix: str | None = None, params=None):
         super().__init__(prefix, params)
@@ -48,7 +50,13 @@ class RecurrentCell(Block):
             Makes each of them, from ``name``, ``shape`` and ``__layout__``.
         **kwargs
             More for `func`, such as ``ctx`` and ``dtype``.
+
+        Raises
+        ------
+        StateError
+            The cell is inside of a ModifierCell: its states are to be had there.
         """
+        self._expect_not_modified()
         states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
@@ -121,6 +129,13 @@ class RecurrentCell(Block):
         self._counter += 1
         return super().forward(inputs, states)
 
+    def _expect_not_modified(self) -> None:
+        if self._modified:
+            raise StateError(
+                f"begin_state: this {type(self).__name__} is inside of a cell that modifies it\n"
+                "  expected begin_state() of the outer cell"
+            )
+
     def _named(self, part: str) -> str:
         """The name of what a step computes, in a graph."""
         return f"t{self._counter}_{part}"
@@ -139,5 +154,6 @@ class Cells(RecurrentCell):
 
     def begin_state(self, batch_size: int = 0, func=ndarray.zeros, **kwargs) -> list:
         """States to begin with, of each cell: see `RecurrentCell.begin_state`."""
+        self._expect_not_modified()
         cells = self._children.values()
         return [s for cell in cells for s in cell.begin_state(batch_size, func, **kwargs)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ... import ndarray
+from ... import ndarray, symbol
+from ..._np_shape import unknown_size
 from ..._table import rnn
 from ...base import ArgumentError, ShapeError, UnsupportedError
 from ...ndarray import NDArray
@@ -140,6 +141,12 @@ class _RNNLayer(HybridBlock):
             for i, info in enumerate(self.state_info(batch_size))
         ]
 
+    def _states_of_any_batch(self, F) -> list:
+        """States of a batch of no size yet, which the operator takes as zeros for all sequences."""
+        if F is symbol:
+            return self.begin_state(unknown_size(), func=F.zeros)
+        return [ndarray.empty(i["shape"], dtype=i["dtype"]) for i in self.state_info()]
+
     def cast(self, dtype) -> None:
         """Convert all parameters, and the states of `begin_state`, to another dtype."""
         super().cast(dtype)
@@ -179,8 +186,7 @@ class _RNNLayer(HybridBlock):
                 f"  expected {len(self.state_info())}, as begin_state() gives"
             )
         x = inputs if self._layout == "TNC" else F.swapaxes(inputs, dim1=0, dim2=1)
-        # What has no batch yet, the operator takes as zeros for all sequences.
-        begin = self.begin_state(0, func=F.zeros) if states is None else states
+        begin = self._states_of_any_batch(F) if states is None else states
         weights = [p.reshape(-1) for n, p in parameters.items() if n.endswith("weight")]
         biases = [p for n, p in parameters.items() if n.endswith("bias")]
         given = dict(zip(("state", "state_cell"), begin))

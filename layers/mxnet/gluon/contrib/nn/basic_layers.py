@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 
+from .... import ndarray
 from ....base import ArgumentError, UnsupportedError
 from ....context import num_gpus
 from ...block import Block, HybridBlock
@@ -79,19 +80,45 @@ class Identity(HybridBlock):
 
 
 class SparseEmbedding(Block):
-    """An Embedding whose gradient is sparse. Sparse arrays are not here.
+    """Rows of a learned table, by their numbers, which stores and updates no others than those.
 
-    Raises
-    ------
-    UnsupportedError
-        Always.
+    Value and gradient of the table are row_sparse; a Trainer must have its parameter before the
+    first forward pass.
+
+    Parameters
+    ----------
+    input_dim, output_dim : int
+        The shape of the table.
+    dtype : str or numpy type
+    weight_initializer : str or Initializer, optional
+
+    Inputs: x of numbers below input_dim, any shape. Outputs: (*x.shape, output_dim).
     """
 
     def __init__(self, input_dim, output_dim, dtype="float32", weight_initializer=None, **kwargs):
-        raise UnsupportedError(
-            "SparseEmbedding: its gradient is row_sparse, and sparse arrays are not here\n"
-            "  expected gluon.nn.Embedding"
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+            "sparse_grad": True,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            stype="row_sparse",
+            grad_stype="row_sparse",
         )
+
+    def forward(self, x):
+        """The rows that x numbers."""
+        return ndarray.Embedding(x, self.weight.row_sparse_data(x), **self._kwargs)
+
+    def __repr__(self) -> str:
+        row = self._kwargs
+        return f"SparseEmbedding({row['input_dim']} -> {row['output_dim']}, {row['dtype']})"
 
 
 class SyncBatchNorm(BatchNorm):

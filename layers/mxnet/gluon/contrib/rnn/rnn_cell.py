@@ -94,9 +94,8 @@ class VariationalDropoutCell(ModifierCell):
         self.reset()
         sequence = Sequence(type(self).__name__, length, inputs, layout, valid_length)
         steps = [self._drop(sequence.F, "inputs", x, self.drop_inputs) for x in sequence.steps]
-        steps, states = self.base_cell.unroll(
-            length, steps, begin_state, layout, False, valid_length
-        )
+        begin = sequence.begin(self) if begin_state is None else begin_state
+        steps, states = self.base_cell.unroll(length, steps, begin, layout, False, valid_length)
         steps = [self._drop(sequence.F, "outputs", y, self.drop_outputs) for y in steps]
         return sequence.outputs(steps, merge_outputs), states
 

@@ -62,6 +62,8 @@ class SoftplusBlock(Elementwise):
 class MishBlock(Elementwise):
     """Mish, y = x tanh(log(1 + eˣ)), of any shape.
 
+    It is composed of built-in operators: there is no operator of this library for it.
+
     Inputs:
         - **x**: any shape
     Outputs:
@@ -110,7 +112,8 @@ class SwishBlock(Elementwise):
 class GELUBlock(Elementwise):
     """Gaussian error linear unit, y = x Φ(x), of any shape.
 
-    Φ is the distribution function of the normal distribution.
+    Φ is the distribution function of the normal distribution. Exactly it is the built-in operator
+    ``LeakyReLU(act_type="gelu")``, which keeps x alone; with tanh it is `layers.ops.gelu_tanh`.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .dense import DenseBlock
-from .engine import expect, gluon
+from .engine import expect, gluon, nd
 from .ops import scaled_dot_product_attention
 
 __all__ = ["MultiHeadAttention", "ScaledDotProductAttention"]
@@ -83,7 +83,8 @@ class MultiHeadAttention(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        `heads` is less than 1, or does not divide `units`.
+        `heads` is less than 1, or does not divide `units`; the inputs have other numbers of axes,
+        or not one batch.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
@@ -116,7 +117,21 @@ class MultiHeadAttention(gluon.HybridBlock):
 
     def __call__(self, x, *more):
         expect(self.name, (x, *more))
+        self._expect_one_batch(x, *more)
         return super().__call__(x, *more)
+
+    def _expect_one_batch(self, x, memory=None, mask=None):
+        given = {"x": x, "memory": memory, "mask": mask}
+        shapes = {n: a.shape for n, a in given.items() if isinstance(a, nd.NDArray)}
+        axes = {"x": (3,), "memory": (3,), "mask": (1, 2)}
+        fits = all(len(shape) in axes[n] for n, shape in shapes.items())
+        if fits and len({shape[0] for shape in shapes.values()}) < 2:
+            return
+        raise ValueError(
+            f"MultiHeadAttention: {', '.join(f'{n} is {s}' for n, s in shapes.items())}\n"
+            "  expected x (batch, length, size), memory (batch, keys, size), mask (batch, keys) or "
+            "(batch,); x.expand_dims(0) is a batch of one"
+        )
 
     def hybrid_forward(self, F, x, memory=None, mask=None):
         memory = x if memory is None else memory

@@ -18,7 +18,7 @@ class EmbeddingBag(gluon.HybridBlock):
     Parameters
     ----------
     input_dim : int
-        How many vectors there are. Ids beyond are those of the nearest one.
+        How many vectors there are.
     output_dim : int
         Size of a vector.
     mode : str
@@ -39,7 +39,11 @@ class EmbeddingBag(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        `mode` is neither, or `input_dim` or `output_dim` is less than 1.
+        `mode` is neither, or `input_dim` or `output_dim` is less than 1; offsets are not in
+        ascending order from 0.
+    IndexError
+        There is no vector of an id. This and the order of offsets are checked with PyTorch on a
+        CPU; elsewhere such ids are those of the nearest vector.
     """
 
     def __init__(

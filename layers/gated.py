@@ -84,7 +84,8 @@ class GeGLU(Gated):
     """Feed-forward layer of a transformer, y = down(GELU(gate(x)) up(x)), on the last axis.
 
     `gate`, `up` and `down` are its three `DenseBlock`s. The gated unit alone is the operator
-    `layers.ops.geglu_tanh`, with `approximate`.
+    `layers.ops.geglu_tanh`, with `approximate`; else it is the built-in GELU, which keeps the gate
+    alone, and a product.
 
     Parameters
     ----------

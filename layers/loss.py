@@ -268,6 +268,8 @@ class FocalLoss(OfElements):
 class HuberLoss(OfElements):
     """e² / (2 rho) for errors e = |x - label| up to rho, e - rho / 2 beyond.
 
+    It is the built-in operator `smooth_l1` of x - label.
+
     Parameters
     ----------
     rho : float
@@ -300,6 +302,8 @@ class HuberLoss(OfElements):
 
 class ContrastiveLoss(Weighted):
     """Loss of pairs, ½ t d² + ½ (1 - t) max(0, margin - d)² with their distance d = |x - z|.
+
+    It is composed of built-in operators, of which only x - z is as large as the inputs.
 
     Parameters
     ----------

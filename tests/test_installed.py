@@ -126,6 +126,8 @@ def test_mxnet_runs_a_program(target, folder, arguments):
 def test_mxnet_names_itself(target, folder):
     told = installed.run(target, folder, "layers-mxnet", "absent.py").stderr
     assert told == "layers-mxnet: there is no file 'absent.py'\n"
+    told = installed.run(target, folder, "layers-mxnet", "--help").stdout
+    assert told.startswith("layers-mxnet script.py [args]: run") and "python -m" not in told
 
 
 # Of the names that pip is told to install, with extras: this distribution's is gluon-layers.

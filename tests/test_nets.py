@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ways import each
 
 import layers
 from layers import LayerNormBlock, RMSNormBlock, SoftmaxLoss, SwiGLU, nets
@@ -13,16 +14,6 @@ SMALL = {
     "mixer": lambda **more: nets.mixer(IMAGE, patch=4, units=8, **more),
     "vit": lambda **more: nets.vit(IMAGE, patch=4, units=8, **more),
 }
-WAYS = {
-    "eager": None,
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
-CASES = [  # compiled, each takes half a minute
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
 
 
 def digits():
@@ -84,7 +75,7 @@ def test_they_learn_the_digits_well(make, epochs):
     assert accuracy(make(), epochs, 0.002) > 0.94
 
 
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each())
 @pytest.mark.parametrize("name", SMALL)
 def test_each_way_of_running(name, options):
     """The same values and gradients as eagerly."""

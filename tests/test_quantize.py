@@ -6,11 +6,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from ways import each
 
-from layers import DenseBlock, LSQBlock, SoftmaxLoss, engine, ops
+from layers import DenseBlock, LSQBlock, SoftmaxLoss, ops
 from layers.engine import autograd, gluon, mx, nd
 
-COMPILES = engine.compiles()
 LIMITS = {(8, True): (-128, 127), (4, True): (-8, 7), (2, True): (-2, 1), (3, False): (0, 7)}
 
 
@@ -196,20 +196,7 @@ def test_pickled_before_its_first_call():
     )
 
 
-WAYS = {
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    **({"compiled": {"backend": "inductor"}} if COMPILES else {}),
-}
-
-
-CASES = [  # compiled, each takes seconds
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
-
-
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each("eager"))
 def test_graphs_are_as_eager_calls(options, caplog):
     net = gluon.nn.HybridSequential()
     net.add(DenseBlock(6, 8, activation="relu", quantize=8), LSQBlock(4, signed=False))

@@ -4,19 +4,13 @@ import copy
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import DenseBlock, OperatorBlock, Remat, compiled_step, operator
 from layers.check import check_layer
 from layers.engine import autograd, gluon, mx, nd
 
 on_torch = pytest.mark.engine("torch")
-WAYS = {
-    "eager": None,
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
-SLOW = {name: pytest.mark.slow if name == "compiled" else () for name in WAYS}
 
 
 @operator
@@ -105,9 +99,7 @@ def agree(found, expected, **tolerance):
         np.testing.assert_allclose(a, b, **({"rtol": 1e-4, "atol": 1e-5} | tolerance))
 
 
-@pytest.mark.parametrize(
-    "options", [pytest.param(WAYS[name], id=name, marks=SLOW[name]) for name in WAYS]
-)
+@pytest.mark.parametrize("options", each())
 @pytest.mark.parametrize("make", [pytest.param(built_in, marks=on_torch), own])
 def test_the_results_are_those_of_the_block(make, options, engine, caplog):
     caplog.set_level("INFO", "layers")

@@ -36,6 +36,7 @@ class scaled_dot_product_attention:
     FlashAttention, NeurIPS 2022.
     """
 
+    low_precision = True
     saves = ("level",)  # log Σ eˢ of each query; 0 where it has no key
 
     def forward(q, k, v, mask=None, *, causal: bool = False, scale: float | None = None):

@@ -23,6 +23,8 @@ class swiglu:
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
 
+    native = "swiglu"
+
     def forward(gate, value):
         return adapter().fused("swiglu", gated_swish)(gate, value)
 

@@ -24,6 +24,7 @@ class layer_norm:
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
 
+    native = "layer_norm"
     saves = ("mean", "rstd")
 
     def forward(x, gamma, beta, *, eps: float = 1e-5):
@@ -122,6 +123,7 @@ class group_norm:
     each group; here each channel has its own, as in the paper.
     """
 
+    native = "group_norm"
     saves = ("mean", "rstd")
 
     def forward(x, gamma, beta, *, groups: int = 1, eps: float = 1e-5):

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import MultiHeadAttention, ScaledDotProductAttention, engine
 from layers.engine import autograd, gluon, mx, nd
@@ -186,7 +187,7 @@ def test_second_derivatives(formula):
     ],
 )
 def test_wrong_shapes(shapes):
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError) as caught, mx.util.np_shape():
         scaled_dot_product_attention(*[nd.zeros(s) for s in shapes])
     told = str(caught.value)
     assert f"q is {shapes[0]}, k is {shapes[1]}, v is {shapes[2]}" in told
@@ -260,21 +261,8 @@ def test_the_peak_of_memory():
 
 # Blocks
 
-WAYS = {
-    "eager": None,
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
 
-
-CASES = [  # compiled, each takes seconds
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
-
-
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each())
 @pytest.mark.parametrize("mask", [None, [8, 3]])
 def test_a_block(mask, options, caplog):
     caplog.set_level("INFO", "layers")
@@ -310,7 +298,7 @@ def by_hand(block, x, memory, allowed=None):
     return dense(block.out, y.transpose(0, 2, 1, 3).reshape(*x.shape[:2], -1))
 
 
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each())
 def test_multi_head_attention(options):
     random = np.random.RandomState(3)
     x, memory = random.randn(2, 5, 6), random.randn(2, 4, 3)
@@ -337,6 +325,28 @@ def test_causal_attention_does_not_see_what_follows():
     second = block(nd.array(x)).asnumpy()
     np.testing.assert_allclose(first[:, :3], second[:, :3], rtol=1e-6)
     assert (first[:, 3:] != second[:, 3:]).any()
+
+
+@pytest.mark.parametrize("way", ["eager", "plain"])
+@pytest.mark.parametrize(
+    "shapes, told",
+    [
+        ([(4, 8)], r"x is \(4, 8\)\n  expected x \(batch, length, size\).* is a batch of one"),
+        ([(2, 3, 4, 8)], r"x is \(2, 3, 4, 8\)\n"),
+        ([(2, 3, 8), (3, 8)], r"x is \(2, 3, 8\), memory is \(3, 8\)\n"),
+        ([(2, 3, 8), (3, 4, 8)], r"memory is \(3, 4, 8\)\n"),
+        ([(2, 3, 8), (2, 3, 8), (3,)], r"mask is \(3,\)\n"),
+    ],
+)
+def test_inputs_of_other_shapes(shapes, told, way):
+    net = gluon.nn.HybridSequential() if len(shapes) == 1 and way == "eager" else None
+    block = started(MultiHeadAttention(8, 2))
+    if way == "plain":
+        block.hybridize()
+    if net is not None:  # the check is there where a net calls the block, too
+        net.add(block)
+    with pytest.raises(ValueError, match=f"MultiHeadAttention: .*{told}"):
+        (net or block)(*[nd.ones(s) for s in shapes])
 
 
 def test_names_repr_and_mistakes():

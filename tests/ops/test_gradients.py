@@ -80,6 +80,37 @@ def test_forward_and_gradients(name):
         np.testing.assert_allclose(a.grad.asnumpy(), numeric(formula, values, i, dy), atol=1e-7)
 
 
+@pytest.mark.engine("torch")  # where functions of PyTorch are in the place of the formulas
+@pytest.mark.parametrize("name", CASES)
+def test_the_formulas(name, monkeypatch):
+    from layers.mxnet._own import native
+
+    monkeypatch.setattr(native, "NATIVE", {})
+    test_forward_and_gradients(name)
+
+
+@pytest.mark.engine("torch")
+def test_functions_of_pytorch_by_the_names_of_operators():
+    from layers.mxnet._own.native import NATIVE
+    from layers.ops.ways.custom import registered
+
+    ours = [o for o in registered() if o.name.startswith("layers.")]
+    assert sorted(o.native for o in ours if o.native) == sorted(NATIVE)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_slope_of_the_rectifier_at_0(whole, monkeypatch, engine):
+    if engine == "torch" and not whole:
+        from layers.mxnet._own import native
+
+        monkeypatch.setattr(native, "NATIVE", {})
+    (x,) = arrays([[-1.0, 0.0, 2.0]])
+    with autograd.record():
+        y = relu(x)
+    y.backward(nd.array([5.0, 5.0, 5.0], dtype="float64"))
+    assert x.grad.asnumpy().tolist() == [0, 0, 5]
+
+
 def test_softmax_has_the_gradient_of_the_cross_entropy():
     (x,) = arrays([X])
     with autograd.record():

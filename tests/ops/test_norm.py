@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import GroupNormBlock, LayerNormBlock, RMSNormBlock, engine, ops
 from layers.engine import autograd, gluon, mx, nd
-
-COMPILES = engine.compiles()
 
 
 def layer(x, gamma, beta):
@@ -201,21 +200,9 @@ BLOCKS = {
     "rms": RMSNormBlock,
     "group": lambda in_channels=0, **more: GroupNormBlock(2, in_channels, **more),
 }
-WAYS = {
-    "eager": None,
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
 
 
-CASES = [  # compiled, each takes seconds
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
-
-
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each())
 @pytest.mark.parametrize("name", NORMS)
 def test_a_block(name, options, caplog):
     caplog.set_level("INFO", "layers")
@@ -240,7 +227,7 @@ def test_a_block(name, options, caplog):
     for a, b in zip(found, results(plain, given)):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-5)
     warned = [r for r in caplog.records if r.name.startswith("layers") and r.levelno > 20]
-    assert not (COMPILES and warned)
+    assert not (engine.compiles() and warned)
 
 
 @pytest.mark.parametrize("name", NORMS)

@@ -8,12 +8,11 @@ import weakref
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import OperatorBlock, engine, operator
 from layers.check import check_operator
 from layers.engine import autograd, gluon, mx, nd
-
-COMPILES = engine.compiles()
 
 
 @operator
@@ -199,13 +198,6 @@ def test_dtypes_and_shapes_are_free():
 
 
 PARAMS = {"g": {"init": "ones"}, "b": {"init": "zeros"}}
-WAYS = {
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
-
-
 READER = """
 import sys
 import myops
@@ -242,7 +234,7 @@ def test_exported_and_read_in_another_process(tmp_path, engine):
     np.testing.assert_allclose(found, [*y.asnumpy(), *x.grad.asnumpy()], rtol=1e-6)
 
 
-@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("options", each("eager"))
 def test_in_graphs(options, caplog):
     caplog.set_level("INFO", "layers")
     block = OperatorBlock(standardize, params=PARAMS)
@@ -259,7 +251,7 @@ def test_in_graphs(options, caplog):
         loss.backward()
         found = [y, x.grad, block.g.grad(), block.b.grad()]
         agree([a.asnumpy() for a in found], gradients(built_in, [x, g, b]))
-    assert not (COMPILES and refusals(caplog))
+    assert not (engine.compiles() and refusals(caplog))
 
 
 def test_two_calls_of_a_static_graph_before_their_backwards():

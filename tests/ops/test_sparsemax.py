@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import SparsemaxBlock, engine
 from layers.engine import autograd, nd
@@ -80,21 +81,7 @@ def test_only_y_is_kept():
     np.testing.assert_array_equal(kept[0].detach().numpy(), y.asnumpy())
 
 
-WAYS = {
-    "eager": None,
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    "compiled": {"backend": "inductor"},
-}
-
-
-CASES = [  # compiled, each takes seconds
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
-
-
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each())
 def test_a_block(options, caplog):
     caplog.set_level("INFO", "layers")
     block = SparsemaxBlock()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ways import each
 
 from layers import (
     GradientClipBlock,
@@ -9,12 +10,10 @@ from layers import (
     GradientScaleBlock,
     StraightRoundBlock,
     StraightSignBlock,
-    engine,
     ops,
 )
 from layers.engine import autograd, gluon, nd
 
-COMPILES = engine.compiles()
 SHAPES = [(4, 3), (3, 1, 5)]
 NEAR = {"float16": 2e-3, "float32": 1e-6, "float64": 1e-12}
 
@@ -125,20 +124,7 @@ def test_limits_of_the_operator():
         ops.gradient_clip(nd.ones((2,)), norm=0)
 
 
-WAYS = {
-    "plain": {},
-    "recorded": {"static_alloc": True, "static_shape": True},
-    **({"compiled": {"backend": "inductor"}} if COMPILES else {}),
-}
-
-
-CASES = [  # compiled, each takes seconds
-    pytest.param(options, marks=[pytest.mark.slow] if "backend" in (options or {}) else [])
-    for options in WAYS.values()
-]
-
-
-@pytest.mark.parametrize("options", CASES, ids=WAYS)
+@pytest.mark.parametrize("options", each("eager"))
 def test_blocks_in_a_graph(options, caplog):
     net = gluon.nn.HybridSequential()
     net.add(GradientScaleBlock(0.5), StraightRoundBlock(), GradientClipBlock(value=0.75, norm=9))

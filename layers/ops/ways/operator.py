@@ -64,6 +64,13 @@ class Operator:
         If not, their Python runs in each call, also where a graph is recorded or compiled.
     opaque : str
         Why PyTorch's compiler cannot trace it; "" where the compiler may try.
+    native : str
+        The name of a function of PyTorch that is called in place of `forward` and the gradients
+        where it fits the inputs; "" where there is none. The names are those of
+        ``layers/mxnet/_own/native.py``. Apache MXNet has no such functions.
+    low_precision : bool
+        Whether mixed precision casts its inputs to 16 bits, and not to float32. On Apache MXNet,
+        which casts those of all custom operators to float32, it has no effect.
 
     Attributes
     ----------
@@ -76,7 +83,7 @@ class Operator:
     ------
     TypeError
         A name is there twice, a state is no input, a gradient or `surrogate` has a parameter of an
-        unknown name, or `pure` is no bool.
+        unknown name, or `pure` or `low_precision` is no bool.
     """
 
     prop: type
@@ -100,6 +107,8 @@ class Operator:
         surrogate: Callable | str | None = None,
         pure: bool = True,
         opaque: str = "",
+        native: str = "",
+        low_precision: bool = False,
     ):
         self.name, self.forward = name, forward
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
@@ -109,7 +118,10 @@ class Operator:
         self.gradients, self.backward = gradients or {}, backward
         self.shapes, self.types, self.loss = shapes, types, loss
         self.surrogate = surrogate
-        self.pure, self.opaque = expect_bool(f"operator {name!r}", "pure", pure), opaque
+        what = f"operator {name!r}"
+        self.pure, self.opaque = expect_bool(what, "pure", pure), opaque
+        self.native = native
+        self.low_precision = expect_bool(what, "low_precision", low_precision)
         rules = self.gradients
         if backward is not None:
             rules = {n: backward for n in self.inputs if n not in self.states}
@@ -237,7 +249,10 @@ class Operator:
             An input is missing or unknown, or an attribute is not of its default's type.
         """
         if not kwargs and len(args) == len(self.inputs):  # the commonest call
-            if not any(a is None for a in args):
+            for a in args:
+                if a is None:
+                    break
+            else:
                 return list(args), {}
         values = dict(zip(self.inputs, args))
         attributes = {}

@@ -19,7 +19,7 @@ from .averaging import Average, fill
 from .data import Data
 from .loop import Meter
 from .nets import initialize, net_of, try_out
-from .optimizers import settings_of
+from .optimizers import check_parameters, settings_of
 from .options import check_step
 from .precision import Cast, check_precision, in_float32, loss_scaler
 from .scaling import with_scaling
@@ -130,10 +130,11 @@ class Learner:
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
         """The learner for these options."""
         how = options.clip, options.accumulate, options.precision
-        check_learner(options.hybridize, ctx, *how)
-        net = with_scaling(net_of(options, data), data)
-        initialize(net, ctx)
-        summary = try_out(net, options, data, ctx[0])
+        with workers.agreeing():
+            check_learner(options.hybridize, ctx, *how)
+            net = with_scaling(net_of(options, data), data)
+            initialize(net, ctx)
+            summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         learner = cls(
             net,
@@ -154,6 +155,10 @@ class Learner:
     @property
     def parameters(self) -> int:
         return sum(math.prod(p.shape) for p in self.learned)
+
+    @property
+    def optimizer_name(self) -> str:
+        return type(self.trainer.optimizer).__name__
 
     def summary(self) -> list[str]:
         """Lines that say what the net is made of."""
@@ -222,8 +227,10 @@ class Learner:
     def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """Measure loss and metric on samples, without learning from them."""
         self.use_average(True)
-        pairs = zip(self.split(x), self.split(y))
-        meter.add([self.loss(self.forward(part), labels) for part, labels in pairs])
+        ys, outputs = self.split(y), [self.forward(part) for part in self.split(x)]
+        meter.add([self.loss(part, labels) for part, labels in zip(outputs, ys)])
+        if meter.outputs is not None:
+            meter.outputs += zip(ys, outputs)
 
     def split(self, array: np.ndarray) -> list:
         """Of this process's part a part for each context, or for as many as there are samples."""
@@ -310,10 +317,19 @@ class Learner:
 
 
 def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:
-    """Each context updates its own parameters: there is no other copy of them in a kvstore."""
-    return gluon.Trainer(
+    """Each context updates its own parameters: there is no other copy of them in a kvstore.
+
+    Raises
+    ------
+    Refused
+        The optimizer cannot update a parameter.
+    """
+    trainer = gluon.Trainer(
         net.collect_params(), optimizer, settings, kvstore=kvstore, update_on_kvstore=False
     )
+    learned = (p for p in net.collect_params().values() if p.grad_req != "null")
+    check_parameters(trainer.optimizer, {p.name: p.list_data()[0] for p in learned})
+    return trainer
 
 
 def check_learner(

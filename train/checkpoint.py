@@ -198,7 +198,7 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
     return {
         "epochs_done": len(run.history),
         "step": run.step,
-        "seed": run.seed,
+        **identity(run),
         "meter": {
             "samples": meter.samples,
             "steps": meter.steps,
@@ -210,9 +210,22 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
     }
 
 
-def without_nan(row: dict[str, float]) -> dict[str, float | None]:
+def identity(run: Run) -> dict[str, Any]:
+    """What has to be the same for a training to go on."""
+    return {
+        "seed": run.seed,
+        "optimizer": run.learner.optimizer_name,
+        "data": run.data.description,
+        "validation data": run.validation and run.validation.description,
+    }
+
+
+def without_nan(row: dict[str, Any]) -> dict[str, Any]:
     """JSON has no NaN."""
-    return {name: None if math.isnan(value) else value for name, value in row.items()}
+    return {
+        name: without_nan(value) if name == "more" else None if math.isnan(value) else value
+        for name, value in row.items()
+    }
 
 
 def hash_of(content: dict[str, Any]) -> str:
@@ -266,6 +279,9 @@ def read(path: Path) -> Saved:
         It is torn, or no checkpoint; the message names the file and what is wrong.
     """
     content = read_index(path / INDEX)
+    if (found := (content["epochs_done"], content["step"])) != position(path):
+        done, step = found
+        raise ValueError(f"{path / INDEX}: it is that of {name_of(done + (step > 0), step)}")
     for name in (WEIGHTS, PARAMS, STATE):
         try:
             found = fingerprint((path / name).read_bytes())
@@ -333,8 +349,9 @@ def resume(
 def restore(run: Run, saved: Saved) -> None:
     """Bring a training to where a checkpoint was saved."""
     content = saved.content
-    if content["seed"] != run.seed:
-        raise ValueError(f"its seed is {content['seed']}, that of this training {run.seed}")
+    for name, value in identity(run).items():
+        if (found := content.get(name)) != value:
+            raise ValueError(f"its {name} is {found}, that of this training {value}")
     try:
         history = [Epoch(**with_nan(row)) for row in content["history"]]
         meter = Meter("", **content["meter"])
@@ -351,4 +368,5 @@ def restore(run: Run, saved: Saved) -> None:
 
 
 def with_nan(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: math.nan if value is None else value for name, value in row.items()}
+    more = {"more": with_nan(row["more"])} if "more" in row else {}
+    return {name: math.nan if value is None else value for name, value in row.items()} | more

@@ -8,35 +8,32 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from .loop import Epoch, Measure
+from .loop import Epoch, Run
 from .task import Task
 
-__all__ = ["best", "columns", "curves", "history", "numbers", "table"]
+__all__ = ["columns", "curves", "history", "numbers", "table"]
 
 
-def numbers(epoch: Epoch, measure: Measure) -> dict[str, float]:
+def numbers(epoch: Epoch, run: Run) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
-    return {name.replace("metric", measure.metric): value for name, value in asdict(epoch).items()}
+    row = asdict(epoch)
+    more = {f"held_out_{name}": value for name, value in row.pop("more").items()}
+    return {name.replace("metric", run.measure.metric): value for name, value in row.items()} | more
 
 
-def columns(measure: Measure) -> list[str]:
+def columns(run: Run) -> list[str]:
     """The names of the results that the seed determines."""
-    names = [each.name.replace("metric", measure.metric) for each in fields(Epoch)]
-    return [name for name in names if name != "seconds"]
+    metric, others = run.measure.metric, [each.name for each in run.metrics]
+    left_out = {"seconds", "more"} | ({"metric"} if metric in others else set())
+    names = [each.name for each in fields(Epoch) if each.name not in left_out]
+    more = [f"held_out_{name}" for name in others if name != metric]
+    return [*(name.replace("metric", metric) for name in names), *more]
 
 
-def best(epochs: list[Epoch], task: Task) -> Epoch:
-    """The epoch with the best metric on the held-out samples; of equals, that of the least loss.
-
-    One that ended early, with fewer samples, counts only where there is no other.
-    """
-    whole = [epoch for epoch in epochs if epoch.samples == epochs[0].samples]
-    return max(whole, key=lambda row: (task.quality(row.held_out_metric), -row.held_out_loss))
-
-
-def table(epochs: list[Epoch], task: Task, most: int = 12) -> str:
+def table(run: Run, task: Task, most: int = 12) -> str:
     """At most this number of epochs as text: evenly spaced ones, the best one and the last."""
-    top, every = best(epochs, task), -(-len(epochs) // (most - 2))
+    epochs, top = run.history, run.best()
+    every = -(-len(epochs) // (most - 2))
     shown = [e for e in epochs if e.epoch % every == 0 or e in (top, epochs[-1])]
     rows = [("epoch", "loss", task.metric, "held-out loss", f"held-out {task.metric}", "seconds")]
     rows += [
@@ -60,15 +57,15 @@ def number(value: float) -> str:
     return f"{value:.4f}" if value < 1e5 else f"{value:.3e}"
 
 
-def history(epochs: list[Epoch], path: Path, measure: Measure) -> None:
+def history(run: Run, path: Path) -> None:
     """Write a line for each epoch, with all results that the seed determines: not the seconds."""
     with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns(measure), extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(file, columns(run), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(numbers(epoch, measure) for epoch in epochs)
+        writer.writerows(numbers(epoch, run) for epoch in run.history)
 
 
-def curves(epochs: list[Epoch], path: Path, title: str, task: Task) -> None:
+def curves(run: Run, path: Path, title: str, task: Task) -> None:
     """Write a picture of loss and metric over the epochs, with the best epoch marked.
 
     The first line of `title` is the picture's; the others, on what was trained, are below it.
@@ -85,7 +82,7 @@ def curves(epochs: list[Epoch], path: Path, title: str, task: Task) -> None:
     figure.supxlabel(lines, size=9, color="0.35", **plain)
     losses, metrics = figure.subplots(1, 2)
     for axes, what in ((losses, "loss"), (metrics, "metric")):
-        draw(axes, epochs, what, best(epochs, task))
+        draw(axes, run.history, what, run.best())
     losses.set_title(task.loss, size=10, color="0.25")
     metrics.set_title(task.measured, size=10, color="0.25")
     losses.set_ylim(bottom=0)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
-from layers._programs import command
-
-from . import Refused
-from .__main__ import fail, start
-from .options import Parser, check_utf8
-from .predict import add_operators, path, run_operators
-from .screen import open_closed_streams, say
+from .frame import Program, add_engine, path
+from .options import Parser
+from .screen import say
 
 __all__ = ["main"]
 
@@ -45,53 +40,23 @@ exit status:
   130  interrupted by Ctrl-C"""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Export; returns the exit status, which ``--help`` explains."""
-    open_closed_streams()
-    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
-    try:
-        options = parse(argv)
-        start(options.engine, libraries=())
-        run_operators(options.operators)
-        from .exporting import export  # not before the engine
-
-        for line in export(options.run, options.to, options.out):
-            say(line, sys.stdout)
-    except Refused as error:
-        return fail("train.export", 2, error)
-    except KeyboardInterrupt:
-        return fail("train.export", 130, "interrupted")
-    return 0
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The options.
-
-    Raises
-    ------
-    Refused
-        One is unknown, has a wrong value, or is not text in UTF-8.
-    """
-    check_utf8(argv)
-    name = command("layers-export", "train.export")
-    parser = Parser(
-        prog=name,
-        description=DESCRIPTION,
-        epilog=MORE.format(command=name),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        add_help=False,
-    )
-    add = parser.add_argument
+def add(parser: Parser) -> None:
     formats = ["onnx", "safetensors", "torch", "mxnet"]
-    add("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
-    add("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
-    add("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
-    add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
-    add_operators(add)
-    add("-h", "--help", action="help", help="show this and leave")
-    return parser.parse_args(argv)
+    option = parser.add_argument
+    option("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
+    option("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
+    option("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
+    add_engine(parser)
 
+
+def work(options: argparse.Namespace) -> None:
+    from .exporting import export  # not before the engine
+
+    for line in export(options.run, options.to, options.out):
+        say(line, sys.stdout)
+
+
+main = Program("export", DESCRIPTION, MORE, add, work).main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable
 
-from layers._programs import command
-
 from . import Refused
-from .__main__ import fail, start
+from .frame import Program
 from .options import (
     Parser,
     add_data,
@@ -18,11 +15,9 @@ from .options import (
     add_net,
     add_where,
     check_learning,
-    check_utf8,
     complete_net,
 )
 from .options.values import integer_from, rate
-from .screen import open_closed_streams
 
 __all__ = ["main", "parse"]
 
@@ -51,40 +46,7 @@ exit status:
   130  interrupted by Ctrl-C"""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Find a rate; returns the exit status, which ``--help`` explains."""
-    open_closed_streams()
-    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
-    try:
-        options = parse(argv)
-        start(options.engine, libraries=("matplotlib",))
-        from .range_test import find  # not before the engine
-
-        return 0 if find(options) else 3
-    except Refused as error:
-        return fail("train.find_lr", 2, error)
-    except KeyboardInterrupt:
-        return fail("train.find_lr", 130, "interrupted; no file was written")
-
-
-def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The options.
-
-    Raises
-    ------
-    Refused
-        One is unknown, has a wrong value, is not text in UTF-8, or does not go with another.
-    """
-    check_utf8(argv)
-    name = command("layers-find-lr", "train.find_lr")
-    parser = Parser(
-        prog=name,
-        description=DESCRIPTION,
-        epilog=MORE.format(command=name),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        add_help=False,
-    )
+def add(parser: Parser) -> None:
     what = parser.add_argument_group("what to learn").add_argument
     add_data(what)
     add_net(what, "train.find_lr")
@@ -92,13 +54,6 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     add_range(how)
     add_learning(how, "train.find_lr")
     add_where(parser.add_argument_group("where").add_argument, "train.find_lr")
-    options = parser.parse_args(argv)
-    complete_net(options)
-    check_learning(options)
-    if not options.lowest < options.highest:
-        raise Refused(f"--from {options.lowest:g}: expected less than --to {options.highest:g}")
-    options.lr = options.lowest
-    return options
 
 
 def add_range(add: Callable) -> None:
@@ -106,6 +61,27 @@ def add_range(add: Callable) -> None:
     add("--to", dest="highest", type=rate, default=10.0, metavar="RATE", help="highest rate (10)")
     add("--steps", type=integer_from(10), default=150, metavar="N", help="steps, at most (150)")
 
+
+def check(options: argparse.Namespace) -> None:
+    """Complete the options, and refuse those that do not go together."""
+    complete_net(options)
+    check_learning(options)
+    if not options.lowest < options.highest:
+        raise Refused(f"--from {options.lowest:g}: expected less than --to {options.highest:g}")
+    options.lr = options.lowest
+
+
+def work(options: argparse.Namespace) -> int:
+    from .range_test import find  # not before the engine
+
+    return 0 if find(options) else 3
+
+
+PROGRAM = Program(
+    "find_lr", DESCRIPTION, MORE, add, work, check, ("matplotlib",),
+    interrupted="interrupted; no file was written",
+)  # fmt: skip
+main, parse = PROGRAM.main, PROGRAM.parse
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,10 +15,11 @@ from . import Refused, as_arguments, checkpoint
 from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
+from .metrics import BUILT_IN, Metric, WithMetric, chosen, is_computed, values_of
 from .nets import initialize
 from .workers import Workers
 
-__all__ = ["METRICS", "Metric", "WithMetric", "fit"]
+__all__ = ["fit"]
 
 
 def fit(
@@ -27,7 +28,7 @@ def fit(
     loss: gluon.Block,
     *,
     validation: Any = None,
-    metric: str | None = None,
+    metric: Any = None,
     epochs: int = 1,
     batch_size: int = 64,
     optimizer: Any = "adam",
@@ -55,9 +56,11 @@ def fit(
         batches of an epoch whenever it is iterated.
     loss : Block
         (outputs, y) to (n,), a number for each sample: a loss of gluon.
-    metric : str, optional
-        What else is measured, and tells which epoch is best: ``"accuracy"`` of classes, or
-        ``"mae"``, the mean absolute error. By default it is the loss.
+    metric : str, EvalMetric or list of them, optional
+        What else is measured; the first tells which epoch is best. ``"accuracy"`` of classes and
+        ``"mae"``, the mean absolute error, are measured in training too, where they are the first;
+        all others of `mx.metric` on all samples of `validation` together, after each epoch. By
+        default it is the loss.
     optimizer : str or Optimizer
         With `learning_rate` and the other `optimizer_params`, where it is a name.
     ctx : Context or list of Context
@@ -95,7 +98,7 @@ def fit(
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
-    measure = measure_of(metric)
+    measure, metrics = chosen(metric)
     check(
         {"net": net, "loss": loss},
         callbacks,
@@ -106,32 +109,36 @@ def fit(
     with as_arguments():
         check_learner(hybridize, contexts, clip, accumulate, precision)
     workers = Workers(kvstore)
+    check_metrics(metrics, validation, workers)
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
     held_out = None if validation is None else batches_of(validation, batch_size)
-    prepare(net, loss, contexts, metric, {"data": batches, "validation": held_out})
+    prepare(net, loss, contexts, (measure, metrics), {"data": batches, "validation": held_out})
     rate = {} if learning_rate is None else {"learning_rate": learning_rate}
-    trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
-    measured = loss if metric is None else WithMetric(loss, metric)
+    with as_arguments():
+        trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
+    measured = WithMetric(loss, measure.metric) if is_computed(measure) else loss
     how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
     learner = Learner(net, measured, trainer, contexts, hybridize, **how)
     run = Run(
-        learner=learner,
-        data=batches,
-        validation=held_out,
-        epochs=epochs,
-        measure=measure,
-        seed=seed,
-        callbacks=list(callbacks),
+        learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
         workers=workers,
-    )
+    )  # fmt: skip
     try:
         if resume is not None:
             checkpoint.resume(run, resume)
         return train(run)
     finally:
         learner.finish()
+
+
+def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:
+    """Refuse metrics of all held-out samples where one process does not have them."""
+    if metrics and validation is None:
+        raise Refused(f"metric: {metrics[0].name}: expected validation, on which it is measured")
+    if metrics and workers.count > 1:
+        raise Refused(f"metric: {metrics[0].name}: of several processes expected accuracy or mae")
 
 
 def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
@@ -161,11 +168,15 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
 
 
-def prepare(net: gluon.Block, loss: gluon.Block, contexts: list, metric, batches: dict) -> None:
+def prepare(
+    net: gluon.Block, loss: gluon.Block, contexts: list, what: tuple[Metric, list], batches: dict
+) -> None:
     """Initialize what is not, and see whether two samples give two losses, and labels have outputs.
 
-    `batches` are those of "data" and of "validation", which may be None.
+    `batches` are those of "data" and of "validation", which may be None; the metrics in `what` are
+    tried on the first of the latter.
     """
+    measure, metrics = what
     for block in (net, loss):
         initialize(block, contexts)
     if (batch := next(iter(batches["data"].batches()), None)) is None:
@@ -179,8 +190,11 @@ def prepare(net: gluon.Block, loss: gluon.Block, contexts: list, metric, batches
             "expected a number for each sample"
         )
     for name, part in batches.items():
-        if metric == "accuracy" and isinstance(part, Arrays):
+        if measure is BUILT_IN["accuracy"] and isinstance(part, Arrays):
             check_labels(name, part.y, outputs.shape[-1])
+    if metrics and (batch := next(iter(batches["validation"].batches()), None)) is not None:
+        x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch)
+        values_of(metrics, [(y, net(x))])
 
 
 def check_labels(name: str, y: Any, outputs: int) -> None:
@@ -191,49 +205,3 @@ def check_labels(name: str, y: Any, outputs: int) -> None:
             f"{name}: the label {float(wrong[0]):g} is none of the net's {outputs} outputs; "
             f"expected labels from 0 to {outputs - 1}"
         )
-
-
-class Metric:
-    """A metric by its name: whether more is better, and how it is shown."""
-
-    def __init__(self, metric: str, sign: int, form: str):
-        self.metric, self.sign, self.form = metric, sign, form
-
-    def quality(self, metric: float) -> float:
-        """The metric, so that more is better."""
-        return self.sign * metric
-
-    def show(self, metric: float) -> str:
-        return format(metric, self.form)
-
-
-METRICS = {
-    None: Metric("metric", -1, ".4g"),
-    "accuracy": Metric("accuracy", 1, ".2%"),
-    "mae": Metric("mae", -1, ".4g"),
-}
-
-
-def measure_of(metric: str | None) -> Metric:
-    """The metric of this name, or of the loss; raises Refused where there is none."""
-    if metric not in METRICS:
-        known = ", ".join(map(repr, METRICS))
-        raise Refused(f"metric: expected one of {known}, not {metric!r}")
-    return METRICS[metric]
-
-
-class WithMetric(gluon.HybridBlock):
-    """The loss of each sample, and beside it the metric, which has no gradient: (n, 2)."""
-
-    def __init__(self, loss: gluon.Block, metric: str, **kwargs):
-        super().__init__(**kwargs)
-        self.loss, self.metric = loss, metric
-
-    def hybrid_forward(self, F, outputs, y):
-        loss = self.loss(outputs, y)
-        if self.metric == "accuracy":
-            beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
-        else:
-            error = F.abs(F.reshape_like(outputs, y) - y)
-            beside = F.mean(F.reshape(error, shape=(0, -1)), axis=1)
-        return F.stack(loss, F.BlockGrad(beside), axis=1)

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from layers.engine import mx
+from layers.engine import mx, nd
 
 from . import Diverged
 from .data import Batches, Data
+from .metrics import values_of
 from .workers import Workers
 
 __all__ = ["Callback", "Epoch", "Learner", "Measure", "Meter", "Run", "train"]
@@ -31,7 +32,7 @@ class Epoch:
     Loss and metric are means over the pass, in which the network still changes; those of the
     held-out samples are measured after it, and are NaN where there are none. The metric is the
     task's: accuracy, or absolute error. `samples` is the number of those that it learned from: all,
-    unless the pass ended early.
+    unless the pass ended early. `more` are further metrics of the held-out samples, by their names.
     """
 
     epoch: int
@@ -41,6 +42,7 @@ class Epoch:
     held_out_metric: float
     seconds: float
     samples: int
+    more: dict[str, float] = field(default_factory=dict)
 
 
 class Learner(Protocol):
@@ -53,6 +55,9 @@ class Learner(Protocol):
 
     @property
     def parameters(self) -> int: ...
+
+    @property
+    def optimizer_name(self) -> str: ...
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner: ...
@@ -157,6 +162,9 @@ class Run:
         The last epoch of the history ended early.
     error : BaseException or None
         What ended the training, where it was an exception.
+    metrics : list of EvalMetric
+        Measured on the held-out samples after each epoch. One with the name of `measure` is
+        the metric.
     workers : Workers
         The processes that train together, each with a `Run`.
     """
@@ -175,6 +183,7 @@ class Run:
     stop: str | None = None
     partial: bool = False
     error: BaseException | None = None
+    metrics: list = field(default_factory=list)
     workers: Workers = field(default_factory=Workers)
 
     @property
@@ -196,9 +205,18 @@ class Run:
                     stack.callback(callback.end, self)
 
     def total(self, meter: Meter) -> Meter:
-        """A meter with the samples of all processes, which all call it."""
+        """A meter with the samples of all processes, which all call it.
+
+        Raises
+        ------
+        Diverged
+            The loss is not finite, in one of them at least; all raise the same.
+        """
         meter.read()
         samples, loss, metric = self.workers.sums([meter.samples, meter.loss, meter.metric])
+        if not math.isfinite(loss):
+            step = int(min(bad for [bad] in self.workers.each([meter.bad]) if bad))
+            raise Diverged(f"{meter.name}, step {step}: the loss is {loss}")
         return replace(meter, samples=int(samples), loss=loss, metric=metric, pending=[])
 
     def best(self) -> Epoch:
@@ -218,15 +236,17 @@ class Run:
 
 
 class EndTogether(Callback):
-    """A reason to stop in one process stops all after the same step: the last callback."""
+    """What ends one process ends all after the same step: the last callback."""
 
     def begin(self, run: Run) -> None:
         self.after_step(run)
 
     def after_step(self, run: Run) -> None:
-        [stopped] = run.workers.sums([run.stop is not None])
+        stopped, bad = run.workers.sums([run.stop is not None, run.meter.bad > 0])
         if stopped and run.stop is None:
             run.stop = "another process stops"
+        if bad:
+            run.total(run.meter)  # which raises Diverged
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         self.after_step(run)
@@ -271,14 +291,21 @@ def one_epoch(run: Run) -> Epoch:
         if run.stop:
             run.tell("interrupted")
             run.partial = True  # not before: the last epoch of the history is still a whole one
+        if run.stop or run.meter.bad:
             break
-    learned = run.total(run.meter)
+    learned = run.total(run.meter)  # which raises Diverged
     seconds = time.perf_counter() - run.started
-    held_out = Meter(f"epoch {run.epoch}, held out")
+    held_out = Meter(f"epoch {run.epoch}, held out", outputs=[] if run.metrics else None)
     for x, y in run.validation.batches() if run.validation else ():
         run.learner.evaluate(x, y, held_out)
     measured = (*learned.read(), *run.total(held_out).read())
-    return Epoch(run.epoch, *measured, seconds, learned.samples)
+    epoch = Epoch(run.epoch, *measured, seconds, learned.samples)
+    if not held_out.outputs:
+        return epoch
+    more = values_of(run.metrics, held_out.outputs)
+    if (metric := more.pop(run.measure.metric, None)) is not None:
+        epoch = replace(epoch, metric=math.nan, held_out_metric=metric)
+    return replace(epoch, more=more)
 
 
 def remaining(run: Run) -> Iterator:
@@ -309,11 +336,22 @@ def seed_generators(seed: int, contexts: Iterable) -> None:
         mx.random.seed(seed, context)  # for all contexts it takes a hundred times as long
 
 
+MOST = 1000  # steps whose numbers are not read yet
+
+
 @dataclass
 class Meter:
     """Means of loss and metric.
 
-    `add` does not wait for the device: the numbers are read when `read` is called.
+    `add` does not wait for the device: the numbers of many steps are read together, when `read` is
+    called.
+
+    Attributes
+    ----------
+    bad : int
+        The first step whose loss is not finite; 0 while there is none.
+    outputs : list or None
+        Labels and outputs of the samples, where somebody wants them.
     """
 
     name: str
@@ -323,23 +361,41 @@ class Meter:
     metric: float = 0.0
     seconds: float = 0.0  # of an earlier process, before it was resumed
     pending: list = field(default_factory=list)
+    bad: int = 0
+    outputs: list | None = None
 
     def add(self, measured: list) -> None:
         """Add a step: by context, for each sample its loss and its metric, or its loss alone."""
-        self.pending.append([(len(part), part.sum(axis=0)) for part in measured])
+        self.pending.append([part.detach() for part in measured])  # without the graph behind it
+        if len(self.pending) == MOST:
+            self.read()
 
     def read(self) -> tuple[float, float]:
         """Mean loss and metric of all steps until now; NaN if there are none."""
-        for parts in self.pending:
+        pending, self.pending = self.pending, []
+        together = all(len(step) == 1 for step in pending)  # on the first context
+        sums = iter(sums_of([part for step in pending for part in step], together))
+        for step in pending:
             self.steps += 1
-            for samples, sums in parts:
-                values = sums.asnumpy().tolist()
-                self.samples += samples
+            for part in step:
+                values = next(sums)
+                self.samples += len(part)
                 self.loss += values[0]
                 self.metric += values[-1]
-            if not math.isfinite(self.loss):
-                raise Diverged(f"{self.name}, step {self.steps}: the loss is {self.loss}")
-        self.pending.clear()
+            if not (self.bad or math.isfinite(self.loss)):
+                self.bad = self.steps
         if not self.samples:
             return math.nan, math.nan
         return self.loss / self.samples, self.metric / self.samples
+
+
+def sums_of(parts: list, together: bool) -> list[list[float]]:
+    """The sums over the rows of arrays, in float64; on one context they are read `together`."""
+    if not parts:
+        return []
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    if together:
+        rows = nd.concat(*parts, dim=0).asnumpy()
+    else:
+        rows = np.concatenate([part.asnumpy() for part in parts])
+    return np.add.reduceat(rows.astype("float64").reshape(len(rows), -1), starts).tolist()

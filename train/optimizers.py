@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import Any
 
-from layers.engine import mx
+from layers.engine import mx, nd
 
 from . import Refused
 from .options import OPTIMIZERS
+from .own_file import one_line
 
-__all__ = ["complete", "names", "settings_of"]
+__all__ = ["check_parameters", "complete", "names", "settings_of"]
 
 # What other options set, or the Trainer does.
 ELSEWHERE = {
@@ -62,11 +64,32 @@ def complete(options: Namespace) -> None:
             )
         check(parameter, value, accepted[parameter])
     try:
-        mx.optimizer.create(name, **settings_of(options))
+        made = mx.optimizer.create(name, **settings_of(options))
+        w, dw = nd.ones((2, 2)), nd.ones((2, 2))
+        made.update(0, w, dw, made.create_state(0, w))
     except Exception as error:
         given = " ".join(f"{key}={value}" for key, value in settings_of(options).items())
-        reason = " ".join(str(error).split())
+        reason = " ".join(str(error).split()) or "it cannot take a step"
         raise Refused(f"--optimizer {name} with {given}: {reason}") from error
+
+
+def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:
+    """Refuse an optimizer that cannot update one of these parameters.
+
+    Raises
+    ------
+    Refused
+        GroupAdaGrad, for example, updates no bias.
+    """
+    for name, parameter in parameters.items():
+        try:
+            optimizer.create_state(0, parameter)
+        except Exception as error:
+            reason = one_line(error)
+            raise Refused(
+                f"--optimizer: {type(optimizer).__name__} cannot update {name}, which is "
+                f"{parameter.shape}" + f" ({reason})" * bool(reason)
+            ) from error
 
 
 def check(parameter: str, value: Any, default: Any) -> None:

@@ -55,7 +55,9 @@ class Logging(Callback):
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         if not math.isnan(epoch.held_out_loss):
-            self.held_out = f", held out {run.measure.show(epoch.held_out_metric)}"
+            name = f"{run.measure.metric} " if math.isnan(epoch.metric) else ""
+            self.held_out = f", held out {name}{run.measure.show(epoch.held_out_metric)}"
+            self.held_out += "".join(f", {name} {value:.4g}" for name, value in epoch.more.items())
         done = sum(each.samples for each in run.history)
         self.show(run, epoch.epoch, epoch.loss, epoch.metric, done)
         if self.lines:
@@ -70,8 +72,10 @@ class Logging(Callback):
             self.bar.close()
 
     def results(self, run: Run, loss: float, metric: float) -> str:
-        shown = f"{run.measure.metric} {run.measure.show(metric)}"
-        return f"loss {loss:.4f}, {shown}{self.held_out}"
+        shown = f", {run.measure.metric} {run.measure.show(metric)}"
+        if run.measure.metric in (each.name for each in run.metrics):  # of held-out samples alone
+            shown = ""
+        return f"loss {loss:.4f}{shown}{self.held_out}"
 
     def show(self, run: Run, epoch: int, loss: float, metric: float, samples: int) -> None:
         self.bar.set_description_str(f"epoch {epoch}/{run.epochs}", refresh=False)

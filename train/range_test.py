@@ -15,7 +15,7 @@ import numpy as np
 
 from layers.engine import mx
 
-from . import Diverged, Refused
+from . import Refused
 from .blocks import Learner
 from .data import Arrays, Batches, load
 from .loop import Meter
@@ -121,11 +121,11 @@ def range_test(learner: Learner, data: Batches, rates: np.ndarray, seed: int = 0
     for rate, (x, y) in zip(rates, endless(data, np.random.default_rng(seed))):
         learner.trainer.set_learning_rate(float(rate))
         meter = Meter("range test")
-        try:
-            learner.learn(x, y, meter)
-            losses.append(meter.read()[0])
-        except Diverged:
+        learner.learn(x, y, meter)
+        loss, _ = meter.read()
+        if meter.bad:
             break
+        losses.append(loss)
         recent = float(np.mean(losses[-5:]))
         means = [np.mean(losses[max(0, i - 4) : i + 1]) for i in range(len(losses))]
         if recent > FAR_ABOVE * min(means):

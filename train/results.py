@@ -131,24 +131,17 @@ class History(Callback):
 
     def begin(self, run: Run) -> None:
         new = self.path.with_name(f".new-{self.path.name}")
-        history(run.history, new, run.measure)
+        history(run, new)
         new.replace(self.path)
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         with self.path.open("a", newline="") as file:
-            names = columns(run.measure)
+            names = columns(run)
             writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-            writer.writerow(numbers(epoch, run.measure))
+            writer.writerow(numbers(epoch, run))
 
 
-def write(
-    out: Path,
-    epochs: list[Epoch],
-    learner: Learner,
-    config: dict[str, Any],
-    title: str,
-    task: Task,
-) -> None:
+def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:
     """Write all files of a run, or none; within `opened`.
 
     Raises
@@ -160,10 +153,10 @@ def write(
         try:
             unfinished = out / UNFINISHED
             unfinished.mkdir()
-            history(epochs, unfinished / HISTORY, task)
-            curves(epochs, unfinished / "curves.png", title, task)
-            learner.save(unfinished)
-            write_config(unfinished / CONFIG, config, files(learner))
+            history(run, unfinished / HISTORY)
+            curves(run, unfinished / "curves.png", title, task)
+            run.learner.save(unfinished)
+            write_config(unfinished / CONFIG, config, files(run.learner))
             unfinished.rename(out / FINISHED)
         finally:
             clean_up(out)

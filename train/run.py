@@ -7,8 +7,9 @@ import platform
 import sys
 import time
 from argparse import Namespace
-from contextlib import nullcontext
+from contextlib import ExitStack
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -18,7 +19,7 @@ from layers.engine import mx
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
-from .checkpoint import Checkpoint, checkpoints, resume
+from .checkpoint import Checkpoint, checkpoints, position, resume
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
 from .loop import Callback, Epoch, Learner, Run, train
@@ -57,20 +58,22 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
 
 def together(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
     """Train with the other processes, of which the first writes."""
-    complete(options)
-    names = results.files(learner_class)
-    replace = options.resume or options.overwrite
-    with results.opened(options.out, names, replace) if workers.is_first else nullcontext():
-        workers.sums([0])  # the others wait until the folder is open
+    with ExitStack() as stack:
+        with workers.agreeing():  # which has the others wait until the folder is open, too
+            complete(options)
+            if workers.is_first:
+                names, replace = results.files(learner_class), options.resume or options.overwrite
+                stack.enter_context(results.opened(options.out, names, replace))
         return prepared(options, learner_class, workers)
 
 
 def prepared(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
     """Read the data, make the net, and train it."""
-    callbacks = learning(options)
-    ctx = contexts(workers.contexts(options.ctx))
-    data = load(options.data, options.validation, reading(options))
-    check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
+    with workers.agreeing():
+        callbacks = learning(options)
+        ctx = contexts(workers.contexts(options.ctx))
+        data = load(options.data, options.validation, reading(options))
+        check_batches(len(data.x), options.batch_size, workers.count * len(ctx))
 
     mx.random.seed(options.seed)
     learner = learner_class.of(data, ctx, options, workers)
@@ -125,16 +128,24 @@ def trained(
         ],
         workers=workers,
     )
+    found = checkpoints(folder)[:1] if options.resume else []
+    last = position(found[0]) if found else (0, 0)
+    workers.expect_same("the last checkpoint, for --resume,", [len(found), *last])
+    with workers.agreeing():
+        begin(run, folder, options, config)
+    train(run)
+    return run
+
+
+def begin(run: Run, folder: Path, options: Namespace, config: dict[str, Any]) -> None:
+    """Go on from the last checkpoint, or from nothing."""
     if options.resume and (path := resume(run, folder, tell=lambda line: say(line, sys.stderr))):
         steps_too = f" and {run.step} steps of the next" if run.step else ""
         say(f"resumed from {path}: {len(run.history)} epochs{steps_too} are done", sys.stdout)
-    elif workers.is_first:
+    elif run.workers.is_first:
         results.remove(options.out)
-    if workers.is_first:
+    if run.workers.is_first:
         results.begin(options.out, config)
-    workers.expect_same("the checkpoint that --resume found", [run.epoch, run.step])
-    train(run)
-    return run
 
 
 def show_and_write(
@@ -143,7 +154,7 @@ def show_and_write(
     """Write the files, and show the results."""
     epochs, best = run.history, run.best()
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-    config["result"] = numbers(best, data.task) | {
+    config["result"] = numbers(best, run) | {
         **r2(best, data),
         "epochs_done": len(epochs),
         "seconds": seconds,
@@ -153,9 +164,9 @@ def show_and_write(
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
-            results.write(options.out, epochs, run.learner, config, described, data.task)
+            results.write(options.out, run, config, described, data.task)
     finally:
-        say(table(epochs, data.task), sys.stdout)
+        say(table(run, data.task), sys.stdout)
         say(
             f"{title} by the best epoch, {best.epoch}, after {seconds:.1f} s; "
             f"{rate:,.0f} samples/s in training",
@@ -213,10 +224,11 @@ def learning(options: Namespace) -> list[Callback]:
         found.append(EarlyStopping(options.patience))
     if getattr(options, "average", None) is not None:
         found.append(Average(options.average))
-    if getattr(options, "schedule", "constant") != "constant" or getattr(options, "warmup", 0):
+    if hasattr(options, "schedule"):  # train.module has none
         settings = dict(options.schedule_option)
         check(options.schedule, settings, options.warmup, options.epochs)
-        found.append(Schedule(options.schedule, options.warmup, **settings))
+        if options.schedule != "constant" or options.warmup:
+            found.append(Schedule(options.schedule, options.warmup, **settings))
     return found
 
 

@@ -13,7 +13,7 @@ from layers.engine import mx
 from . import Refused
 from .data import Data, steps
 from .loop import Meter
-from .optimizers import settings_of
+from .optimizers import check_parameters, settings_of
 from .state import Arrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
 from .tensors import tensors_as_bytes
@@ -125,7 +125,7 @@ class Learner:
     inputs, outputs = ("data", "softmax_label"), "probabilities"
 
     def __init__(self, module, optimizer, task: Task, ctx: list):
-        self.module, self.optimizer, self.task, self.ctx = module, optimizer, task, ctx
+        self.module, self.rule, self.task, self.ctx = module, optimizer, task, ctx
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
@@ -141,6 +141,8 @@ class Learner:
         module.init_params(mx.init.Xavier(), arg_params=scaling, allow_missing=True)
         settings = settings_of(options) | {"rescale_grad": 1 / n}
         optimizer = mx.optimizer.create(options.optimizer, **settings)
+        parameters = module.get_params()[0]
+        check_parameters(optimizer, {n: w for n, w in parameters.items() if n not in constants})
         module.init_optimizer(optimizer=optimizer)
         return cls(module, optimizer, data.task, ctx)
 
@@ -149,13 +151,17 @@ class Learner:
         found = self.module.get_params()[0]
         return sum(math.prod(p.shape) for name, p in found.items() if name not in ("mean", "std"))
 
+    @property
+    def optimizer_name(self) -> str:
+        return type(self.rule).__name__
+
     def summary(self) -> list[str]:
         """None: the graph has no layers."""
         return []
 
     def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
         """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
-        self.optimizer.rescale_grad = 1 / len(x)  # the sizes of batches differ by one
+        self.rule.rescale_grad = 1 / len(x)  # the sizes of batches differ by one
         self.forward(x, y, meter, is_train=True)
         self.module.backward()
         self.module.update()
@@ -199,13 +205,13 @@ class Learner:
 
     def state(self) -> Arrays:
         """What else it needs to go on."""
-        return optimizer_state(self.optimizer, [self.updater])
+        return optimizer_state(self.rule, [self.updater])
 
     def restore(self, state: Arrays) -> None:
         """Take over what `state` gave, after `set_weights` and before the first step."""
         # A kvstore, over several contexts, has parameters of its own: it is made anew.
-        self.module.init_optimizer(optimizer=self.optimizer, force_init=True)
-        restore_optimizer(self.optimizer, [self.updater], state)
+        self.module.init_optimizer(optimizer=self.rule, force_init=True)
+        restore_optimizer(self.rule, [self.updater], state)
 
     @property
     def updater(self):

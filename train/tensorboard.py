@@ -35,8 +35,8 @@ class TensorBoard(Callback):
         self.writer = self.write(self.folder, len(run.history) + 1)
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        found = numbers(epoch, run.measure)
-        names = [name for name in columns(run.measure) if name not in ("epoch", "samples")]
+        found = numbers(epoch, run)
+        names = [name for name in columns(run) if name not in ("epoch", "samples")]
         values = {name: found[name] for name in names if found[name] == found[name]}  # not NaN
         self.writer.add(values | {"samples_per_second": epoch.samples / epoch.seconds}, epoch.epoch)
 

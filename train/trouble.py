@@ -56,9 +56,9 @@ class Guard(Callback):
     def diverged(self, run: Run, error: Diverged) -> None:
         """Raise the error with the layer in its message, where one is found.
 
-        Of several processes one may notice it first, and cannot repeat steps without the others.
+        Several processes come here together, and repeat the steps together.
         """
-        if run.workers.count == 1 and (found := self.find(run)):
+        if found := self.find(run):
             raise Diverged(f"{error}; {found}") from error
 
     def find(self, run: Run) -> str:
@@ -69,17 +69,14 @@ class Guard(Callback):
         run.step, last = self.step, None
         for step, (x, y) in enumerate(remaining(run), self.step + 1):
             before, meter = learner.weights(), Meter("")
-            try:
-                learner.learn(x, y, meter)
-                meter.read()
-            except Diverged:
-                pass
+            learner.learn(x, y, meter)
+            meter.read()
             bad = first_bad(learner.weights())
-            if meter.pending or bad:
+            if any(run.workers.sums([meter.bad > 0 or bad is not None])):
                 learner.set_weights(before)
-                return f"in step {step} {look(learner, x, y) or updated(learner, bad)}"
+                return f"in step {step} {look(run, x, y) or updated(learner, bad)}"
             last = x, y
-        return f"at its end {largest(learner, *last)}" if last and self.exploded else ""
+        return f"at its end {largest(run, last[0])}" if last and self.exploded else ""
 
     def state(self) -> dict[str, np.ndarray]:
         return {"start": np.array(self.start)}
@@ -102,8 +99,12 @@ def updated(learner: Any, name: str | None) -> str:
     return f"the update makes {name} infinite or NaN; outputs and gradients are finite before"
 
 
-def outputs(learner: Any, x: Any) -> tuple[list, list]:
-    """What the net gives for a batch; and by layer, in the order of calls, its largest output."""
+def outputs(run: Run, x: Any) -> tuple[list, list]:
+    """What the net gives for a batch; and by layer, in the order of calls, its largest output.
+
+    That is the largest in all processes, which all call it.
+    """
+    learner: Any = run.learner
     found, handles = [], []
 
     def watch(name, block):
@@ -117,10 +118,12 @@ def outputs(learner: Any, x: Any) -> tuple[list, list]:
     for name, block in layers_of(learner.net):
         watch(name, block)
     try:
-        return [learner.forward(part) for part in learner.split(x)], found
+        results = [learner.forward(part) for part in learner.split(x)]
     finally:
         for handle in handles:
             handle.detach()
+    most = np.max(run.workers.each([row[2] for row in found]), axis=0)
+    return results, [(name, kind, value) for (name, kind, _), value in zip(found, most.tolist())]
 
 
 def layers_of(block: Any, path: str = "") -> list[tuple[str, Any]]:
@@ -131,19 +134,22 @@ def layers_of(block: Any, path: str = "") -> list[tuple[str, Any]]:
     return [pair for name, each in inside.items() for pair in layers_of(each, name)]
 
 
-def look(learner: Any, x: Any, y: Any) -> str | None:
+def look(run: Run, x: Any, y: Any) -> str | None:
     """The first layer whose output for a batch, or else whose gradient, is not finite."""
+    learner: Any = run.learner
     if not hasattr(learner, "net"):
         return None
     with autograd.record():
-        results, found = outputs(learner, x)
+        results, found = outputs(run, x)
         losses = [learner.loss(r, labels) for r, labels in zip(results, learner.split(y))]
     for name, kind, most in found:
         if not math.isfinite(most):
             return f"the output of layer {name} ({kind}) is the first that is {most}"
-    if not all(np.isfinite(loss.asnumpy()).all() for loss in losses):
+    if any(run.workers.sums([not all(np.isfinite(loss.asnumpy()).all() for loss in losses)])):
         return "the loss itself is not finite; the outputs of all layers are"
-    autograd.backward(losses)
+    if losses:
+        autograd.backward(losses)
+    learner.trainer.allreduce_grads()
     named = learner.net._collect_params_with_prefix()
     learned = {name: p.grad().asnumpy() for name, p in named.items() if p.grad_req != "null"}
     if name := first_bad(dict(reversed(learned.items()))):  # backward begins at the end
@@ -151,11 +157,11 @@ def look(learner: Any, x: Any, y: Any) -> str | None:
     return None
 
 
-def largest(learner: Any, x: Any, y: Any) -> str:
+def largest(run: Run, x: Any) -> str:
     """The layer with the largest output."""
-    if not hasattr(learner, "net"):
-        return f"the largest parameter is {greatest(learner.weights())}"
-    name, kind, most = max(outputs(learner, x)[1], key=lambda row: row[2])
+    if not hasattr(run.learner, "net"):
+        return f"the largest parameter is {greatest(run.learner.weights())}"
+    name, kind, most = max(outputs(run, x)[1], key=lambda row: row[2])
     return f"layer {name} ({kind}) has the largest outputs, up to {most:.3g}"
 
 

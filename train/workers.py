@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
@@ -14,7 +15,7 @@ from layers.engine import mx, nd
 
 from . import Lost, Refused
 
-__all__ = ["TOGETHER", "Workers"]
+__all__ = ["TOGETHER", "Workers", "lost"]
 
 TOGETHER = "dist_sync"  # the kvstore that spans processes
 
@@ -37,6 +38,8 @@ class Workers:
     ------
     Refused
         There are no others, or the engine has no such kvstore.
+    Lost
+        They do not come in time.
     """
 
     def __init__(self, kvstore: str = "device"):
@@ -50,7 +53,7 @@ class Workers:
         try:
             self.store = mx.kv.create(kvstore)
         except RuntimeError as error:
-            raise Refused(one_line(error)) from error
+            raise lost(error) or Refused(one_line(error)) from error
         self.rank, self.count = self.store.rank, self.store.num_workers
         self.keys: set[int] = set()
 
@@ -76,6 +79,30 @@ class Workers:
         summed = nd.array(np.array(numbers), dtype="float64")
         self.store.pushpull(key, summed)
         return summed.asnumpy().tolist()
+
+    def each(self, numbers: Sequence[float]) -> list[list[float]]:
+        """The numbers of each process, as many in all, which all call it."""
+        every = np.zeros((self.count, len(numbers)))
+        every[self.rank] = numbers
+        return np.reshape(self.sums(every.ravel().tolist()), every.shape).tolist()
+
+    @contextmanager
+    def agreeing(self) -> Iterator[None]:
+        """Where one process has an error inside the `with` statement, all refuse at its end.
+
+        Raises
+        ------
+        Refused
+            Another process has an error; its own line says why.
+        """
+        fails = True
+        try:
+            yield
+            fails = False
+        finally:
+            [failures] = self.sums([fails])
+        if failures:
+            raise Refused("another process cannot train; its own line says why")
 
     def expect_same(self, what: str, numbers: Sequence[float]) -> None:
         """Refuse to go on where numbers differ from process to process, which all call it.
@@ -110,9 +137,25 @@ class Workers:
                 with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
                     yield
         except RuntimeError as error:
-            if self.count > 1 and str(error).startswith("kvstore: process"):
-                raise Lost(one_line(error)) from error
+            if self.count > 1 and (found := lost(error)):
+                raise found from error
             raise
+
+
+LOSS = re.compile(
+    r"kvstore: (process \S+ of \S+) has lost another one, or waited in vain: "
+    r"(?:\[\S+:\d+\]\s*)?(.*)"  # after the line of gloo's source
+)
+
+
+def lost(error: Exception) -> Lost | None:
+    """What is said where another process is lost, with the reason that gloo or nccl gives."""
+    if (found := LOSS.match(str(error))) is None:
+        return None
+    return Lost(
+        f"{found[1]}: another one has ended, or does not answer ({found[2].rstrip('.')}); "
+        "the one that failed first says why"
+    )
 
 
 def one_line(error: Exception) -> str:

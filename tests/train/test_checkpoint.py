@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from layers import nets
 from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, checkpoint, fit, module
 from train.__main__ import main
@@ -87,10 +88,22 @@ def test_with_every_kind_of_state(tmp_path, name):
 
 
 @pytest.mark.engine("torch")  # MXNet's own process has crashed in long runs of such graphs
-def test_a_recorded_graph_goes_on(tmp_path):
-    expected = train(hybridize="recorded")
-    train(StopAt(2, 5), Checkpoint(tmp_path), hybridize="recorded")
-    assert_equal(train(resume=tmp_path, hybridize="recorded"), expected)
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "recorded",
+        pytest.param("compiled", marks=pytest.mark.slow),
+        pytest.param("step", marks=pytest.mark.slow),
+    ],
+)
+def test_a_graph_goes_on(tmp_path, mode):
+
+    def how():  # operators of the library, whose first call is compared with them as they are
+        return {"block": nets.mlp(4, (64, 64), 3, dropout=0.4), "hybridize": mode}
+
+    expected = train(**how())
+    train(StopAt(2, 5), Checkpoint(tmp_path), **how())
+    assert_equal(train(resume=tmp_path, **how()), expected)
 
 
 def test_a_file_that_may_not_grow(tmp_path):
@@ -252,6 +265,27 @@ def test_one_of_another_net(tmp_path):
         train(block=net(9), resume=tmp_path)
     with pytest.raises(Refused, match="its seed is 0, that of this training 1"):
         train(resume=tmp_path, seed=1)
+    with pytest.raises(Refused, match="its optimizer is Adam, that of this training SGD"):
+        train(resume=tmp_path, optimizer="sgd")
+    with pytest.raises(Refused, match=r"its data is 60 samples \(.*\) in 8 batches, .* in 15 batc"):
+        train(resume=tmp_path, batch_size=4)
+    before = X[27].copy()  # which is not held out
+    X[27, 2] += 1
+    try:
+        with pytest.raises(Refused, match="its data is 60 samples .* in 8 batches, that of this"):
+            train(resume=tmp_path)
+    finally:
+        X[27] = before
+    with pytest.raises(Refused, match="its validation data is 20 samples .*, that of .* None"):
+        fit(net(), (X, Y), SOFTMAX, batch_size=8, optimizer="adam", resume=tmp_path)
+
+
+def test_one_of_another_name(tmp_path):
+    train(Checkpoint(tmp_path), epochs=2)
+    shutil.rmtree(tmp_path / "epoch-0002")
+    (tmp_path / "epoch-0001").rename(tmp_path / "epoch-0003-step-000004")
+    with pytest.raises(Refused, match="state.json: it is that of epoch-0001; there is no other"):
+        train(resume=tmp_path)
 
 
 def test_a_folder_with_checkpoints_is_not_overwritten(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from train.epochs import curves, history, table
-from train.loop import Epoch
+from train.loop import Epoch, Run
 from train.task import Task
 
 CLASSES, NUMBER = Task(("a", "b")), Task((), 5.0, 2.0)
@@ -17,9 +17,13 @@ def epochs(count):
     return [Epoch(i, 2 / i, 1 - 0.5 / i, 2.5 / i, 0.9 if i == 7 else 0.5, 0.25, 9) for i in rows]
 
 
+def run(rows, task, partial=False):
+    return Run(None, None, [], len(rows), task, history=rows, partial=partial)
+
+
 @pytest.mark.parametrize("count, lines", [(1, 1), (7, 7), (10, 10), (30, 11), (1000, 11)])
 def test_table(count, lines):
-    head, *rows = table(epochs(count), CLASSES).splitlines()
+    head, *rows = table(run(epochs(count), CLASSES), CLASSES).splitlines()
     assert len(rows) == lines
     assert int(rows[-1].split()[0]) == count
     assert sum(row.endswith("best") for row in rows) == 1
@@ -33,7 +37,7 @@ def test_table(count, lines):
 @pytest.mark.parametrize("loss", [0.0, 99999.0, 1e5, 12345678901.0, 3.4e38])
 def test_columns_stay_apart(loss):
     rows = [Epoch(i, loss, 1.0, loss / i, 0.5, 12345.0, 9) for i in (1, 2**31 - 1)]
-    head, *lines = table(rows, CLASSES).splitlines()
+    head, *lines = table(run(rows, CLASSES), CLASSES).splitlines()
     assert {len(line.removesuffix("  best")) for line in lines} == {len(head)} and len(head) <= 80
     for line, row in zip(lines, rows):
         epoch, learned, _, held_out, *_ = line.split()
@@ -44,13 +48,15 @@ def test_columns_stay_apart(loss):
 
 def test_an_epoch_that_ended_early_is_not_the_best():
     whole, early = Epoch(1, 1.0, 0.5, 1.0, 0.5, 0.2, 9), Epoch(2, 1.0, 0.9, 1.0, 0.9, 0.1, 4)
-    assert table([whole, early], CLASSES).splitlines()[1].endswith("best")
-    assert table([early], CLASSES).splitlines()[1].endswith("best")
+    assert (
+        table(run([whole, early], CLASSES, partial=True), CLASSES).splitlines()[1].endswith("best")
+    )
+    assert table(run([early], CLASSES, partial=True), CLASSES).splitlines()[1].endswith("best")
 
 
 def test_history_says_what_is_in_it(tmp_path):
     path = tmp_path / "history.csv"
-    history(epochs(3), path, CLASSES)
+    history(run(epochs(3), CLASSES), path)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     columns = ["epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy", "samples"]
@@ -74,7 +80,7 @@ def test_curves(tmp_path, monkeypatch, count, task):
 
     monkeypatch.setattr(Figure, "savefig", savefig)
     title = "the $\\title of a$file.npz\nsamples in $it\\n\na network $of layers$"
-    curves(epochs(count), tmp_path / "curves.png", title, task)
+    curves(run(epochs(count), task), tmp_path / "curves.png", title, task)
     assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     pixels = image.imread(tmp_path / "curves.png")
     assert pixels.shape[:2] == (540, 1200)
@@ -92,8 +98,8 @@ def test_curves(tmp_path, monkeypatch, count, task):
 
 def test_of_a_number_the_least_error_is_the_best(tmp_path):
     rows = [Epoch(i, 1.0, 20.0, 1.0, error, 1.0, 9) for i, error in ((1, 3.0), (2, 2.5), (3, 4.0))]
-    head, *lines = table(rows, NUMBER).splitlines()
+    head, *lines = table(run(rows, NUMBER), NUMBER).splitlines()
     assert "held-out mae" in head and lines[1].endswith("best") and " 2.5 " in lines[1]
-    history(rows, tmp_path / "history.csv", NUMBER)
+    history(run(rows, NUMBER), tmp_path / "history.csv")
     names = (tmp_path / "history.csv").read_text().splitlines()[0]
     assert names == "epoch,loss,mae,held_out_loss,held_out_mae,samples"

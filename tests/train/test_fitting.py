@@ -5,6 +5,7 @@ import pytest
 
 from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, fit
+from train.metrics import chosen
 
 RNG = np.random.default_rng(4)
 Y = np.arange(60) % 3
@@ -72,10 +73,44 @@ def test_a_metric_is_what_one_would_compute():
     assert history[0].metric == pytest.approx(before, rel=1e-4)
 
 
+def test_metrics_of_mxnet_are_of_all_held_out_samples(tmp_path, capsys):
+    """By name or as they are; the first tells which epoch is best."""
+    block, y = gluon.nn.Dense(2), (Y == 1).astype("float32")
+    metrics = [mx.metric.F1(), "mse", mx.metric.create("acc", name="right")]
+    others = [callbacks.Logging(), callbacks.Checkpoint(tmp_path / "c", restore_best=True)]
+    others.append(callbacks.History(tmp_path / "history.csv"))
+    how = {"validation": (X[:25], y[:25]), "batch_size": 8, "learning_rate": 0.3}
+    metrics[1] = mx.metric.CustomMetric(lambda y, x: ((x[:, 1] - y) ** 2).mean(), name="mse")
+    history = fit(block, (X, y), ENTROPY, metric=metrics, epochs=6, callbacks=others, **how)
+    outputs, best = block(nd.array(X[:25])).asnumpy(), max(e.held_out_metric for e in history)
+    said, right = outputs.argmax(1) == 1, y[:25] == 1
+    assert best == pytest.approx(2 * (said & right).sum() / (said.sum() + right.sum()))
+    top = next(epoch for epoch in history if epoch.held_out_metric == best)
+    mean = ((outputs[:, 1] - y[:25]) ** 2).mean()
+    assert top.more == pytest.approx({"mse": mean, "right": (said == right).mean()})
+    assert np.isnan(top.metric)
+    line = capsys.readouterr().out.splitlines()[top.epoch - 1]
+    assert f", held out f1 {best:.4g}, mse {mean:.4g}, right " in line
+    names = (tmp_path / "history.csv").read_text().splitlines()[0]
+    assert names == "epoch,loss,held_out_loss,held_out_f1,samples,held_out_mse,held_out_right"
+    again = fit(block, (X, y), ENTROPY, metric=metrics, epochs=7, resume=tmp_path / "c", **how)
+    assert str(again[:6]) == str(history)
+
+
+def test_of_an_error_less_is_better():
+    assert chosen("rmse")[0].quality(1.0) > chosen(mx.metric.RMSE())[0].quality(2.0)
+    assert chosen("f1")[0].quality(float("nan")) < chosen("f1")[0].quality(-1.0)
+    assert chosen("pearsonr")[0].quality(1.0) < chosen(["pearsonr", "mae"])[0].quality(2.0)
+
+
 @pytest.mark.parametrize(
     "how, reason",
     [
-        ({"metric": "f1"}, "metric: expected one of None, 'accuracy', 'mae', not 'f1'"),
+        ({"metric": "f1"}, "metric: f1: expected validation, on which it is measured"),
+        ({"metric": "f0"}, "metric: 'f0': "),
+        ({"metric": 3}, "metric: expected a name or a metric, not 3"),
+        ({"metric": ["mse", "mse"]}, "metric: two are called 'mse'; expected each once"),
+        ({"metric": "f1", "validation": (X, Y)}, "metric: f1: "),
         ({"data": (X, Y[:-1])}, "data: x has 60 samples, y 59; expected as many, and some"),
         ({"data": (X[:0], Y[:0])}, "data: x has 0 samples"),
         ({"data": 3}, "data: int; expected (x, y), or an iterable of (x, y)"),
@@ -87,7 +122,7 @@ def test_a_metric_is_what_one_would_compute():
             "loss: of 2 samples SoftmaxCrossEntropyLoss gives (3,)",
         ),
     ],
-    ids=range(8),
+    ids=range(12),
 )
 def test_what_does_not_fit(how, reason):
     arguments = {"net": net(), "data": (X, Y), "loss": ENTROPY} | how

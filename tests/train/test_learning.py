@@ -5,7 +5,8 @@ import pytest
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, fit
+from train import Refused, fit, module
+from train.__main__ import main
 from train.averaging import Average
 from train.blocks import Learner, measured
 from train.data import Data
@@ -312,6 +313,7 @@ def test_every_optimizer_takes_a_step(name):
             "momentum: expected a number, not .abc.",
         ),
         ("--optimizer-option clip_gradient=a", "clip_gradient: expected a number, not .a."),
+        ("--optimizer groupadagrad --weight-decay 1", "groupadagrad with .* wd=1.0: .*[Ww]"),
         ("--optimizer-option beta1=none", "beta1: expected a number, not None"),
         ("--optimizer-option epsilon=nan", "epsilon: expected a number, not nan"),
     ],
@@ -319,6 +321,13 @@ def test_every_optimizer_takes_a_step(name):
 def test_what_an_optimizer_does_not_have(argv, expected):
     with pytest.raises(Refused, match=expected):
         complete(parse(argv.split()))
+
+
+@pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])
+def test_a_parameter_that_an_optimizer_cannot_update(main, tmp_path, capsys):
+    assert main(["--optimizer", "groupadagrad", "--out", str(tmp_path / "out")]) == 2
+    line = capsys.readouterr().err
+    assert "--optimizer: GroupAdaGrad cannot update " in line and "bias, which is (256,)" in line
 
 
 def test_options_reach_the_optimizer():

@@ -1,5 +1,7 @@
 """Learning with Gluon: what it computes, that it repeats itself, on one context and several."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -52,7 +54,7 @@ def running(learner, data, size, **options):
 
 
 def numbers(epochs):
-    return [list((vars(epoch) | {"seconds": 0}).values()) for epoch in epochs]
+    return [list((vars(epoch) | {"seconds": 0, "more": 0}).values()) for epoch in epochs]
 
 
 def weights(net, ctx=None):
@@ -167,8 +169,24 @@ def test_a_loss_that_is_not_finite(value):
     meter = Meter("epoch 4")
     for loss in (1.0, 2.0, value, 3.0):
         meter.add([nd.array([[loss, 1.0], [1.0, 0.0]])])
+    assert not math.isfinite(meter.read()[0]) and meter.bad == 3
+    run = Run(None, None, None, 1, None)
     with pytest.raises(Diverged, match=f"^epoch 4, step 3: the loss is {value}$"):
-        meter.read()
+        run.total(meter)
+
+
+def test_many_steps_are_read_while_they_are_added():
+    """One sample, and one on each of two contexts; the sums do not depend on when they are read."""
+    ctx, rng, meters = [mx.cpu(0), mx.cpu(1)], np.random.default_rng(0), [Meter(""), Meter("")]
+    for step in range(1200):
+        rows = rng.normal(size=(1 + step % 2, 2)).astype("float32")
+        parts = [nd.array(row[None], ctx=c) for row, c in zip(rows, ctx)]
+        for meter in meters:
+            meter.add(parts)
+        if step % 7 == 0:
+            meters[1].read()
+    assert len(meters[0].pending) == 200
+    assert meters[0].read() == meters[1].read() and meters[0].samples == 1800
 
 
 class Notes(Callback):
@@ -274,7 +292,8 @@ def test_loss_and_hits():
 
 
 def modes():
-    marks = {"compiled": pytest.mark.engine("torch"), "step": pytest.mark.engine("torch")}
+    on_torch = pytest.mark.engine("torch")
+    marks = {"compiled": [on_torch, pytest.mark.slow], "step": on_torch}
     return [pytest.param(mode, marks=marks.get(mode, ())) for mode in HYBRIDIZE if mode != "none"]
 
 

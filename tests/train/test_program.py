@@ -469,7 +469,14 @@ def test_from_the_command_line(engine, tmp_path):
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
 
 
-@pytest.mark.parametrize("end", ["| head -n 1", "2>&-", "<&- >&- 2>&-", ">/dev/full"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "| head -n 1",
+        ">/dev/full",
+        *(pytest.param(e, marks=pytest.mark.slow) for e in ("2>&-", "<&- >&- 2>&-")),
+    ],
+)
 def test_what_cannot_be_printed(engine, tmp_path, end):
     """The training and the files do not depend on it."""
     argv = [*SHORT, "--engine", engine, "--out", str(tmp_path / "out")]

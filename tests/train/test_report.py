@@ -16,8 +16,9 @@ from PIL import Image
 
 from train import module, report
 from train.__main__ import main
+from train.reports import figures, mistakes
 from train.reports.page import new_folder, words_of
-from train.reports.read import RunReport
+from train.reports.read import Measured, RunReport
 
 OWN = """
 from layers import operator
@@ -154,7 +155,9 @@ def test_confusions(say, runs, tmp_path):
 def test_numbers(say, runs, tmp_path):
     page = page_of(say, tmp_path, runs / "price")
     config = json.loads((runs / "price/config.json").read_text())
-    assert f"mean absolute error {config['result']['held_out_mae']:.4g}, R²" in page.text
+    result = config["result"]
+    assert f"mean absolute error {result['held_out_mae']:.4g}, root mean square" in page.text
+    assert f", R² {result['held_out_r2']:.4f}. On the line" in page.text
     head, *rows = page.rows("Worst mistakes")
     assert head == ["true", "predicted", "off by", "x[0]", "x[1]"]
     off = [abs(float(row[2])) for row in rows]
@@ -210,7 +213,8 @@ def test_results(say, runs, tmp_path):
         assert row[0] == str(runs / name) and row[2] == "3" and row[3] == str(config["epoch"])
         assert float(row[4]) == pytest.approx(config["held_out_loss"], rel=1e-3)
         found[name] = config.get("held_out_accuracy")
-    assert rows[2][5].endswith(" mae") and rows[0][5] == f"{found['kind']:.2%}"
+    assert re.fullmatch(r"[\d.]+ mae, R² -?\d\.\d{4}", rows[2][5])
+    assert rows[0][5] == f"{found['kind']:.2%}"
     bold = re.findall('class="number best">([^<]*)<', page.text)
     best = max(found["kind"], found["module"])  # the price is of other data
     assert {*bold} == {f"{best:.2%}"} and len(bold) == list(found.values()).count(best)
@@ -334,9 +338,33 @@ def test_help(capsys):
         assert word in text
 
 
-def test_an_epoch_that_ended_early_is_not_the_best():
-    whole = {"samples": 9.0, "held_out_accuracy": 0.5, "held_out_loss": 1.0}
-    early = {"samples": 4.0, "held_out_accuracy": 0.9, "held_out_loss": 0.1}
+def test_the_best_epoch_is_the_one_that_the_run_says():
+    first, second = ({"epoch": i, "held_out_accuracy": i / 2} for i in (1.0, 2.0))
     run = SimpleNamespace(classes=["a", "b"])
-    assert RunReport(Path("run"), {}, run, [whole, early], []).best is whole
-    assert RunReport(Path("run"), {}, run, [early], []).best is early
+    for result, best in (({"epoch": 1}, first), ({"epoch": 3}, None), (None, None)):
+        report = RunReport(Path("run"), {"result": result}, run, [first, second], [])
+        assert report.best is best
+
+
+def test_numbers_of_epochs_that_are_far_apart():
+    """The shorter run is no stub at the left."""
+
+    def curves(*counts):
+        runs = [SimpleNamespace(name=str(n), best=None, epochs=epochs(n)) for n in counts]
+        return figures.curves(runs, {str(n): i for i, n in enumerate(counts)}, "loss", False)
+
+    def epochs(count):
+        return [{"epoch": i, "loss": 1 / i} for i in range(1, count + 1)]
+
+    assert "epoch, logarithmic" in curves(3, 15) and "logarithmic" not in curves(4, 15)
+    assert ">20<" in curves(3, 60)
+
+
+def test_what_is_said_of_numbers():
+    y = np.array([1.0, 2.0, 3.0, 6.0])
+    run = SimpleNamespace(run=SimpleNamespace(classes=[]))
+    said = Measured(y[:, None], y, y[:, None] + [[1], [-1], [1], [3]])
+    assert (
+        "4 held-out samples: mean absolute error 1.5, root mean square error 1.732, R² 0.1429."
+        in mistakes.overview(run, said, 0)
+    )

@@ -38,9 +38,13 @@ def settle(out, names):
         pass
 
 
+def run_of(net, epochs):
+    return Run(net, None, [], len(epochs), TASK, history=epochs)
+
+
 def written(out, epochs, net, config, title="", replace=True):
     with results.opened(out, results.files(net), replace):
-        results.write(out, epochs, net, config, title, TASK)
+        results.write(out, run_of(net, epochs), config, title, TASK)
 
 
 def test_write(tmp_path):
@@ -106,6 +110,7 @@ def test_a_folder_that_may_not_be_written(tmp_path):
 RUNS = """
 import json, os, shutil, signal, sys, time
 from pathlib import Path
+from types import SimpleNamespace
 from train import results
 from train.loop import Epoch
 
@@ -121,17 +126,18 @@ class Net:
             (folder / name).write_text(f"run {self.run}")
             time.sleep(slow)
 
-def curves(epochs, path, title, task):
+def curves(run, path, title, task):
     path.write_text(title)
 
-def history(epochs, path, task):
-    path.write_text(f"run {epochs}")
+def history(run, path):
+    path.write_text(f"run {run.history}")
 
 results.curves, results.history = curves, history
 
 def write(run, *files):
     with results.opened(out, ()):
-        results.write(out, run, Net(run, *files), {"run": run}, f"run {run}", None)
+        named = SimpleNamespace(history=run, learner=Net(run, *files))
+        results.write(out, named, {"run": run}, f"run {run}", None)
 
 def settle(out, names):
     with results.opened(out, names):
@@ -278,7 +284,7 @@ def test_files_that_cannot_be_moved_are_not_lost(tmp_path):
     (tmp_path / "config.json").mkdir()
     refused = pytest.raises(Refused, match="; the files are in .*finished$")
     with refused, results.opened(tmp_path, ()):
-        results.write(tmp_path, epochs(3), Net(), {}, "", TASK)
+        results.write(tmp_path, run_of(Net(), epochs(3)), {}, "", TASK)
     (tmp_path / "config.json").rmdir()
     settle(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)

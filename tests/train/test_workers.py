@@ -16,7 +16,7 @@ import pytest
 from layers.engine import nd
 from train import Refused
 from train.__main__ import main
-from train.workers import Workers
+from train.workers import Workers, lost
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8", "--lr", "0.05"]
@@ -199,7 +199,9 @@ def test_a_killed_process_ends_the_others(long_run, tmp_path):
     long_run[1].kill()
     said = long_run[0].communicate(timeout=100)[1]
     assert long_run[0].returncode == 4
-    assert "train: kvstore: process 0 of 2 has lost another one" in said.splitlines()[-1]
+    line = said.splitlines()[-1]
+    assert line.startswith("train: process 0 of 2: another one has ended, or does not answer (")
+    assert ".cc:" not in line and line.endswith("the one that failed first says why")
     check_resumed(tmp_path)
 
 
@@ -254,6 +256,27 @@ def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch):
     assert workers.contexts([("gpu", 0), ("gpu", 1)]) == [("gpu", 0), ("gpu", 1)]
 
 
+def test_one_process_refuses_for_all():
+    workers = Workers()
+    with pytest.raises(Refused, match="^my reason$"), workers.agreeing():
+        raise Refused("my reason")
+    workers.sums = lambda numbers: [number + 1 for number in numbers]  # another one refuses
+    with (
+        pytest.raises(Refused, match="^another process cannot train; its own line says why$"),
+        workers.agreeing(),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("error", [Refused, OSError, MemoryError, AssertionError])
+def test_whatever_fails_is_told_to_the_others(error):
+    workers, told = Workers(), []
+    workers.sums = lambda numbers: told.append(numbers) or numbers
+    with pytest.raises(error, match="^my reason$"), workers.agreeing():
+        raise error("my reason")
+    assert told == [[True]]
+
+
 def test_more_processes_than_samples(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Workers, "__init__", lambda self, _: vars(self).update(of_many()))
     assert main([*SHORT, "--batch-size", "3", "--out", str(tmp_path / "out")]) == 2
@@ -262,6 +285,18 @@ def test_more_processes_than_samples(tmp_path, monkeypatch, capsys):
 
 def of_many():
     return {"kvstore": "device", "rank": 0, "count": 4, "store": None}
+
+
+def test_a_loss_is_one_sentence():
+    said = (
+        "kvstore: process 1 of 2 has lost another one, or waited in vain: "
+        "[../third_party/gloo/pair.cc:534] Connection closed by peer [127.0.0.1]:7.\n  expected"
+    )
+    assert str(lost(RuntimeError(said))) == (
+        "process 1 of 2: another one has ended, or does not answer (Connection closed by peer "
+        "[127.0.0.1]:7); the one that failed first says why"
+    )
+    assert lost(RuntimeError("kvstore: RANK not set")) is None
 
 
 def test_only_what_is_lost_is_told_so():
@@ -278,4 +313,29 @@ def test_a_loss_that_explodes_ends_all(tmp_path):
     begun = time.time()
     done = torchrun(2, "-m", "train", "--kvstore", "dist_sync", *options, cwd=tmp_path)
     assert done.returncode == 1 and time.time() - begun < 55  # none waited for another one
-    assert "train: epoch 1: the loss has grown" in done.stderr
+    said = re.findall("^train: epoch 1: the loss has grown.*$", done.stderr, re.MULTILINE)
+    assert "; at its end layer 1." in said[0] and said == said[:1] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "option, value, reason",
+    [
+        ("--data", "nowhere.csv", "--data nowhere.csv: there is no such file"),
+        ("--net", "nowhere.py:f", "--net nowhere.py:f: there is no file nowhere.py"),
+        ("--optimizer", "none", "--optimizer: expected one of "),
+    ],
+    ids=["data", "net", "optimizer"],
+)
+def test_what_one_refuses_all_refuse(option, value, reason, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, sys\nfrom train.__main__ import main\n"
+        "more = sys.argv[1:] if os.environ['RANK'] == '1' else []\n"
+        'print(f\'\\nstatus {main(["--kvstore", "dist_sync", *more])}\')\n'
+    )
+    done = torchrun(2, program, option, value, cwd=tmp_path)
+    assert done.stdout.split() == ["status", "2"] * 2
+    assert f"train: {reason}" in done.stderr
+    assert "train: another process cannot train; its own line says why" in done.stderr

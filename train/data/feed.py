@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Protocol
 
@@ -10,6 +11,9 @@ import numpy as np
 from .. import Refused
 
 __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
+
+
+HASHED = 1000  # samples, evenly spaced
 
 
 class Batches(Protocol):
@@ -21,6 +25,9 @@ class Batches(Protocol):
     @property
     def steps(self) -> int | None: ...  # batches of an epoch
 
+    @property
+    def description(self) -> str: ...  # differs for other samples, as far as they are known
+
     def batches(self, rng: np.random.Generator | None = None) -> Iterator: ...
 
 
@@ -30,6 +37,17 @@ class Arrays:
     def __init__(self, x: Any, y: Any, size: int):
         self.x, self.y, self.size = x, y, size
         self.samples, self.steps = len(x), steps(len(x), size)
+
+    @property
+    def description(self) -> str:
+        """The numbers of samples and batches, and a hash of some samples."""
+        rows = np.unique(np.linspace(0, len(self.x) - 1, HASHED).astype(int))
+        found = hashlib.sha256()
+        for part in (self.x[rows], self.y[rows]):
+            found.update(
+                f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes()
+            )
+        return f"{self.samples} samples ({found.hexdigest()[:12]}) in {many(self.steps)}"
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         return batches(self.x, self.y, self.size, rng)
@@ -42,11 +60,20 @@ class Stream:
         self.pairs, self.samples = pairs, None
         self.steps = len(pairs) if isinstance(pairs, Sized) else None
 
+    @property
+    def description(self) -> str:
+        """The number of batches, if it is known."""
+        return "batches" if self.steps is None else many(self.steps)
+
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
         for pair in self.pairs:
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise Refused(f"data: a batch is {type(pair).__name__}; expected a pair (x, y)")
             yield pair
+
+
+def many(batches: int) -> str:
+    return f"{batches} batch{'es' * (batches != 1)}"
 
 
 def batches_of(data: Any, size: int) -> Batches:

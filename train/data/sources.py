@@ -50,7 +50,8 @@ def read(name: str, how: Reading) -> Samples:
         return digits()
     if name and path.is_dir():
         return images.read_folder(path, how)
-    raise Refused(f"expected {describe_sources()}")
+    nothing = "" if name and path.exists() else "there is no such file or folder; "
+    raise Refused(f"{nothing}expected {describe_sources()}")
 
 
 def expect_used(name: str, path: Path, how: Reading) -> None:

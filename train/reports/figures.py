@@ -19,6 +19,7 @@ RUNS = [f"#0101{i:02x}" for i in range(16)]
 VARIABLES = {INK: "var(--ink)", FAINT: "var(--line)"}
 VARIABLES |= {colour: f"var(--run-{i % 8})" for i, colour in enumerate(RUNS)}
 MOST_POINTS = 1500
+FAR_APART = 5  # times as many epochs
 
 
 def svg(figure: Any, label: str) -> Html:
@@ -51,7 +52,7 @@ def axes_of(width: float, height: float) -> tuple[Any, Any]:
 
 def curves(runs: list[RunReport], colours: dict[str, int], what: str, percent: bool) -> Html:
     """A quantity over the epochs: held out as lines, in training as dots; best epochs marked."""
-    from matplotlib.ticker import MaxNLocator, PercentFormatter
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, PercentFormatter
 
     figure, axes = axes_of(5.6, 3.4)
     for run in runs:
@@ -64,8 +65,16 @@ def curves(runs: list[RunReport], colours: dict[str, int], what: str, percent: b
         if run.best:
             place = run.best["epoch"], run.best.get(f"held_out_{what}", np.nan)
             axes.plot(*place, "o", color=colour, markersize=7)
-    axes.set_xlabel("epoch", color=INK, size=9)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    lengths = [len(run.epochs) for run in runs]
+    if max(lengths) >= FAR_APART * min(lengths):  # the short ones would be a few dots at the left
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(10, (1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel("epoch, logarithmic", color=INK, size=9)
+    else:
+        axes.set_xlabel("epoch", color=INK, size=9)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     else:

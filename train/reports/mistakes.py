@@ -23,9 +23,11 @@ def overview(run: RunReport, measured: Measured, colour: int) -> Html:
     """The confusion matrix, or the predicted numbers over the true ones."""
     if not run.run.classes:
         y, said = measured.y.astype("float64"), measured.values[:, 0]
-        caption = f"{len(y):,} held-out samples: mean absolute error {np.abs(said - y).mean():.4g}"
+        error, square = np.abs(said - y).mean(), np.square(said - y).mean()
+        caption = f"{len(y):,} held-out samples: mean absolute error {error:.4g}, "
+        caption += f"root mean square error {np.sqrt(square):.4g}"
         if variance := y.var():
-            caption += f", R² {1 - np.square(said - y).mean() / variance:.4f}"
+            caption += f", R² {1 - square / variance:.4f}"
         caption += ". On the line the prediction is right."
         picture = figures.predicted(measured, colour)
         figure = tag("figure", tag("figcaption", caption), picture, class_="square")

@@ -88,7 +88,8 @@ def result(run: RunReport, runs: list[RunReport], colours: dict[str, int]) -> li
         number(len(run.epochs)),
         number(int(run.best["epoch"])) if run.best else NONE,
         number(row.get("held_out_loss")),
-        tag("td", shown(run, row.get(name)), class_="number best" if is_best else "number"),
+        tag("td", shown(run, row.get(name)), r2(run),
+            class_="number best" if is_best else "number"),
         tag("td", shown(run, row.get(run.task.metric)), class_="number"),
         tag("td", f"{rate:,.0f}" if isinstance(rate, float) else NONE, class_="number"),
     ]  # fmt: skip
@@ -106,6 +107,12 @@ def shown(run: RunReport, metric: float | None) -> str:
     if metric is None or not math.isfinite(metric):
         return NONE
     return run.task.show(metric) + ("" if run.task.classes else " mae")
+
+
+def r2(run: RunReport) -> str:
+    """R² of a best epoch that predicts numbers, as config.json has it."""
+    value = lookup(run.config, "result", "held_out_r2")
+    return f", R² {value:.4f}" if isinstance(value, float) else ""
 
 
 def network_of(run: RunReport) -> str:

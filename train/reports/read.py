@@ -87,17 +87,10 @@ class RunReport:
 
     @property
     def best(self) -> dict[str, float] | None:
-        """The epoch with the best metric on held-out samples, if there are any.
-
-        One that ended early, with fewer samples, counts only where there is no other.
-        """
-        metric = f"held_out_{self.task.metric}"
-        rows = [row for row in self.epochs if math.isfinite(row.get(metric, math.nan))]
-        if not rows:
-            return None
-        rows = [row for row in rows if row.get("samples") == rows[0].get("samples")]
-        loss = {id(row): row.get("held_out_loss", math.nan) for row in rows}
-        return max(rows, key=lambda row: (self.task.quality(row[metric]), -loss[id(row)]))
+        """The epoch that config.json names as the best, if history.csv has its results."""
+        epoch, metric = lookup(self.config, "result", "epoch"), f"held_out_{self.task.metric}"
+        rows = (row for row in self.epochs if math.isfinite(row.get(metric, math.nan)))
+        return next((row for row in rows if row["epoch"] == epoch), None)
 
 
 def lookup(config: Any, *path: str) -> Any:

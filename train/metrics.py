@@ -1,0 +1,119 @@
+"""What is measured beside the loss: accuracy, absolute error, and the metrics of `mx.metric`."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from layers.engine import gluon, mx, nd
+
+from . import Refused
+from .own_file import one_line
+
+__all__ = ["BUILT_IN", "Metric", "WithMetric", "chosen", "is_computed", "values_of"]
+
+# Classes of mx.metric of which less is better.
+ERRORS = ("MAE", "MSE", "RMSE", "Perplexity", "CrossEntropy", "NegativeLogLikelihood", "Loss")
+
+
+class Metric:
+    """A metric by its name: whether more is better, and how it is shown."""
+
+    def __init__(self, metric: str, sign: int, form: str):
+        self.metric, self.sign, self.form = metric, sign, form
+
+    def quality(self, metric: float) -> float:
+        """The metric, so that more is better; NaN is the worst."""
+        return -math.inf if math.isnan(metric) else self.sign * metric
+
+    def show(self, metric: float) -> str:
+        return format(metric, self.form)
+
+
+# Those that a step computes too.
+BUILT_IN = {
+    None: Metric("metric", -1, ".4g"),
+    "accuracy": Metric("accuracy", 1, ".2%"),
+    "mae": Metric("mae", -1, ".4g"),
+}
+
+
+def is_computed(measure: Metric) -> bool:
+    """Whether a step computes it, beside the loss."""
+    return measure in (BUILT_IN["accuracy"], BUILT_IN["mae"])
+
+
+def chosen(metric: Any) -> tuple[Metric, list]:
+    """The metric that tells which epoch is best, and those of `mx.metric` that are measured.
+
+    Raises
+    ------
+    Refused
+        There is no such metric, or two have one name.
+    """
+    given = [*metric] if isinstance(metric, list | tuple) else [metric]
+    first = given[0] if given else None
+    is_built_in = first is None or first in ("accuracy", "mae")
+    found = [made(each) for each in (given[1:] if is_built_in else given)]
+    names = [first if is_built_in else "", *(each.name for each in found)]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise Refused(f"metric: two are called {twice!r}; expected each once")
+    if is_built_in:
+        return BUILT_IN[first], found
+    less = isinstance(found[0], tuple(getattr(mx.metric, name) for name in ERRORS))
+    return Metric(found[0].name, -1 if less else 1, ".4g"), found
+
+
+def made(metric: Any) -> Any:
+    """A metric of `mx.metric`, by its name where it is no metric yet."""
+    if not isinstance(metric, str | mx.metric.EvalMetric):
+        raise Refused(f"metric: expected a name or a metric, not {reprlib.repr(metric)}")
+    try:
+        found = mx.metric.create(metric)
+    except Exception as error:
+        raise Refused(f"metric: {metric!r}: {one_line(error)}") from error
+    if isinstance(found, mx.metric.CompositeEvalMetric):
+        raise Refused("metric: expected a list of metrics, not a CompositeEvalMetric")
+    return found
+
+
+def values_of(metrics: list, measured: list) -> dict[str, float]:
+    """What metrics say of the labels and outputs of all samples together, by their names.
+
+    Raises
+    ------
+    Refused
+        A metric cannot be computed of them.
+    """
+    labels, outputs = (
+        nd.array(np.concatenate([part.asnumpy() for part in parts])) for parts in zip(*measured)
+    )
+    found = {}
+    for metric in metrics:
+        try:
+            metric.reset()
+            metric.update([labels], [outputs])
+            found[metric.name] = float(metric.get()[1])
+        except Exception as error:
+            raise Refused(f"metric: {metric.name}: {one_line(error)}") from error
+    return found
+
+
+class WithMetric(gluon.HybridBlock):
+    """The loss of each sample, and beside it the metric, which has no gradient: (n, 2)."""
+
+    def __init__(self, loss: gluon.Block, metric: str, **kwargs):
+        super().__init__(**kwargs)
+        self.loss, self.metric = loss, metric
+
+    def hybrid_forward(self, F, outputs, y):
+        loss = self.loss(outputs, y)
+        if self.metric == "accuracy":
+            beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
+        else:
+            error = F.abs(F.reshape_like(outputs, y) - y)
+            beside = F.mean(F.reshape(error, shape=(0, -1)), axis=1)
+        return F.stack(loss, F.BlockGrad(beside), axis=1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from .suites import (
+from .suite import (
     JAX,
     KERAS,
     LIGHTNING,
@@ -161,7 +161,7 @@ class Contest:
             return {}
         counts = {c: self._calibrate(c) for c in taking_part}
         best: dict[Any, list[float]] = {c: [] for c in taking_part}
-        for k in range(self.settings.rounds):
+        for k in range(min(self.settings.rounds, suite.most_rounds)):
             first = k % len(taking_part)
             for c in taking_part[first:] + taking_part[:first]:
                 best[c].append(self._time(c, *counts[c]))

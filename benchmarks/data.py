@@ -6,7 +6,7 @@ import numpy as np
 
 RATE = 0.1  # the learning rate
 RESNET_RATE = 0.01
-ZOO_RATE = 1e-4  # with more, rounding decides what such deep nets have learned after two steps
+ZOO_RATE = 1e-5  # with more, rounding decides what such deep nets have learned after two steps
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -41,6 +41,13 @@ def factors(n: int, k: int, m: int) -> list[np.ndarray]:
     return [random.uniform(-1, 1, size).astype("float32") for size in ((n, k), (m, k), (n, m))]
 
 
+def integers(data: tuple[int, ...], weight: tuple[int, ...]) -> list[np.ndarray]:
+    """Data in uint8, and weights in int8."""
+    random = np.random.RandomState(0)
+    sizes = (("uint8", 0, 256, data), ("int8", -127, 128, weight))
+    return [random.randint(low, high, shape).astype(dtype) for dtype, low, high, shape in sizes]
+
+
 def elements(shape: tuple[int, ...]) -> np.ndarray:
     """Numbers between -2 and 2."""
     return np.random.RandomState(0).uniform(-2, 2, shape).astype("float32")
@@ -51,6 +58,7 @@ def formula_inputs(operator: str, shape: tuple[int, ...]) -> list[np.ndarray]:
     random = np.random.RandomState(0)
     shapes, ids = {
         "attention": ([shape] * 3, []),
+        "dense": ([shape[:2], (shape[-1], shape[1]), shape[-1:]], []),
         "embedding_bag": ([shape[:2]], [(shape[0], shape[2:])]),
         "focal": ([shape], [(2, shape)]),
         "geglu_tanh": ([shape] * 2, []),
@@ -58,13 +66,17 @@ def formula_inputs(operator: str, shape: tuple[int, ...]) -> list[np.ndarray]:
         "info_nce": ([shape] * 2, []),
         "layer_norm": ([shape, shape[-1:], shape[-1:]], []),
         "linear_cross_entropy": ([shape[:2], (shape[-1], shape[1])], [(shape[-1], shape[:1])]),
+        "lsq": ([shape, (1,)], []),
         "rms_norm": ([shape, shape[-1:]], []),
         "sigmoid_cross_entropy": ([shape] * 2, []),
+        "softmax": ([shape], [(shape[1], shape[:1])]),
         "softmax_cross_entropy": ([shape], [(shape[1], shape[:1])]),
         "swiglu": ([shape] * 2, []),
         "triplet": ([shape] * 3, []),
     }.get(operator, ([shape], []))
     floats = [random.uniform(-1, 1, s).astype("float32") for s in shapes]
+    if operator == "lsq":
+        floats[1][:] = 0.01  # the scale: some values are clipped to 127 of it, and none to 128
     return floats + [random.randint(most, size=s) for most, s in ids]
 
 
@@ -73,6 +85,14 @@ def images(size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.RandomState(0)
     data = random.normal(size=(batch, 3, size, size)).astype("float32")
     return data, random.randint(1000, size=batch).astype("float32")
+
+
+def lookups(rows: int, size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of rows (batch,), some of them several times, and a table (rows, size)."""
+    random = np.random.RandomState(0)
+    weight = np.zeros((rows, size), "float32")
+    weight[: 1 << 10] = random.normal(size=(min(rows, 1 << 10), size))
+    return random.randint(rows, size=batch).astype("int32"), weight
 
 
 def spread(random: np.random.RandomState, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:

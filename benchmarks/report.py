@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .suites import Suite
+from .suite import Suite
 
 NAME, CELL = 34, 32
 
@@ -30,6 +30,8 @@ def table(suite: Suite, results: dict[str, dict]) -> str:
     In the place of the quartiles stands the 99th percentile of single calls, or the peak of memory
     in a call, where it is measured.
     """
+    if suite.reasons is not None:
+        return listing(suite, results)
     cases = list(results)
     contestants = list(results[cases[0]])
     across, down = sorted((cases, contestants), key=len)
@@ -43,6 +45,20 @@ def table(suite: Suite, results: dict[str, dict]) -> str:
     for name in down:
         cells = [results[a].get(name) if by_case else results[name].get(a) for a in across]
         lines.append(f"{name:{NAME}}" + "".join(f"{_cell(c):>{CELL}}" for c in cells))
+    return "\n".join(lines)
+
+
+def listing(suite: Suite, results: dict[str, dict]) -> str:
+    """A line for each case, the slowest first: the times, their ratio, and why it is above."""
+    reference, other = (c.name for c in suite.contestants)
+    rows = [(found[other], found[reference], case) for case, found in results.items()
+            if other in found]  # fmt: skip
+    lines = ["", f"{suite.title}: time of {other}, of {reference}, ratio"]
+    for ours, theirs, case in sorted(rows, key=lambda row: -row[0]["ratio"]):
+        above = ours["ratio"] > suite.limit
+        why = suite.reasons.get(case, "ABOVE, AND NOBODY SAYS WHY") if above else ""
+        times = f"{time_of(ours['seconds']):>12}{time_of(theirs['seconds']):>12}"
+        lines.append(f"{case:45}{times}{ours['ratio']:7.2f}  {why}".rstrip())
     return "\n".join(lines)
 
 

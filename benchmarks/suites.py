@@ -2,52 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-# The processes that contestants run in, each with an engine. MXNet has two: small networks run
-# faster with one OpenMP thread, large ones with two. And with two it hangs when two matrix products
-# are in flight, as in the backward of a custom operator with dx and dw. JAX, which needs a
-# newer NumPy than MXNet, may have an interpreter of its own, as Keras and Lightning may.
-OURS, MXNET, MXNET_1, JAX = "torch", "mxnet", "mxnet, 1 OpenMP thread", "jax"
-KERAS, LIGHTNING = "keras", "lightning"
-# PyTorch's threads and NumPy's may be in each other's way: what `layers.mxnet` can do about it
-# depends on whether PyTorch is imported before it.
-TORCH_FIRST, NUMPY_1 = "torch, imported first", "torch, 1 thread in NumPy"
-
-
-class Contestant(NamedTuple):
-    """A way to compute a case: `build` of ``benchmarks.<home>.<module>``, in a process."""
-
-    name: str
-    process: str
-    home: str
-    variant: str
-
-
-class Case(NamedTuple):
-    """One thing to compute; the arguments are those of `build`."""
-
-    name: str
-    arguments: dict[str, Any]
-
-
-class Suite(NamedTuple):
-    """Cases that the same contestants compute. The first contestant is the reference of ratios."""
-
-    name: str
-    module: str  # of the contestants
-    title: str
-    contestants: list[Contestant]
-    cases: list[Case]
-    tolerance: float  # relative and absolute, for the numbers in which all must agree
-    device: str | None = None  # the only one that it is measured on
-    compiles: bool = False  # that takes a minute for each case
-    slowest: bool = False  # whether rows have the 99th percentile of single calls
-    memory: bool = False  # whether rows have the peak of memory in a call
-
-    @property
-    def reference(self) -> Contestant:
-        return self.contestants[0]
+from .other_arrays import INT8, SPARSE
+from .rows import REASONS
+from .rows import ROWS as OPERATOR_ROWS
+from .suite import (
+    JAX,
+    KERAS,
+    LIGHTNING,
+    MXNET,
+    MXNET_1,
+    NUMPY_1,
+    OURS,
+    TORCH_FIRST,
+    Case,
+    Contestant,
+    Suite,
+)
 
 
 def workers(count: int) -> str:
@@ -101,6 +71,7 @@ OPERATORS = Suite(
         Contestant("MXNet, CustomOp in NumPy", MXNET, "gluon", "numpy"),
         Contestant("layers on MXNet, @operator", MXNET, "gluon", "operator"),
         Contestant("JAX, custom_vjp, jit", JAX, "jax", "custom_vjp"),
+        Contestant("Keras, custom_gradient, jit", KERAS, "keras", "custom_gradient"),
     ],
     [
         Case("2 x, forward", {"body": "double", "backward": False}),
@@ -189,7 +160,8 @@ STEPS = Suite(
     "One training step of an MLP",
     [
         Contestant("PyTorch, eager", OURS, "pytorch", "eager"),
-        Contestant("layers, blocks of @operator", OURS, "gluon", "blocks eager"),
+        Contestant("layers, blocks", OURS, "gluon", "blocks eager"),
+        Contestant("layers, blocks of @operator", OURS, "gluon", "own eager"),
         Contestant("layers.mxnet, gluon.nn", OURS, "gluon", "nn eager"),
         Contestant("layers.mxnet, CustomOp in NumPy", OURS, "gluon", "numpy eager"),
         Contestant("MXNet, gluon.nn", MXNET, "gluon", "nn eager"),
@@ -218,7 +190,7 @@ NUMPY = Suite(
     slowest=True,
 )
 
-LAYERS = {"gluon.nn": "nn", "blocks": "blocks", "in NumPy": "numpy"}
+LAYERS = {"gluon.nn": "nn", "blocks": "blocks", "@operator": "own", "in NumPy": "numpy"}
 RUN = {"recorded": "recorded", "compiled": "compiled", "compiled_step": "whole"}
 
 COMPILED = Suite(
@@ -442,26 +414,46 @@ FORMULAS = Suite(
     [
         Case(f"{operator}, {' x '.join(map(str, shape))}", {"operator": operator, "shape": shape})
         for operator, shape in (
+            ("dense", (256, 1024, 1024)),
+            *((name, UNITS) for name in ("relu", "sigmoid", "softplus", "swish", "hard_swish")),
+            *((name, UNITS) for name in ("gelu_tanh", "swiglu", "geglu_tanh")),
             *((name, shape) for name in ("layer_norm", "rms_norm") for shape in (ROWS, (32, 64))),
             ("group_norm", (32, 256, 8, 8)),
-            *((name, UNITS) for name in ("gelu_tanh", "swish", "softplus", "hard_swish")),
-            *((name, UNITS) for name in ("swiglu", "geglu_tanh")),
             ("rotary", (4, 8, 512, 64)),
-            ("sparsemax", (1024, 1000)),
-            *(("attention", shape) for shape in ((4, 8, 512, 64), (1, 8, 2048, 64))),
+            ("sparsemax", (512, 1000)),
+            *(("attention", shape) for shape in ((4, 8, 512, 64), (1, 4, 2048, 64))),
             *(
                 ("embedding_bag", shape)
                 for shape in ((100000, 64, 1024, 50), (10000, 128, 256, 20))
             ),
-            ("softmax_cross_entropy", (256, 1000)),
-            ("linear_cross_entropy", (2048, 512, 8000)),
-            *((name, (1024, 4096)) for name in ("sigmoid_cross_entropy", "focal")),
+            *((name, (256, 1000)) for name in ("softmax", "softmax_cross_entropy")),
+            ("linear_cross_entropy", (1024, 128, 8000)),
+            *((name, (512, 4096)) for name in ("sigmoid_cross_entropy", "focal")),
             ("triplet", (4096, 256)),
-            ("info_nce", (2048, 256)),
+            *(("info_nce", shape) for shape in ((256, 128), (4096, 64))),
+            *((f"gradient_{name}", UNITS) for name in ("reversal", "scale", "clip")),
+            *((f"straight_{name}", UNITS) for name in ("round", "sign")),
+            ("lsq", UNITS),
         )
     ],
     1e-3,
     memory=True,
+    most_rounds=7,
+)
+
+TABLE = Suite(
+    "table",
+    "table",
+    "Every operator of MXNet's table, forward",
+    [
+        Contestant("MXNet", MXNET_1, "gluon", ""),
+        Contestant("layers.mxnet", OURS, "gluon", ""),
+    ],
+    [Case(operator, {"operator": operator}) for operator in sorted(OPERATOR_ROWS)],
+    1e-2,
+    device="cpu",
+    most_rounds=3,
+    reasons=REASONS,
 )
 
 SUITES = (
@@ -471,6 +463,8 @@ SUITES = (
     KERNELS,
     LIBRARIES,
     PRODUCTS,
+    TABLE,
+    INT8,
     STEPS,
     NUMPY,
     COMPILED,
@@ -482,6 +476,7 @@ SUITES = (
     PIPELINE,
     LSTM,
     BUCKETING,
+    SPARSE,
     ZOO_INFERENCE,
     ZOO_TRAINING,
 )

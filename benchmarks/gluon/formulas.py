@@ -85,12 +85,39 @@ def triplet(x, near, far):
     return nd.relu(distances[0] - distances[1] + 1)
 
 
+def straight_sign(x):
+    clipped = nd.clip(x, a_min=-1, a_max=1)
+    return clipped + nd.BlockGrad(2 * (x >= 0) - 1 - clipped)
+
+
+def lsq(x, scale):
+    rate = 1 / sqrt(x.size * 127)
+    scale = scale * rate + nd.BlockGrad(scale * (1 - rate))
+    steps = nd.clip(nd.broadcast_div(x, scale), a_min=-128, a_max=127)
+    return nd.broadcast_mul(steps + nd.BlockGrad(nd.floor(steps + 0.5) - steps), scale)
+
+
+class Clip(autograd.Function):
+    """What no composition has: the gradient, clipped to 0.5 and then to the norm 10."""
+
+    def forward(self, x):
+        return x * 1
+
+    def backward(self, dy):
+        dy = nd.clip(dy, a_min=-0.5, a_max=0.5)
+        return nd.broadcast_mul(dy, 10 / nd.maximum(nd.norm(dy), 10))
+
+
 PLAIN = {
     "attention": attention,
+    "dense": lambda x, w, b: nd.FullyConnected(x, w, b, num_hidden=len(w), flatten=False),
     "embedding_bag": embedding_bag,
     "focal": focal,
     "geglu_tanh": lambda gate, value: gelu_tanh(gate) * value,
     "gelu_tanh": gelu_tanh,
+    "gradient_clip": lambda x: Clip()(x),
+    "gradient_reversal": lambda x: nd.BlockGrad(1.5 * x) - 0.5 * x,
+    "gradient_scale": lambda x: nd.BlockGrad(0.75 * x) + 0.25 * x,
     "group_norm": group_norm,
     "hard_swish": lambda x: x * nd.clip(x + 3, a_min=0, a_max=6) / 6,
     "info_nce": lambda x, z: softmax_cross_entropy(
@@ -100,15 +127,27 @@ PLAIN = {
     "linear_cross_entropy": lambda x, w, label: softmax_cross_entropy(
         nd.dot(x, w, transpose_b=True), label
     ),
+    "lsq": lsq,
+    "relu": nd.relu,
     "rms_norm": rms_norm,
     "rotary": rotary,
+    "sigmoid": nd.sigmoid,
     "sigmoid_cross_entropy": sigmoid_cross_entropy,
+    "softmax": nd.SoftmaxOutput,
     "softmax_cross_entropy": softmax_cross_entropy,
     "softplus": lambda x: nd.log(1 + nd.exp(x)),
     "sparsemax": sparsemax,
+    "straight_round": lambda x: x + nd.BlockGrad(nd.round(x) - x),
+    "straight_sign": straight_sign,
     "swiglu": lambda gate, value: gate * nd.sigmoid(gate) * value,
     "swish": lambda x: x * nd.sigmoid(x),
     "triplet": triplet,
+}
+ATTRIBUTES = {  # of the library's operators
+    "gradient_clip": {"value": 0.5, "norm": 10},
+    "gradient_reversal": {"factor": 0.5},
+    "gradient_scale": {"factor": 0.25},
+    "group_norm": {"groups": 2},
 }
 
 
@@ -117,7 +156,7 @@ def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> E
     arrays = [nd.array(a, ctx=place(device)) for a in formula_inputs(operator, shape)]
     name = {"attention": "scaled_dot_product_attention"}.get(operator, operator)
     function = getattr(ops, name) if variant == "ours" else PLAIN[operator]
-    attributes = {"groups": 2} if (operator, variant) == ("group_norm", "ours") else {}
+    attributes = ATTRIBUTES.get(operator, {}) if variant == "ours" else {}
     learned = [a for a, x in zip(arrays, formula_inputs(operator, shape)) if x.dtype == np.float32]
     for a in learned:
         a.attach_grad()

@@ -1,4 +1,4 @@
-"""One training step of an MLP: layers of this library, of Gluon, and of CustomOps in NumPy.
+"""One training step of an MLP: layers of this library, of Gluon, and of operators written here.
 
 `build` has its variants in two words: what the layers are, and how they are run.
 """
@@ -9,15 +9,49 @@ from collections.abc import Callable
 
 import numpy as np
 
-from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss, compiled_step
+from layers import DenseBlock, ReLUBlock, SigmoidBlock, SoftmaxLoss, compiled_step, operator
 from layers.engine import autograd, gluon, mx, nd
 
 from ..data import RATE, batches
 from ..worker import Entry
 from . import place
-from .operators import register
+from .operators import register, sigmoid
 
 nn = gluon.nn
+
+
+@operator
+class dense:
+    """y = x wᵀ + b."""
+
+    def forward(x, w, b):
+        return nd.FullyConnected(x, w, b, num_hidden=w.shape[0])
+
+    def dx(dy, w):
+        return nd.dot(dy, w)
+
+    def dw(dy, x):
+        return nd.dot(dy, x, transpose_a=True)
+
+    def db(dy):
+        return nd.sum(dy, axis=0)
+
+    def shapes(x, w):
+        return {"b": w[:1], "y": (x[0], w[0])}
+
+
+@operator
+class relu:
+    """y = max(x, 0)."""
+
+    def forward(x):
+        return nd.relu(x)
+
+    def dx(dy, y):
+        return dy * nd.sign(y)
+
+    def shapes(x):
+        return {"y": x}
 
 
 class Dense(mx.operator.CustomOp):
@@ -85,12 +119,17 @@ class CrossEntropyProp(mx.operator.CustomOpProp):
         return CrossEntropy()
 
 
-class CustomDense(gluon.HybridBlock):
+class OwnDense(gluon.HybridBlock):
     def __init__(self, in_channels, channels):
         super().__init__()
         self.weight = self.params.get("weight", shape=(channels, in_channels))
         self.bias = self.params.get("bias", shape=(channels,), init="zeros")
 
+    def hybrid_forward(self, F, x, weight, bias):
+        return dense(x, weight, bias)
+
+
+class CustomDense(OwnDense):
     def hybrid_forward(self, F, x, weight, bias):
         return F.Custom(x, weight, bias, op_type="steps_dense")
 
@@ -112,6 +151,11 @@ class CustomLoss(gluon.HybridBlock):
 # For each variant: a dense layer of k and m channels, an activation by name, and the loss.
 PARTS = {
     "blocks": (DenseBlock, {"relu": ReLUBlock, "sigmoid": SigmoidBlock}.get, SoftmaxLoss),
+    "own": (
+        OwnDense,
+        lambda a: lambda: nn.HybridLambda(lambda F, x: {"relu": relu, "sigmoid": sigmoid}[a](x)),
+        SoftmaxLoss,
+    ),
     "nn": (
         lambda k, m: nn.Dense(m, in_units=k),
         lambda activation: lambda: nn.Activation(activation),
@@ -148,12 +192,12 @@ HYBRIDIZE = {
 def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) -> Entry:
     parts, how = variant.split()
     data, label, weights = batches(sizes, batch)
-    dense, activations, loss = PARTS[parts]
+    layer_of, activations, loss = PARTS[parts]
     net = nn.HybridSequential()
     for w in weights:
         if len(net):
             net.add(activations(activation)())
-        net.add(dense(*w.shape[::-1]))
+        net.add(layer_of(*w.shape[::-1]))
     context = place(device)
     net.initialize(ctx=context)
     for layer, w in zip(net[::2], weights):

@@ -12,6 +12,7 @@ from . import place
 
 OWN = {
     "attention": F.scaled_dot_product_attention,
+    "dense": F.linear,
     "embedding_bag": lambda w, ids: F.embedding_bag(ids, w, mode="sum"),
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "geglu_tanh": lambda gate, value: F.gelu(gate, approximate="tanh") * value,
@@ -19,7 +20,9 @@ OWN = {
     "hard_swish": F.hardswish,
     "layer_norm": lambda x, gamma, beta: F.layer_norm(x, gamma.shape, gamma, beta),
     "linear_cross_entropy": lambda x, w, label: F.cross_entropy(x @ w.T, label, reduction="none"),
+    "relu": F.relu,
     "rms_norm": lambda x, gamma: F.rms_norm(x, gamma.shape, gamma, 1e-6),
+    "sigmoid": F.sigmoid,
     "sigmoid_cross_entropy": lambda x, t: F.binary_cross_entropy_with_logits(
         x, t, reduction="none"
     ),

@@ -28,6 +28,7 @@ from benchmarks.suites import (
     ZOO_INFERENCE,
     ZOO_TRAINING,
 )
+from layers import ops
 
 pytestmark = pytest.mark.engine("torch")
 
@@ -84,6 +85,7 @@ def test_all_compute_what_the_first_does(fast, suite, contestant):
 
 SHAPES = {  # of small inputs
     "attention": (2, 2, 5, 4),
+    "dense": (4, 3, 5),
     "embedding_bag": (7, 3, 4, 2),
     "group_norm": (2, 4, 3, 3),
     "linear_cross_entropy": (4, 3, 5),
@@ -103,6 +105,12 @@ def test_operators_compute_the_same(operator):
                 assert "PyTorch has no function" in str(error)
     assert all(agree(other, found[0], 1e-4) for other in found[1:]), found
     assert len(found) > 1
+
+
+def test_each_operator_of_the_library_is_measured():
+    names = {n for n in ops.__all__ if isinstance(getattr(ops, n), ops.Operator)}
+    measured = {c.arguments["operator"] for c in FORMULAS.cases}
+    assert measured - {"attention"} == names - {"scaled_dot_product_attention"}
 
 
 def test_bfloat16_forward_computes_the_product():
@@ -170,6 +178,7 @@ def test_operators_in_numpy_are_compiled(fast, caplog, activation):
         (COMPILED, "jax", "whole"),
         (COMPILED, "keras", "train_on_batch"),
         (OPERATORS, "jax", "custom_vjp"),
+        (OPERATORS, "keras", "custom_gradient"),
         (TRANSFORMER, "jax", "whole"),
         (TRANSFORMER, "keras", "train_on_batch"),
         (FIT, "keras", "bare"),

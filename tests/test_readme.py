@@ -61,7 +61,7 @@ README = [
     pytest.param(text, id=f"README-{i}") for i, text in enumerate(programs(ROOT / "README.md"))
 ]
 # Pages that compile graphs, or whose every program starts processes, take a minute.
-LONG = "hybridize", "leaving-mxnet", "operators"
+LONG = "getting-started", "hybridize", "leaving-mxnet", "operators"
 PAGES = [
     pytest.param(
         continued(path),

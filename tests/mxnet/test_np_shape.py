@@ -233,14 +233,20 @@ def test_a_size_of_0_is_known_or_not(mx):
             symbol.infer_shape(x=(0, 3), y=(2, 3))
 
 
-def test_graphs_compute_such_arrays(mx):
+# MXNet's simple_bind of an array without elements damages the memory of graphs bound later.
+@pytest.mark.parametrize("shape", [(), pytest.param((0, 3), marks=torch_only)], ids=str)
+def test_graphs_compute_such_arrays(mx, shape):
     x = mx.sym.var("x")
     with mx.np_shape():
-        for shape in ((0, 3), ()):
-            executor = (mx.sym.exp(x) + mx.sym.ones(shape)).simple_bind(mx.cpu(), x=shape)
-            assert executor.forward()[0].shape == shape
-            executor.backward([mx.nd.ones(shape)])
-            assert executor.grad_arrays[0].shape == shape
+        executor = (mx.sym.exp(x) + mx.sym.ones(shape)).simple_bind(mx.cpu(), x=shape)
+        assert executor.forward()[0].shape == shape
+        executor.backward([mx.nd.ones(shape)])
+        assert executor.grad_arrays[0].shape == shape
+
+
+def test_a_graph_says_that_it_was_made_so(mx):
+    x = mx.sym.var("x")
+    with mx.np_shape():
         assert '"is_np_shape"' in x.tojson()
     assert '"is_np_shape"' not in x.tojson()
 

@@ -259,26 +259,28 @@ row("col2im", (8, 144, 784), output_size=(28, 28), kernel=(3, 3), pad=(1, 1))
 row("_contrib_hawkesll", (16, 4), (4,), (4,), (16, 4), (16, 100), Ints((16, 100), 4, "int32"),
     Exact((100.0,) * 16), Exact((100.0,) * 16))  # fmt: skip
 row("_contrib_box_iou", Boxes((500, 4)), Boxes((200, 4)))
-row("_contrib_box_nms", Boxes((2, 500, 6), first=3), coord_start=2, score_index=1, id_index=0)
 row("_contrib_bipartite_matching", (4, 100, 50), threshold=0.1)
 row("_contrib_box_encode", Ints((2, 200), 2), Ints((2, 200), 10), Boxes((2, 200, 4)),
     Boxes((2, 10, 4)), Exact((0.1,) * 4), Exact((0.1,) * 4))  # fmt: skip
 row("_contrib_box_decode", (2, 500, 4), Boxes((1, 500, 4)))
-row("_contrib_MultiBoxPrior", (1, 16, 32, 32), sizes=(0.2, 0.4), ratios=(1, 2, 0.5))
-row("_contrib_MultiBoxTarget", Boxes((1, 1000, 4)), Boxes((4, 5, 5), first=3), (4, 4, 1000))
-row("_contrib_MultiBoxDetection", (4, 4, 1000), (4, 4000), Boxes((1, 1000, 4)))
+# The anchors of SSD 300, and classes of VOC.
+row("_contrib_MultiBoxPrior", (1, 16, 38, 38), sizes=(0.1, 0.14), ratios=(1, 2, 0.5))
+row("_contrib_MultiBoxTarget", Boxes((1, 8732, 4)), Boxes((4, 8, 5), first=20), (4, 21, 8732))
+row("_contrib_MultiBoxDetection", (4, 21, 8732), (4, 4 * 8732), Boxes((1, 8732, 4)), nms_topk=400)
+row("_contrib_box_nms", Boxes((4, 8732, 6), first=20), coord_start=2, score_index=1, id_index=0,
+    topk=400)  # fmt: skip
 row("_contrib_Proposal", (1, 24, 20, 20), (1, 48, 20, 20), Exact(((320.0, 320.0, 1.0),)))
 row("_contrib_MultiProposal", (2, 24, 20, 20), (2, 48, 20, 20),
     Exact(((320.0, 320.0, 1.0),) * 2))  # fmt: skip
-ROIS = Boxes((32, 5), 27.0, first=2)
-row("ROIPooling", (2, 16, 28, 28), ROIS, pooled_size=(7, 7), spatial_scale=1.0)
-row("_contrib_ROIAlign", (2, 16, 28, 28), ROIS, pooled_size=(7, 7), spatial_scale=1.0,
-    sample_ratio=2)  # fmt: skip
-row("_contrib_RROIAlign", (2, 16, 28, 28), Boxes((32, 6), 27.0, first=2), pooled_size=(7, 7),
+# The regions of Faster R-CNN, and R-FCN's channels.
+MAPS, ROIS, BINS = (1, 256, 50, 50), Boxes((128, 5), 49.0, first=1), (1, 21 * 49, 38, 38)
+row("ROIPooling", MAPS, ROIS, pooled_size=(7, 7), spatial_scale=1.0)
+row("_contrib_ROIAlign", MAPS, ROIS, pooled_size=(7, 7), spatial_scale=1.0, sample_ratio=2)
+row("_contrib_RROIAlign", MAPS, Boxes((128, 6), 49.0, first=1), pooled_size=(7, 7),
     spatial_scale=1.0, sampling_ratio=2)  # fmt: skip
-row("_contrib_PSROIPooling", (2, 36, 28, 28), ROIS, spatial_scale=1.0, output_dim=4, pooled_size=3)
-row("_contrib_DeformablePSROIPooling", (2, 36, 28, 28), ROIS, (32, 2, 3, 3), spatial_scale=1.0,
-    output_dim=4, group_size=3, pooled_size=3, part_size=3, sample_per_part=2)  # fmt: skip
+row("_contrib_PSROIPooling", BINS, ROIS, spatial_scale=0.75, output_dim=21, pooled_size=7)
+row("_contrib_DeformablePSROIPooling", BINS, ROIS, (128, 2, 7, 7), spatial_scale=0.75,
+    output_dim=21, group_size=7, pooled_size=7, part_size=7, sample_per_part=2)  # fmt: skip
 row("_contrib_DeformableConvolution", (2, 16, 14, 14), (2, 18, 14, 14), (16, 16, 3, 3), (16,),
     kernel=(3, 3), pad=(1, 1), num_filter=16)  # fmt: skip
 row("_contrib_ModulatedDeformableConvolution", (2, 16, 14, 14), (2, 18, 14, 14), (2, 9, 14, 14),

@@ -228,15 +228,47 @@ def keep_best_of_groups(
     corners : (b, n, 4), best first      groups : (b, n); None where all are of one group
     alive : (b, n), whether a box takes part      y : (b, n)
     """
-    boxes = corners if groups is None else torch.cat([corners, groups[..., None]], -1)
 
-    def overlap(a, b):
-        y = iou(a[..., :4], b[..., :4], undefined=-torch.inf)
-        if groups is not None:
-            y.masked_fill_(a[..., 4, None] != b[..., None, :, 4], -torch.inf)
-        return y
+    def removes(overlaps):
+        return over(overlaps, threshold)
 
-    return keep_best(boxes, alive, overlap, lambda y: over(y, threshold))
+    if groups is None:
+        return keep_best(corners, alive, _iou_or_less, removes)
+    group, column, counts = _places_in_groups(groups, alive)
+    width = int(counts.max()) if len(counts) else 0
+    if len(counts) * width**2 > groups.numel() * groups.shape[1]:  # one group has most boxes
+        boxes = torch.cat([corners, groups[..., None]], -1)
+        return keep_best(boxes, alive, _iou_in_groups, removes)
+    boxes = corners.new_zeros(len(counts), width, 4)
+    boxes[group, column] = corners[alive]
+    there = torch.arange(width, device=alive.device) < counts[:, None]
+    stays = torch.zeros_like(alive)
+    stays[alive] = keep_best(boxes, there, _iou_or_less, removes)[group, column]
+    return stays
+
+
+def _iou_or_less(a, b):
+    return iou(a, b, undefined=-torch.inf)
+
+
+def _iou_in_groups(a, b):
+    y = _iou_or_less(a[..., :4], b[..., :4])
+    return y.masked_fill_(a[..., 4, None] != b[..., None, :, 4], -torch.inf)
+
+
+def _places_in_groups(groups, alive):
+    """Of the boxes alive, in order: the group (of its image), the place in it; the groups' sizes."""
+    image = torch.arange(len(groups), device=groups.device)[:, None].expand_as(groups)[alive]
+    names, name = torch.unique(groups[alive], return_inverse=True)
+    group, counts = torch.unique(
+        image * len(names) + name, return_inverse=True, return_counts=True
+    )[1:]
+    order = group.argsort(stable=True)
+    column = torch.empty_like(order)
+    column[order] = (
+        torch.arange(len(order), device=order.device) - (counts.cumsum(0) - counts)[group[order]]
+    )
+    return group, column, counts
 
 
 def _converted(rows, start, format):

@@ -39,21 +39,15 @@ class Row(NamedTuple):
 
 ROWS: dict[str, Row] = {}
 # Rows that take more than 3 times as long as MXNet's, and why.
-_TABLES = "PyTorch has no kernel for it: gathers, and sums of products"
 _PASSES = "passes through memory, of which MXNet makes one"
 _CALLS = "some calls of PyTorch, each of which costs more than its part of the work"
 REASONS: dict[str, str] = {
     "LRN": "a sum for each of its channels, and two roots, each through memory",
     "SequenceMask": _PASSES,
-    "_contrib_PSROIPooling": _TABLES,
-    "_contrib_ROIAlign": _TABLES,
     "_contrib_box_encode": _CALLS,
     "_contrib_quantize": _PASSES,
     "_contrib_quantized_embedding": _CALLS,
     "_image_adjust_lighting": _CALLS,
-    "_contrib_DeformablePSROIPooling": _TABLES,
-    "_contrib_MultiBoxDetection": "compares all boxes at once, also those that are gone early",
-    "_contrib_RROIAlign": _TABLES,
     "_contrib_calibrate_entropy": "called once for an output, in NumPy; no slower from 8,001 bins",
     "_contrib_hawkesll": "the sum over pairs of events, for PyTorch has no loop over them",
     "_contrib_quantize_asym": _PASSES,

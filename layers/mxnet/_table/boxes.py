@@ -257,7 +257,7 @@ def _iou_in_groups(a, b):
 
 
 def _places_in_groups(groups, alive):
-    """Of the boxes alive, in order: the group (of its image), the place in it; the groups' sizes."""
+    """Of each box alive: its group, of its image, and its place there; the sizes of the groups."""
     image = torch.arange(len(groups), device=groups.device)[:, None].expand_as(groups)[alive]
     names, name = torch.unique(groups[alive], return_inverse=True)
     group, counts = torch.unique(

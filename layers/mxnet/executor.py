@@ -12,15 +12,16 @@ import torch
 from . import autograd
 from ._own.call import as_output
 from ._own.node import lasting
-from ._run import by_arrays, placed
+from ._run import placed
 from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
 from ._run.program import Program
 from ._run.result_memory import most_bytes
+from ._sparse import by_arrays
+from ._sparse.rows import is_sparse
 from .base import ArgumentError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
-from .ndarray._sparse_rows import is_sparse
 from .symbol._node import Entry, Node, by_name, ordered
 
 __all__ = ["Executor"]
@@ -424,7 +425,7 @@ def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
     stores = any(by_arrays.stores(n) for n in ordered(symbol._entries))
     if not stores and not is_sparse(*args.values()):
         return Executor
-    from ._sparse_executor import SparseExecutor
+    from ._sparse.executor import SparseExecutor
 
     return SparseExecutor
 

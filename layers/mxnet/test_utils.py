@@ -24,7 +24,7 @@ from . import io, symbol
 from . import ndarray as nd
 from ._files import atomic
 from ._old import missing
-from ._random_sparse import (
+from ._sparse.random import (
     create_sparse_array,
     create_sparse_array_zd,
     rand_sparse_ndarray,

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from .._stored import RowSparse, Stored
+from .._sparse.array import wrap
+from .._sparse.stored import RowSparse, Stored
 from ..base import ArgumentError, quoted
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray._sparse_array import wrap
 from . import atomic, pickled
 from .opening import open_file
 from .params import ParamsFileError

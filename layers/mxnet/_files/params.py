@@ -32,8 +32,8 @@ from typing import Any
 
 import torch
 
-from .._stored import CSR as CsrArray
-from .._stored import RowSparse, Stored
+from .._sparse.stored import CSR as CsrArray
+from .._sparse.stored import RowSparse, Stored
 from ..base import DTypeError, MXNetError
 from . import atomic
 from .opening import open_file

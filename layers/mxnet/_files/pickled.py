@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from .._stored import CSR, RowSparse, Stored
+from .._sparse.stored import CSR, RowSparse, Stored
 from . import params
 from .params import ParamsFileError
 

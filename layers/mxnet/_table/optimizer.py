@@ -2,7 +2,7 @@
 
 ``out=weight`` stores the weight where it was. A gradient is first multiplied by `rescale_grad` and
 cut to [-clip_gradient, clip_gradient]; a negative bound cuts nothing. With `lazy_update` a
-row_sparse gradient changes the rows that it has: `ndarray/_sparse_updates.py`.
+row_sparse gradient changes the rows that it has: `_sparse/updates.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What sparse storage adds to the table, and the names that MXNet has under `nd.sparse`.
 
-On dense tensors these are here; `ndarray/_sparse_rules.py` has what is done with sparse ones.
+On dense tensors these are here; `_sparse/rules.py` has what is done with sparse ones.
 """
 
 from __future__ import annotations

@@ -14,11 +14,11 @@ from .._dtype import to_numpy, to_torch
 from .._files import atomic
 from .._own.call import as_output
 from .._own.node import CUSTOM
-from .._run import by_arrays
 from .._run.compiled import Compiled
 from .._run.monitored import Monitored
 from .._run.program import Program
 from .._run.recorded import Recorded
+from .._sparse import by_arrays
 from ..base import NotSupportedForSparseNDArray
 from ..context import Context
 from ..ndarray import NDArray

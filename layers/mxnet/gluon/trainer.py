@@ -9,6 +9,7 @@ from os import PathLike
 
 from .. import _np_shape, optimizer
 from .._files import optimizer_states
+from .._sparse.rows import is_sparse
 from ..base import ArgumentError, ContextError, StateError
 from ..context import Context
 from ..kvstore import KVStore, KVStoreBase
@@ -17,7 +18,6 @@ from ..kvstore._compression import expect_compressing
 from ..kvstore._distributed import DistributedKVStore, spans_processes
 from ..kvstore.kvstore import DISTRIBUTED, maker, spread, updates_by_default
 from ..ndarray import NDArray
-from ..ndarray._sparse_rows import is_sparse
 from ._sparse_parameters import arrays_of, choose_for_sparse, sparse_parts
 from .parameter import Parameter, ParameterDict
 

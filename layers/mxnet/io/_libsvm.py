@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from .._files.opening import open_file
-from .._stored import CSR
+from .._sparse.stored import CSR
 from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..context import cpu
 from ..ndarray import NDArray

@@ -10,10 +10,10 @@ from os import PathLike
 import torch
 
 from .._files import optimizer_states
-from .._stored import sum_rows
+from .._sparse.rows import is_sparse
+from .._sparse.stored import sum_rows
 from ..base import ArgumentError, MXNetError, UnsupportedError
 from ..ndarray import NDArray
-from ..ndarray._sparse_rows import is_sparse
 from ..ndarray.sparse import RowSparseNDArray
 from ..optimizer import Optimizer, Updater, get_updater
 from ._compression import TwoBit

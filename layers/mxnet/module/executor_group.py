@@ -9,7 +9,8 @@ from operator import eq
 import torch
 
 from .. import ndarray
-from .._run import by_arrays, placed
+from .._run import placed
+from .._sparse import by_arrays
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
 from ..executor import Executor, class_for, gradient_requests

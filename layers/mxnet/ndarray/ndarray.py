@@ -312,7 +312,7 @@ class NDArray(Memory, Methods):
         """
         if stype == "default":
             return self.copy()
-        from ._sparse_array import cast
+        from .._sparse.array import cast
 
         return cast(self, stype)
 
@@ -381,7 +381,7 @@ class NDArray(Memory, Methods):
     def _wrap_gradient(self, tensor: torch.Tensor) -> NDArray:
         """An array of a gradient, whose memory the operator that gave it may keep."""
         if tensor.layout is not torch.strided:
-            from ._sparse_array import of_gradient
+            from .._sparse.array import of_gradient
 
             return of_gradient(tensor, self._context)
         result = self._wrap(tensor)
@@ -432,7 +432,7 @@ class NDArray(Memory, Methods):
         """An array of zeros for a gradient, by default of the array's own storage type."""
         if stype in (None, "default"):
             return NDArray(torch.zeros_like(self._tensor, requires_grad=False), self._context)
-        from ._sparse_array import zeros_of
+        from .._sparse.array import zeros_of
 
         return zeros_of(stype, self.shape, self._tensor, self._context)
 

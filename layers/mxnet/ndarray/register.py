@@ -143,9 +143,9 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         tensors = None
     by_storage = tensors is None or operator.stores
     if by_storage:
-        from . import _sparse_call
+        from .._sparse.call import call as call_sparse
 
-        result = _sparse_call.call(operator, [*inputs.values()], attributes, context)
+        result = call_sparse(operator, [*inputs.values()], attributes, context)
     else:
         result = compute(operator, tensors, attributes, context)
     if state.recording and not by_storage:

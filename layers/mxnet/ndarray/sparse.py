@@ -11,14 +11,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from .. import _dtype, _stored
-from .._stored import CSR, RowSparse, Stored, counts_to_indptr, from_dense
+from .. import _dtype
+from .._sparse.array import (
+    BaseSparseNDArray,
+    CSRNDArray,
+    RowSparseNDArray,
+    expect_stype,
+    operators,
+    wrap,
+)
+from .._sparse.stored import CSR, RowSparse, Stored, all_zeros, counts_to_indptr, from_dense
 from .._tensor import as_tensor
 from ..base import ArgumentError, ShapeError
 from ..context import Context, current_context
-from . import _create, _sparse_array, op
+from . import _create, op
 from ._arithmetic import ROWS, _functions
-from ._sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray, wrap
 from .ndarray import NDArray
 
 globals().update(op.functions("_sparse_"))
@@ -59,10 +66,10 @@ def zeros(stype: str, shape, ctx: Context | None = None, dtype=None, **kwargs) -
     if stype == "default":
         return _create.zeros(shape, ctx, dtype, **kwargs)
     context = ctx or current_context()
-    _sparse_array._expect_stype(stype)
+    expect_stype(stype)
     tensor_dtype = _torch_dtype(dtype, torch.float32)
     shape = tuple(shape)
-    return wrap(_stored.empty(stype, shape, tensor_dtype, context.device), context)
+    return wrap(all_zeros(stype, shape, tensor_dtype, context.device), context)
 
 
 def empty(stype: str, shape, ctx: Context | None = None, dtype=None) -> NDArray:
@@ -73,7 +80,7 @@ def empty(stype: str, shape, ctx: Context | None = None, dtype=None) -> NDArray:
     ArgumentError
         There is no such sparse storage type.
     """
-    _sparse_array._expect_stype(stype)
+    expect_stype(stype)
     return zeros(stype, shape, ctx, dtype)
 
 
@@ -298,4 +305,4 @@ def _write(x: BaseSparseNDArray, y: NDArray) -> BaseSparseNDArray:
 
 
 _fill(BaseSparseNDArray)
-_sparse_array._methods |= {"slice": op.slice, "retain": op.functions("_sparse_")["retain"]}
+operators.update({"slice": op.slice, "retain": op.functions("_sparse_")["retain"]})

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from .. import _np_shape
 from .._files import atomic, params, safetensors
+from .._sparse.array import BaseSparseNDArray, wrap
 from ..base import ArgumentError
 from ..context import cpu
 from ._create import array, empty, zeros
-from ._sparse_array import BaseSparseNDArray, wrap
 from .ndarray import NDArray
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from .._sparse.rows import dense_copies, row_copies, rows_of
 from ..base import ArgumentError, ShapeError
 from ..ndarray import NDArray, contrib
 from ..ndarray import zeros as nd_zeros
-from ..ndarray._sparse_rows import dense_copies, row_copies, rows_of
 from .optimizer import Optimizer, register
 
 __all__ = ["GroupAdaGrad"]

@@ -19,11 +19,11 @@ import torch
 from .. import _dtype
 from .._files import optimizer_states
 from .._old import missing
+from .._sparse.rows import dense_copies, is_sparse, row_copies, rows_of, zeros
 from ..autograd import _set_grad_enabled
 from ..base import ArgumentError, DTypeError
 from ..context import Context
 from ..ndarray import NDArray, array, op
-from ..ndarray._sparse_rows import dense_copies, is_sparse, row_copies, rows_of, zeros
 from ..registry import built
 
 __all__ = [

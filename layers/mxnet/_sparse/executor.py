@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import autograd
-from ._run import by_arrays
-from ._run.monitored import Monitored
-from .executor import Executor
-from .ndarray import NDArray
-from .ndarray._sparse_array import BaseSparseNDArray, wrap
+from .. import autograd
+from .._run.monitored import Monitored
+from ..executor import Executor
+from ..ndarray import NDArray
+from . import by_arrays
+from .array import BaseSparseNDArray, wrap
 
 __all__ = ["SparseExecutor"]
 

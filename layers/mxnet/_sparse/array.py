@@ -12,14 +12,22 @@ import torch
 
 from .. import _dtype, autograd
 from .._files import params
-from .._stored import CSR, RowSparse, Stored, empty, from_dense, from_gradient, moved, with_values
 from .._tensor import as_tensor, call_recorded
 from ..base import ArgumentError, MXNetError, NotSupportedForSparseNDArray, ShapeError
 from ..context import Context
-from ._memory import LENT
-from .ndarray import NDArray
+from ..ndarray._memory import LENT
+from ..ndarray.ndarray import NDArray
+from .stored import CSR, RowSparse, Stored, all_zeros, from_dense, from_gradient, moved, with_values
 
-__all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray", "cast", "of_gradient", "wrap"]
+__all__ = [
+    "BaseSparseNDArray",
+    "CSRNDArray",
+    "RowSparseNDArray",
+    "cast",
+    "expect_stype",
+    "of_gradient",
+    "wrap",
+]
 
 
 class Handle(torch.autograd.Function):
@@ -289,7 +297,7 @@ class BaseSparseNDArray(NDArray):
         values = self._stored.values
         if given is None:
             if not add:
-                self._stored = empty(self.stype, self.shape, values.dtype, values.device)
+                self._stored = all_zeros(self.stype, self.shape, values.dtype, values.device)
             return
         given = given.to(values.device, values.dtype)
         if add and len(values):
@@ -343,7 +351,7 @@ class CSRNDArray(BaseSparseNDArray):
         begin, end, _ = key.indices(len(self))
         if (begin, end) == (0, len(self)):
             return self
-        return _methods["slice"](self, begin=(begin,), end=(max(begin, end),))
+        return operators["slice"](self, begin=(begin,), end=(max(begin, end),))
 
 
 class RowSparseNDArray(BaseSparseNDArray):
@@ -374,11 +382,11 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def retain(self, *args, **kwargs) -> NDArray:
         """The array with some of its rows; see `sparse.retain`."""
-        return _methods["retain"](self, *args, **kwargs)
+        return operators["retain"](self, *args, **kwargs)
 
 
 TYPES = {RowSparse: RowSparseNDArray, CSR: CSRNDArray}
-_methods: dict = {}  # what the module of operators adds: those that a method here is
+operators: dict = {}  # those of `nd` that a method here calls; `nd.sparse` puts them here
 
 
 def wrap(stored: Stored, context: Context, handle: torch.Tensor | None = None) -> NDArray:
@@ -390,8 +398,8 @@ def zeros_of(stype: str, shape, like: torch.Tensor, context: Context) -> NDArray
     """An array of zeros in the dtype and on the device of a tensor."""
     if stype == "default":
         return NDArray(torch.zeros(shape, dtype=like.dtype, device=like.device), context)
-    _expect_stype(stype)
-    return wrap(empty(stype, shape, like.dtype, like.device), context)
+    expect_stype(stype)
+    return wrap(all_zeros(stype, shape, like.dtype, like.device), context)
 
 
 def of_gradient(gradient: torch.Tensor, context: Context) -> NDArray:
@@ -409,7 +417,7 @@ def cast(array: NDArray, stype: str) -> NDArray:
     ShapeError
         `stype` is 'csr', and there are not two axes.
     """
-    _expect_stype(stype)
+    expect_stype(stype)
     if isinstance(array, BaseSparseNDArray):
         if array.stype != stype:
             raise ArgumentError(
@@ -424,7 +432,7 @@ def cast(array: NDArray, stype: str) -> NDArray:
     return wrap(stored, array._context, handle)
 
 
-def _expect_stype(stype: str) -> None:
+def expect_stype(stype: str) -> None:
     if stype not in ("row_sparse", "csr"):
         raise ArgumentError(f"stype is {stype!r}\n  expected 'default', 'row_sparse' or 'csr'")
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+from .._run.program import Program
 from ..autograd import state
 from ..base import UnsupportedError
 from ..context import Context
-from ..ndarray import NDArray, _sparse_call
-from ..ndarray._sparse_rows import is_sparse
+from ..ndarray import NDArray
 from ..symbol._node import Entry, Node
-from .program import Program
+from .call import call
+from .rows import is_sparse
 
 __all__ = ["compute", "gradient_stypes", "storage_types", "stores"]
 
@@ -48,7 +49,7 @@ def _outputs(node: Node, inputs: list[NDArray], context: Context) -> list[NDArra
     supplied["device"] = context.device
     attributes |= {name: supplied[name] for name in operator.supplied}
     if is_sparse(*inputs) or stores(node):
-        found = _sparse_call.call(operator, inputs, attributes, context)
+        found = call(operator, inputs, attributes, context)
         return found if isinstance(found, list) else [found]
     states = operator.state_names(attributes)
     names = operator.places(attributes, len(inputs))

@@ -11,11 +11,11 @@ import torch
 from .._table import registry
 from ..autograd import _set_grad_enabled, saved_tensors, state
 from ..context import Context
-from . import _sparse_products as _sparse_products  # its rules
-from . import _sparse_rules, _sparse_updates
-from ._sparse_array import BaseSparseNDArray, Handle, wrap
-from .ndarray import NDArray
-from .register import compute
+from ..ndarray.ndarray import NDArray
+from ..ndarray.register import compute
+from . import products as products  # its rules
+from . import rules, updates
+from .array import BaseSparseNDArray, Handle, wrap
 
 __all__ = ["call"]
 
@@ -30,9 +30,9 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     stypes = tuple([a.stype for a in given])
     stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
     known = operator.defaults | attributes
-    if _sparse_updates.is_by_rows(operator, given, known):
-        return _sparse_updates.call(operator, arrays, attributes, context)
-    rule = _sparse_rules.find(operator, stypes)
+    if updates.is_by_rows(operator, given, known):
+        return updates.call(operator, arrays, attributes, context)
+    rule = rules.find(operator, stypes)
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
     if rule is None or y is None:
         if {*stypes} != {"default"}:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from .._stored import CSR, RowSparse, counts_to_indptr, from_dense, grouped, places_of, sums_of
 from .._tensor import describe
 from ..base import ShapeError
-from ._sparse_rules import EITHER, at, rule, stype_of
+from .rules import EITHER, at, rule, stype_of
+from .stored import CSR, RowSparse, counts_to_indptr, from_dense, grouped, places_of, sums_of
 
 Tensor = torch.Tensor
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import torch
 
-from .._stored import RowSparse, places_of
-from ._sparse_array import BaseSparseNDArray, RowSparseNDArray
-from ._sparse_rules import at
-from .ndarray import NDArray
+from ..ndarray.ndarray import NDArray
+from .array import BaseSparseNDArray, RowSparseNDArray
+from .rules import at
+from .stored import RowSparse, places_of
 
 __all__ = ["dense_copies", "is_sparse", "row_copies", "rows_of", "zeros"]
 

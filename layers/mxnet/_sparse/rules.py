@@ -15,20 +15,20 @@ from typing import Any
 
 import torch
 
-from .._stored import (
+from .._table import load, reduce, registry, shape
+from ..base import BoundsError, ShapeError
+from .stored import (
     CSR,
     RowSparse,
     Stored,
+    all_zeros,
     counts_to_indptr,
-    empty,
     from_dense,
     gradient_of_rows,
     places_of,
     sum_rows,
     with_values,
 )
-from .._table import load, reduce, registry, shape
-from ..base import BoundsError, ShapeError
 
 __all__ = ["EITHER", "Rule", "at", "find", "rule", "stype_of"]
 
@@ -123,7 +123,7 @@ def _(operator, x, **attributes):
 
 @rule("zeros_like", *EITHER)
 def _(operator, x):
-    return empty(x.stype, x.shape, x.values.dtype, x.values.device)
+    return all_zeros(x.stype, x.shape, x.values.dtype, x.values.device)
 
 
 @rule("cast_storage", "default", *EITHER)

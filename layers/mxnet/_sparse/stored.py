@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import torch
 
-from .base import ShapeError
+from ..base import ShapeError
 
 __all__ = [
     "CSR",
     "RowSparse",
     "Stored",
+    "all_zeros",
     "counts_to_indptr",
-    "empty",
     "from_dense",
     "from_gradient",
     "gradient_of_rows",
@@ -222,7 +222,7 @@ def moved(stored: Stored, device: torch.device, dtype: torch.dtype | None = None
     return type(stored)(stored.shape, values, *[i.to(device, copy=True) for i in stored.indices])
 
 
-def empty(stype: str, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Stored:
+def all_zeros(stype: str, shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> Stored:
     """An array of zeros, of which nothing is stored.
 
     Raises

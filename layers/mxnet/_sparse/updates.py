@@ -6,9 +6,9 @@ from typing import Any
 
 from .._table import registry
 from ..context import Context
-from ._sparse_rows import row_copies, rows_of
-from .ndarray import NDArray
-from .register import compute
+from ..ndarray.ndarray import NDArray
+from ..ndarray.register import compute
+from .rows import row_copies, rows_of
 
 __all__ = ["call", "is_by_rows"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from . import ndarray as nd
-from .base import ArgumentError
-from .ndarray import NDArray
+from .. import ndarray as nd
+from ..base import ArgumentError
+from ..ndarray import NDArray
 
 __all__ = ["create_sparse_array", "create_sparse_array_zd", "rand_sparse_ndarray"]
 

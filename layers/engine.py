@@ -135,7 +135,7 @@ def distributes() -> bool:
 
 def exchange() -> Any:
     """The module that writes files for other libraries, None on an engine that cannot."""
-    return import_module("layers.mxnet._exchange") if name() == "torch" else None
+    return import_module("layers.mxnet._files.exchange") if name() == "torch" else None
 
 
 def describe() -> dict[str, Any]:

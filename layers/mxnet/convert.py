@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._programs import command
-from . import _exchange, ndarray, symbol
-from ._files import atomic, checkpoint, params, safetensors, state_dict
+from . import ndarray, symbol
+from ._files import atomic, checkpoint, exchange, params, safetensors, state_dict
 from .base import ArgumentError, MissingFileError, MXNetError
 from .context import cpu
 from .ndarray import NDArray
@@ -37,7 +37,7 @@ from .symbol import Symbol
 __all__ = ["main"]
 
 GRAPH = "-symbol.json"
-GRAPHS = (".onnx", _exchange.PROGRAM)
+GRAPHS = (".onnx", exchange.PROGRAM)
 ARRAYS = (".params", safetensors.SUFFIX, *state_dict.SUFFIXES)
 EXAMPLES = """\
 examples:
@@ -233,7 +233,7 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
     _expect_all(model.graph, model.arrays, source)
     if target.endswith(GRAPHS):
         with _naming(target):
-            _exchange.write(target, model.graph, model.arrays, shapes)
+            exchange.write(target, model.graph, model.arrays, shapes)
         return
     states = set(model.graph.list_auxiliary_states())
     arguments = {n: a for n, a in model.arrays.items() if n not in states}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike, fsdecode
@@ -15,20 +15,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from . import _dtype, ndarray, symbol
+from . import symbol
 from ._files import atomic
-from ._own.node import CUSTOM
-from ._run.kinds import agree
 from ._run.reasons import reason_of
-from ._run.tracing import tracing
+from ._run.torch_export import failing_node, open_sizes, operator_name, trace, trace_module
 from .base import ArgumentError, MXNetError
-from .context import cpu
-from .gluon import SymbolBlock
 from .gluon._load import read, unmarked
 from .ndarray import NDArray
 from .symbol import Symbol
-from .symbol._infer import is_known, shapes
-from .symbol._node import Node, ordered
+from .symbol._infer import shapes
+from .symbol._node import ordered
 
 __all__ = ["export_model"]
 
@@ -98,8 +94,8 @@ def export_model(
     in_shapes = _shapes(in_shapes or input_shape or ())
     values = _values(params)
     dtypes = in_types if input_type is None else input_type
-    open_sizes = _open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
-    program, names = traced(graph, values, in_shapes, dtypes, open_sizes)
+    sizes = open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
+    program, names = trace(graph, values, in_shapes, dtypes, sizes)
     with torch.no_grad():
         try:
             _write(
@@ -107,42 +103,13 @@ def export_model(
                 Path(fsdecode(onnx_file_path)),
                 input_names=names,
                 output_names=graph.list_outputs(),
-                dynamic_shapes=open_sizes,
+                dynamic_shapes=sizes,
                 external_data=_bytes(values) > LARGEST,
                 verbose=verbose,
             )
         except _Formless as error:
             raise _formless(error, graph, dict(zip(names, in_shapes))) from error.__cause__
     return onnx_file_path
-
-
-def traced(
-    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, open_sizes: tuple | None
-) -> tuple[torch.export.ExportedProgram, list[str]]:
-    """A graph and its parameters, traced by `torch.export`; and the names of its inputs.
-
-    Raises
-    ------
-    ArgumentError
-        The number of `in_shapes` is not that of the variables without a parameter.
-    MXNetError
-        An operator cannot be traced.
-    """
-    names, values = _inputs(graph, values, in_shapes)
-    dtypes = in_types if isinstance(in_types, (list, tuple)) else [in_types] * len(names)
-    module = _block(graph, names, values).to_torch().eval()
-    args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
-    own = [n for n in ordered(graph._entries) if n.op is CUSTOM]
-    if open_sizes:
-        _expect_open(own)
-    with torch.no_grad():
-        try:
-            program = _traced(module, args, bool(own), dynamic_shapes=open_sizes)
-        except Exception as error:  # of the tracer, of any kind
-            raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
-        if own:
-            _compare(program, module, args)
-    return program, names
 
 
 def _shapes(given: Sequence) -> list[tuple]:
@@ -163,76 +130,6 @@ def _values(params) -> dict[str, NDArray]:
 
 def _bytes(values: dict[str, NDArray]) -> int:
     return sum(value.size * np.dtype(value.dtype).itemsize for value in values.values())
-
-
-def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
-    """The names of the inputs; and the parameters, with zeros for labels that are left out."""
-    names = [n for n in dict.fromkeys(graph.list_inputs()) if n not in values]
-    labels = [n for n in names if n.endswith("label")]
-    if len(in_shapes) == len(names) - len(labels):
-        names = [n for n in names if n not in labels]
-    elif len(in_shapes) != len(names):
-        raise ArgumentError(
-            f"export_model: {len(in_shapes)} in_shapes, but {len(names)} variables have no "
-            f"parameter\n  expected one for each of {', '.join(names)}"
-        )
-    else:
-        return names, values
-    found = shapes(graph._entries, dict(zip(names, in_shapes)))
-    told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
-    if unknown := [n for n in labels if n not in told]:
-        raise ArgumentError(
-            f"export_model: the shape of {unknown[0]} is not known\n  expected it in in_shapes"
-        )
-    return names, values | {n: ndarray.zeros(told[n]) for n in labels}
-
-
-def _block(graph: Symbol, names: list[str], values: dict[str, NDArray]) -> SymbolBlock:
-    block = SymbolBlock(graph, [symbol.var(name) for name in names])
-    for parameter in block._reg_params.values():
-        value = values[parameter.name]
-        parameter.shape = value.shape
-        parameter.cast(value.dtype)
-        parameter._load_init(value, cpu())
-    return block
-
-
-def _example(shape: tuple, dtype: torch.dtype) -> torch.Tensor:
-    """Random values, but zeros for integers, which are indices of anything."""
-    return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
-
-
-def _open_sizes(in_shapes: list[tuple], told) -> tuple:
-    """What `torch.export` is told of the sizes of the inputs."""
-    named: dict[str, Any] = {}
-
-    def size(value) -> Any:
-        if isinstance(value, str):
-            return named.setdefault(value, torch.export.Dim(value))
-        return torch.export.Dim.AUTO if value is None else torch.export.Dim.STATIC
-
-    told = told or [(None,) * len(shape) for shape in in_shapes]
-    return (tuple([{i: size(n) for i, n in enumerate(shape)} for shape in told]),)
-
-
-def _expect_open(own: list[Node]) -> None:
-    for node in own:
-        op_type = node.attributes["op_type"]
-        if not CUSTOM.any_shape(node.attributes):
-            raise MXNetError(
-                f"export_model: dynamic=True, but operator {op_type!r} is a CustomOp, made for the "
-                "shapes of its inputs\n  expected dynamic=False, or an operator of layers.ops\n"
-                f"  in {node.name!r} of the graph"
-            )
-
-
-def _compare(program, module, args: tuple) -> None:
-    """Whether what was traced gives what the graph gives."""
-    found, expected = program.module()(*args), module(*args)
-    if not isinstance(found, (list, tuple)):
-        found, expected = [found], [expected]
-    if not agree(expected, found):
-        raise MXNetError("export_model: traced, the graph gives other values")
 
 
 def _write(program, path: Path | None, **options) -> None:
@@ -274,59 +171,15 @@ def _is_no_aside(record: logging.LogRecord) -> bool:
     return "torchvision is not installed" not in record.getMessage()
 
 
-def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
-    """The error with the operator that cannot be traced, where it is one alone."""
-    suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
-    found = shapes(graph._entries, given)
-    node, reason = _culprit(suspects, found, _traced, Exception) or (None, error)
-    if node is None:
-        return MXNetError(f"export_model: the graph cannot be traced: {reason_of(error)}")
-    return MXNetError(
-        f"export_model: operator {_name(node)!r} cannot be traced: {reason_of(reason)}\n"
-        f"  in {node.name!r} of the graph"
-    )
-
-
 def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:
     """The error with the operator that has no form in ONNX, where it is one alone."""
-    suspects = {_name(n): n for n in ordered(graph._entries) if n.op is not None}.values()
+    suspects = {operator_name(n): n for n in ordered(graph._entries) if n.op is not None}.values()
 
     def written(*given) -> None:
-        _write(_traced(*given), None, verbose=False)
+        _write(trace_module(*given), None, verbose=False)
 
     found = shapes(graph._entries, given)
-    node, reason = _culprit(suspects, found, written, _Formless) or (None, error)
-    what = "the graph" if node is None else f"operator {_name(node)!r}"
+    node, reason = failing_node(suspects, found, written, _Formless) or (None, error)
+    what = "the graph" if node is None else f"operator {operator_name(node)!r}"
     where = "" if node is None else f"\n  in {node.name!r} of the graph"
     return MXNetError(f"export_model: {what} has no form in ONNX: {reason}{where}")
-
-
-def _traced(
-    module: torch.nn.Module, args: tuple, own: bool, **options
-) -> torch.export.ExportedProgram:
-    with tracing(cpu()):
-        return torch.export.export(module, args, strict=own, **options)
-
-
-def _name(node: Node) -> str:
-    return node.attributes["op_type"] if node.op is CUSTOM else node.op.name
-
-
-def _culprit(
-    suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
-) -> tuple[Node, Exception] | None:
-    """The first node of which ``attempt(module, inputs, whether own)`` raises `error_class`."""
-    for node in suspects:
-        if not all(is_known(found.get(entry)) for entry in node.inputs):
-            continue
-        variables = [symbol.var(f"input{i}") for i in range(len(node.inputs))]
-        alone = Node(node.op, node.name, [v._entries[0] for v in variables], node.attributes)
-        block = SymbolBlock(Symbol([(alone, 0)]), variables)
-        args = tuple([torch.rand(found[entry]) for entry in node.inputs])
-        try:
-            attempt(block.to_torch().eval(), args, node.op is CUSTOM)
-        except error_class as reason:
-            return node, reason
-        except Exception:  # of any kind: alone, on values that are made up, it may fail otherwise
-            continue
-    return None

@@ -361,7 +361,7 @@ def test_torch_export_of_operators_in_nd(strict):
     ids=["GroupNormBlock", "EmbeddingBag", "EmbeddingBag, padding"],
 )
 def test_a_program_with_an_open_batch(make, x, tmp_path):
-    from layers.mxnet._exchange import write
+    from layers.mxnet._files.exchange import write
 
     block = make()
     block.initialize()

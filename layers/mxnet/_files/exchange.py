@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from . import onnx
-from ._files import atomic, state_dict
-from .ndarray import NDArray
-from .symbol import Symbol
+from .. import onnx
+from .._run.torch_export import open_sizes, trace
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from . import atomic, state_dict
 
 __all__ = ["LOADERS", "PROGRAM", "write", "write_program"]
 
@@ -105,8 +106,8 @@ def write_program(
         An operator cannot be traced.
     """
     shapes = [tuple(shape) for shape in shapes]
-    open_sizes = onnx._open_sizes(shapes, sizes) if sizes else None
-    program, _ = onnx.traced(graph, dict(arrays), shapes, np.float32, open_sizes)
+    dims = open_sizes(shapes, sizes) if sizes else None
+    program, _ = trace(graph, dict(arrays), shapes, np.float32, dims)
     buffer = BytesIO()
     torch.export.save(program, buffer, extra_files=dict(notes or {}))
     atomic.write({path: [buffer.getbuffer()]})

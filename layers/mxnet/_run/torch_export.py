@@ -1,0 +1,168 @@
+"""Graphs with their parameters as `torch.export` traces them: what ONNX files are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+from .. import _dtype, ndarray, symbol
+from .._own.node import CUSTOM
+from ..base import ArgumentError, MXNetError
+from ..context import cpu
+from ..gluon import SymbolBlock
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ..symbol._infer import is_known, shapes
+from ..symbol._node import Node, ordered
+from .kinds import agree
+from .reasons import reason_of
+from .tracing import tracing
+
+__all__ = ["failing_node", "open_sizes", "operator_name", "trace", "trace_module"]
+
+
+def trace(
+    graph: Symbol, values: dict, in_shapes: list[tuple], in_types: Any, sizes: tuple | None
+) -> tuple[torch.export.ExportedProgram, list[str]]:
+    """A graph and its parameters, traced by `torch.export`; and the names of its inputs.
+
+    Raises
+    ------
+    ArgumentError
+        The number of `in_shapes` is not that of the variables without a parameter.
+    MXNetError
+        An operator cannot be traced.
+    """
+    names, values = _inputs(graph, values, in_shapes)
+    dtypes = in_types if isinstance(in_types, (list, tuple)) else [in_types] * len(names)
+    module = _block(graph, names, values).to_torch().eval()
+    args = tuple([_example(s, _dtype.to_torch(d)) for s, d in zip(in_shapes, dtypes)])
+    custom = [n for n in ordered(graph._entries) if n.op is CUSTOM]
+    if sizes:
+        _expect_any_shape(custom)
+    with torch.no_grad():
+        try:
+            program = trace_module(module, args, bool(custom), dynamic_shapes=sizes)
+        except Exception as error:  # of the tracer, of any kind
+            raise _untraced(error, graph, dict(zip(names, in_shapes))) from error
+        if custom:
+            _compare(program, module, args)
+    return program, names
+
+
+def open_sizes(in_shapes: list[tuple], told) -> tuple:
+    """What `torch.export` is told of the sizes of the inputs."""
+    named: dict[str, Any] = {}
+
+    def size(value) -> Any:
+        if isinstance(value, str):
+            return named.setdefault(value, torch.export.Dim(value))
+        return torch.export.Dim.AUTO if value is None else torch.export.Dim.STATIC
+
+    told = told or [(None,) * len(shape) for shape in in_shapes]
+    return (tuple([{i: size(n) for i, n in enumerate(shape)} for shape in told]),)
+
+
+def trace_module(
+    module: torch.nn.Module, args: tuple, has_custom: bool, **options
+) -> torch.export.ExportedProgram:
+    """What `torch.export` makes of a module; custom operators need its tracer of Python code."""
+    with tracing(cpu()):
+        return torch.export.export(module, args, strict=has_custom, **options)
+
+
+def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:
+    """The names of the inputs; and the parameters, with zeros for labels that are left out."""
+    names = [n for n in dict.fromkeys(graph.list_inputs()) if n not in values]
+    labels = [n for n in names if n.endswith("label")]
+    if len(in_shapes) == len(names) - len(labels):
+        names = [n for n in names if n not in labels]
+    elif len(in_shapes) != len(names):
+        raise ArgumentError(
+            f"export_model: {len(in_shapes)} in_shapes, but {len(names)} variables have no "
+            f"parameter\n  expected one for each of {', '.join(names)}"
+        )
+    else:
+        return names, values
+    found = shapes(graph._entries, dict(zip(names, in_shapes)))
+    told = {node.name: shape for (node, _), shape in found.items() if node.op is None}
+    if unknown := [n for n in labels if n not in told]:
+        raise ArgumentError(
+            f"export_model: the shape of {unknown[0]} is not known\n  expected it in in_shapes"
+        )
+    return names, values | {n: ndarray.zeros(told[n]) for n in labels}
+
+
+def _block(graph: Symbol, names: list[str], values: dict[str, NDArray]) -> SymbolBlock:
+    block = SymbolBlock(graph, [symbol.var(name) for name in names])
+    for parameter in block._reg_params.values():
+        value = values[parameter.name]
+        parameter.shape = value.shape
+        parameter.cast(value.dtype)
+        parameter._load_init(value, cpu())
+    return block
+
+
+def _example(shape: tuple, dtype: torch.dtype) -> torch.Tensor:
+    """Random values, but zeros for integers, which are indices of anything."""
+    return torch.rand(shape, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def _expect_any_shape(custom: list[Node]) -> None:
+    for node in custom:
+        op_type = node.attributes["op_type"]
+        if not CUSTOM.any_shape(node.attributes):
+            raise MXNetError(
+                f"export_model: dynamic=True, but operator {op_type!r} is a CustomOp, made for the "
+                "shapes of its inputs\n  expected dynamic=False, or an operator of layers.ops\n"
+                f"  in {node.name!r} of the graph"
+            )
+
+
+def _compare(program, module, args: tuple) -> None:
+    """Whether what was traced gives what the graph gives."""
+    found, expected = program.module()(*args), module(*args)
+    if not isinstance(found, (list, tuple)):
+        found, expected = [found], [expected]
+    if not agree(expected, found):
+        raise MXNetError("export_model: traced, the graph gives other values")
+
+
+def _untraced(error: Exception, graph: Symbol, given: dict) -> MXNetError:
+    """The error with the operator that cannot be traced, where it is one alone."""
+    suspects = [n for n in ordered(graph._entries) if n.op is not None and not n.op.traceable]
+    found = shapes(graph._entries, given)
+    node, reason = failing_node(suspects, found, trace_module, Exception) or (None, error)
+    if node is None:
+        return MXNetError(f"export_model: the graph cannot be traced: {reason_of(error)}")
+    return MXNetError(
+        f"export_model: operator {operator_name(node)!r} cannot be traced: {reason_of(reason)}\n"
+        f"  in {node.name!r} of the graph"
+    )
+
+
+def failing_node(
+    suspects: Iterable[Node], found: dict, attempt: Callable, error_class: type[Exception]
+) -> tuple[Node, Exception] | None:
+    """The first node of which ``attempt(module, inputs, has_custom)`` raises `error_class`."""
+    for node in suspects:
+        if not all(is_known(found.get(entry)) for entry in node.inputs):
+            continue
+        variables = [symbol.var(f"input{i}") for i in range(len(node.inputs))]
+        alone = Node(node.op, node.name, [v._entries[0] for v in variables], node.attributes)
+        block = SymbolBlock(Symbol([(alone, 0)]), variables)
+        args = tuple([torch.rand(found[entry]) for entry in node.inputs])
+        try:
+            attempt(block.to_torch().eval(), args, node.op is CUSTOM)
+        except error_class as reason:
+            return node, reason
+        except Exception:  # of any kind: alone, on values that are made up, it may fail otherwise
+            continue
+    return None
+
+
+def operator_name(node: Node) -> str:
+    """The name of a node's operator: of a custom one, that which it is registered under."""
+    return node.attributes["op_type"] if node.op is CUSTOM else node.op.name

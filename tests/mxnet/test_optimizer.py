@@ -283,6 +283,37 @@ def test_states_go_on(name):
     np.testing.assert_array_equal(weight.asnumpy(), expected.asnumpy())
 
 
+def test_states_bring_the_optimizer_along():
+    """Its settings, counts, factors of parameters and schedule, in place of those that are here."""
+    schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.5)
+    names = {0: "a_weight", 1: "a_bias"}
+    first = mx.optimizer.get_updater(
+        mx.optimizer.SGD(momentum=0.5, lr_scheduler=schedule, param_idx2name=names)
+    )
+    first.optimizer.set_lr_mult({"a_weight": 0.5})
+    first.optimizer.set_wd_mult({0: 3.0})
+    for _ in range(5):
+        first(0, nd.ones(3), nd.ones(3))
+    second = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1))
+    second.set_states(first.get_states(dump_optimizer=True))
+    found = second.optimizer
+    assert (found.learning_rate, found.momentum, found.num_update) == (0.125, 0.5, 5)
+    assert vars(found.lr_scheduler) == vars(schedule)
+    assert found.lr_mult == {"a_weight": 0.5}
+    assert found.wd_mult == {"a_bias": 0.0, 0: 3.0} and found.idx2name == names
+
+
+@pytest.mark.engine("torch")
+def test_factors_in_states_that_are_none():
+    updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+    updater.optimizer.set_lr_mult({"a_weight": "x"})
+    states = updater.get_states(dump_optimizer=True)
+    with pytest.raises(
+        ValueError, match="lr_mult of parameter 'a_weight' is 'x'\n  expected a num"
+    ):
+        updater.set_states(states)
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("data", [b"", b"\x80\x04.", b"abc" * 100], ids=["none", "pickle", "text"])
 def test_states_that_are_none(data):

@@ -5,8 +5,9 @@ A file is the pickle of a dict, or of a pair of it and the optimizer::
     {3: (array, array), ...}        index of a parameter: its state, None, an array or a tuple
     SGD                             with its attributes, and in them those of its scheduler
 
-Only numbers, strings and lists of them are set from it, and the counts of updates. Unlike for
-MXNet, a file cannot run code when it is read: see `pickled`.
+Only numbers, strings, lists and tables of them are set from it, and the counts of updates; a
+schedule of another class than the present one is made anew, if its class is one of MXNet's. Unlike
+for MXNet, a file cannot run code when it is read: see `pickled`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from .. import lr_scheduler as schedulers
 from .._sparse.array import wrap
 from .._sparse.stored import RowSparse, Stored
 from ..base import ArgumentError, quoted
@@ -35,11 +37,10 @@ if TYPE_CHECKING:
 
 __all__ = ["dumps", "load", "loads", "save"]
 
-OPTIMIZERS = "mxnet.optimizer.optimizer.", "mxnet.optimizer.contrib."
-SCHEDULERS = ("mxnet.lr_scheduler.",)
 MOST_NESTED = 8  # tuples in a state
 INT_LIMIT = 1 << 63  # beyond 64 bits
-TABLES = ("lr_mult", "wd_mult", "idx2name")  # attributes of an optimizer that are dicts
+# Attributes of an optimizer that are dicts, by index or name, with the type of their values.
+TABLES = {"lr_mult": float, "wd_mult": float, "idx2name": str}
 # What MXNet's optimizers have, and those here have not. SGD and its like take as many weights at
 # once there.
 MXNET_ATTRIBUTES = {"sym_info": (), "allow_np_array": False, "aggregate_num": 0}
@@ -134,10 +135,11 @@ def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -
     With `weights`, NDArrays by index, the states must have the shapes and dtypes of those that the
     optimizer makes for them. `keys` are the indices of parameters that have others in the file.
     """
-    optimizer, scheduler = updater.optimizer, updater.optimizer.lr_scheduler
+    optimizer = updater.optimizer
+    present_scheduler = scheduler = optimizer.lr_scheduler
     try:
         saved = _SavedStates(_parsed(data, source), keys or {})
-        changed, changed_scheduler = copy(optimizer), copy(scheduler)
+        changed = copy(optimizer)
         if saved.optimizer is not None:
             if not _is_of_class(optimizer, saved.optimizer):
                 raise ArgumentError(
@@ -145,10 +147,9 @@ def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -
                     f"  expected {type(optimizer).__name__}"
                 )
             _set_attributes(changed, saved.optimizer.attributes)
-        has_scheduler = scheduler is not None and saved.scheduler is not None
-        if has_scheduler and _is_of_class(scheduler, saved.scheduler):
-            _set_attributes(changed_scheduler, saved.scheduler.attributes)
-        changed.lr_scheduler = changed_scheduler
+            _set_tables(changed, saved.optimizer.attributes)
+            scheduler = _scheduler(saved.optimizer.attributes.get("lr_scheduler"), scheduler)
+        changed.lr_scheduler = copy(scheduler)
         for index, weight in (weights or {}).items():
             if index in saved.states:
                 expected_state = changed.create_state_multi_precision(index, weight)
@@ -163,9 +164,10 @@ def loads(updater: Updater, data: bytes, source: str, weights=None, keys=None) -
     updater.states = saved.states
     updater.states_synced = dict.fromkeys(saved.states, False)
     if saved.optimizer is not None:
+        if type(present_scheduler) is type(scheduler) and scheduler is not None:
+            vars(present_scheduler).update(vars(scheduler))
+            scheduler = present_scheduler  # which the program may hold, too
         vars(optimizer).update(vars(changed) | {"lr_scheduler": scheduler})
-        if scheduler is not None:
-            vars(scheduler).update(vars(changed_scheduler))
         optimizer._all_index_update_counts = saved.counts
         optimizer._index_update_count = saved.counts.setdefault(0, {})
 
@@ -189,7 +191,7 @@ class _SavedStates:
     states : dict of index to state
     counts : dict of int to dict
         By device, how often each parameter was updated.
-    optimizer, scheduler : Record, or None
+    optimizer : Record, or None
     """
 
     def __init__(self, content: Any, keys: dict):
@@ -203,8 +205,6 @@ class _SavedStates:
         self.optimizer = optimizer
         self.states = {keys.get(i, i): _build_state(state, 0) for i, state in states.items()}
         attributes = optimizer.attributes if optimizer else {}
-        scheduler = attributes.get("lr_scheduler")
-        self.scheduler = scheduler if isinstance(scheduler, Record) else None
         # MXNet before 1.4 counted the updates of all devices together.
         together = {0: attributes.get("_index_update_count", {})}
         self.counts = {
@@ -278,6 +278,48 @@ def _form(state) -> str:
 def _is_of_class(target, saved: Record) -> bool:
     """Whether what is in a file was an object of this class."""
     return saved.name.rpartition(".")[2] == type(target).__name__
+
+
+def _scheduler(saved: Any, present):
+    """The scheduler that a file has: a copy of the present one, changed, or one made anew.
+
+    Raises ArgumentError where its class is neither that of the present one nor one of MXNet's.
+    """
+    if saved is None:
+        return None
+    known = {f"mxnet.lr_scheduler.{name}": getattr(schedulers, name) for name in schedulers.__all__}
+    if not isinstance(saved, Record):
+        raise ArgumentError(f"lr_scheduler is {quoted(saved)}\n  expected a scheduler, or None")
+    if present is not None and _is_of_class(present, saved):
+        scheduler = copy(present)
+    elif (klass := known.get(saved.name)) is not None:
+        required = [p.name for p in signature(klass).parameters.values() if p.default is p.empty]
+        if missing := [name for name in required if name not in saved.attributes]:
+            raise ArgumentError(f"{klass.__name__} has no {missing[0]}\n  expected its settings")
+        scheduler = klass(
+            **dict.fromkeys(required, [1] if klass is schedulers.MultiFactorScheduler else 1)
+        )
+    else:
+        raise ArgumentError(
+            f"the learning rate follows {quoted(saved.name)}, a class that no file brings along\n"
+            "  expected an optimizer with a lr_scheduler of this class, whose numbers are then "
+            f"set; there is {'none' if present is None else type(present).__name__}"
+        )
+    _set_attributes(scheduler, saved.attributes)
+    return scheduler
+
+
+def _set_tables(optimizer, settings: dict) -> None:
+    """Set the factors of an optimizer, and its names of parameters, to those of a file."""
+    for name in TABLES.keys() & settings.keys():
+        table = _expect_dict(settings[name], name)
+        for key, value in table.items():
+            if not _same_type(TABLES[name](), value):
+                raise ArgumentError(
+                    f"{name} of parameter {quoted(key)} is {quoted(value)}\n"
+                    f"  expected {_type_name(TABLES[name]())}"
+                )
+        setattr(optimizer, name, dict(table))
 
 
 def _set_attributes(target, settings: dict) -> None:

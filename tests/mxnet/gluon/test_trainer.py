@@ -529,6 +529,12 @@ def test_a_step_inside_record():
 
 # States
 
+SCHEDULERS = {
+    "factor": lambda: mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.1),
+    "multi": lambda: mx.lr_scheduler.MultiFactorScheduler([2, 4], 0.5, base_lr=0.1),
+    "poly": lambda: mx.lr_scheduler.PolyScheduler(9, 0.1),
+}
+
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -574,6 +580,60 @@ def test_settings_go_on(tmp_path):
     second.load_states(str(tmp_path / "states"))
     assert second.learning_rate == 0.7
     assert second.optimizer.wd == 0.3
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
+@pytest.mark.parametrize("saved_kind", SCHEDULERS)
+@pytest.mark.parametrize("present_kind", [None, "factor", "poly"])
+@pytest.mark.parametrize("contexts", [ONE, TWO], ids=["1 context", "2 contexts"])
+def test_the_schedule_of_the_file_goes_on(tmp_path, saved_kind, present_kind, contexts):
+    """Whatever schedule the new Trainer has, or none, as a resumed script may leave it out."""
+
+    def trainer_of(network, kind):
+        settings = {"lr_scheduler": SCHEDULERS[kind]()} if kind else {"learning_rate": 7.0}
+        return Trainer(network.collect_params(), "sgd", settings)
+
+    network, file = net(contexts), str(tmp_path / "states")
+    first = trainer_of(network, saved_kind)
+    train(network, first, contexts, steps=3)
+    first.save_states(file)
+    second = trainer_of(network, present_kind)
+    second.load_states(file)
+    schedule = second.optimizer.lr_scheduler
+    assert type(schedule) is type(SCHEDULERS[saved_kind]())
+    assert vars(schedule) == vars(first.optimizer.lr_scheduler)
+    for _ in range(3):
+        train(network, first, contexts, steps=1)
+        train(network, second, contexts, steps=1)
+        assert second.learning_rate == first.learning_rate
+        assert second.optimizer.num_update == first.optimizer.num_update
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # MXNet's open file
+def test_a_file_without_a_schedule_takes_it_away(tmp_path):
+    first = Trainer(net().collect_params(), "sgd", {"learning_rate": 0.25})
+    first.save_states(str(tmp_path / "states"))
+    settings = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(2, 0.5)}
+    second = Trainer(net().collect_params(), "sgd", settings)
+    second.load_states(str(tmp_path / "states"))
+    assert second.optimizer.lr_scheduler is None and second.learning_rate == 0.25
+
+
+class Falling(mx.lr_scheduler.LRScheduler):
+    def __call__(self, num_update):
+        return self.base_lr / (1 + num_update)
+
+
+@pytest.mark.engine("torch")  # MXNet imports whatever the file names
+def test_a_schedule_of_a_class_that_is_not_here(tmp_path):
+    file = saved(tmp_path, net(), "sgd", {"lr_scheduler": Falling(0.25)})
+    message = refused(file, net(), "sgd")
+    assert "Falling', a class that no file brings along" in message and "is none" in message
+    settings = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(2)}
+    assert "there is FactorScheduler" in refused(file, net(), "sgd", settings)
+    trainer = Trainer(net().collect_params(), "sgd", {"lr_scheduler": Falling(9.0)})
+    trainer.load_states(file)
+    assert trainer.learning_rate == 0.125
 
 
 @pytest.mark.engine("torch")  # MXNet has one for each context
@@ -636,11 +696,6 @@ def test_a_pickle_is_not_read(tmp_path):
     refused(file, net(), "adam")
 
 
-SCHEDULERS = {
-    "factor": lambda: mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.1),
-    "multi": lambda: mx.lr_scheduler.MultiFactorScheduler([2, 4], 0.5, base_lr=0.1),
-    "poly": lambda: mx.lr_scheduler.PolyScheduler(9, 0.1),
-}
 # Where in the optimizer of a file something is changed, to what, and what is said of it. The
 # states are those of a parameter.
 HOSTILE_STATES = {
@@ -692,6 +747,7 @@ def test_hostile_states(tmp_path, path, value, message):
         ("multi", "step", []), ("multi", "step", [2, "x"]), ("multi", "step", [3, 2]),
         ("multi", "cur_step_ind", -1), ("multi", "cur_step_ind", 3), ("multi", "factor", -3),
         ("poly", "max_update", 0), ("poly", "max_update", 2.5), ("poly", "max_steps", 3),
+        ("factor", "step", "x"),
     ],
 )  # fmt: skip
 def test_hostile_schedules(tmp_path, kind, name, value):
@@ -702,6 +758,7 @@ def test_hostile_schedules(tmp_path, kind, name, value):
     with pytest.raises(ValueError, match=file.name):
         trainer.load_states(file)
     assert facts(trainer) == before
+    refused(file, net(), "sgd")
 
 
 def alter(file, path, value):
@@ -751,9 +808,7 @@ def test_states_are_those_of_the_settings_beside_them(tmp_path):
     assert "the state of parameter 0 is none" in refused(file, net(), "sgd")
     alter(file, ("momentum",), 0.0)
     alter(file, ("lr_scheduler",), 3)
-    trainer = Trainer(net().collect_params(), "sgd")
-    trainer.load_states(file)
-    assert trainer.optimizer.lr_scheduler is None
+    assert "lr_scheduler is 3\n  expected a scheduler" in refused(file, net(), "sgd")
     scheduler = SCHEDULERS["factor"]()
     file = saved(tmp_path, net(), "sgd", {"lr_scheduler": SCHEDULERS["factor"]()})
     alter(file, ("lr_scheduler", "base_lr"), 0.25)

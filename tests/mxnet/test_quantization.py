@@ -109,9 +109,11 @@ def described(graph):
     return {"nodes": nodes, "ranges": ranges, "outputs": graph.list_outputs()}
 
 
+CUT = "ignore:quantized_dtype='uint8' has no numbers below 0"
 SLOW = ("residual, entropy",)  # thousands of divergences for each of eight outputs
 
 
+@pytest.mark.filterwarnings(CUT)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in CASES]
 )
@@ -147,6 +149,7 @@ def test_structure_and_ranges(mx, quantization, engine, name, pytestconfig):
 
 
 @torch_only
+@pytest.mark.filterwarnings(CUT)
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "auto"])
 @pytest.mark.parametrize("name", ["residual", "split", "words"])
 def test_computes_nearly_the_same(mx, quantization, name, dtype):
@@ -170,6 +173,32 @@ def test_computes_nearly_the_same(mx, quantization, name, dtype):
     for y, z in zip(found, expected):
         assert y.dtype == np.float32 and y.shape == z.shape
         assert (y - z).abs().max().asscalar() < 0.06 * z.abs().max().asscalar()
+
+
+@torch_only
+@pytest.mark.parametrize("calib_mode", ["naive", "entropy"])
+def test_values_that_uint8_cuts_are_named(mx, quantization, calib_mode):
+    """MXNet cuts them too, and says nothing. What relu would make 0 is not among them."""
+    y = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="first")
+    y = mx.sym.FullyConnected(relu(mx, y, "relu"), num_hidden=2, name="last")
+    args, _ = parameters(mx, y, (8, 3))
+    data = examples(mx, (8, 3), False)
+
+    def quantize(data, dtype):
+        batches = mx.io.NDArrayIter(data, None, 4)
+        quantization.quantize_model(
+            y, args, {}, calib_mode=calib_mode, calib_data=batches, quantized_dtype=dtype
+        )
+
+    with pytest.warns(UserWarning, match="below 0") as caught:
+        quantize(data, "uint8")
+    low = f"{data.min().asscalar():.4g}"
+    assert f"data ({low} to " in str(caught[0].message)
+    assert "last_output (-" in str(caught[0].message)
+    assert "first_output" not in str(caught[0].message)
+    quantize(data, "auto")
+    with pytest.warns(UserWarning, match=r"in last_output \(-"):
+        quantize(data.abs(), "uint8")
 
 
 def test_histograms_are_combined(quantization):
@@ -216,7 +245,7 @@ def test_collector_of_a_caller(mx, quantization):
         ({"quantized_dtype": "int4"}, "quantized_dtype is 'int4'"),
         ({"quantize_mode": "all"}, "quantize_mode is 'all'"),
         ({"excluded_sym_names": "c0"}, "excluded_sym_names is 'c0'\n  expected a list"),
-        ({"excluded_sym_names": ["c9"]}, "excluded_sym_names has 'c9'\n  expected names of nodes"),
+        ({"excluded_sym_names": ["c9"]}, "the name 'c9', .*\n  expected names of nodes .*: 'c0'"),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
 )
@@ -324,6 +353,23 @@ def test_the_first_batch_is_looked_at(mx, quantization):
 
 
 @torch_only
+@pytest.mark.parametrize("kind", ["numpy", "NDArray", "Dataset", "list of numpy"])
+def test_calibration_data_without_batches(mx, quantization, kind):
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    data = np.ones((4, 3), "float32")
+    given = {
+        "numpy": (data, r"calib_data is a ndarray of \(4, 3\), which has no batches"),
+        "NDArray": (mx.nd.array(data), r"calib_data is a NDArray of \(4, 3\)"),
+        "Dataset": (mx.gluon.data.ArrayDataset(data), r"calib_data is a ArrayDataset of 4"),
+        "list of numpy": ([data], "a batch of calib_data has a ndarray\n  expected NDArrays"),
+    }
+    calib_data, message = given[kind]
+    with pytest.raises(ValueError, match=message):
+        quantization.quantize_net(net, calib_mode="naive", calib_data=calib_data)
+
+
+@torch_only
 def test_small_values_have_a_range(mx, quantization):
     """A range is written with all its digits."""
     net = mx.gluon.nn.Dense(2, in_units=3, use_bias=False)
@@ -374,6 +420,10 @@ def test_layers_that_are_left_out(mx, quantization):
     assert operators.count("BatchNorm") == 2
     assert operators.count("_contrib_quantized_conv") == 1
     np.testing.assert_allclose(quantized(x).asnumpy(), net(x).asnumpy(), 0.1, 0.02)
+    with pytest.raises(
+        ValueError, match="no layer has the name 'small_conv0'.*\n.*'small_conv0_fwd'"
+    ):
+        quantization.quantize_net(net, exclude_layers=["small_conv0"], data_shapes=[(2, 1, 8, 8)])
     with pytest.raises(ValueError, match="calib_data is None with calib_mode='naive'"):
         quantization.quantize_net(net, calib_mode="naive")
     with pytest.raises(ValueError, match="expected a HybridBlock"):

@@ -187,6 +187,24 @@ def with_ranges(entries: list[Entry], ranges: dict[str, tuple[float, float]]) ->
     return [(copies[node], index) for node, index in entries]
 
 
+def below_0_as_uint8(entries: list[Entry]) -> list[str]:
+    """The outputs, by the names that `looked_at` has, whose values below 0 would be taken as 0.
+
+    They become uint8, and not for the sake of a relu, which makes them 0 itself.
+    """
+    nodes = ordered(entries)
+    users: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node in nodes:
+        for source, _ in node.inputs:
+            users[source].append(node)
+    return [
+        _calibrated(node)
+        for node in nodes
+        if node.op and node.attributes.get("out_type") == "uint8" and _calibrated(node)
+        if not all(user.op.name == "_contrib_quantized_act" for user in users[node])
+    ]
+
+
 def _calibrated(node: Node) -> str:
     """The name of the output, of the graph as it was, whose range a node is to have; or ''."""
     row = node.op.name if node.op else ""

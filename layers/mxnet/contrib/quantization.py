@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from .._old import missing
 from ..base import ArgumentError, quoted
 from ..context import Context, cpu
 from ..gluon._graph import required_inputs
+from ..gluon._load import nearest
 from ..gluon.block import HybridBlock, SymbolBlock
+from ..gluon.data import Dataset
 from ..io import DataIter
 from ..ndarray import contrib as operators
 from ..ndarray import zeros
@@ -91,9 +96,10 @@ def quantize_graph(
     known = [node.name for node in ordered(sym._entries)]
     unknown = [name for name in names if name not in known]
     if unknown:
+        nodes = [node.name for node in ordered(sym._entries) if node.op]
         raise ArgumentError(
-            f"quantize_graph: excluded_sym_names has {quoted(unknown[0])}\n"
-            "  expected names of nodes: sym.get_internals().list_outputs() has them"
+            f"quantization: no layer has the name {quoted(unknown[0])}, which is to stay as it is\n"
+            f"  expected names of nodes of the graph: {nearest(unknown[0], nodes)}"
         )
 
     def is_excluded(node: Node) -> bool:
@@ -183,7 +189,28 @@ def calib_graph(
             "calib_graph: the collector has seen no outputs\n"
             "  expected collect(name, array) for those that its include_layer names, before this"
         )
+    _warn_of_cut(qsym, getattr(collector, "hist_dict", None) or ranges, ranges)
     return Symbol(_quantized_graph.with_ranges(qsym._entries, ranges)), arg_params, aux_params
+
+
+def _warn_of_cut(qsym: Symbol, seen: dict, ranges: dict) -> None:
+    """Warn of outputs whose values below 0 were seen, and are lost as uint8.
+
+    `seen` has the ranges, or the histograms, in which the least value comes third.
+    """
+    least = {name: found[2] if len(found) > 2 else found[0] for name, found in seen.items()}
+    cut = [
+        f"{name} ({least[name]:.4g} to {ranges[name][1]:.4g})"
+        for name in _quantized_graph.below_0_as_uint8(qsym._entries)
+        if name in ranges and least.get(name, 0) < 0
+    ]
+    if cut:
+        warnings.warn(
+            f"quantized_dtype='uint8' has no numbers below 0, which are taken as 0 in "
+            f"{', '.join(cut)}: quantized_dtype='auto' takes int8 for these",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def quantize_model(
@@ -313,6 +340,12 @@ def quantize_net_v2(
         raise ArgumentError(f"quantize_net: network is {network!r}\n  expected a HybridBlock")
     ctx = ctx or cpu()
     calibrates = calib_mode not in (None, "none")
+    if isinstance(calib_data, (NDArray, np.ndarray, Dataset)):
+        raise ArgumentError(
+            f"quantize_net: calib_data is a {type(calib_data).__name__} of "
+            f"{getattr(calib_data, 'shape', len(calib_data))}, which has no batches\n  expected a "
+            "DataLoader or DataIter, such as mx.io.NDArrayIter(data, batch_size=32)"
+        )
     if calib_data is None and (calibrates or data_shapes is None):
         raise ArgumentError(
             f"quantize_net: calib_data is None with calib_mode={calib_mode!r}\n"
@@ -377,7 +410,14 @@ def _batches(calib_data) -> Iterator[list[NDArray]]:
     """The arrays of each batch of a DataLoader or a DataIter."""
     for batch in calib_data:
         arrays = batch.data if hasattr(batch, "data") and hasattr(batch, "pad") else batch
-        yield list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        arrays = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+        for array in arrays:
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"quantize_net: a batch of calib_data has a {type(array).__name__}\n"
+                    "  expected NDArrays, as a DataLoader or a DataIter gives them"
+                )
+        yield arrays
 
 
 def _first_inputs(network, calib_data, data_shapes, ctx) -> tuple[list[NDArray], Iterable]:

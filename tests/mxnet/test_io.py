@@ -265,11 +265,11 @@ def test_what_is_no_csv(mx, tmp_path, text, message):
 @pytest.mark.engine("torch")
 def test_numbers_that_the_type_has_not(mx, tmp_path):
     (tmp_path / "x.csv").write_text("1e300,nan\n# a, comment, with commas\n")
-    x = next(mx.io.CSVIter(tmp_path / "x.csv", (2,))).data[0].asnumpy()
+    x = next(mx.io.CSVIter(tmp_path / "x.csv", (2,), batch_size=1)).data[0].asnumpy()
     assert np.isposinf(x[0, 0]) and np.isnan(x[0, 1])
     for dtype in ("int32", "int64"):
         with pytest.raises(mx.MXNetError, match=r"x\.csv' has 1e\+300\n  expected numbers from"):
-            mx.io.CSVIter(tmp_path / "x.csv", (2,), dtype=dtype)
+            mx.io.CSVIter(tmp_path / "x.csv", (2,), batch_size=1, dtype=dtype)
 
 
 @pytest.mark.engine("torch")
@@ -277,7 +277,7 @@ def test_a_long_line_takes_no_memory(mx, tmp_path):
     (tmp_path / "x.csv").write_text("1," * 500_000)
     tracemalloc.start()
     with pytest.raises(mx.MXNetError, match=r"x\.csv': row 1 has 500001 numbers"):
-        mx.io.CSVIter(tmp_path / "x.csv", (2,))
+        mx.io.CSVIter(tmp_path / "x.csv", (2,), batch_size=1)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000
     tracemalloc.stop()
 
@@ -389,8 +389,11 @@ def test_a_cut_off_gzip(mx, tmp_path, mnist):
 @pytest.mark.engine("torch")  # MXNet says nothing
 def test_unknown_arguments(mx, tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n")
-    with pytest.warns(UserWarning, match="CSVIter: unknown argument 'batchsize' is ignored"):
-        mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batchsize=1)
+    said = "CSVIter: unknown argument 'batchsize' is ignored; did you mean 'batch_size'"
+    with pytest.warns(UserWarning, match=said):
+        mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,), batch_size=1, batchsize=1)
+    with pytest.raises(ValueError, match="CSVIter: batch_size is not given"):
+        mx.io.CSVIter(data_csv=str(tmp_path / "a.csv"), data_shape=(2,))
 
 
 def test_arguments_without_effect(mx, tmp_path):

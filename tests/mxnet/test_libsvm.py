@@ -68,6 +68,14 @@ def test_what_is_not_there(files):
             mx.io.LibSVMIter(data_libsvm=files[0], **{"data_shape": (3,), "batch_size": 1} | wrong)
 
 
+def test_the_size_of_a_batch_is_wanted(files, tmp_path):
+    (tmp_path / "c").write_text("1,2,3\n")
+    with pytest.raises(RuntimeError, match="batch_size"):
+        mx.io.LibSVMIter(data_libsvm=files[0], data_shape=(3,))
+    with pytest.raises(RuntimeError, match="batch_size"):
+        mx.io.CSVIter(data_csv=str(tmp_path / "c"), data_shape=(3,))
+
+
 WRONG = {
     "x 0:1": "line 2: 'x' is no number",
     "1 0:x": "line 2: 'x' is no number",
@@ -88,7 +96,7 @@ def test_a_wrong_line_is_named(tmp_path, line):
     path = tmp_path / "a"
     path.write_text(f"1 0:1\n{line}\n")
     with pytest.raises(mx.MXNetError) as refused:
-        mx.io.LibSVMIter(path, (3,))
+        mx.io.LibSVMIter(path, (3,), batch_size=1)
     assert f"'{path}': {WRONG[line]}" in str(refused.value)
 
 
@@ -97,9 +105,9 @@ def test_other_wrong_files(tmp_path, files):
     path = tmp_path / "c"
     path.write_text("# nothing\n")
     with pytest.raises(mx.MXNetError, match="no rows"):
-        mx.io.LibSVMIter(path, (3,))
+        mx.io.LibSVMIter(path, (3,), batch_size=1)
     with pytest.raises(FileNotFoundError):
-        mx.io.LibSVMIter(tmp_path / "none", (3,))
+        mx.io.LibSVMIter(tmp_path / "none", (3,), batch_size=1)
     path.write_text("1 0:1\n")
     with pytest.raises(ValueError, match="has 1 rows\n  expected 5"):
         mx.io.LibSVMIter(files[0], (3,), path, (3,))

@@ -9,6 +9,8 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -34,9 +36,10 @@ class _InMemory(DataIter):
     """
 
     def __init__(self, data, label, batch_size, dtype, data_name, label_name, last_batch):
-        if not batch_size > 0:
+        if batch_size is None or not batch_size > 0:
+            wrong = "not given" if batch_size is None else batch_size
             raise ArgumentError(
-                f"{type(self).__name__}: batch_size is {batch_size}\n  expected at least 1"
+                f"{type(self).__name__}: batch_size is {wrong}\n  expected at least 1"
             )
         super().__init__(batch_size)
         dtype = np.dtype(dtype or "float32")
@@ -83,6 +86,7 @@ class CSVIter(_InMemory):
         Without it, labels are 0.
     label_shape : tuple of int
     batch_size : int
+        Must be given.
     round_batch : bool
         The first examples fill the last batch, and the next epoch begins after them; with False
         it begins with them.
@@ -105,14 +109,14 @@ class CSVIter(_InMemory):
         data_shape,
         label_csv="NULL",
         label_shape=(1,),
-        batch_size=1,
+        batch_size=None,
         round_batch=True,
         dtype=None,
         data_name="data",
         label_name="softmax_label",
         **others,
     ):
-        _warn_of_unknown("CSVIter", others, "prefetch_buffer", "ctx")
+        _warn_of_unknown(CSVIter, others, "prefetch_buffer", "ctx")
         dtype = np.dtype(dtype or "float32")
         data = _read_csv(data_csv, tuple(data_shape), dtype)
         if str(label_csv) == "NULL":
@@ -130,10 +134,16 @@ class CSVIter(_InMemory):
         super().__init__(data, label, batch_size, dtype, data_name, label_name, last_batch)
 
 
-def _warn_of_unknown(name: str, given: dict, *ignored: str) -> None:
+def _warn_of_unknown(iterator: type, given: dict, *ignored: str) -> None:
     """Warn of arguments that are not among those that are known to have no effect."""
+    known = [n for n, p in signature(iterator).parameters.items() if p.kind != p.VAR_KEYWORD]
     for argument in given.keys() - {*ignored}:
-        warnings.warn(f"{name}: unknown argument {quoted(argument)} is ignored", stacklevel=3)
+        near = get_close_matches(argument, known, 1)
+        warnings.warn(
+            f"{iterator.__name__}: unknown argument {quoted(argument)} is ignored"
+            + (f"; did you mean {near[0]!r}?" if near else ""),
+            stacklevel=3,
+        )
 
 
 def _read_csv(path: str | PathLike, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -234,7 +244,7 @@ class MNISTIter(_InMemory):
         label_name="softmax_label",
         **others,
     ):
-        _warn_of_unknown("MNISTIter", others, "prefetch_buffer", "ctx", "input_shape")
+        _warn_of_unknown(MNISTIter, others, "prefetch_buffer", "ctx", "input_shape")
         images, labels = read_idx(image, 3), read_idx(label, 1)
         count = len(images)
         if len(labels) != count:

@@ -43,6 +43,7 @@ class LibSVMIter(_InMemory):
     num_parts, part_index : int
         Read the lines of one of this number of equal parts of the bytes.
     batch_size : int
+        Must be given.
     round_batch : bool
         True: see above.
     dtype : {'float32', 'float64'}, optional
@@ -68,14 +69,14 @@ class LibSVMIter(_InMemory):
         label_shape=(1,),
         num_parts=1,
         part_index=0,
-        batch_size=1,
+        batch_size=None,
         round_batch=True,
         dtype=None,
         data_name="data",
         label_name="softmax_label",
         **others,
     ):
-        _warn_of_unknown("LibSVMIter", others, "prefetch_buffer", "ctx", "data_name", "label_name")
+        _warn_of_unknown(LibSVMIter, others, "prefetch_buffer", "ctx", "data_name", "label_name")
         if not round_batch:
             raise MXNetError("LibSVMIter: round_batch is False\n  expected True")
         if not 0 <= part_index < num_parts:

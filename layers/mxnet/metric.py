@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from . import registry
-from .base import ArgumentError, ShapeError
+from .base import ArgumentError, BoundsError, ShapeError
 from .ndarray import NDArray
 
 __all__ = [
@@ -56,9 +56,16 @@ def check_label_shapes(labels, preds, wrap: bool = False, shape: bool = False):
     ShapeError
         There are not.
     """
-    ours, theirs = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
-    if ours != theirs:
-        raise ShapeError(f"metric: labels are {ours}, predictions {theirs}\n  expected as many")
+    if shape and tuple(labels.shape) != tuple(preds.shape):
+        raise ShapeError(
+            f"metric: labels are {tuple(labels.shape)}, predictions {tuple(preds.shape)}\n"
+            "  expected the same shape"
+        )
+    if not shape and len(labels) != len(preds):
+        raise ShapeError(
+            f"metric: there are {len(labels)} labels and {len(preds)} predictions\n"
+            "  expected as many labels as predictions"
+        )
     if wrap:
         labels = [labels] if isinstance(labels, NDArray) else labels
         preds = [preds] if isinstance(preds, NDArray) else preds
@@ -379,13 +386,21 @@ class Accuracy(Built):
         super().__init__(name, output_names, label_names, axis=axis)
         self.axis = axis
 
+    def _expect_axis(self, pred: torch.Tensor) -> None:
+        if not -pred.dim() <= self.axis < pred.dim():
+            raise ShapeError(
+                f"{self.name}: predictions are {tuple(pred.shape)}\n"
+                f"  expected scores of classes along axis {self.axis}, or the shape of the labels"
+            )
+
     def _batch(self, label, pred) -> None:
         if pred.shape != label.shape:
+            self._expect_axis(pred)
             pred = pred.argmax(self.axis)
         if pred.numel() != label.numel():
             raise ShapeError(
                 f"{self.name}: labels are {tuple(label.shape)}, predictions "
-                f"{tuple(pred.shape)} without the axis of classes\n  expected as many"
+                f"{tuple(pred.shape)} without the axis of classes\n  expected as many of both"
             )
         right = pred.to(torch.int32).flatten() == label.to(torch.int32).flatten()
         self._add(right.sum(), right.numel())
@@ -417,7 +432,8 @@ class TopKAccuracy(Built):
         found = pred.topk(min(self.top_k, pred.shape[1]), 1).indices
         if len(found) != len(label):
             raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
+                f"{self.name}: {len(label)} labels, {len(found)} predictions\n"
+                "  expected as many of both"
             )
         self._add((found == label[:, None]).sum(), len(label))
 
@@ -486,7 +502,8 @@ class _Binary(Built):
         found, label = pred.argmax(1), label.to(pred.device, torch.int64).flatten()
         if len(found) != len(label):
             raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(found)} predictions\n  expected as many"
+                f"{self.name}: {len(label)} labels, {len(found)} predictions\n"
+                "  expected as many of both"
             )
         cells = torch.bincount((2 * label + found).clamp(0, 4), minlength=5).tolist()
         if cells[4] or (label < 0).any() or (found > 1).any():
@@ -645,12 +662,25 @@ class _LogLikelihood(Built):
 
     def _batch(self, label, pred) -> None:
         label = label.to(torch.int64).flatten()
-        if len(label) != len(pred):
+        if pred.dim() != 2 or len(label) != len(pred):
             raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(pred)} predictions\n  expected as many"
+                f"{self.name}: {len(label)} labels for predictions {tuple(pred.shape)}\n"
+                "  expected predictions (n, classes) for n labels"
             )
+        self._expect_classes(label, pred.shape[1])
         likelihood = pred.gather(1, label[:, None])
         self._add(-(likelihood + self.eps).log().sum(), len(label))
+
+    def _expect_classes(self, label: torch.Tensor, classes: int) -> None:
+        """Refuse labels that are no classes; on a GPU this would wait for them."""
+        if label.device.type != "cpu" or not len(label):
+            return
+        low, high = (int(end) for end in label.aminmax())
+        if low < 0 or high >= classes:
+            raise BoundsError(
+                f"{self.name}: label {low if low < 0 else high} for predictions of {classes} "
+                f"classes\n  expected 0 to {classes - 1}"
+            )
 
 
 @alias("ce")

@@ -251,11 +251,28 @@ def test_base():
         ("acc", [(3,)], [(4, 2)]),
         ("f1", [(3,)], [(3,)]),
         ("mae", [(2,)], [(2,), (2,)]),
+        ("ce", [(3,)], [(3,)]),
     ],
 )
 def test_refused(name, labels, preds):
     with pytest.raises(ValueError, match=r"\w"):
         metric.create(name).update([nd.ones(s) for s in labels], [nd.ones(s) for s in preds])
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "name, label, pred, message",
+    [
+        ("pearsonr", (2,), (3, 4), r"labels are \(2,\), predictions \(3, 4\)\n  expected the same"),
+        ("acc", (3, 4), (2,), r"accuracy: predictions are \(2,\)\n  expected .* along axis 1"),
+        ("ce", (3,), (3,), r"3 labels for predictions \(3,\)\n  expected predictions \(n, classes"),
+        ("nll_loss", (3,), (3, 2, 2), r"3 labels for predictions \(3, 2, 2\)"),
+        ("ce", (3,), (3, 1), r"label 1 for predictions of 1 classes\n  expected 0 to 0"),
+    ],
+)
+def test_what_is_refused_is_said_with_the_shapes(name, label, pred, message):
+    with pytest.raises(ValueError, match=message):
+        metric.create(name).update([nd.ones(label)], [nd.ones(pred)])
 
 
 @pytest.mark.engine("torch")

@@ -310,7 +310,7 @@ def _(dy, x, indices):
 def embedding(operator, data, weight, input_dim, output_dim, dtype, sparse_grad):
     if tuple(weight.shape) != (input_dim, output_dim):
         raise ShapeError(
-            f"{operator.name}: weight is {weight.shape}\n"
+            f"{operator.name}: weight is {tuple(weight.shape)}\n"
             f"  expected (input_dim, output_dim) = ({input_dim}, {output_dim})"
         )
     rows = data.long().clamp(0, input_dim - 1)

@@ -24,7 +24,8 @@ __all__ = ["main", "parse"]
 DESCRIPTION = """\
 Find a learning rate for a training: `python -m train` with the same options. From a new network it
 takes steps with a rate that rises from --from to --to, each by the same factor, until the loss has
-grown far above its least. Where the smoothed loss falls fastest is the rate to try.
+grown far above its least. The rate to try is where the smoothed loss falls fastest, between a
+hundredth and a tenth of the rate at which it is least.
 """
 MORE = """\
 examples:
@@ -42,7 +43,7 @@ another. With a schedule it is the highest one, after the warm-up.
 exit status:
   0    there is a suggestion
   2    cannot be done as asked
-  3    the loss did not fall
+  3    no rate can be suggested: the loss did not fall enough
   130  interrupted by Ctrl-C"""
 
 

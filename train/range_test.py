@@ -28,8 +28,10 @@ from .workers import Workers
 __all__ = ["Found", "find", "picture", "range_test"]
 
 FAR_ABOVE = 4.0  # times the least smoothed loss: there the test ends
-WIDTH = 0.15  # of the smoothing, in powers of ten of the learning rate
-LEARNED = 0.1  # the share of the first loss that must have gone for a suggestion
+WIDTH = 0.25  # of the smoothing, in powers of ten of the learning rate
+LEARNED = 0.1  # the share of the first loss by which it must fall for a suggestion
+CERTAIN = 3  # and so many times the standard error of the fall
+WITHIN = (100, 10)  # the suggestion is the least loss's rate divided by at most, and at least, this
 
 
 @dataclass(frozen=True)
@@ -53,19 +55,43 @@ class Found:
 
     @property
     def suggestion(self) -> float | None:
-        """The rate at which the smoothed loss falls fastest; None where it does not fall.
+        """The rate at which the smoothed loss falls fastest; None where it does not fall enough.
 
-        It is at most a third of that of the least loss, where it falls no more.
+        It is looked for between a hundredth and a tenth of the rate of the least loss. fastai
+        suggests either that tenth (`minimum`) or the steepest fall (`steep`, as Lightning does).
+        Within this range the steepest fall is the loss's and not that of the noise of batches.
+
+        J. Howard and S. Gugger, fastai: a layered API for deep learning, Information 11 (2020);
+        `fastai.callback.schedule`, `lightning.pytorch.tuner.lr_finder`.
         """
-        start = self.smooth[: max(1, len(self.smooth) // 10)].mean()
-        if (
-            self.rates[self.least] < 3 * self.rates[1]
-            or self.smooth[self.least] > (1 - LEARNED) * start
-        ):
+        least = self.rates[self.least]
+        if least < WITHIN[1] * self.rates[1] or self.fall < self.fall_expected:
             return None
         slope = np.gradient(self.smooth, np.log10(self.rates))
-        slope[self.rates > self.rates[self.least] / 3] = math.inf
+        slope[(self.rates < least / WITHIN[0]) | (self.rates > least / WITHIN[1])] = math.inf
         return float(self.rates[slope.argmin()])
+
+    @property
+    def start(self) -> float:
+        """The loss at first: the mean over the first tenth of the steps."""
+        return float(self.losses[: self.first].mean())
+
+    @property
+    def first(self) -> int:
+        return max(1, len(self.losses) // 10)
+
+    @property
+    def fall(self) -> float:
+        """From the loss at first to the least smoothed loss."""
+        return self.start - float(self.smooth[self.least])
+
+    @property
+    def fall_expected(self) -> float:
+        """The fall that a suggestion needs: a tenth of the loss, and more than noise may give."""
+        noise = (self.losses - self.smooth)[: self.least + 1].std()
+        weights = weights_of(np.log10(self.rates))[self.least]
+        error = noise * math.sqrt(1 / self.first + np.square(weights).sum())
+        return max(LEARNED * self.start, CERTAIN * error)
 
 
 def find(options: Namespace) -> float | None:
@@ -141,22 +167,36 @@ def endless(data: Batches, rng: np.random.Generator) -> Iterator:
 
 def smoothed(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """At each x the mean of y, weighted with a normal density around x: it does not lag behind."""
+    return weights_of(x) @ y
+
+
+def weights_of(x: np.ndarray) -> np.ndarray:
+    """In row i the weights with which the values at each x count for that at x[i]."""
     weights = np.exp(-0.5 * ((x[:, None] - x) / WIDTH) ** 2)
-    return weights @ y / weights.sum(axis=1)
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def described(found: Found) -> Iterator[str]:
     """What was found, as lines of text."""
-    first, least, last = found.smooth[0], found.smooth[found.least], found.rates[-1]
+    rates, least = found.rates, found.rates[found.least]
     yield (
-        f"{len(found.rates)} steps with learning rates from {found.rates[0]:.2g} to {last:.2g}: "
-        f"the loss is {first:.4g} at first, and least, {least:.4g}, at "
-        f"{found.rates[found.least]:.2g}"
+        f"{len(rates)} steps with learning rates from {rates[0]:.2g} to {rates[-1]:.2g}: "
+        f"the loss is {found.start:.4g} at first, and least, {found.smooth[found.least]:.4g}, at "
+        f"{least:.2g}"
     )
-    if found.suggestion is None:
-        yield "no suggestion: the loss does not fall; try another --from and --to, or more --steps"
-    else:
+    if found.suggestion is not None:
         yield f"it falls fastest at --lr {found.suggestion:.2g}"
+    elif found.fall < found.fall_expected:
+        yield (
+            f"no rate can be suggested: the loss falls by {max(found.fall, 0):.3g}; expected "
+            f"{found.fall_expected:.3g}, a tenth of it and more than the noise of batches gives; "
+            "try another --from and --to, more --steps, or a larger --batch-size"
+        )
+    else:
+        yield (
+            f"no rate can be suggested: the loss is least within ten times --from {rates[0]:.2g}; "
+            "try a lower --from"
+        )
 
 
 def write(out: Path, found: Found, what: str) -> None:

@@ -52,6 +52,7 @@ from . import numpy_extension as npx
 from . import random as rnd
 from . import symbol as sym
 from . import visualization as viz
+from ._old.gluoncv import gluoncv
 from ._old.install import install
 from ._own.custom import custom
 from ._own.function import Function
@@ -95,6 +96,7 @@ __all__ = [
     "executor",
     "from_torch",
     "gluon",
+    "gluoncv",
     "gpu",
     "gpu_memory_info",
     "init",

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import CodeType, ModuleType
 
-from . import numpy_names
+from . import gluoncv, numpy_names
 
 
 class _Alias(MetaPathFinder, Loader):
@@ -37,6 +37,8 @@ class _Alias(MetaPathFinder, Loader):
 def install(numpy: bool = True) -> None:
     """Make ``import mxnet`` this package, from now on in this process.
 
+    ``import gluoncv`` is then GluonCV on this package: see `gluoncv`.
+
     Parameters
     ----------
     numpy : bool
@@ -60,5 +62,6 @@ def install(numpy: bool = True) -> None:
     if not any(isinstance(finder, _Alias) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Alias())
     sys.modules["mxnet"] = sys.modules["layers.mxnet"]
+    gluoncv.bridge()
     if numpy:
         numpy_names.restore()

@@ -60,6 +60,7 @@ class BaseSparseNDArray(NDArray):
     """The base of the arrays of which a part is stored; the rest is 0."""
 
     __slots__ = ("_handle", "_stored")
+    _is_sparse = True
 
     def __init__(self, stored: Stored, context: Context, handle: torch.Tensor | None = None):
         self._stored, self._context, self._handle = stored, context, handle

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 
 from ..ndarray.ndarray import NDArray
-from .array import BaseSparseNDArray, RowSparseNDArray
+from .array import RowSparseNDArray
 from .rules import at
 from .stored import RowSparse, places_of
 
@@ -17,7 +17,7 @@ __all__ = ["dense_copies", "is_sparse", "row_copies", "rows_of", "zeros"]
 
 def is_sparse(*arrays: NDArray) -> bool:
     """Whether one of these arrays is not dense."""
-    return any(isinstance(array, BaseSparseNDArray) for array in arrays)
+    return True in [array._is_sparse for array in arrays]
 
 
 def zeros(weight: NDArray, stype: str | None = None) -> NDArray:

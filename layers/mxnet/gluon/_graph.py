@@ -19,7 +19,7 @@ from .._run.monitored import Monitored
 from .._run.program import Program
 from .._run.recorded import Recorded
 from .._sparse import by_arrays
-from ..base import NotSupportedForSparseNDArray
+from .._sparse.rows import is_sparse
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._origin import note_origin
@@ -81,15 +81,10 @@ class Graph:
     def __call__(self, context: Context, args: list[NDArray]) -> Any:
         """The outputs, nested as they were given, for a list of inputs."""
         arrays, states = self.arrays(context, args), self.program.states
-        try:
-            tensors = [
-                a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)
-            ]
-        except NotSupportedForSparseNDArray:
-            tensors = None
-        if tensors is None:
+        if is_sparse(*arrays):
             results = by_arrays.compute(self.program, arrays, context)
             return _regroup(results, self._format) if self._format else results[0]
+        tensors = [a._state_tensor() if i in states else a._tensor for i, a in enumerate(arrays)]
         outputs = self.run(tensors, context)
         return self.regrouped(outputs, context, arrays)
 

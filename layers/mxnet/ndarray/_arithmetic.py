@@ -9,7 +9,7 @@ import numpy as np
 from .. import autograd
 from .._table import registry
 from .._tensor import describe
-from ..base import ArgumentError, DTypeError, NotSupportedForSparseNDArray, ShapeError
+from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
 from ._origin import note_origin
@@ -51,13 +51,10 @@ ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 
 def _computed(operator: registry.Op, arrays: tuple[NDArray, ...], attributes: dict) -> NDArray:
-    try:
-        tensors = [x._tensor for x in arrays]
-    except NotSupportedForSparseNDArray:
-        tensors = None
-    if tensors is None:
-        return call(operator, arrays, attributes)
-    y = compute(operator, tensors, attributes, arrays[0]._context)
+    for x in arrays:
+        if x._is_sparse:
+            return call(operator, arrays, attributes)
+    y = compute(operator, [x._tensor for x in arrays], attributes, arrays[0]._context)
     if autograd.state.recording:
         note_origin(y, operator, attributes, arrays)
     return y

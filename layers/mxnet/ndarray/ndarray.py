@@ -63,6 +63,7 @@ class NDArray(Memory, Methods):
     # `Memory`; _origin: what it was computed from, where that is recorded.
     __slots__ = ("__weakref__", "_context", "_held", "_leaf", "_origin", "_tensor")
     __array_priority__ = 1000.0
+    _is_sparse = False  # whether a part of it is stored, so that it has no `_tensor`
 
     def __init__(self, tensor: torch.Tensor, context: Context, held: str | None = None):
         self._tensor = tensor

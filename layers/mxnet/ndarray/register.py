@@ -15,7 +15,6 @@ from ..autograd import _set_grad_enabled, is_inside_operator, state
 from ..base import (
     ArgumentError,
     MXNetError,
-    NotSupportedForSparseNDArray,
     explained,
     note,
 )
@@ -132,24 +131,20 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         context = _context(attributes.get("ctx"))
     for name in operator.supplied:
         attributes[name] = _supply(name, context)
-    states = operator.state_names(attributes)
-    places = operator.places(attributes, len(inputs)) if states else inputs
-    try:
-        tensors = [
-            None if a is None else a._state_tensor() if n in states else a._tensor
-            for n, a in zip(places, inputs.values())
-        ]
-    except NotSupportedForSparseNDArray:
-        tensors = None
-    by_storage = tensors is None or operator.stores
-    if by_storage:
+    if True in [a._is_sparse for a in arrays] or operator.stores:
         from .._sparse.call import call as call_sparse
 
         result = call_sparse(operator, [*inputs.values()], attributes, context)
     else:
+        states = operator.state_names(attributes)
+        places = operator.places(attributes, len(inputs)) if states else inputs
+        tensors = [
+            None if a is None else a._state_tensor() if n in states else a._tensor
+            for n, a in zip(places, inputs.values())
+        ]
         result = compute(operator, tensors, attributes, context)
-    if state.recording and not by_storage:
-        note_origin(result, operator, attributes, inputs.values())
+        if state.recording:
+            note_origin(result, operator, attributes, inputs.values())
     return result if out is None else give(result, out)
 
 

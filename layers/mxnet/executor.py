@@ -17,8 +17,8 @@ from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
 from ._run.program import Program
 from ._run.result_memory import most_bytes
-from ._sparse import by_arrays
 from ._sparse.rows import is_sparse
+from ._sparse.stypes import makes_sparse, storage_types
 from .base import ArgumentError, ShapeError
 from .context import Context
 from .ndarray import NDArray, zeros
@@ -422,8 +422,8 @@ def bind(
 
 def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
     """The class for a graph with these arguments, of which some may be sparse."""
-    stores = any(by_arrays.stores(n) for n in ordered(symbol._entries))
-    if not stores and not is_sparse(*args.values()):
+    made = any(makes_sparse(node) for node in ordered(symbol._entries))
+    if not made and not is_sparse(*args.values()):
         return Executor
     from ._sparse.executor import SparseExecutor
 
@@ -475,10 +475,7 @@ def simple_bind(
     requests = gradient_requests(grad_req, names)
     contexts = placed.contexts(symbol._entries, group2ctx, ctx)
     places = placed.of_variables(contexts)
-
-    nodes = ordered(symbol._entries)
-    stypes = by_arrays.storage_types(nodes) | (stype_dict or {})
-    of_gradients = by_arrays.gradient_stypes(symbol._entries, nodes, stypes)
+    stypes, of_gradients = storage_types(symbol._entries, stype_dict)
 
     def made(names: list[str], shapes: list, dtypes: list, stypes: dict) -> dict[str, NDArray]:
         specs = by_name("simple_bind", names, zip(shapes, dtypes), eq)

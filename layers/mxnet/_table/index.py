@@ -90,6 +90,11 @@ def _(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
 
 
+@Embedding.sends_rows
+def _(sparse_grad):
+    return ("weight",) if sparse_grad else ()
+
+
 @op(names_input=True)
 def one_hot(
     indices: Tensor,

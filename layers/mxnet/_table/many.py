@@ -13,7 +13,7 @@ import torch
 from ..base import ArgumentError
 from . import optimizer, registry
 from .attributes import Floats, Shape
-from .registry import REQUIRED, Tensor, op
+from .registry import NUM_ARRAYS, REQUIRED, Tensor, op
 
 
 class Many(registry.Op):
@@ -34,8 +34,6 @@ class Many(registry.Op):
     count : str
         The attribute that says how many weights there are.
     """
-
-    counted = ""
 
     def __init__(self, update, name, doc, inputs, attributes, after=(), count="num_weights"):
         self.each, self.after, self.count = inputs, after, count
@@ -65,7 +63,7 @@ class Many(registry.Op):
         ]
         data = Parameter("data", Parameter.VAR_POSITIONAL, annotation="Tensor")
         row.__signature__ = Signature([data, *keywords], return_annotation="tuple[Tensor, ...]")
-        super().__init__(row, name)
+        super().__init__(row, name, counted=None)
 
     def _check(self, data, number, lists):
         shown = ", ".join([f"{number} times ({', '.join(self.each)})", *self.after])
@@ -174,13 +172,10 @@ for _prefix, _master in ("", ()), ("mp_", _MIXED):
     registry.add(Many(_lamb, _name, _doc, _inputs, _LAMB, count="num_tensors"))
 
 
-@op
+@op(counted=NUM_ARRAYS)
 def multi_sum_sq(*data: Tensor, num_arrays: int = REQUIRED) -> Tensor:
     """Σx² of each array, as float32: any number of (...) to (num_arrays,)."""
     return torch.stack([x.float().square().sum() for x in data])
-
-
-multi_sum_sq.counted = "num_arrays"
 
 
 @multi_sum_sq.types
@@ -211,8 +206,6 @@ def multi_lars(
 class _Emptied(registry.Op):
     """An operator that changes all its inputs, and has no output."""
 
-    counted = "num_arrays"
-
     def shown_outputs(self, attributes):
         return 0
 
@@ -227,4 +220,4 @@ def reset_arrays(*data: Tensor, num_arrays: int = REQUIRED) -> tuple[Tensor, ...
     return ()
 
 
-registry.add(_Emptied(reset_arrays, "reset_arrays"))
+registry.add(_Emptied(reset_arrays, "reset_arrays", counted=NUM_ARRAYS))

@@ -46,6 +46,11 @@ def dot(
     return y.reshape((*left, *right) or (1,))
 
 
+@dot.sends_rows
+def _(lhs, transpose_a):
+    return ("rhs",) if lhs == "csr" and not transpose_a else ()
+
+
 @dot.shaped
 def _(lhs, rhs, transpose_a, transpose_b):
     if len(lhs) != 2 or len(rhs) != 2 or lhs[not transpose_a] != rhs[transpose_b]:

@@ -12,7 +12,7 @@ import torch
 from ..base import ArgumentError, UnsupportedError
 from . import registry
 from .attributes import DType
-from .registry import REQUIRED, Op, Tensor, op, zeros
+from .registry import NUM_ARRAYS, NUM_OUTPUTS, REQUIRED, Op, Tensor, op, zeros
 
 
 @op(same=True)
@@ -26,7 +26,7 @@ def _(data, dtype):
     return dtype if data.is_floating_point else data
 
 
-@op
+@op(same=True, counted=NUM_OUTPUTS)
 def amp_multicast(
     *data: Tensor, num_outputs: int = REQUIRED, cast_narrow: bool = False
 ) -> tuple[Tensor, ...]:
@@ -47,9 +47,6 @@ def _common(dtypes: list[torch.dtype], narrow: bool) -> torch.dtype:
     return found[-1 if narrow else 0] if found else torch.float32
 
 
-amp_multicast.counted, amp_multicast.pairs = "num_outputs", True
-
-
 @amp_multicast.gives
 def _(num_outputs):
     return num_outputs
@@ -68,7 +65,7 @@ def all_finite(data: Tensor, init_output: bool = True) -> Tensor:
     return multi_all_finite.run(data, init_output=init_output)
 
 
-@op
+@op(counted=NUM_ARRAYS)
 def multi_all_finite(*data: Tensor, num_arrays: int = 1, init_output: bool = True) -> Tensor:
     """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,)."""
     if not init_output:
@@ -86,7 +83,6 @@ def _():
     return torch.float32
 
 
-multi_all_finite.counted = "num_arrays"
 all_finite.grad(zeros)
 multi_all_finite.grad(zeros)
 

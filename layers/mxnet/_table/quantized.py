@@ -25,7 +25,7 @@ from .quantize import (
     reach,
     rounded,
 )
-from .registry import REQUIRED, Tensor, op, zeros
+from .registry import NUM_ARGS, REQUIRED, Tensor, op, zeros
 
 RANGE = torch.float32, torch.float32
 OUTPUTS = ("output", "min_output", "max_output")
@@ -497,7 +497,7 @@ for _row in (_contrib_quantized_elemwise_add, _contrib_quantized_elemwise_mul):
     _row.infer(lambda rhs: {"lhs": rhs})
 
 
-@op
+@op(counted=NUM_ARGS._replace(group=3))
 def _contrib_quantized_concat(*data: Tensor, dim: int = 1) -> tuple[Tensor, Tensor, Tensor]:
     """Arrays one after the other along an axis, in a range for all: uint8 if each is, else int8.
 
@@ -517,9 +517,6 @@ def _contrib_quantized_concat(*data: Tensor, dim: int = 1) -> tuple[Tensor, Tens
     steps = [reach(*ends) / r for ends in zip(lows, highs)]
     parts = [rounded(a * (s * (TOP[dtype] / TOP[a.dtype])), dtype) for a, s in zip(arrays, steps)]
     return torch.cat(parts, dim), low, high
-
-
-_contrib_quantized_concat.per_count = 3
 
 
 def _common(dtypes):

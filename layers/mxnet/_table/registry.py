@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from types import SimpleNamespace
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import torch
 
@@ -60,8 +60,20 @@ def set_wrap(function: Callable[[str, str, Callable], Callable] | None) -> None:
     wrap = function
 
 
-# What MXNet calls the inputs of an operator of any number of them, by the attribute for the number.
-EACH_OF = {"num_args": "arg", "num_outputs": "data_", "num_arrays": "array_"}
+class Count(NamedTuple):
+    """How files tell the number of inputs of an operator that takes any number of them.
+
+    attribute : what has the number; input : the names of the inputs, which are numbered;
+    group : so many inputs come for each that is counted.
+    """
+
+    attribute: str
+    input: str
+    group: int = 1
+
+
+NUM_ARGS, NUM_ARRAYS = Count("num_args", "arg"), Count("num_arrays", "array_")
+NUM_OUTPUTS = Count("num_outputs", "data_")
 
 
 class Op:
@@ -84,39 +96,35 @@ class Op:
     states : tuple of str
         Inputs that the operator updates in place when training.
     same : bool
-        Inputs and output have one shape, so that one of them tells the others.
+        Inputs and output have one shape, so that one of them tells the others; of several
+        outputs, each has that of its input.
     traceable : bool
         PyTorch's compiler may look inside; else it runs as it is, between compiled parts.
     draws : bool
         It may draw random numbers, and give something else for the same inputs.
     names_input : bool
         A monitor is shown its only input by name; that of others is ``input0``, as in MXNet.
-    any_size : bool
-        Its rules and its function may be asked of sizes that are made up.
     inits : dict of str to str
         How inputs that become variables are filled: the attribute ``__init__`` of a Symbol.
     whole : tuple of str
         Inputs without whose whole shape nothing is told of the outputs, as in MXNet.
     ignores : tuple of str
         Arguments that MXNet takes for it, and leaves without effect.
+    counted : Count, optional
+        Where it is variadic, how files tell the number of inputs; None: by no attribute.
+
+    Operators that are not of the table, users' and control flow, differ as classes do:
+
+    any_size : bool
+        Its rules and its function may be asked of sizes that are made up.
     own : bool
         Its rules and its function are a user's.
     explains : bool
         Its errors say by themselves where in the graph they are.
-    counted : str
-        What files call the number of inputs, where any number may come; '' where nothing has it.
-    per_count : int
-        So many inputs come for each that files count.
-    pairs : bool
-        There are as many outputs as inputs, each of the shape of its input.
-    stores : bool
-        It may give a sparse array of dense ones.
     """
 
-    any_size, counted, per_count, pairs = True, "num_args", 1, False
-    whole: tuple[str, ...] = ()
-    sized_rule: Callable | None = None
-    own = explains = stores = False
+    any_size = True
+    own = explains = False
 
     def __init__(
         self,
@@ -133,13 +141,14 @@ class Op:
         inits=None,
         ignores=(),
         whole=(),
+        counted=NUM_ARGS,
     ):
         self.function = self.run = function
         self.name, self.aliases = name, aliases
         self.view, self.states, self.same = view, states, same
         self.traceable, self.draws, self.names_input = traceable, draws, names_input
         self.inits: dict[str, str] = inits or {}
-        self.ignores, self.whole = ignores, whole
+        self.ignores, self.whole, self.counted = ignores, whole, counted
         self.infer_rules: list[Callable] = []
         self.shape_rule: Callable | None = None
         self.back_rule: Callable | None = None
@@ -148,6 +157,8 @@ class Op:
         self.inputs_rule: Callable | None = None
         self.outputs_rule: Callable | None = None
         self.sized_rule: Callable | None = None
+        self.storage_rule: Callable | None = None
+        self.row_gradients_rule: Callable | None = None
         self.__doc__ = function.__doc__
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()
@@ -184,7 +195,8 @@ class Op:
         if ruled:
             return list(ruled)
         if self.variadic:
-            return [f"{EACH_OF[self.counted]}{i}" for i in range(count)]
+            name = "data" if self.counted is None else self.counted.input
+            return [f"{name}{i}" for i in range(count)]
         return list(self.inputs if count > len(self.needed) else self.needed)
 
     def output_names(self, attributes: dict) -> list[str]:
@@ -276,6 +288,16 @@ class Op:
     def sized_function(self, attributes: dict) -> Callable | None:
         """The function for attributes that leave the shape to the graph around the node."""
         return self.sized_rule and ask(self.sized_rule, self.defaults | attributes)
+
+    def stores_sparse(self, attributes: dict) -> bool:
+        """Whether it makes a sparse array of dense inputs."""
+        rule = self.storage_rule
+        return rule is not None and ask(rule, self.defaults | attributes) != "default"
+
+    def row_gradients(self, stypes: dict[str, str], attributes: dict) -> Sequence[str]:
+        """The inputs whose gradient is row_sparse, from the storage types of all by name."""
+        rule = self.row_gradients_rule
+        return () if rule is None else ask(rule, self.defaults | attributes | stypes)
 
     def read(self, given: dict[str, Any]) -> dict[str, Any]:
         """The operator's attributes among those given, read."""
@@ -380,6 +402,17 @@ class Op:
     def gives(self, rule: Callable) -> Callable:
         """rule(attributes) -> how many outputs of the function the user sees, or their names."""
         self.outputs_rule = rule
+        return rule
+
+    def stored(self, rule: Callable) -> Callable:
+        """rule(attributes) -> the storage type of the output, where all inputs are dense."""
+        self.storage_rule = rule
+        return rule
+
+    def sends_rows(self, rule: Callable) -> Callable:
+        """rule(storage types of inputs, attributes) -> names of the inputs whose gradient is
+        row_sparse."""
+        self.row_gradients_rule = rule
         return rule
 
     def grad(self, rule: Callable) -> Callable:

@@ -34,7 +34,9 @@ def cast_storage(data: Tensor, stype: StorageType = REQUIRED) -> Tensor:
     return data
 
 
-cast_storage.stores = True
+@cast_storage.stored
+def _(stype):
+    return stype
 
 
 @op
@@ -78,6 +80,11 @@ def _(data, output_dim):
 @_contrib_SparseEmbedding.infer
 def _(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
+
+
+@_contrib_SparseEmbedding.sends_rows
+def _():
+    return ("weight",)
 
 
 @op(names_input=True)

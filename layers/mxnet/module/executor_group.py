@@ -10,7 +10,7 @@ import torch
 
 from .. import ndarray
 from .._run import placed
-from .._sparse import by_arrays
+from .._sparse.stypes import storage_types
 from ..base import ArgumentError, ShapeError
 from ..context import Context, cpu
 from ..executor import Executor, class_for, gradient_requests
@@ -18,7 +18,7 @@ from ..executor_manager import _split_input_slice
 from ..io import DataDesc
 from ..io._desc import as_descs
 from ..ndarray import NDArray, zeros
-from ..symbol._node import by_name, ordered
+from ..symbol._node import by_name
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -177,10 +177,7 @@ class DataParallelExecutorGroup:
         ctx = self.contexts[index]
         contexts = placed.contexts(self.symbol._entries, self.group2ctxs[index], ctx)
         places = placed.of_variables(contexts)
-
-        nodes = ordered(self.symbol._entries)
-        stypes = by_arrays.storage_types(nodes)
-        of_gradients = by_arrays.gradient_stypes(self.symbol._entries, nodes, stypes)
+        stypes, of_gradients = storage_types(self.symbol._entries)
 
         def new(name: str, shape: tuple[int, ...], dtype, stypes: dict[str, str]) -> NDArray:
             return zeros(shape, places.get(name, ctx), dtype, stypes.get(name))

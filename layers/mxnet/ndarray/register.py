@@ -50,7 +50,7 @@ def eager(operator: registry.Op) -> Callable:
     needed, count = len(operator.needed), len(operator.inputs)
     required, parsers = set(operator.required), operator.parsers
     by_position = needed > 0 and not (
-        operator.variadic or operator.supplied or operator.states or operator.stores
+        operator.variadic or operator.supplied or operator.states or operator.storage_rule
     )
 
     def function(*args, **kwargs):
@@ -131,7 +131,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
         context = _context(attributes.get("ctx"))
     for name in operator.supplied:
         attributes[name] = _supply(name, context)
-    if True in [a._is_sparse for a in arrays] or operator.stores:
+    if True in [a._is_sparse for a in arrays] or operator.stores_sparse(attributes):
         from .._sparse.call import call as call_sparse
 
         result = call_sparse(operator, [*inputs.values()], attributes, context)

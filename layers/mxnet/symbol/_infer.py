@@ -169,11 +169,11 @@ INPUTS = -1  # the place among a node's shapes of those of the inputs that its o
 
 def _infer_inputs_and_outputs(node: Node, found: dict[Entry, Shape]) -> None:
     """Infer the shapes of a node's inputs, then of its outputs."""
-    if node.op.same:
+    if node.op.same and len(node.entries) == 1:
         _share_shape(node, found, [*node.input_names, "output"], [*node.inputs, (node, 0)])
-    if node.op.pairs:
-        for pair in zip(node.inputs, node.entries):
-            _share_shape(node, found, ["data", "output"], pair)
+    elif node.op.same:
+        for name, *pair in zip(node.input_names, node.inputs, node.entries):
+            _share_shape(node, found, [name, "output"], pair)
     known = [found.get(entry) for entry in node.inputs]
     # A custom operator may refuse known shapes: an input may have another than it declares.
     if node.op.own or not all(is_known(shape) for shape in known):

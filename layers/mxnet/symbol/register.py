@@ -50,8 +50,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     given |= _positional_attributes(operator, args)
     attached = {k: str(given.pop(k)) for k in list(given) if _is_attached(operator, k)}
     given = {k: v for k, v in given.items() if v is not None or operator.owns(k)}
-    counted = () if operator.own else ("num_args",)
-    used = {k: v for k, v in given.items() if k not in counted and not operator.drops(k)}
+    counts = () if operator.own else ("num_args",)
+    used = {k: v for k, v in given.items() if k not in counts and not operator.drops(k)}
     attributes = operator.read(used)
     missing = [n for n in operator.required if n not in attributes]
     if missing:
@@ -90,8 +90,8 @@ def texts(
 ) -> dict[str, str]:
     """The attributes of a node as texts: those that were given, and of how many inputs it is."""
     found = {k: _as_text(v, attributes.get(k)) for k, v in given.items()}
-    if operator.variadic and operator.counted:
-        found[operator.counted] = str(count // operator.per_count)
+    if operator.variadic and operator.counted is not None:
+        found[operator.counted.attribute] = str(count // operator.counted.group)
     return found
 
 

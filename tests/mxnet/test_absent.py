@@ -175,13 +175,18 @@ def test_a_part_that_is_not_here(mx, part):
         __import__(package, fromlist=[name])  # from package import name
 
 
+NO_NUMPY = r"MXNet's NumPy interface \(mx.np, mx.npx\) is not here; use mx.nd and mx.sym"
+
+
 @torch_only
 @pytest.mark.parametrize(
     "name, instead",
     [
-        ("np.ones", "use mx.nd"),
-        ("npx.softmax", "use mx.nd"),
-        ("sym.numpy.ones", "use mx.sym"),
+        ("np.ones", NO_NUMPY),
+        ("npx.softmax", NO_NUMPY),
+        ("nd.np", NO_NUMPY),
+        ("sym.np", NO_NUMPY),
+        ("sym.numpy.ones", NO_NUMPY),
         ("base.check_call", "it belongs to MXNet's C library"),
         ("base._LIB", "it belongs to MXNet's C library"),
         ("rtc", "register a .cu kernel"),
@@ -192,6 +197,15 @@ def test_what_to_use_instead(mx, name, instead):
     module, _, last = f"mx.{name}".rpartition(".")
     with pytest.raises(AttributeError, match=f"is not in layers.mxnet: {instead}"):
         getattr(eval(module, {"mx": mx}), last)
+
+
+@torch_only
+def test_the_example_of_the_docs_is_not_here(mx):
+    page = (Path(__file__).parents[2] / "docs" / "differences.md").read_text("utf-8")
+    message, name = re.search(r"such as\s\*(mxnet\.(\w+) is not in [^*]*)\*", page).groups()
+    with pytest.raises(AttributeError) as caught:
+        getattr(mx, name)
+    assert str(caught.value) == " ".join(message.split())
 
 
 @torch_only

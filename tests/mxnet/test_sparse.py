@@ -160,8 +160,19 @@ def test_indices_that_are_not_there(mx, nd, sparse):
 
 @pytest.mark.engine("torch")  # MXNet stores what is beyond the array, or loses one of two
 def test_indices_are_checked_when_an_array_is_made(nd, sparse):
-    with pytest.raises(ValueError, match=r"csr \(1, 3\) do not rise from 0 to 2"):
-        sparse.csr_matrix(([1, 2], [-1, 1], [0, 2]), shape=(1, 3))
+    for columns, indptr, message in (
+        ([-1, 1], [0, 2, 2], r"csr \(2, 3\) has column -1, which is not one of 0 to 2"),
+        ([1, 1], [0, 2, 2], "column 1, which is there twice"),
+        ([0, 1], [0, 2], r"indptr of csr \(2, 3\) has 2 numbers, not 3, one more than"),
+        ([0, 1], [0, 2, 1], "falls from 2 to 1 at row 1"),
+        ([0, 1], [1, 1, 2], "goes from 1 to 2, not from 0 to 2, the number of values"),
+        ([0, 1], [0, 1, 1], "goes from 0 to 1, not from 0 to 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sparse.csr_matrix(([1, 2], columns, indptr), shape=(2, 3))
+    for rows, message in (([0, 9], "9, which is not one of 0 to 3"), ([1, 1], "1, which is there")):
+        with pytest.raises(ValueError, match=rf"row_sparse \(4, 1\) has row {message}"):
+            sparse.row_sparse_array(([[1], [2]], rows), shape=(4, 1))
     x = sparse.csr_matrix(([1, 2, 3], [2, 0, 1], [0, 2, 3]), shape=(2, 3))
     assert parts(x) == ([2, 1, 3], [0, 2, 1], [0, 2, 3])
     with pytest.raises(IndexError, match="from 0 to 4 of an array of 4 rows"):

@@ -16,7 +16,10 @@ from . import later, star_imports
 __all__ = ["absent", "names", "reason", "watch"]
 
 _PACKAGE = "layers.mxnet"
-_NUMPY = "use mx.nd, whose arrays have no shape ()"
+_NUMPY = (
+    "MXNet's NumPy interface (mx.np, mx.npx) is not here; use mx.nd and mx.sym, whose arrays have "
+    "no shape (), and blocks that compute with F.name(...)"
+)
 _C = "it belongs to MXNet's C library, which is not used"
 _NO_SERVERS = "there are no servers: start all processes with torchrun"
 # Why a name is absent or what to use instead; a module's reason holds for what is inside.
@@ -48,6 +51,10 @@ REASONS = {
     "kvstore.KVStoreServer": _NO_SERVERS,
     "kvstore.kvstore_server": _NO_SERVERS,
     "library": "write the operator in Python, or load a compiled one with layers.ops.library",
+    "ndarray.np": _NUMPY,
+    "ndarray.npx": _NUMPY,
+    "ndarray.numpy": _NUMPY,
+    "ndarray.numpy_extension": _NUMPY,
     "ndarray_doc": "it writes MXNet's own docstrings",
     "np": _NUMPY,
     "npx": _NUMPY,
@@ -55,7 +62,10 @@ REASONS = {
     "numpy_extension": _NUMPY,
     "profiler.set_kvstore_handle": "there is no process of a server to ask",
     "rtc": "register a .cu kernel with layers.ops.library",
-    "symbol.numpy": "use mx.sym",
+    "symbol.np": _NUMPY,
+    "symbol.npx": _NUMPY,
+    "symbol.numpy": _NUMPY,
+    "symbol.numpy_extension": _NUMPY,
     "symbol_doc": "it writes MXNet's own docstrings",
     "th": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",

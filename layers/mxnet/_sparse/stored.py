@@ -61,7 +61,7 @@ class RowSparse(NamedTuple):
                 f"{tuple(self.rows.shape)}"
             )
         if full and not _rises(self.rows, self.shape[0]):
-            return f"row numbers of {self.shape} do not rise from 0 to at most {self.shape[0] - 1}"
+            return f"row_sparse {self.shape} has {_not_rising('row', self.rows, self.shape[0])}"
         return ""
 
     def ordered(self) -> RowSparse:
@@ -113,21 +113,36 @@ class CSR(NamedTuple):
                 f"{tuple(self.indptr.shape)} and columns {tuple(self.columns.shape)}"
             )
         if len(self.indptr) != self.shape[0] + 1:
-            return f"indptr of csr {self.shape} has {len(self.indptr)} numbers"
+            return (
+                f"indptr of csr {self.shape} has {len(self.indptr)} numbers, not "
+                f"{self.shape[0] + 1}, one more than there are rows"
+            )
         if not full:
             return ""
         if not self._is_counted():
-            return f"indptr of csr {self.shape} does not rise from 0 to {k}, the number of values"
+            return f"indptr of csr {self.shape} {self._not_counted()}"
         order = self.rows * self.shape[1] + self.columns
         columns_fit = _lies_in(self.columns, self.shape[1])
         if not columns_fit or not _rises(order, math.prod(self.shape)):
-            return f"columns of csr {self.shape} do not rise from 0 to {self.shape[1] - 1} in a row"
+            wrong = _not_rising("column", self.columns, self.shape[1], order)
+            return f"csr {self.shape} has {wrong}"
         return ""
 
     def _is_counted(self) -> bool:
         # Compared, and not subtracted: differences of numbers from a file could overflow.
         rises = bool((self.indptr[:-1] <= self.indptr[1:]).all())
         return rises and int(self.indptr[0]) == 0 and int(self.indptr[-1]) == len(self.values)
+
+    def _not_counted(self) -> str:
+        """Where indptr does not rise from 0 to the number of values."""
+        falls = (self.indptr[:-1] > self.indptr[1:]).nonzero()
+        if len(falls):
+            at = int(falls[0])
+            return f"falls from {int(self.indptr[at])} to {int(self.indptr[at + 1])} at row {at}"
+        return (
+            f"goes from {int(self.indptr[0])} to {int(self.indptr[-1])}, not from 0 to "
+            f"{len(self.values)}, the number of values"
+        )
 
     def ordered(self) -> CSR:
         """The same with columns that rise in each row, if each is there once."""
@@ -201,6 +216,21 @@ def _lies_in(index: Tensor, n: int) -> bool:
 
 def _rises(index: Tensor, n: int) -> bool:
     return _lies_in(index, n) and bool((index[:-1] < index[1:]).all())
+
+
+def _not_rising(what: str, index: Tensor, n: int, order: Tensor | None = None) -> str:
+    """The first index that lies outside of 0 to n - 1, or does not come after the one before it.
+
+    With `order` these numbers have to rise.
+    """
+    outside = ((index < 0) | (index >= n)).nonzero()
+    if len(outside):
+        return f"{what} {int(index[outside[0]])}, which is not one of 0 to {n - 1}"
+    order = index if order is None else order
+    at = int((order[:-1] >= order[1:]).nonzero()[0])
+    twice = int(order[at]) == int(order[at + 1])
+    second = "is there twice" if twice else f"comes after {what} {int(index[at])}"
+    return f"{what} {int(index[at + 1])}, which {second}"
 
 
 def places_of(keys: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:

@@ -579,9 +579,9 @@ class HybridBlock(Block):
             There is no graph: `hybridize` and a call make it, from `hybrid_forward`.
         """
         if not self._graphs:
-            called = "hybridize(), and one call, before it"
+            called = "hybridize(), and a call on a batch after it, before export()"
             wanted = called if self._is_hybrid else "hybrid_forward in it"
-            raise BlockError(f"export: {type(self).__name__} has no graph\n  expected {wanted}")
+            raise BlockError(f"export: {type(self).__name__} has no graph yet\n  expected {wanted}")
         graph = next(reversed(self._graphs.values()))
         files = f"{path}-symbol.json", f"{path}-{epoch:04d}.params"
         graph.save(*files, remove_amp_cast)

@@ -563,8 +563,8 @@ class Parameter:
             )
         return ParameterError(
             f"Parameter {self.name!r}: it has not been initialized\n"
-            "  expected initialize() of the Block that it belongs to (collect_params() of that "
-            "Block, not params, has those of its children too)"
+            "  expected initialize() or load_parameters() of the network that it belongs to before "
+            "it is used; network.params.initialize() leaves out the parameters of its children"
         )
 
     # Copies and pickles of arrays come without their gradients.

@@ -21,4 +21,6 @@ class ndarray:
     """
 
     def __init__(self, *args, **kwargs):
-        raise UnsupportedError("mx.np.ndarray: MXNet's NumPy interface is not here\n  use mx.nd")
+        raise UnsupportedError(
+            "mx.np.ndarray: MXNet's NumPy interface (mx.np, mx.npx) is not here\n  use mx.nd.array"
+        )

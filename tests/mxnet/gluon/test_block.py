@@ -98,6 +98,20 @@ def same(one, other):
 # Names
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_child_that_was_left_out_of_initialize(hybridized):
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(nn.Dense(4), nn.Dense(2))
+    if hybridized:
+        net.hybridize()
+    net[0].initialize()
+    told = r"'net_dense1_weight': it has not been initialized\n  expected initialize\(\) or load_p"
+    with pytest.raises(RuntimeError, match=told):
+        net(nd.ones((1, 3)))
+
+
 def test_names():
     net = Net()
     assert net.prefix == "net0_" and net.name == "net0"

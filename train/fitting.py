@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from layers import SoftmaxLoss
 from layers.engine import gluon, mx
 
 from . import Refused, as_arguments, checkpoint
 from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
-from .metrics import BUILT_IN, Metric, WithMetric, chosen, is_computed, values_of
+from .metrics import WithMetric, chosen, is_computed, values_of
 from .nets import initialize
-from .workers import Workers
+from .optimizers import check_arguments
+from .own_file import one_line
+from .workers import TOGETHER, Workers
 
 __all__ = ["fit"]
 
@@ -53,14 +59,16 @@ def fit(
     data, validation : (x, y), or an iterable of (x, y) such as a DataLoader
         What is learned, and what is measured after each epoch. Arrays are cut into batches of at
         most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
-        batches of an epoch whenever it is iterated.
+        batches of an epoch whenever it is iterated. Labels of classes are numbers from 0, of any
+        dtype; each is looked at once, whether the net has an output for it.
     loss : Block
         (outputs, y) to (n,), a number for each sample: a loss of gluon.
     metric : str, EvalMetric or list of them, optional
         What else is measured; the first tells which epoch is best. ``"accuracy"`` of classes and
         ``"mae"``, the mean absolute error, are measured in training too, where they are the first;
-        all others of `mx.metric` on all samples of `validation` together, after each epoch. By
-        default it is the loss.
+        all others of `mx.metric` on all samples of `validation` together, after each epoch.
+        Cross entropy, negative log likelihood and perplexity are of probabilities: outputs that
+        are scores go through softmax before. By default it is the loss.
     optimizer : str or Optimizer
         With `learning_rate` and the other `optimizer_params`, where it is a name.
     ctx : Context or list of Context
@@ -94,7 +102,9 @@ def fit(
     Raises
     ------
     Refused
-        Something does not fit together.
+        An argument is not what is expected, or data, net, loss and metric do not fit together: the
+        message begins with the argument's name. Whatever the engine says of the first samples,
+        on which net, loss and metric are tried before the training, is raised as this, too.
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
@@ -105,20 +115,21 @@ def fit(
         {"learning_rate": learning_rate, "clip": clip},
         {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate},
     )
-    contexts = list(ctx) if isinstance(ctx, list | tuple) else [ctx or mx.cpu()]
+    check_start(seed, kvstore, resume)
+    contexts = contexts_of(ctx)
     with as_arguments():
         check_learner(hybridize, contexts, clip, accumulate, precision)
+        settings = check_arguments(optimizer, optimizer_params, learning_rate)
     workers = Workers(kvstore)
     check_metrics(metrics, validation, workers)
     batches = batches_of(data, batch_size * accumulate)
     if seed is not None:
         mx.random.seed(seed)
-    held_out = None if validation is None else batches_of(validation, batch_size)
-    prepare(net, loss, contexts, (measure, metrics), {"data": batches, "validation": held_out})
-    rate = {} if learning_rate is None else {"learning_rate": learning_rate}
-    with as_arguments():
-        trainer = trainer_of(net, optimizer, {**(optimizer_params or {}), **rate}, kvstore)
+    held_out = None if validation is None else batches_of(validation, batch_size, "validation")
     measured = WithMetric(loss, measure.metric) if is_computed(measure) else loss
+    prepare(net, (loss, measured), contexts, metrics, {"data": batches, "validation": held_out})
+    with as_arguments(), refusing("net"):
+        trainer = trainer_of(net, optimizer, settings, kvstore)
     how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
     learner = Learner(net, measured, trainer, contexts, hybridize, **how)
     run = Run(
@@ -168,40 +179,117 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
 
 
-def prepare(
-    net: gluon.Block, loss: gluon.Block, contexts: list, what: tuple[Metric, list], batches: dict
-) -> None:
-    """Initialize what is not, and see whether two samples give two losses, and labels have outputs.
+def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
+    """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one."""
+    if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**31):
+        raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
+    if kvstore not in ("device", "local", TOGETHER):
+        raise Refused(f"kvstore: expected 'device' or {TOGETHER!r}, not {reprlib.repr(kvstore)}")
+    if resume is not None and not isinstance(resume, str | Path):
+        raise Refused(f"resume: expected the path of a folder, not {reprlib.repr(resume)}")
 
-    `batches` are those of "data" and of "validation", which may be None; the metrics in `what` are
-    tried on the first of the latter.
+
+def contexts_of(ctx: Any) -> list:
+    """The contexts of the argument `ctx`, each of which the machine has."""
+    found = [*ctx] if isinstance(ctx, list | tuple) else [mx.cpu() if ctx is None else ctx]
+    if not found or not all(isinstance(each, mx.Context) for each in found):
+        raise Refused(f"ctx: expected a Context such as mx.gpu(0), or several, not {ctx!r}")
+    for each in found:
+        with refusing("ctx"):
+            mx.nd.zeros(1, ctx=each).wait_to_read()
+    return found
+
+
+@contextmanager
+def refusing(what: str) -> Iterator[None]:
+    """Raise errors, such as the engine's of shapes and types, as `Refused`, in one line."""
+    try:
+        yield
+    except Refused:
+        raise
+    except Exception as error:
+        raise Refused(f"{what}: {one_line(error) or type(error).__name__}") from error
+
+
+def prepare(
+    net: gluon.Block, losses: tuple, contexts: list, metrics: list, batches: dict[str, Any]
+) -> None:
+    """Initialize what is not, and try net, loss and metrics on two samples of each of the batches.
+
+    `losses` are the loss, and the loss with the metric that a step computes beside it; `batches`
+    those of "data" and of "validation", which may be None.
     """
-    measure, metrics = what
-    for block in (net, loss):
-        initialize(block, contexts)
-    if (batch := next(iter(batches["data"].batches()), None)) is None:
-        raise Refused("data: there is no batch")
-    x, y = (mx.nd.array(part[:2], ctx=contexts[0]) for part in batch)
-    outputs = net(x)
-    found = loss(outputs, y)
-    if found.shape != x.shape[:1]:
-        raise Refused(
-            f"loss: of {len(x)} samples {type(loss).__name__} gives {found.shape}; "
-            "expected a number for each sample"
-        )
+    with refusing("net"):
+        initialize(net, contexts)
+    with refusing("loss"):
+        initialize(losses[0], contexts)
     for name, part in batches.items():
-        if measure is BUILT_IN["accuracy"] and isinstance(part, Arrays):
-            check_labels(name, part.y, outputs.shape[-1])
-    if metrics and (batch := next(iter(batches["validation"].batches()), None)) is not None:
+        if part is None:
+            continue
+        with refusing(name):
+            batch = next(iter(part.batches()), None)
+            if batch is None:
+                raise Refused(f"{name}: there is no batch")
+            x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
+        with refusing(f"net: of x {x.shape} of {name}"):
+            outputs = net(x)
+        try_losses(losses, outputs, y)
+        check_labels(name, part, class_numbers(losses, outputs))
+    if metrics:
         x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch)
         values_of(metrics, [(y, net(x))])
 
 
-def check_labels(name: str, y: Any, outputs: int) -> None:
-    """Refuse a label that the net has no output for: no answer could be right."""
-    wrong = y[~((y >= 0) & (y < outputs))]
-    if wrong.size:
+def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
+    """See whether the loss of two samples is two numbers, and the metric fits them."""
+    loss, measured = losses
+    shapes = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)} and y {y.shape}"
+    with refusing(f"loss: {type(loss).__name__} of {shapes}"):
+        found = loss(outputs, y)
+    if found.shape != y.shape[:1]:
         raise Refused(
-            f"{name}: the label {float(wrong[0]):g} is none of the net's {outputs} outputs; "
-            f"expected labels from 0 to {outputs - 1}"
+            f"loss: of {len(y)} samples {type(loss).__name__} gives {found.shape}; "
+            "expected a number for each sample"
         )
+    if measured is not loss:
+        with refusing(f"metric: {measured.metric} of {shapes}"):
+            measured(outputs, y)
+
+
+def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:
+    """How many classes labels may name, and the one that the loss ignores.
+
+    None where labels are no numbers of classes, as far as loss and metric tell.
+    """
+    loss, measured = losses
+    sparse = (gluon.loss.SoftmaxCrossEntropyLoss, SoftmaxLoss)
+    if isinstance(loss, sparse) and loss._sparse_label:
+        ignored = getattr(loss, "_options", {}).get("ignore_label")
+        return outputs.shape[getattr(loss, "_axis", -1)], ignored
+    return (outputs.shape[-1], None) if getattr(measured, "metric", "") == "accuracy" else None
+
+
+def check_labels(name: str, batches: Any, classes: tuple[int, int | None] | None) -> None:
+    """Refuse labels that the net has no output for: at once, or as an iterable yields them."""
+    if classes is None:
+        return
+
+    def inspect(labels: Any, where: str) -> None:
+        count, ignored = classes
+        y = labels.asnumpy() if hasattr(labels, "asnumpy") else np.asarray(labels)
+        right = (y >= 0) & (y < count) & (y == np.floor(y))
+        if ignored is not None:
+            right |= y == ignored
+        if not right.all():
+            row = tuple(np.argwhere(~right)[0].tolist())
+            place = ", ".join(map(str, row))
+            raise Refused(
+                f"{name}: {where}y[{place}] is the label {float(y[row]):g}, and the net has "
+                f"{count} output{'s' * (count != 1)}; expected labels of classes, whole numbers "
+                f"from 0 to {count - 1}"
+            )
+
+    if isinstance(batches, Arrays):
+        inspect(batches.y, "")
+    else:
+        batches.inspect = inspect

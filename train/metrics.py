@@ -16,7 +16,8 @@ from .own_file import one_line
 __all__ = ["BUILT_IN", "Metric", "WithMetric", "chosen", "is_computed", "values_of"]
 
 # Classes of mx.metric of which less is better.
-ERRORS = ("MAE", "MSE", "RMSE", "Perplexity", "CrossEntropy", "NegativeLogLikelihood", "Loss")
+OF_PROBABILITIES = ("Perplexity", "CrossEntropy", "NegativeLogLikelihood")
+ERRORS = ("MAE", "MSE", "RMSE", "Loss", *OF_PROBABILITIES)
 
 
 class Metric:
@@ -83,6 +84,8 @@ def made(metric: Any) -> Any:
 def values_of(metrics: list, measured: list) -> dict[str, float]:
     """What metrics say of the labels and outputs of all samples together, by their names.
 
+    Cross entropy, negative log likelihood and perplexity are given `probabilities` of the outputs.
+
     Raises
     ------
     Refused
@@ -92,14 +95,27 @@ def values_of(metrics: list, measured: list) -> dict[str, float]:
         nd.array(np.concatenate([part.asnumpy() for part in parts])) for parts in zip(*measured)
     )
     found = {}
+    needs = tuple(getattr(mx.metric, name) for name in OF_PROBABILITIES)
     for metric in metrics:
         try:
             metric.reset()
-            metric.update([labels], [outputs])
+            given = probabilities(outputs) if isinstance(metric, needs) else outputs
+            metric.update([labels], [given])
             found[metric.name] = float(metric.get()[1])
         except Exception as error:
             raise Refused(f"metric: {metric.name}: {one_line(error)}") from error
     return found
+
+
+def probabilities(outputs: Any) -> Any:
+    """Outputs whose last axis has probabilities: those that have not are scores, before softmax.
+
+    The softmax of log probabilities are the probabilities, too.
+    """
+    values = outputs.asnumpy()
+    if (values >= 0).all() and np.allclose(values.sum(axis=-1), 1, atol=1e-2):
+        return outputs
+    return nd.softmax(outputs, axis=-1)
 
 
 class WithMetric(gluon.HybridBlock):
@@ -111,6 +127,7 @@ class WithMetric(gluon.HybridBlock):
 
     def hybrid_forward(self, F, outputs, y):
         loss = self.loss(outputs, y)
+        outputs, y = (F.cast(each, dtype="float32") for each in (outputs, y))
         if self.metric == "accuracy":
             beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import reprlib
 from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from . import Refused
 from .options import OPTIMIZERS
 from .own_file import one_line
 
-__all__ = ["check_parameters", "complete", "names", "settings_of"]
+__all__ = ["check_arguments", "check_parameters", "complete", "names", "settings_of"]
 
 # What other options set, or the Trainer does.
 ELSEWHERE = {
@@ -63,14 +64,55 @@ def complete(options: Namespace) -> None:
                 f"those it has: {', '.join(own)}"
             )
         check(parameter, value, accepted[parameter])
+    try_step(name, settings_of(options))
+
+
+def try_step(name: str, settings: Mapping[str, Any]) -> None:
+    """Refuse settings with which an optimizer cannot be made, or cannot take a step."""
     try:
-        made = mx.optimizer.create(name, **settings_of(options))
+        made = mx.optimizer.create(name, **settings)
         w, dw = nd.ones((2, 2)), nd.ones((2, 2))
         made.update(0, w, dw, made.create_state(0, w))
     except Exception as error:
-        given = " ".join(f"{key}={value}" for key, value in settings_of(options).items())
-        reason = " ".join(str(error).split()) or "it cannot take a step"
+        given = " ".join(f"{key}={value}" for key, value in settings.items())
+        reason = " ".join(str(error).split())[:300] or "it cannot take a step"
         raise Refused(f"--optimizer {name} with {given}: {reason}") from error
+
+
+def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str, Any]:
+    """The settings of an optimizer, by its name or as it is, from the arguments of `fit`.
+
+    Raises
+    ------
+    Refused
+        There is no such optimizer, or it has no such setting, or not with such a value.
+    """
+    if params is not None and not isinstance(params, Mapping):
+        raise Refused(
+            f"optimizer_params: expected settings by their names, not {reprlib.repr(params)}"
+        )
+    settings = {**(params or {}), **({} if rate is None else {"learning_rate": rate})}
+    if isinstance(optimizer, mx.optimizer.Optimizer):
+        if settings:
+            raise Refused(
+                f"{'optimizer_params' if params else 'learning_rate'}: expected None beside "
+                f"optimizer, which is {type(optimizer).__name__}(...); give {', '.join(settings)} "
+                "where it is made"
+            )
+        return {}
+    if not isinstance(optimizer, str) or optimizer.lower() not in names():
+        raise Refused(
+            f"optimizer: expected an Optimizer or one of {', '.join(names())}, "
+            f"not {reprlib.repr(optimizer)}"
+        )
+    accepted = parameters_of(mx.optimizer.Optimizer.opt_registry[optimizer.lower()])
+    if unknown := [name for name in settings if name not in accepted]:
+        raise Refused(
+            f"optimizer_params: {optimizer} has no {unknown[0]!r}; expected some of "
+            f"{', '.join(accepted)}"
+        )
+    try_step(optimizer, settings)
+    return settings
 
 
 def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from layers import SoftmaxLoss
 from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, fit
 from train.metrics import chosen
@@ -10,6 +11,7 @@ from train.metrics import chosen
 RNG = np.random.default_rng(4)
 Y = np.arange(60) % 3
 X = (np.eye(3, 4)[Y] * 3 + RNG.normal(size=(60, 4))).astype("float32")
+KINDS = np.array(["b", "a", "c"])[Y]
 ENTROPY = gluon.loss.SoftmaxCrossEntropyLoss()
 
 
@@ -117,12 +119,25 @@ def test_of_an_error_less_is_better():
         ({"data": iter([])}, "data: an iterator ends after one epoch"),
         ({"data": [X]}, "data: a batch is ndarray; expected a pair (x, y)"),
         ({"data": []}, "data: there is no batch"),
+        ({"data": [(X, Y, Y)]}, "data: a batch is tuple of 3; expected a pair (x, y)"),
+        ({"data": (X, KINDS)}, "data: y has values such as 'b'; expected numbers: of classes "),
+        ({"data": (X, KINDS.tolist())}, "data: y has values such as 'b'; expected numbers: "),
+        ({"data": [(X, KINDS)]}, "data: "),
+        ({"data": ([[1, 2], [3]], [0, 1])}, "data: x "),
+        ({"data": (3, 4)}, "data: x is the number 3; expected an array of samples"),
+        ({"validation": 3}, "validation: int; expected (x, y)"),
+        ({"validation": (X, KINDS)}, "validation: y has values such as 'b'"),
+        ({"validation": (X[:, :2], Y)}, "net: of x (2, 2) of validation: "),
+        ({"data": (X, np.eye(3)[Y])}, "loss: SoftmaxCrossEntropyLoss of outputs (2, 3) and y "),
+        ({"loss": gluon.loss.L2Loss(), "metric": "mae"}, "loss: L2Loss of outputs (2, 3) and y "),
+        ({"metric": "mae"}, "metric: mae of outputs (2, 3) and y (2,): "),
+        ({"net": gluon.nn.HybridSequential()}, "net: "),
         (
             {"loss": gluon.loss.SoftmaxCrossEntropyLoss(batch_axis=1, axis=0, sparse_label=False)},
             "loss: of 2 samples SoftmaxCrossEntropyLoss gives (3,)",
         ),
     ],
-    ids=range(12),
+    ids=str,
 )
 def test_what_does_not_fit(how, reason):
     arguments = {"net": net(), "data": (X, Y), "loss": ENTROPY} | how
@@ -147,6 +162,17 @@ def test_what_does_not_fit(how, reason):
         ("batch_size", 0, "batch_size: expected a whole number from 1, not 0"),
         ("accumulate", 0, "accumulate: expected a whole number from 1, not 0"),
         ("callbacks", callbacks.Logging(), "callbacks: expected a list of Callback, not <"),
+        ("optimizer", "adm", "optimizer: expected an Optimizer or one of adadelta, "),
+        ("optimizer_params", {"beta": 1}, "optimizer_params: adam has no 'beta'; expected some "),
+        ("optimizer_params", {"beta1": "a"}, "optimizer adam with beta1=a: "),
+        ("optimizer_params", [1], "optimizer_params: expected settings by their names, not [1]"),
+        ("ctx", "gpu", "ctx: expected a Context such as mx.gpu(0), or several, not 'gpu'"),
+        ("ctx", [], "ctx: expected a Context such as mx.gpu(0), or several, not []"),
+        ("ctx", mx.gpu(99), "ctx: "),
+        ("seed", -1, "seed: expected None or a whole number from 0, not -1"),
+        ("seed", 1.5, "seed: expected None or a whole number from 0, not 1.5"),
+        ("kvstore", "dst", "kvstore: expected 'device' or 'dist_sync', not 'dst'"),
+        ("resume", 3, "resume: expected the path of a folder, not 3"),
         ("callbacks", [42], "callbacks[0]: expected a Callback, not 42"),
         (
             "callbacks",
@@ -178,16 +204,83 @@ def test_numbers_of_numpy_are_numbers():
         (
             Y + 7,
             None,
-            "data: the label 7 is none of the net's 3 outputs; expected labels from 0 to",
+            "data: y[0] is the label 7, and the net has 3 outputs; expected labels of classes, "
+            "whole numbers from 0 to 2",
         ),
-        (Y - 1.0, None, "data: the label -1 is none"),
-        (Y[:, None], (X, Y + 1), "validation: the label 3 is none of the net's 3 outputs"),
+        (Y - 1.0, None, "data: y[0] is the label -1, and"),
+        (Y + (Y == 1) / 2, None, "data: y[1] is the label 1.5, and"),
+        (np.where(Y == 2, np.nan, Y), None, "data: y[2] is the label nan, and"),
+        (Y[:, None], (X, Y + 1), "validation: y[2] is the label 3, and the net has 3 outputs"),
     ],
 )
-def test_labels_that_the_net_has_no_output_for(y, validation, reason):
+@pytest.mark.parametrize("metric", [None, "accuracy"])
+@pytest.mark.parametrize("loss", [ENTROPY, SoftmaxLoss()], ids=["gluon", "layers"])
+def test_labels_that_the_net_has_no_output_for(y, validation, reason, metric, loss):
     with pytest.raises(Refused) as refused:
-        fit(net(), (X, y), ENTROPY, validation=validation, metric="accuracy")
+        fit(net(), (X, y), loss, validation=validation, metric=metric)
     assert str(refused.value).startswith(reason)
+
+
+def test_labels_of_a_data_loader_that_the_net_has_no_output_for():
+    data = gluon.data.DataLoader(gluon.data.ArrayDataset(X, Y + 4 * (np.arange(60) == 37)), 8)
+    reason = r"data: batch 5, y\[5\] is the label 5, and the net has 3 outputs"
+    with pytest.raises(Refused, match=reason):
+        fit(net(), data, ENTROPY)
+    with pytest.raises(Refused, match=reason.replace("data", "validation")):
+        fit(net(), (X, Y), ENTROPY, validation=data)
+
+
+def test_a_label_that_the_loss_ignores():
+    y = np.where(Y == 2, -1, Y)
+    assert len(fit(net(), (X, y), SoftmaxLoss(ignore_label=-1))) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
+def test_labels_of_any_dtype(dtype):
+    def data(dtype):
+        y = (Y > 1).astype(dtype)
+        return gluon.data.DataLoader(gluon.data.ArrayDataset(X, y), 16), (X, y)
+
+    for given, expected in zip(data(dtype), data("float32")):
+        for loss, metric, outputs in ((ENTROPY, "accuracy", 2), (gluon.loss.L2Loss(), "mae", 1)):
+            found = [
+                numbers(fit(gluon.nn.Dense(outputs), each, loss, metric=metric, validation=each))
+                for each in (given, expected)
+            ]
+            assert found[0] == found[1]
+
+
+def test_a_list_of_two_batches():
+    history = fit(net(), [(X[:30], Y[:30]), (X[30:], Y[30:])], ENTROPY)
+    assert history[0].samples == 60
+
+
+@pytest.mark.parametrize("metric", ["ce", "nll_loss", mx.metric.Perplexity(ignore_label=None)])
+def test_cross_entropy_of_scores_is_of_their_probabilities(metric):
+    """As of probabilities, and log probabilities, that the net gives."""
+
+    class Last(gluon.HybridBlock):
+        def __init__(self, function):
+            super().__init__()
+            self.body, self.function = gluon.nn.Dense(3), function
+
+        def hybrid_forward(self, F, x):
+            scores = self.body(x)
+            return getattr(F, self.function)(scores) if self.function else scores
+
+    found = []
+    for last, from_logits in ((None, False), ("log_softmax", True), ("softmax", False)):
+        block = Last(last)
+        block.initialize(mx.init.Constant(0.1))
+        block.body.weight.set_data(nd.array(np.arange(12).reshape(3, 4) / 9))
+        loss = gluon.loss.SoftmaxCrossEntropyLoss(from_logits=from_logits)
+        how = {"optimizer": "sgd", "learning_rate": 1e-12, "metric": metric}
+        [epoch] = fit(block, (X, Y), loss, validation=(X, Y), **how)
+        found.append(epoch.held_out_metric)
+        if last is None:
+            per = isinstance(metric, mx.metric.Perplexity)
+            expected = np.exp(epoch.held_out_loss) if per else epoch.held_out_loss
+    assert found == pytest.approx([expected] * 3, rel=1e-4)
 
 
 def test_early_stopping():

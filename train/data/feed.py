@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,11 +54,21 @@ class Arrays:
 
 
 class Stream:
-    """The (x, y) that an iterable yields, a DataLoader for example, in its own order."""
+    """The (x, y) that an iterable yields, a DataLoader for example, in its own order.
 
-    def __init__(self, pairs: Iterable):
-        self.pairs, self.samples = pairs, None
+    Labels that are whole numbers or truth values are yielded as float32, as `nd.array` makes them
+    of NumPy's: metrics and losses are computed of arrays of one dtype.
+
+    Attributes
+    ----------
+    inspect : callable, optional
+        Called in the first whole epoch with each batch's y, and where it is: ``"batch 3, "``.
+    """
+
+    def __init__(self, pairs: Iterable, name: str = "data"):
+        self.pairs, self.samples, self.name = pairs, None, name
         self.steps = len(pairs) if isinstance(pairs, Sized) else None
+        self.inspect: Callable[[Any, str], None] | None = None
 
     @property
     def description(self) -> str:
@@ -66,34 +76,72 @@ class Stream:
         return "batches" if self.steps is None else many(self.steps)
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
-        for pair in self.pairs:
+        for number, pair in enumerate(self.pairs, 1):
             if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise Refused(f"data: a batch is {type(pair).__name__}; expected a pair (x, y)")
-            yield pair
+                found = type(pair).__name__
+                found += f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
+                raise Refused(f"{self.name}: a batch is {found}; expected a pair (x, y)")
+            x, y = pair
+            if self.inspect:
+                self.inspect(y, f"batch {number}, ")
+            whole = hasattr(y, "asnumpy") and np.dtype(y.dtype).kind in "iub"
+            yield x, y.astype("float32") if whole else y
+        self.inspect = None
 
 
 def many(batches: int) -> str:
     return f"{batches} batch{'es' * (batches != 1)}"
 
 
-def batches_of(data: Any, size: int) -> Batches:
-    """The batches of a pair of arrays, or of an iterable of (x, y).
+def batches_of(data: Any, size: int, name: str = "data") -> Batches:
+    """The batches of a pair of arrays, or of an iterable of (x, y), by their name in messages.
 
     Raises
     ------
     Refused
-        It is neither; or x and y have different lengths, or none.
+        It is neither; x or y are no numbers; or they have different lengths, or none.
     """
-    if isinstance(data, tuple | list) and len(data) == 2:
-        x, y = (part.asnumpy() if hasattr(part, "asnumpy") else np.asarray(part) for part in data)
+    if isinstance(data, tuple | list) and len(data) == 2 and not all(map(is_pair, data)):
+        x, y = (numbers_of(part, f"{name}: {of}") for part, of in zip(data, "xy"))
         if not len(x) or len(x) != len(y):
-            raise Refused(f"data: x has {len(x)} samples, y {len(y)}; expected as many, and some")
+            raise Refused(f"{name}: x has {len(x)} samples, y {len(y)}; expected as many, and some")
         return Arrays(x, y, size)
     if isinstance(data, Iterator):
-        raise Refused("data: an iterator ends after one epoch; expected a list, or a DataLoader")
+        raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")
     if not isinstance(data, Iterable):
-        raise Refused(f"data: {type(data).__name__}; expected (x, y), or an iterable of (x, y)")
-    return Stream(data)
+        found = type(data).__name__
+        raise Refused(f"{name}: {found}; expected (x, y), or an iterable of (x, y)")
+    return Stream(data, name)
+
+
+def is_pair(value: Any) -> bool:
+    """Whether it is a batch (x, y) of arrays, and not a list of samples."""
+    return isinstance(value, tuple | list) and len(value) == 2 and hasattr(value[0], "shape")
+
+
+def numbers_of(values: Any, name: str) -> np.ndarray:
+    """An array of numbers, with an axis of samples.
+
+    Raises
+    ------
+    Refused
+        The message has the name, what there is, and what is expected.
+    """
+    try:
+        found = values.asnumpy() if hasattr(values, "asnumpy") else np.asarray(values)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise Refused(f"{name} cannot be made an array: {reason}") from error
+    if found.dtype.kind in "USO":
+        first = found.flat[0] if found.size else ""
+        of_classes = ": of classes those from 0, such as numpy.unique(y, return_inverse=True)[1]"
+        raise Refused(
+            f"{name} has values such as {str(first)[:50]!r}; expected numbers"
+            + of_classes * name.endswith("y")
+        )
+    if not found.ndim:
+        raise Refused(f"{name} is the number {found}; expected an array of samples")
+    return found.astype("float32") if found.dtype == bool else found
 
 
 def steps(samples: int, batch_size: int) -> int:

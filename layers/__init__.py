@@ -21,19 +21,17 @@ if TYPE_CHECKING:
     from .gated import GeGLU, SwiGLU
     from .gradient import GradientClipBlock, GradientReversalBlock, GradientScaleBlock
     from .loss import (
-        ContrastiveLoss,
         CTCLoss,
         FocalLoss,
         HuberLoss,
-        InfoNCELoss,
         LinearCrossEntropyLoss,
         SigmoidLoss,
         SoftmaxLoss,
-        TripletLoss,
     )
     from .norm import GroupNormBlock, LayerNormBlock, RMSNormBlock
     from .operator_block import OperatorBlock
     from .ops import Operator, operator
+    from .pairs import ContrastiveLoss, InfoNCELoss, TripletLoss
     from .position import RotaryBlock
     from .quantize import LSQBlock, StraightRoundBlock, StraightSignBlock
     from .remat import Remat
@@ -84,7 +82,7 @@ __all__ = [
 
 _MODULES = {
     "CTCLoss": "loss",
-    "ContrastiveLoss": "loss",
+    "ContrastiveLoss": "pairs",
     "DenseBlock": "dense",
     "EmbeddingBag": "embedding",
     "FocalLoss": "loss",
@@ -96,7 +94,7 @@ _MODULES = {
     "GroupNormBlock": "norm",
     "HardSwishBlock": "activation",
     "HuberLoss": "loss",
-    "InfoNCELoss": "loss",
+    "InfoNCELoss": "pairs",
     "LSQBlock": "quantize",
     "LayerNormBlock": "norm",
     "LinearCrossEntropyLoss": "loss",
@@ -118,7 +116,7 @@ _MODULES = {
     "StraightSignBlock": "quantize",
     "SwiGLU": "gated",
     "SwishBlock": "activation",
-    "TripletLoss": "loss",
+    "TripletLoss": "pairs",
     "compiled_step": "step",
     "nets": "nets",
     "operator": "ops",

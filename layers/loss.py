@@ -1,49 +1,20 @@
-"""Losses: one number for each sample."""
+"""Losses of outputs and labels: one number for each sample."""
 
 from __future__ import annotations
 
-from .engine import expect, gluon
-from .ops import (
-    focal,
-    info_nce,
-    linear_cross_entropy,
-    sigmoid_cross_entropy,
-    triplet,
-)
+from ._inputs import expect_numbers, expect_shapes, expect_weights, in_order
+from ._weighted import Weighted, weighted
+from .engine import expect, gluon, nd
+from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy
 
 __all__ = [
     "CTCLoss",
-    "ContrastiveLoss",
     "FocalLoss",
     "HuberLoss",
-    "InfoNCELoss",
     "LinearCrossEntropyLoss",
     "SigmoidLoss",
     "SoftmaxLoss",
-    "TripletLoss",
 ]
-
-
-class Weighted(gluon.loss.Loss):
-    """A loss whose samples may have weights.
-
-    Parameters
-    ----------
-    weight : float, optional
-        A factor for all samples.
-    """
-
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs):
-        super().__init__(weight, batch_axis, **kwargs)
-
-    def __call__(self, x, *others):
-        expect(self.name, (x, *others))
-        return super().__call__(x, *others)
-
-    def _weighted(self, F, loss, sample_weight):
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return loss if self._weight is None else loss * self._weight
 
 
 class SoftmaxLoss(Weighted):
@@ -64,16 +35,23 @@ class SoftmaxLoss(Weighted):
         The factor of log² Σ eˣ, which keeps scores from growing.
 
     Inputs:
-        - **x**: (n, m) scores, before softmax; or (..., m)
-        - **label**: (n,) class numbers below m, or (...); (n, m) with ``sparse_label=False``
-        - **sample_weight**: (n,) a factor for each sample, optional
+        - **x**: (n, m) scores, before softmax; or (n, ..., m)
+        - **label**: (n,) class numbers below m, or (n, ...); the shape of x with
+          ``sparse_label=False``
+        - **sample_weight**: (n,) a factor for each sample, or broadcast to the loss from its first
+          axis on; optional
     Outputs:
-        - **loss**: (n,), or (...)
+        - **loss**: (n,), or (n, ...)
 
     Raises
     ------
     ValueError
-        Probabilities come with `ignore_label`, or `smoothing` is not from 0 to 1.
+        Probabilities come with `ignore_label`, or `smoothing` is not from 0 to 1; the shapes of the
+        inputs do not fit together.
+    IndexError
+        A label is no class: negative, too large, or not a whole number. Labels on a GPU are not
+        checked, for which it would have to wait, nor those inside a larger graph, such as
+        `compiled_step`: there such a label is that of the nearest class.
     """
 
     def __init__(
@@ -95,6 +73,14 @@ class SoftmaxLoss(Weighted):
             )
         self._sparse_label, self._options = sparse_label, options
 
+    def _expect(self, x, label, sample_weight=None):
+        who, shape = type(self).__name__, x.shape[:-1]
+        allowed = (shape, (*shape, 1)) if self._sparse_label else (x.shape,)
+        expect_shapes(label.shape in allowed, who, f"a label {allowed[0]}", x=x, label=label)
+        if self._sparse_label:
+            expect_classes(who, label, x.shape[-1], self._options)
+        self._expect_weights(sample_weight, shape)
+
     def hybrid_forward(self, F, x, label, sample_weight=None):
         # Built-in operators take half the time of an operator with a gradient of its own:
         # 54 and 114 us for 64 x 10, forward and backward.
@@ -109,6 +95,7 @@ class SoftmaxLoss(Weighted):
             elif name == "z_loss":
                 loss = loss + F.square(log_sum_exp(F, x)) * value
         if (ignored := self._options.get("ignore_label")) is not None:
+            label = F.reshape_like(label, loss)
             loss = F.where(label == ignored, F.zeros_like(loss), loss)
         return loss
 
@@ -117,6 +104,14 @@ def log_sum_exp(F, x):
     """log Σ eˣ over the last axis, without overflow."""
     top = F.BlockGrad(F.max(x, axis=-1, keepdims=True))
     return F.squeeze(F.log(F.sum(F.exp(F.broadcast_sub(x, top)), -1, True)) + top, axis=-1)
+
+
+def expect_classes(who, label, count, options):
+    """Refuse a label that is no class, nor the one that is ignored."""
+    ignored = options.get("ignore_label")
+    beside = "" if ignored is None else f", or ignore_label {ignored}"
+    expected = f"one of the {count} classes, whole numbers from 0 to {count - 1}{beside}"
+    expect_numbers(f"{who}: label", label, count, ignored, expected)
 
 
 def target_options(loss, ignore_label, smoothing, z_loss):
@@ -156,16 +151,18 @@ class LinearCrossEntropyLoss(Weighted):
     dtype : str
 
     Inputs:
-        - **x**: (..., in_channels)
-        - **label**: (...) class numbers below channels
-        - **sample_weight**: (...) a factor for each sample, optional
+        - **x**: (n, in_channels), or (n, ..., in_channels)
+        - **label**: (n,) class numbers below channels, or (n, ...)
+        - **sample_weight**: as for `SoftmaxLoss`
     Outputs:
-        - **loss**: (...)
+        - **loss**: (n,), or (n, ...)
 
     Raises
     ------
     ValueError
-        `smoothing` is not from 0 to 1.
+        `smoothing` is not from 0 to 1; the shapes of the inputs do not fit together.
+    IndexError
+        A label is no class; where this is not checked, as for `SoftmaxLoss`.
     """
 
     def __init__(
@@ -197,7 +194,13 @@ class LinearCrossEntropyLoss(Weighted):
                     "bias", shape=(channels,), dtype=dtype, init=bias_initializer
                 )
 
-    def hybrid_forward(self, F, x, label, sample_weight=None, weight=None, bias=None):
+    def _expect(self, x, label, sample_weight=None):
+        who, shape = type(self).__name__, x.shape[:-1]
+        expect_shapes(label.shape == shape, who, f"a label {shape}", x=x, label=label)
+        expect_classes(who, label, self.weight.shape[0], self._options)
+        self._expect_weights(sample_weight, shape)
+
+    def hybrid_forward(self, F, x, label, sample_weight=None, *, weight, bias=None):
         loss = linear_cross_entropy(x, weight, label, bias, **self._options)
         return self._weighted(F, loss, sample_weight)
 
@@ -212,8 +215,16 @@ class OfElements(Weighted):
     def _loss(self, F, x, label):
         raise NotImplementedError
 
+    def _expect(self, x, label, sample_weight=None):
+        wanted, given = ([*a.shape[:1], *(k for k in a.shape[1:] if k > 1)] for a in (x, label))
+        who = type(self).__name__
+        expect_shapes(given == wanted, who, f"a label {x.shape}", x=x, label=label)
+        self._expect_weights(sample_weight, x.shape)
+
     def hybrid_forward(self, F, x, label, sample_weight=None):
-        loss = self._weighted(F, self._loss(F, x, label), sample_weight)
+        # Rows of samples, which refuse a label of as many elements in another order.
+        rows = (F.reshape(a, shape=(0, -1)) for a in (x, label))
+        loss = self._weighted(F, F.reshape_like(self._loss(F, *rows), x), sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
@@ -227,14 +238,20 @@ class SigmoidLoss(OfElements):
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
-        - **label**: as many elements, from 0 to 1
-        - **sample_weight**: broadcast to x, optional
+        - **label**: the shape of x, sizes of 1 after the first aside; from 0 to 1
+        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
+          on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
+
+    Raises
+    ------
+    ValueError
+        The shapes of the inputs do not fit together.
     """
 
     def _loss(self, F, x, label):
-        return sigmoid_cross_entropy(x, F.reshape_like(label, x))
+        return sigmoid_cross_entropy(x, label)
 
 
 class FocalLoss(OfElements):
@@ -251,10 +268,16 @@ class FocalLoss(OfElements):
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
-        - **label**: the shape of x, 0 or 1
-        - **sample_weight**: broadcast to x, optional
+        - **label**: the shape of x, sizes of 1 after the first aside; 0 or 1
+        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
+          on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
+
+    Raises
+    ------
+    ValueError
+        The shapes of the inputs do not fit together.
     """
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.25, weight=None, **kwargs):
@@ -279,15 +302,16 @@ class HuberLoss(OfElements):
 
     Inputs:
         - **x**: (n, ...)
-        - **label**: as many elements
-        - **sample_weight**: broadcast to x, optional
+        - **label**: the shape of x, sizes of 1 after the first aside
+        - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
+          on; optional
     Outputs:
         - **loss**: (n,), the mean over the other axes
 
     Raises
     ------
     ValueError
-        `rho` is not positive.
+        `rho` is not positive, or the shapes of the inputs do not fit together.
     """
 
     def __init__(self, rho: float = 1.0, weight: float | None = None, **kwargs):
@@ -297,118 +321,7 @@ class HuberLoss(OfElements):
         self._scalar = float(rho) ** -0.5
 
     def _loss(self, F, x, label):
-        return F.smooth_l1(x - F.reshape_like(label, x), scalar=self._scalar)
-
-
-class ContrastiveLoss(Weighted):
-    """Loss of pairs, ½ t d² + ½ (1 - t) max(0, margin - d)² with their distance d = |x - z|.
-
-    It is composed of built-in operators, of which only x - z is as large as the inputs.
-
-    Parameters
-    ----------
-    margin : float
-        The distance beyond which pairs that do not belong together count no more.
-    weight : float, optional
-        A factor for all samples.
-
-    Inputs:
-        - **x**, **z**: (n, k)
-        - **label**: (n,), 1 for a pair that belongs together, else 0
-        - **sample_weight**: (n,) a factor for each pair, optional
-    Outputs:
-        - **loss**: (n,)
-    """
-
-    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
-        super().__init__(weight, **kwargs)
-        self._margin = float(margin)
-
-    def hybrid_forward(self, F, x, z, label, sample_weight=None):
-        square = F.sum(F.square(x - z), axis=1)
-        d = F.sqrt(F.maximum(square, 1e-12))  # of 0 it has no derivative
-        loss = F.where(label, square, F.square(F.relu(self._margin - d))) / 2
-        return self._weighted(F, loss, sample_weight)
-
-
-class TripletLoss(Weighted):
-    """Loss of triplets, max(0, |x - near|² - |x - far|² + margin).
-
-    Parameters
-    ----------
-    margin : float
-        How much nearer the one has to be.
-    weight : float, optional
-        A factor for all samples.
-
-    Inputs:
-        - **x**, **near**, **far**: (n, k)
-        - **sample_weight**: (n,) a factor for each triplet, optional
-    Outputs:
-        - **loss**: (n,)
-    """
-
-    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
-        super().__init__(weight, **kwargs)
-        self._margin = float(margin)
-
-    def hybrid_forward(self, F, x, near, far, sample_weight=None):
-        return self._weighted(F, triplet(x, near, far, margin=self._margin), sample_weight)
-
-
-class InfoNCELoss(Weighted):
-    """Loss of pairs, each of which is told from all others, -log softmax(x zᵀ / temperature)[own].
-
-    The matrix x zᵀ is never whole in memory.
-
-    Parameters
-    ----------
-    temperature : float
-        The smaller, the more the nearest of the others count.
-    normalize : bool
-        Whether rows of x and z are scaled to length 1 first.
-    symmetric : bool
-        The mean of the loss and that of x and z exchanged, as for images and their texts.
-    weight : float, optional
-        A factor for all samples.
-
-    Inputs:
-        - **x**, **z**: (n, k); rows of the same number belong together
-        - **sample_weight**: (n,) a factor for each pair, optional
-    Outputs:
-        - **loss**: (n,)
-
-    Raises
-    ------
-    ValueError
-        `temperature` is not positive.
-
-    (van den Oord et al. 2018, Representation learning with contrastive predictive coding)
-    """
-
-    def __init__(
-        self,
-        temperature: float = 0.07,
-        normalize: bool = True,
-        symmetric: bool = False,
-        weight: float | None = None,
-        **kwargs,
-    ):
-        super().__init__(weight, **kwargs)
-        if not temperature > 0:
-            raise ValueError(
-                f"InfoNCELoss: temperature is {temperature}\n  expected a positive number"
-            )
-        self._temperature, self._normalize = float(temperature), normalize
-        self._symmetric = symmetric
-
-    def hybrid_forward(self, F, x, z, sample_weight=None):
-        if self._normalize:
-            x, z = F.L2Normalization(x), F.L2Normalization(z)
-        loss = info_nce(x, z, temperature=self._temperature)
-        if self._symmetric:
-            loss = (loss + info_nce(z, x, temperature=self._temperature)) / 2
-        return self._weighted(F, loss, sample_weight)
+        return F.smooth_l1(x - label, scalar=self._scalar)
 
 
 class CTCLoss(gluon.loss.CTCLoss):
@@ -440,7 +353,7 @@ class CTCLoss(gluon.loss.CTCLoss):
     Raises
     ------
     ValueError
-        `blank` is neither.
+        `blank` is neither, or the shape of the weights does not fit.
 
     (Graves et al. 2006, Connectionist temporal classification)
     """
@@ -458,9 +371,22 @@ class CTCLoss(gluon.loss.CTCLoss):
             raise ValueError(f"CTCLoss: blank is {blank!r}\n  expected 'first' or 'last'")
         self._axes, self._blank = (layout, label_layout), blank
 
-    def __call__(self, pred, label, *others):
-        expect(self.name, (pred, label, *others))
-        return super().__call__(pred, label, *others)
+    def __call__(self, *inputs, **named):
+        """The loss of each sample, for inputs by position or by name.
+
+        Raises
+        ------
+        TypeError
+            An input is missing, unknown, or of the other engine.
+        ValueError
+            The shape of the weights does not fit.
+        """
+        inputs = in_order(self, inputs, named)
+        expect(self.name, inputs)
+        if len(inputs) == 5 and isinstance(inputs[4], nd.NDArray):
+            samples = inputs[0].shape[self._axes[0].index("N")]
+            expect_weights(type(self).__name__, inputs[4], (samples,))
+        return super().__call__(*inputs)
 
     def hybrid_forward(
         self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None
@@ -473,6 +399,4 @@ class CTCLoss(gluon.loss.CTCLoss):
         given = {name: length for name, length in lengths.items() if length is not None}
         used = {f"use_{name}": True for name in given}
         loss = F.CTCLoss(pred, label, **given, **used, blank_label=self._blank)
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return loss if self._weight is None else loss * self._weight
+        return weighted(F, loss, sample_weight, self._weight)

@@ -51,6 +51,7 @@ class focal:
     saves = ("entropy",)  # -log p
 
     def forward(x, t, *, gamma: float = 2.0, alpha: float = 0.25):
+        expect_one_shape(x, t)
         return adapter().fused("focal", focal_loss)(x, narrow(t, x), gamma, alpha)
 
     def dx(dy, x, t, entropy, gamma, alpha):
@@ -59,6 +60,13 @@ class focal:
 
     def shapes(x):
         return {"t": x, "y": x}
+
+
+def expect_one_shape(x, t):
+    if x.shape != t.shape:
+        raise ValueError(
+            f"operator 'layers.focal': x is {x.shape}, t is {t.shape}\n  expected one shape"
+        )
 
 
 def focal_loss(x, t, gamma, alpha):

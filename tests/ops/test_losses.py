@@ -228,3 +228,9 @@ def test_linear_cross_entropy_by_the_formula(block, monkeypatch):
         monkeypatch.setattr(fused, "FUSED", {})
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.engine("torch")  # MXNet raises it at a later call, in words of its own
+def test_focal_of_two_shapes():
+    with pytest.raises(ValueError, match=r"focal': x is \(4, 5\), t is \(4,\)\n  expected one sha"):
+        ops.focal(nd.zeros((4, 5)), nd.zeros((4,)))

@@ -1,0 +1,90 @@
+"""The inputs of a block's call: given by name too, and refused where they do not fit."""
+
+from __future__ import annotations
+
+from functools import cache
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+
+from .engine import adapter
+
+__all__ = ["expect_numbers", "expect_shapes", "expect_weights", "in_order"]
+
+
+def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
+    """The inputs of a call in the order of the block's `hybrid_forward`.
+
+    Gluon's blocks take inputs by position alone. Between those that are given, None stands for one
+    that is left out.
+    """
+    names, needed = _names(type(block))
+    if not named and needed <= len(given) <= len(names):
+        return given
+    values = dict(zip(names, given))
+    problem = f"it is given {len(given)} inputs" if len(given) > len(names) else ""
+    for name in named:
+        if name not in names:
+            problem = f"it has no input {name!r}"
+        elif name in values:
+            problem = f"{name} is given twice"
+    values = {n: v for n, v in (values | named).items() if v is not None or n in names[:needed]}
+    missing = [n for n in names[:needed] if n not in values]
+    if problem or missing:
+        shown = [*names[:needed], *(f"{n}=None" for n in names[needed:])]
+        raise TypeError(
+            f"{type(block).__name__}: {problem or f'{missing[0]} is missing'}\n"
+            f"  expected {', '.join(shown)}"
+        )
+    last = max(i for i, name in enumerate(names) if name in values)
+    return tuple([values.get(name) for name in names[: last + 1]])
+
+
+@cache
+def _names(block: type) -> tuple[tuple[str, ...], int]:
+    """The names of a block's inputs, and how many of them are needed."""
+    parameters = list(signature(block.hybrid_forward).parameters.values())[2:]  # after self and F
+    inputs = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+    return tuple([p.name for p in inputs]), sum(p.default is p.empty for p in inputs)
+
+
+def expect_shapes(fits: bool, who: str, expected: str, **arrays: Any) -> None:
+    """Refuse arrays whose shapes do not fit together."""
+    if not fits:
+        shown = ", ".join(f"{name} is {a.shape}" for name, a in arrays.items())
+        raise ValueError(f"{who}: {shown}\n  expected {expected}")
+
+
+def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: int = 0) -> None:
+    """Refuse weights that are not broadcast to a loss of this shape, from its first axis on."""
+    given = weights.shape
+    fits = all(size in (1, of) for size, of in zip(given, loss))
+    fits = fits and all(size == 1 for size in given[len(loss) :])
+    if fits and (batch_axis == 0 or len(given) == len(loss)):
+        return
+    samples = [1] * len(loss)
+    samples[batch_axis] = loss[batch_axis]
+    one_each = loss[:1] if batch_axis == 0 else tuple(samples)
+    raise ValueError(
+        f"{who}: sample_weight is {given} for losses {loss}\n"
+        f"  expected {one_each}, a factor for each sample; or sizes of the losses or of 1, from "
+        "the first axis on"
+    )
+
+
+def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: str) -> None:
+    """Refuse numbers that are not whole, or not from 0 to below a count; but for one, or None.
+
+    Those on a GPU are not looked at, for which it would have to wait.
+    """
+    if array.context.device_type == "gpu":
+        return
+    values = adapter().view(array)
+    wrong = (values < 0) | (values >= count)
+    if values.dtype.kind == "f":
+        wrong |= values != np.floor(values)
+    if left_out is not None:
+        wrong &= values != left_out
+    if wrong.any():
+        raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")

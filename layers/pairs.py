@@ -1,0 +1,153 @@
+"""Losses of samples that belong together, and of others: one number for each pair or triplet."""
+
+from __future__ import annotations
+
+from ._inputs import expect_shapes
+from ._weighted import Weighted
+from .ops import info_nce, triplet
+
+__all__ = ["ContrastiveLoss", "InfoNCELoss", "TripletLoss"]
+
+
+def expect_rows(who, **arrays):
+    """Refuse arrays that are not (n, k), all of one shape."""
+    shapes = {a.shape for a in arrays.values()}
+    fits = len(shapes) == 1 and len(*shapes) == 2
+    expect_shapes(fits, who, f"{', '.join(arrays)} (n, k), of one shape", **arrays)
+
+
+class ContrastiveLoss(Weighted):
+    """Loss of pairs, ½ t d² + ½ (1 - t) max(0, margin - d)² with their distance d = |x - z|.
+
+    It is composed of built-in operators, of which only x - z is as large as the inputs.
+
+    Parameters
+    ----------
+    margin : float
+        The distance beyond which pairs that do not belong together count no more.
+    weight : float, optional
+        A factor for all samples.
+
+    Inputs:
+        - **x**, **z**: (n, k)
+        - **label**: (n,), 1 for a pair that belongs together, else 0
+        - **sample_weight**: (n,) a factor for each pair, optional
+    Outputs:
+        - **loss**: (n,)
+
+    Raises
+    ------
+    ValueError
+        The shapes of the inputs do not fit together.
+    """
+
+    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
+        super().__init__(weight, **kwargs)
+        self._margin = float(margin)
+
+    def _expect(self, x, z, label, sample_weight=None):
+        who = type(self).__name__
+        expect_rows(who, x=x, z=z)
+        n = x.shape[0]
+        expect_shapes(label.shape in ((n,), (n, 1)), who, f"a label ({n},)", x=x, label=label)
+        self._expect_weights(sample_weight, (n,))
+
+    def hybrid_forward(self, F, x, z, label, sample_weight=None):
+        square = F.sum(F.square(x - z), axis=1)
+        label = F.reshape_like(label, square)
+        d = F.sqrt(F.maximum(square, 1e-12))  # of 0 it has no derivative
+        loss = F.where(label, square, F.square(F.relu(self._margin - d))) / 2
+        return self._weighted(F, loss, sample_weight)
+
+
+class TripletLoss(Weighted):
+    """Loss of triplets, max(0, |x - near|² - |x - far|² + margin).
+
+    Parameters
+    ----------
+    margin : float
+        How much nearer the one has to be.
+    weight : float, optional
+        A factor for all samples.
+
+    Inputs:
+        - **x**, **near**, **far**: (n, k)
+        - **sample_weight**: (n,) a factor for each triplet, optional
+    Outputs:
+        - **loss**: (n,)
+
+    Raises
+    ------
+    ValueError
+        The shapes of the inputs do not fit together.
+    """
+
+    def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
+        super().__init__(weight, **kwargs)
+        self._margin = float(margin)
+
+    def _expect(self, x, near, far, sample_weight=None):
+        expect_rows(type(self).__name__, x=x, near=near, far=far)
+        self._expect_weights(sample_weight, x.shape[:1])
+
+    def hybrid_forward(self, F, x, near, far, sample_weight=None):
+        return self._weighted(F, triplet(x, near, far, margin=self._margin), sample_weight)
+
+
+class InfoNCELoss(Weighted):
+    """Loss of pairs, each of which is told from all others, -log softmax(x zᵀ / temperature)[own].
+
+    The matrix x zᵀ is never whole in memory.
+
+    Parameters
+    ----------
+    temperature : float
+        The smaller, the more the nearest of the others count.
+    normalize : bool
+        Whether rows of x and z are scaled to length 1 first.
+    symmetric : bool
+        The mean of the loss and that of x and z exchanged, as for images and their texts.
+    weight : float, optional
+        A factor for all samples.
+
+    Inputs:
+        - **x**, **z**: (n, k); rows of the same number belong together
+        - **sample_weight**: (n,) a factor for each pair, optional
+    Outputs:
+        - **loss**: (n,)
+
+    Raises
+    ------
+    ValueError
+        `temperature` is not positive, or the shapes of the inputs do not fit together.
+
+    (van den Oord et al. 2018, Representation learning with contrastive predictive coding)
+    """
+
+    def __init__(
+        self,
+        temperature: float = 0.07,
+        normalize: bool = True,
+        symmetric: bool = False,
+        weight: float | None = None,
+        **kwargs,
+    ):
+        super().__init__(weight, **kwargs)
+        if not temperature > 0:
+            raise ValueError(
+                f"InfoNCELoss: temperature is {temperature}\n  expected a positive number"
+            )
+        self._temperature, self._normalize = float(temperature), normalize
+        self._symmetric = symmetric
+
+    def _expect(self, x, z, sample_weight=None):
+        expect_rows(type(self).__name__, x=x, z=z)
+        self._expect_weights(sample_weight, x.shape[:1])
+
+    def hybrid_forward(self, F, x, z, sample_weight=None):
+        if self._normalize:
+            x, z = F.L2Normalization(x), F.L2Normalization(z)
+        loss = info_nce(x, z, temperature=self._temperature)
+        if self._symmetric:
+            loss = (loss + info_nce(z, x, temperature=self._temperature)) / 2
+        return self._weighted(F, loss, sample_weight)

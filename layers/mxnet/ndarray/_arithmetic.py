@@ -51,10 +51,12 @@ ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 
 def _computed(operator: registry.Op, arrays: tuple[NDArray, ...], attributes: dict) -> NDArray:
+    tensors = []
     for x in arrays:
         if x._is_sparse:
             return call(operator, arrays, attributes)
-    y = compute(operator, [x._tensor for x in arrays], attributes, arrays[0]._context)
+        tensors.append(x._tensor)
+    y = compute(operator, tensors, attributes, arrays[0]._context)
     if autograd.state.recording:
         note_origin(y, operator, attributes, arrays)
     return y

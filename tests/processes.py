@@ -203,6 +203,83 @@ def overlap(a, b):
     return slice(start, stop) if start < stop else None
 
 
+WORDS = RNG.integers(0, 12, (SAMPLES, 3)).astype("float32")
+
+
+def trained_on_words(kv, ctx=None, optimizer="sgd", **options):
+    """A sparse embedding, whose rows differ from process to process, before dense layers."""
+    mx.random.seed(kv.rank)
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Embedding(12, 4, sparse_grad=True), gluon.nn.Dense(3))
+    net.initialize(ctx=ctx)
+    settings = {"learning_rate": 0.5}
+    trainer = gluon.Trainer(net.collect_params(), optimizer, settings, kvstore=kv, **options)
+    loss = gluon.loss.SoftmaxCELoss()
+    for i in range(4):
+        contexts = ctx or [mx.cpu()]
+        words = gluon.utils.split_and_load(np.maximum(WORDS[part(kv)] - i, 0), contexts)
+        labels = gluon.utils.split_and_load(Y[part(kv)], contexts)
+        with autograd.record():
+            losses = [loss(net(x), y) for x, y in zip(words, labels)]
+        autograd.backward(losses)
+        trainer.step(SAMPLES)
+    return values(net)
+
+
+@scenario
+def with_sparse_gradients(kv):
+    return trained_on_words(kv)
+
+
+@scenario
+def with_sparse_gradients_of_adam(kv):
+    return trained_on_words(kv, optimizer="adam", update_on_kvstore=True)
+
+
+@scenario
+def with_sparse_gradients_on_two_contexts(kv):
+    return trained_on_words(kv, [mx.cpu(0), mx.cpu(1)])
+
+
+@scenario
+def with_a_row_sparse_parameter(kv):
+    """A step in which the first process alone has a gradient, too."""
+    mx.random.seed(kv.rank)
+    table = gluon.Parameter("table", shape=(12, 4), stype="row_sparse", grad_stype="row_sparse")
+    table.initialize(mx.init.Uniform())
+    settings = {"learning_rate": 0.5, "momentum": 0.9}
+    trainer = gluon.Trainer([table], "sgd", settings, kvstore=kv)
+    every = nd.arange(12)
+    trainer._prepare()
+    for i in range(4):
+        words = WORDS[part(kv)] if i != 2 else WORDS[:4] if kv.rank == 0 else None
+        if words is not None:
+            with autograd.record():
+                rows = nd.sparse.Embedding(
+                    nd.array(words), table.row_sparse_data(every), input_dim=12, output_dim=4,
+                    sparse_grad=True,
+                )  # fmt: skip
+                y = (rows * rows).sum()
+            y.backward()
+        trainer.step(SAMPLES)
+    return [table.row_sparse_data(every).asnumpy()]
+
+
+@scenario
+def by_module_with_csr_data(kv):
+    weight = mx.sym.Variable("weight", shape=(5, 3), stype="row_sparse")
+    y = mx.sym.sparse.dot(mx.sym.Variable("data", stype="csr"), weight)
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(y, name="softmax"))
+    size = SAMPLES // kv.num_workers
+    data = nd.array(np.where(X > 0.3, X, 0)[part(kv)]).tostype("csr")
+    samples = mx.io.NDArrayIter(data, nd.array(Y[part(kv)]), batch_size=size,
+                                last_batch_handle="discard")  # fmt: skip
+    mx.random.seed(kv.rank)
+    settings = {"learning_rate": 0.5, "momentum": 0.9}
+    module.fit(samples, num_epoch=4, kvstore=kv, optimizer_params=settings)
+    return [array.asnumpy() for _, array in sorted(module.get_params()[0].items())]
+
+
 @scenario
 def by_module(kv):
     data = mx.sym.var("data")
@@ -247,6 +324,46 @@ def by_keys(kv):
     kv.push(3, nd.ones(2) * mine)
     pulled(3)
     assert found == [1, 2 * total, total, 1, 1 - 0.25 * total], found
+
+
+def by_rows(kv):
+    """row_sparse arrays: init, push, row_sparse_pull, an optimizer."""
+    n, shape = kv.num_workers, (6, 2)
+
+    def rows_of(numbers, value):
+        return nd.sparse.row_sparse_array((nd.ones((len(numbers), 2)) * value, numbers), shape)
+
+    def pulled(key):
+        out = nd.sparse.zeros("row_sparse", shape)
+        kv.row_sparse_pull(key, out=out, row_ids=nd.arange(6))
+        return out.asnumpy()[:, 0].tolist()
+
+    kv.init("a", rows_of([0, 5][: 2 - kv.rank % 2], kv.rank + 1.0))
+    assert pulled("a") == [1, 0, 0, 0, 0, 1]  # the first process's
+    kv.push("a", rows_of([0, kv.rank + 1], kv.rank + 1.0))
+    expected = [n * (n + 1) / 2, *range(1, n + 1), *[0] * (5 - n)]
+    assert pulled("a") == expected
+    kv.push("a", rows_of([3], 2.0) if kv.rank == 0 else nd.sparse.zeros("row_sparse", shape))
+    assert pulled("a") == [0, 0, 0, 2, 0, 0]
+    kv.push("a", nd.sparse.zeros("row_sparse", shape))
+    assert pulled("a") == [0] * 6
+    kv.init("b", rows_of([*range(6)], 1.0))
+    kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.25))
+    kv.push("b", rows_of([0, kv.rank + 1], kv.rank + 1.0))
+    assert pulled("b") == [1 - 0.25 * total for total in expected]
+    try:
+        kv.push("b", rows_of([0], 1.0).astype("float64" if kv.rank else "float32"))
+    except ValueError as error:
+        assert f"process {kv.rank}: row_sparse (6, 2) float" in str(error)
+    else:
+        raise AssertionError("not refused")
+    kv.set_gradient_compression({"type": "2bit"})
+    try:
+        kv.push("b", rows_of([0], 1.0))
+    except NotImplementedError as error:
+        assert "compression of a row_sparse array (6, 2)" in str(error)
+    else:
+        raise AssertionError("not refused")
 
 
 def compressed(kv):
@@ -342,6 +459,7 @@ def with_a_stale_gradient(kv):
 
 ASSERTIONS = [
     by_keys,
+    by_rows,
     compressed,
     overlapping,
     overflowing,

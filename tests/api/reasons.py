@@ -87,6 +87,7 @@ DIFFERENCES = {
     "A hook of operators gets arrays": "gluon.Block.register_op_hook",
     "A hybridized block takes other inputs, too": "",
     "A value that is set leaves the states of the optimizer": "",
+    "A stale gradient is not added again": "gluon.Trainer.step",
     "BatchNorm leaves gamma as it is": "ndarray.BatchNorm symbol.BatchNorm gluon.nn.BatchNorm",
     "BatchNorm updates its running averages in forward": "",
     "Dropout with p=1": "ndarray.Dropout symbol.Dropout gluon.nn.Dropout",

@@ -295,16 +295,6 @@ def test_states_with_rows_go_on(tmp_path, stype):
 
 
 @pytest.mark.engine("torch")
-def test_rows_are_not_sent_between_processes(monkeypatch):
-    from layers.mxnet.gluon import _sparse_parameters
-
-    monkeypatch.setattr(_sparse_parameters, "spans_processes", lambda store: True)
-    parameter, trainer = table(kvstore=mx.kv.create("device"))
-    with pytest.raises(NotImplementedError, match="row_sparse gradients with kvstore='device'"):
-        step(parameter, trainer, [0])
-
-
-@pytest.mark.engine("torch")
 def test_a_compiled_step_leaves_rows_to_the_trainer():
     for stype, expected in (("default", False), ("row_sparse", False)):
         assert table(stype, contexts=1)[1].updates_here is expected

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..base import ArgumentError, UnsupportedError
+from ..base import ArgumentError
 from ..kvstore import KVStore
-from ..kvstore._distributed import spans_processes
 from ..ndarray import NDArray
 from .parameter import Parameter
 
@@ -25,17 +24,11 @@ def sparse_parts(parameters: list[Parameter]) -> set[str]:
 def choose_for_sparse(store, on_store: bool | None, parts: set[str]) -> bool | None:
     """`update_on_kvstore`, where something is sparse: True for weights, else False by default.
 
-    Raises ArgumentError where the program says otherwise of weights, or the store sums no rows, and
-    UnsupportedError where it spans processes.
+    Raises ArgumentError where the program says otherwise of weights, or the store sums no rows.
     """
     if not parts:
         return on_store
     what = "row_sparse parameters" if "weight" in parts else "row_sparse gradients"
-    if spans_processes(store):
-        raise UnsupportedError(
-            f"Trainer: {what} with kvstore={store.type!r}\n"
-            "  expected dense ones (sparse_grad=False), or one process"
-        )
     if (store is None and "weight" in parts) or not isinstance(store, KVStore | None):
         raise ArgumentError(
             f"Trainer: {what} with kvstore={store!r}\n  expected a type such as 'device'"

@@ -208,7 +208,7 @@ class Trainer:
         made = [p for p in self._params_to_init if not p._deferred_init]
         self._params_to_init = [p for p in self._params_to_init if p._deferred_init]
         if spans_processes(self._kvstore):
-            self._kvstore.send_from_first([p.list_data() for p in made])
+            self._kvstore.send_from_first([arrays_of(p) for p in made])
         for parameter in made if self._calls_kvstore else ():
             arrays = parameter.list_data()
             self._kvstore.broadcast(self._param2idx[parameter.name], arrays[0], arrays)
@@ -365,9 +365,15 @@ class Trainer:
         warnings.warn(f"{text} It is taken as 0.", UserWarning, stacklevel=4)
 
     def _sum_over_processes(self) -> None:
-        if self._gradient_sums is not None:
-            trained = {i: p.list_data() for i, p in enumerate(self._params) if p.grad_req != "null"}
-            self._sums = dict(zip(trained, self._gradient_sums.finish([*trained.values()])))
+        if self._gradient_sums is None:
+            return
+        trained = {i: p for i, p in enumerate(self._params) if p.grad_req != "null"}
+        dense = {i: p.list_data() for i, p in trained.items() if p._grad_stype == "default"}
+        sparse = {i: arrays_of(p) for i, p in trained.items() if i not in dense}
+        sums = dict(zip(dense, self._gradient_sums.finish([*dense.values()]))) if dense else {}
+        if sparse:
+            sums |= zip(sparse, self._kvstore.sums_of_rows([*sparse.values()]))
+        self._sums = {i: sums[i] for i in trained}
 
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:

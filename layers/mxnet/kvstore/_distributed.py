@@ -6,7 +6,11 @@ from typing import TypeGuard
 
 import torch
 
+from .. import _dtype
+from .._stored import RowSparse, sum_rows
+from ..base import UnsupportedError
 from ..ndarray import NDArray
+from ..ndarray.sparse import RowSparseNDArray
 from . import _processes
 from ._buckets import GradientSums, sum_over_processes
 from .kvstore import DISTRIBUTED, TYPES, KVStore, _pairs, spread, total
@@ -59,12 +63,48 @@ class DistributedKVStore(KVStore):
             A process was lost, or gives other arrays.
         """
         sums = total(columns)
-        tensors = [array._tensor for array in sums]
+        of_rows = {i: a for i, a in enumerate(sums) if isinstance(a, RowSparseNDArray)}
+        tensors = [array._tensor for i, array in enumerate(sums) if i not in of_rows]
         if self._compression is None:
             sum_over_processes(tensors)
         else:
-            self._compression.sum_over_processes(tensors, keys)
+            dense_keys = [key for i, key in enumerate(keys) if i not in of_rows]
+            self._compression.sum_over_processes(tensors, dense_keys)
+        for i, array in of_rows.items():
+            sums[i] = self._sum_of_rows(array)
         return sums
+
+    def _sum_of_rows(self, array: RowSparseNDArray) -> RowSparseNDArray:
+        """The sum over the processes of an array of which each stores other rows."""
+        if self._compression is not None:
+            raise UnsupportedError(
+                f"kvstore {self.type!r}: gradient compression of a row_sparse array {array.shape}\n"
+                "  expected dense arrays, or no compression"
+            )
+        own = array._stored.rows, array._stored.values.detach()
+        rows, values = _processes.gather_rows(_described(array), *own)
+        return RowSparseNDArray(sum_rows(array.shape, rows, values), array._context)
+
+    def sums_of_rows(self, weights: list[list[NDArray]]) -> list[NDArray]:
+        """The sums of the row_sparse gradients of weights, each on some contexts.
+
+        Afterwards all processes have the same gradients fresh: those that `backward` gave in one
+        of them. The others count as 0.
+
+        Raises
+        ------
+        MXNetError
+            A process was lost.
+        """
+        leaves = [[w._leaf for w in arrays] for arrays in weights]
+        fresh = torch.tensor([any(leaf.fresh for leaf in row) for row in leaves], dtype=torch.int32)
+        _processes.wait(_processes.start_sum(fresh))
+        for row, count in zip(leaves, fresh.tolist()):
+            for leaf in row:
+                if not leaf.fresh:
+                    leaf.grad[:] = 0
+                leaf.fresh = count > 0
+        return [self._sum_of_rows(total([[leaf.grad] for leaf in row])[0]) for row in leaves]
 
     def send_from_first(self, rows: list[list[NDArray]]) -> None:
         """Give arrays the values that they have in the first process; a row is on some contexts.
@@ -78,13 +118,16 @@ class DistributedKVStore(KVStore):
         """
         if not rows:
             return
-        shapes = ", ".join(f"{row[0].shape} {row[0]._tensor.dtype}" for row in rows)
-        _processes.agree("the shapes of parameters", shapes.replace("torch.", ""))
+        shapes = ", ".join(_described(row[0]) for row in rows)
+        _processes.agree("the shapes of parameters", shapes)
+        of_rows = [row for row in rows if isinstance(row[0], RowSparseNDArray)]
+        dense = [row for row in rows if not isinstance(row[0], RowSparseNDArray)]
         whole = torch.contiguous_format
-        sent = [row[0]._tensor.detach().clone(memory_format=whole) for row in rows]
+        sent = [row[0]._tensor.detach().clone(memory_format=whole) for row in dense]
         _processes.send_from_first(sent)
-        values = [NDArray(t, row[0]._context) for t, row in zip(sent, rows)]
-        for value, row in zip(values, rows):
+        values = [NDArray(t, row[0]._context) for t, row in zip(sent, dense)]
+        values += [_rows_of_first(row[0]) for row in of_rows]
+        for value, row in zip(values, dense + of_rows):
             spread([value], [[array] for array in row])
 
     def gradient_sums(self) -> GradientSums:
@@ -100,6 +143,25 @@ class DistributedKVStore(KVStore):
             A process was lost.
         """
         _processes.wait(_processes.start_sum(torch.zeros(1)))
+
+
+def _described(array: NDArray) -> str:
+    if isinstance(array, RowSparseNDArray):
+        return f"row_sparse {array.shape} {_dtype.name(array._stored.values.dtype)}"
+    return f"{array.shape} {_dtype.name(array._tensor.dtype)}"
+
+
+def _rows_of_first(array: RowSparseNDArray) -> RowSparseNDArray:
+    """The array with the rows that it has in the first process."""
+    shape, values, rows = array._stored
+    count = torch.tensor([len(rows)])
+    _processes.send_from_first([count])
+    if _processes.rank():
+        rows, values = rows.new_empty(int(count)), values.new_empty(int(count), *shape[1:])
+    sent = [rows.clone(), values.detach().clone()]
+    if len(sent[0]):
+        _processes.send_from_first(sent)
+    return RowSparseNDArray(RowSparse(shape, sent[1], sent[0]), array._context)
 
 
 def spans_processes(store) -> TypeGuard[DistributedKVStore]:

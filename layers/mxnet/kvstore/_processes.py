@@ -18,6 +18,7 @@ from ..base import ArgumentError, MXNetError, UnsupportedError
 __all__ = [
     "agree",
     "gather",
+    "gather_rows",
     "join",
     "new_group",
     "rank",
@@ -166,6 +167,25 @@ def gather(tensor: torch.Tensor) -> list[torch.Tensor]:
     return found
 
 
+def gather_rows(description: str, *tensors: torch.Tensor) -> list[torch.Tensor]:
+    """The rows of some tensors of each process, one after another.
+
+    A process may have any number of rows, the same of all its tensors. Refuses to go on if the
+    description is not the same in all processes.
+    """
+    own = torch.tensor([len(tensors[0]), zlib.crc32(description.encode())])
+    counts, codes = zip(*[found.tolist() for found in gather(own)])
+    if len({*codes}) > 1:
+        raise _different("row_sparse arrays", description)
+    gathered = []
+    for tensor in tensors:
+        padded = tensor.new_zeros((max(counts), *tensor.shape[1:]))
+        padded[: len(tensor)] = tensor
+        parts = gather(padded) if padded.numel() else [padded] * len(counts)
+        gathered.append(torch.cat([part[:count] for part, count in zip(parts, counts)]))
+    return gathered
+
+
 def agree(what: str, description: str) -> None:
     """Refuse to go on if a description is not the same in all processes."""
     number = zlib.crc32(description.encode())
@@ -173,7 +193,11 @@ def agree(what: str, description: str) -> None:
     with _explained():
         distributed.all_reduce(ends, distributed.ReduceOp.MAX, group=_group[0])
     if ends[0] != -ends[1]:
-        raise ArgumentError(
-            f"kvstore: {what} differ from process to process; in process {rank()}: "
-            f"{description[:400]}\n  expected the same in all"
-        )
+        raise _different(what, description)
+
+
+def _different(what: str, description: str) -> ArgumentError:
+    return ArgumentError(
+        f"kvstore: {what} differ from process to process; in process {rank()}: "
+        f"{description[:400]}\n  expected the same in all"
+    )

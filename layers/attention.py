@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._inputs import in_order
 from .dense import DenseBlock
 from .engine import expect, gluon, nd
 from .ops import scaled_dot_product_attention
@@ -36,9 +37,17 @@ class ScaledDotProductAttention(gluon.HybridBlock):
         super().__init__(**kwargs)
         self._attributes = {"causal": bool(causal), "scale": scale}
 
-    def __call__(self, q, k, v, *mask):
-        expect(self.name, (q, k, v, *mask))
-        return super().__call__(q, k, v, *mask)
+    def __call__(self, *inputs, **named):
+        """The attention, for inputs by position or by name.
+
+        Raises
+        ------
+        TypeError
+            An input is missing, unknown, or of the other engine.
+        """
+        inputs = in_order(self, inputs, named)
+        expect(self.name, inputs)
+        return super().__call__(*inputs)
 
     def hybrid_forward(self, F, q, k, v, mask=None):
         return scaled_dot_product_attention(q, k, v, mask, **self._attributes)
@@ -52,9 +61,10 @@ class MultiHeadAttention(gluon.HybridBlock):
     """Attention of several heads, y = out(concat of softmax(qᵢ kᵢᵀ / √d) vᵢ over heads i).
 
     q = query(x), k = key(memory) and v = value(memory), cut into heads of d = units / heads;
-    `query`, `key`, `value` and `out` are `DenseBlock`s. Without a memory, x attends to itself:
-    ``block(x)``; ``block(x, memory)`` is cross attention, and ``block(x, x, mask)`` attention to
-    itself with a mask.
+    `query`, `key`, `value` and `out` are `DenseBlock`s of this block, and no inputs: where other
+    libraries take a query, a key and a value, it takes x for the query and memory for both others.
+    Without a memory, x attends to itself: ``block(x)``, or ``block(x, mask=mask)``;
+    ``block(x, memory)`` is cross attention, ``block(x, memory, mask)`` such with a mask.
 
     Parameters
     ----------
@@ -115,10 +125,20 @@ class MultiHeadAttention(gluon.HybridBlock):
             self.out = DenseBlock(units, units, bias, prefix="out_", **options)
             self.attention = ScaledDotProductAttention(causal)
 
-    def __call__(self, x, *more):
-        expect(self.name, (x, *more))
-        self._expect_one_batch(x, *more)
-        return super().__call__(x, *more)
+    def __call__(self, *inputs, **named):
+        """The attention, for inputs by position or by name.
+
+        Raises
+        ------
+        TypeError
+            An input is missing, unknown, or of the other engine.
+        ValueError
+            The inputs have other numbers of axes, or not one batch.
+        """
+        inputs = in_order(self, inputs, named)
+        expect(self.name, inputs)
+        self._expect_one_batch(*inputs)
+        return super().__call__(*inputs)
 
     def _expect_one_batch(self, x, memory=None, mask=None):
         given = {"x": x, "memory": memory, "mask": mask}

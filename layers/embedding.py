@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .engine import expect, gluon
+import numpy as np
+
+from ._inputs import expect_numbers, in_order
+from .engine import adapter, expect, gluon, nd
 from .ops import embedding_bag
 
 __all__ = ["EmbeddingBag"]
@@ -11,9 +14,20 @@ __all__ = ["EmbeddingBag"]
 class EmbeddingBag(gluon.HybridBlock):
     """Sums or means of learned vectors, yᵢ = Σⱼ weightsᵢⱼ w[idsᵢⱼ], one of each bag of ids.
 
-    A bag is a row of ids, or what is between two offsets: ``block(ids)``, ``block(ids, offsets)``,
-    ``block(ids, offsets, weights)``; a hybridized block is always called in the same one of these.
-    Without offsets, None is in their place before weights.
+    It is an Embedding and a sum in one, for texts as bags of words and the like. Bags come in one
+    of two forms. In the first, each row of ids is a bag, and all have one length; `padding` fills
+    the shorter ones up. In the second, ids of all bags stand one after another, and `offsets` says
+    where each bag begins: bags may have any length, also 0. ::
+
+        block = EmbeddingBag(1000, 16, padding=-1)
+        block(nd.array([[4, 2, 7], [5, -1, -1]]))  # two bags: 4, 2, 7 and 5
+        block = EmbeddingBag(1000, 16)
+        block(nd.array([4, 2, 7, 5]), nd.array([0, 3]))  # the same
+        block(nd.array([[4, 2], [5, 7]]), weights=nd.array([[1, 0.5], [1, 1]]))
+
+    A hybridized block is always called in the same form. The gradient of the table is dense: only
+    rows that ids name differ from 0, but an optimizer updates all. For millions of rows see
+    ``gluon.nn.Embedding(sparse_grad=True)``.
 
     Parameters
     ----------
@@ -21,29 +35,33 @@ class EmbeddingBag(gluon.HybridBlock):
         How many vectors there are.
     output_dim : int
         Size of a vector.
-    mode : str
-        'sum' or 'mean'. The mean of no ids is 0.
+    mode : {'sum', 'mean'}
+        The mean is that of the ids that are no padding; of no ids it is 0, as the sum is.
     padding : int, optional
-        The id that counts for nothing, in rows of ids; such as -1.
+        The id that counts for nothing, in rows of ids alone; such as -1, which is no vector's.
     weight_initializer : str or Initializer, optional
         By default the initializer passed to `initialize`.
     dtype : str
+        That of the vectors; ids may be integers or floats.
 
     Inputs:
-        - **ids**: (n, k), or (t,) with offsets
+        - **ids**: (n, k) whole numbers below input_dim, or padding; (t,) with offsets
         - **offsets**: (n,) where each bag begins in ids, in ascending order from 0; or left out
-        - **weights**: the shape of ids, for the sum; or left out
+        - **weights**: a factor for each id, in their shape, with the mode 'sum'; or left out
     Outputs:
         - **y**: (n, output_dim)
 
     Raises
     ------
     ValueError
-        `mode` is neither, or `input_dim` or `output_dim` is less than 1; offsets are not in
-        ascending order from 0.
+        `mode` is neither, or `input_dim` or `output_dim` is less than 1; shapes do not fit
+        together, weights are given for the mode 'mean', offsets with `padding`, or offsets are not
+        in ascending order from 0.
     IndexError
-        There is no vector of an id. This and the order of offsets are checked with PyTorch on a
-        CPU; elsewhere such ids are those of the nearest vector.
+        An id is negative, too large, or not a whole number. Ids and offsets on a GPU are not
+        checked, for which it would have to wait; there, such an id is that of the nearest vector.
+        Inside a larger graph PyTorch on a CPU raises an error of its own for ids that are no row,
+        and MXNet none.
     """
 
     def __init__(
@@ -68,9 +86,30 @@ class EmbeddingBag(gluon.HybridBlock):
                 "weight", shape=(input_dim, output_dim), dtype=dtype, init=weight_initializer
             )
 
-    def __call__(self, ids, *more):
-        expect(self.name, (ids, *more))
-        return super().__call__(ids, *more)
+    def __call__(self, *inputs, **named):
+        """The sums or means of bags, for inputs by position or by name.
+
+        Raises
+        ------
+        TypeError
+            An input is missing, unknown, or of the other engine.
+        ValueError, IndexError
+            As said above.
+        """
+        inputs = in_order(self, inputs, named)
+        expect(self.name, inputs)
+        ids, offsets = (*inputs, None)[:2]
+        if isinstance(ids, nd.NDArray) and ids.size:
+            self._expect_ids(ids)
+        if isinstance(offsets, nd.NDArray) and offsets.context.device_type != "gpu":
+            expect_ascending(adapter().view(offsets), ids.size)
+        return super().__call__(*inputs)
+
+    def _expect_ids(self, ids):
+        count, padding = self.weight.shape[0], self._attributes["padding"]
+        beside = "" if padding is None else f", or padding {padding}"
+        expected = f"whole numbers from 0 to {count - 1}{beside}"
+        expect_numbers("EmbeddingBag: ids", ids, count, padding, expected)
 
     def hybrid_forward(self, F, ids, offsets=None, weights=None, *, weight):
         return embedding_bag(weight, ids, offsets, weights, **self._attributes)
@@ -78,3 +117,13 @@ class EmbeddingBag(gluon.HybridBlock):
     def __repr__(self) -> str:
         count, size = self.weight.shape
         return f"{type(self).__name__}({count} -> {size}, {self._attributes['mode']})"
+
+
+def expect_ascending(offsets: np.ndarray, count: int) -> None:
+    """Refuse offsets that are not where bags begin in so many ids."""
+    steps = np.diff(offsets.astype("float64"), prepend=0, append=count)
+    if steps[0] or (steps < 0).any() or (offsets != np.floor(offsets)).any():
+        raise ValueError(
+            f"EmbeddingBag: offsets are {np.array2string(offsets, threshold=8)} for {count} ids\n"
+            f"  expected whole numbers in ascending order, from 0 to at most {count}"
+        )

@@ -361,3 +361,40 @@ def test_names_repr_and_mistakes():
     with pytest.raises(ValueError, match="units is 8, heads is 3\n  expected units that are a"):
         MultiHeadAttention(8, 3)
     assert isinstance(block, gluon.HybridBlock)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_inputs_by_name(hybridize):
+    x, lengths = nd.array(np.random.RandomState(3).randn(2, 5, 8)), nd.array([5, 2])
+    block, plain_block = started(MultiHeadAttention(8, 2)), ScaledDotProductAttention()
+    for each_block in (block, plain_block):
+        each_block.hybridize(hybridize)
+    expected = block(x, x, lengths).asnumpy()
+    np.testing.assert_array_equal(block(x=x, memory=x, mask=lengths).asnumpy(), expected)
+    heads = x.reshape((2, 1, 5, 8))
+    expected = plain_block(heads, heads, heads, lengths).asnumpy()
+    found = plain_block(q=heads, k=heads, v=heads, mask=lengths).asnumpy()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_a_mask_without_a_memory(hybridize):
+    x, lengths = nd.array(np.random.RandomState(3).randn(2, 5, 8)), nd.array([5, 2])
+    block = started(MultiHeadAttention(8, 2))
+    expected = block(x, x, lengths).asnumpy()
+    block.hybridize(hybridize)
+    np.testing.assert_allclose(block(x, mask=lengths).asnumpy(), expected, rtol=1e-5)
+
+
+def test_inputs_that_there_are_not():
+    block, x = started(MultiHeadAttention(8, 2)), nd.ones((2, 5, 8))
+    with pytest.raises(
+        TypeError,
+        match="Attention: it has no input '(query|key|value)'\n  expected "
+        "x, memory=None, mask=None",
+    ):
+        block(query=x, key=x, value=x)
+    with pytest.raises(TypeError, match="MultiHeadAttention: it is given 4 inputs\n  expected x"):
+        block(x, x, x, x)
+    with pytest.raises(TypeError, match="ScaledDotProductAttention: v is missing\n  expected q, k"):
+        ScaledDotProductAttention()(x, x)

@@ -5,7 +5,7 @@ import pytest
 from ways import each
 
 from layers import EmbeddingBag, engine
-from layers.engine import autograd, mx, nd
+from layers.engine import autograd, gluon, mx, nd
 from layers.ops import embedding_bag
 
 IDS = np.array([[1, 3, 3], [0, 6, -1], [-1, -1, -1], [5, -1, 1]])  # -1 is padding
@@ -97,32 +97,87 @@ def test_offsets(starts, mode, formula):
         compare(found, expected(bags, weights, "sum"))
 
 
+OUTSIDE = [
+    ([[[0, 7]]], IndexError, "ids have 7\n  expected numbers of rows of w, 0 to 6, or `padd"),
+    ([[[0, -1]]], IndexError, "ids have -1\n"),
+    ([[0, 1, 2], [0, 2, 1]], ValueError, "offsets are not in ascending order from 0, or exc"),
+    ([[0, 1, 2], [1, 2, 3]], ValueError, "exceed the 3 ids\n  expected where each bag begins"),
+    ([[0, 1, 2], [0, 2, 9]], ValueError, "offsets"),
+    ([[0, 1, 2], [0, 2**24, 1]], ValueError, "offsets"),
+]
+
+
+class Around(gluon.HybridBlock):
+    """A net around a block, which sees no arrays in its graph."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.block = block
+
+    def hybrid_forward(self, F, *inputs):
+        return self.block(*inputs)
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("options", each())
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(
-    "given, error, told",
-    [
-        ([[[0, 7]]], IndexError, "ids have 7\n  expected numbers of rows of w, 0 to 6, or `padd"),
-        ([[[0, -1]]], IndexError, "ids have -1\n"),
-        ([[0, 1, 2], [0, 2, 1]], ValueError, "offsets are not in ascending order from 0, or exc"),
-        ([[0, 1, 2], [1, 2, 3]], ValueError, "exceed the 3 ids\n  expected where each bag begins"),
-        ([[0, 1, 2], [0, 2, 9]], ValueError, "offsets"),
-        ([[0, 1, 2], [0, 2**24, 1]], ValueError, "offsets"),
-    ],
-)
+@pytest.mark.parametrize("given, error, told", OUTSIDE)
 def test_ids_and_offsets_that_lie_outside(given, error, told, dtype, options):
-    block = EmbeddingBag(7, 4, dtype=dtype)
+    arrays = [nd.array(a) for a in given]
+    block = Around(EmbeddingBag(7, 4, dtype=dtype))
     block.initialize()
-    if options is not None:
-        block.hybridize(**options)
+    if options is None:
+        with pytest.raises(error, match=told):
+            embedding_bag(nd.ones((7, 4), dtype=dtype), *arrays)
+        return
+    block.hybridize(**options)
     if options:  # in which the check is a part of the graph, whose error is PyTorch's own
         right = [[[0, 1]]] if len(given) == 1 else [[0, 1, 2], [0, 1, 3]]
         for _ in range(3):
             block(*[nd.array(a) for a in right])
         error, told = RuntimeError, "Index|Expected idx|offsets.0. has to be 0"
     with pytest.raises(error, match=told):
-        block(*[nd.array(a) for a in given]).wait_to_read()
+        block(*arrays).wait_to_read()
+
+
+@pytest.mark.parametrize("options", each("compiled"))
+@pytest.mark.parametrize(
+    "given, error, told",
+    [
+        ([[[0, 7]]], IndexError, r"ids has 7\.0\n  expected whole numbers from 0 to 6"),
+        ([[[0, -2]]], IndexError, "ids has -2"),
+        ([[[0, 1.5]]], IndexError, r"ids has 1\.5"),
+        ([[[0, np.nan]]], IndexError, "ids has nan"),
+        ([[0, 1, 2], [0, 2, 1]], ValueError, r"offsets are \[0. 2. 1.\] for 3 ids\n  expect"),
+        ([[0, 1, 2], [1, 2, 3]], ValueError, "offsets are .*\n.*, from 0 to at most 3"),
+        ([[0, 1, 2], [0, 1.5, 2]], ValueError, r"offsets are \[0.  1.5 2. \] for 3"),
+        ([[0, 1, 2], [0, 2, 9]], ValueError, "offsets"),
+    ],
+)
+def test_ids_and_offsets_that_a_block_refuses(given, error, told, options):
+    block = EmbeddingBag(7, 4)
+    block.initialize()
+    if options is not None:
+        block.hybridize(**options)
+    with pytest.raises(error, match=f"EmbeddingBag: {told}"):
+        block(*[nd.array(a) for a in given])
+    padded = EmbeddingBag(7, 4, padding=-1)
+    padded.initialize()
+    with pytest.raises(IndexError, match="has 9.0\n  expected whole .* 0 to 6, or padding -1"):
+        padded(nd.array([[-1, 9]]))
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_inputs_by_name(hybridize):
+    ids, weights = nd.array(IDS), nd.array(WEIGHTS)
+    blocks = [EmbeddingBag(7, 4, padding=-1) for _ in range(2)]
+    for block in blocks:
+        block.initialize(mx.init.One())
+        block.hybridize(hybridize)
+    found, wanted = blocks[0](ids, weights=weights), blocks[1](ids, None, weights)
+    np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+    with pytest.raises(TypeError, match="no input 'bags'\n  expected ids, offsets=None, weights"):
+        blocks[0](ids, bags=weights)
 
 
 def test_ids_outside_name_the_nearest_row(formula):

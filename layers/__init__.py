@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ._errors import did_you_mean
+
 if TYPE_CHECKING:
     from . import nets
     from .activation import (
@@ -128,7 +130,9 @@ if not TYPE_CHECKING:  # to which any name would be one
     def __getattr__(name: str) -> Any:
         """Import a public name from its module at its first use; no engine is needed before."""
         if name not in _MODULES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            hint = did_you_mean(name, () if name.startswith("_") else __all__)
+            message = f"module {__name__!r} has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name)  # without a name, Python adds its own hint
         module = import_module(f".{_MODULES[name]}", __name__)
         return module if name == "nets" else getattr(module, name)
 

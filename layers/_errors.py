@@ -1,10 +1,12 @@
-"""Notes on exceptions, for both engines."""
+"""Parts of messages of exceptions, for both engines."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from difflib import get_close_matches
 
-__all__ = ["note"]
+__all__ = ["did_you_mean", "note"]
 
 
 def note(error: BaseException, text: str) -> BaseException:
@@ -20,3 +22,13 @@ def note(error: BaseException, text: str) -> BaseException:
     elif error.args and isinstance(error.args[0], str):
         error.args = (f"{error.args[0]}\n{text}", *error.args[1:])
     return error
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A line with the known name that is most like one that is unknown; "" where none is like it.
+
+    A name stands for itself, and its last part: 'sigmoid' for 'layers.sigmoid'.
+    """
+    by_name = {part: whole for whole in known for part in (whole.rpartition(".")[2], whole)}
+    near = get_close_matches(name[:100], by_name, 1)
+    return f"\n  did you mean {by_name[near[0]]!r}?" if near else ""

@@ -7,7 +7,9 @@ from functools import partial
 from inspect import Parameter, signature
 from typing import Any
 
-from .engine import expect, gluon
+from ._errors import did_you_mean
+from .engine import expect, gluon, mx, sym
+from .ops.ways.custom import registered
 
 __all__ = ["OperatorBlock"]
 
@@ -38,7 +40,10 @@ class OperatorBlock(gluon.HybridBlock):
     Raises
     ------
     TypeError
-        The operator has no such input, or its name is that of an attribute of Blocks.
+        `op` is neither an operator, nor a function whose parameters are known, nor a name; it has
+        no such input, or the input's name is that of an attribute of Blocks.
+    ValueError
+        No operator is registered under the name.
     """
 
     def __init__(
@@ -48,8 +53,11 @@ class OperatorBlock(gluon.HybridBlock):
         prefix: str | None = None,
         **attributes: Any,
     ):
+        inputs = _inputs(op)
+        if isinstance(op, str):
+            _expect_registered(op, attributes)
         super().__init__(prefix=prefix)
-        self._op, self._attributes, self._inputs = op, attributes, _inputs(op)
+        self._op, self._attributes, self._inputs = op, attributes, inputs
         options = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, {})
         state = {"init": "zeros", "grad_req": "null", "differentiable": False}
         states: dict[str, dict[str, Any]] = dict.fromkeys(getattr(op, "states", ()), state)
@@ -73,7 +81,9 @@ class OperatorBlock(gluon.HybridBlock):
 
     @property
     def _operator_name(self) -> str:
-        return self._op if isinstance(self._op, str) else self._op.__name__
+        return (
+            self._op if isinstance(self._op, str) else getattr(self._op, "__name__", repr(self._op))
+        )
 
     def __call__(self, *inputs):
         expect(self.name, inputs)
@@ -85,6 +95,8 @@ class OperatorBlock(gluon.HybridBlock):
             return call(*inputs, *params.values(), **self._attributes)
         rest = iter(inputs)
         arrays = [params[n] if n in params else next(rest, None) for n in self._inputs]
+        while arrays and arrays[-1] is None:  # a function has defaults of its own
+            arrays.pop()
         return self._op(*arrays, *rest, **self._attributes)
 
     def __repr__(self) -> str:
@@ -98,6 +110,26 @@ def _inputs(op: Any) -> tuple[str, ...]:
         return ()
     if hasattr(op, "inputs"):
         return tuple(op.inputs)
-    parameters = signature(op).parameters.values()
+    try:
+        if isinstance(op, type):
+            raise TypeError("a class has instances, not inputs")
+        parameters = signature(op).parameters.values()
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"OperatorBlock: op is {op!r} ({type(op).__name__})\n  expected an operator, a "
+            "function whose parameters Python knows, or the name of a registered operator"
+        ) from None
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     return tuple(p.name for p in parameters if p.kind in kinds)
+
+
+def _expect_registered(name: str, attributes: dict[str, Any]) -> None:
+    """Refuse a name under which no operator is registered."""
+    try:
+        sym.Custom(op_type=name, name="is_it_registered", **attributes)
+    except mx.base.MXNetError as error:
+        raise ValueError(
+            f"OperatorBlock: no operator is registered under the name {name!r}"
+            f"{did_you_mean(name, [known.name for known in registered()])}\n  expected the name of "
+            "one, of a module that is imported"
+        ) from error

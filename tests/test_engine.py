@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import traceback
 
 import pytest
 
 import layers
+from layers import ops
 from layers.engine import EngineError, expect, nd
 
 
@@ -93,3 +95,22 @@ def test_unknown_names():
     with pytest.raises(AttributeError, match="nothing"):
         layers.nothing  # noqa: B018 - the access is the test
     assert set(layers.__all__) <= set(dir(layers))
+
+
+@pytest.mark.parametrize(
+    "module, wrong, right",
+    [
+        (layers, "DenseBlok", "DenseBlock"),
+        (layers, "softmaxloss", "SoftmaxLoss"),
+        (ops, "sofmax", "softmax"),
+        (ops, "linear_crossentropy", "linear_cross_entropy"),
+    ],
+)
+def test_a_misspelt_name(module, wrong, right):
+    with pytest.raises(AttributeError) as told:
+        getattr(module, wrong)
+    expected = f"module {module.__name__!r} has no attribute {wrong!r}\n  did you mean {right!r}?"
+    assert "".join(traceback.format_exception_only(told.value)) == f"AttributeError: {expected}\n"
+    wrapped = "__wrapped__"  # which Python asks for
+    with pytest.raises(AttributeError, match="no attribute '__wrapped__'$"):
+        getattr(module, wrapped)

@@ -1,5 +1,7 @@
 """`OperatorBlock`: any operator as a layer that owns some of its inputs."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,20 @@ def test_mistakes():
         TypeError, match="'named' has the input 'prefix', which is the name of an attribute"
     ):
         OperatorBlock(named, ["prefix"])
+
+
+def test_what_is_no_operator():
+    for op in (int, gluon.nn.Dense, 3, None):
+        with pytest.raises(TypeError, match=f"OperatorBlock: op is {op!r} .*\n  expected an oper"):
+            OperatorBlock(op)
+    with pytest.raises(ValueError, match="no operator .* the name 'nothing'\n  expected the name"):
+        OperatorBlock("nothing")
+    with pytest.raises(ValueError, match="'sigmod'\n  did you mean 'layers.sigmoid'.\n  expected"):
+        OperatorBlock("sigmod")
+
+
+def test_functions_with_defaults():
+    block = OperatorBlock(nd.relu)
+    assert block(nd.array([-1.0, 2])).asnumpy().tolist() == [0, 2]
+    clip = OperatorBlock(partial(nd.clip, a_min=0, a_max=1))
+    assert clip(nd.array([-1.0, 2])).asnumpy().tolist() == [0, 1] and "clip" in repr(clip)

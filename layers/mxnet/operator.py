@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -164,13 +165,22 @@ def register(reg_name: str) -> Callable[[type], type]:
             prop_cls.__qualname__,
         ):
             warnings.warn(
-                f"operator {reg_name!r} of {before.__module__} is replaced by {prop_cls!r}",
-                stacklevel=2,
+                f"operator {reg_name!r} of {_place(before)[0]} is replaced by "
+                f"{'.'.join(_place(prop_cls))}",
+                stacklevel=_level_of_the_program(),
             )
         _registry[reg_name] = prop_cls
         return prop_cls
 
     return add
+
+
+def _level_of_the_program() -> int:
+    """The `stacklevel` at which a warning of the caller names the program's line, not ours."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "layers":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def get_all_registered_operators() -> list[str]:

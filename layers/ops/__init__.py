@@ -1,5 +1,6 @@
 """Operators: one file, one formula, forward and gradients; and the ways of writing one."""
 
+from .._errors import did_you_mean
 from .attention import scaled_dot_product_attention
 from .dense import dense
 from .embedding_bag import embedding_bag
@@ -69,3 +70,9 @@ __all__ = [
     "swish",
     "triplet",
 ]
+
+
+def __getattr__(name: str) -> object:
+    hint = did_you_mean(name, () if name.startswith("_") else __all__)
+    message = f"module {__name__!r} has no attribute {name!r}{hint}"
+    raise AttributeError(message, name=name)  # without a name, Python adds its own hint

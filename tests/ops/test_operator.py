@@ -713,3 +713,21 @@ def test_attributes_that_are_equal_and_differ():
     x = nd.ones((1,))
     given = [{"t": (2,)}, {"t": (2.0,)}, {"a": 0.0}, {"a": -0.0}]
     assert [shown(x, **attributes).asscalar() for attributes in given] == [1, 1.5, 1, -1]
+
+
+@pytest.mark.engine("torch")  # MXNet writes it to its log
+def test_another_operator_of_a_name_warns_with_the_line_of_the_program():
+    def define(name):
+        class definition:
+            def forward(x):
+                return x
+
+        definition.__name__ = definition.__qualname__ = name
+        return operator(name="test_operator.taken")(definition)
+
+    define("first")
+    with pytest.warns(
+        UserWarning, match="taken' of .*test_operator is replaced by .*second"
+    ) as told:
+        define("second")
+    assert told[0].filename == __file__

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.engine("torch")
@@ -218,6 +219,14 @@ def test_imported_before_on_another_mxnet(run):
         """,
     )
     assert "RuntimeError: gluoncv: GluonCV is imported already, from gluoncv.py" in done.stderr
+
+
+def test_int_of_one_element():
+    from layers.mxnet._old.gluoncv import _int_of_one
+
+    assert _int_of_one(np.array([3.0])) == _int_of_one(np.float32(3.7)) == _int_of_one("11", 2) == 3
+    with pytest.raises(TypeError):
+        _int_of_one(np.zeros(2))
 
 
 def test_versions_are_compared_by_their_parts():

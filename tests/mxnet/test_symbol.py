@@ -421,6 +421,10 @@ def test_attributes(mx, sym):
         assert sym.Variable("v").list_attr() == {"a": "1", "b": "2", "c": "2"}
     with pytest.raises(ValueError):
         mx.AttrScope(a=1)
+    with pytest.raises(ValueError):
+        sym.Variable("v", attr={"__init__": 3})
+    relu = sym.relu(w, attr={"__init__": 3})  # as GluonCV gives an initializer itself
+    assert relu.attr("__init__") == "3"
     w._set_attr(mood="new", wd_mult="3")
     assert (w.attr("mood"), w.attr("wd_mult"), w.attr("__wd_mult__")) == ("new", "3", "3")
     with pytest.raises(ValueError):

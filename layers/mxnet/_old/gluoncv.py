@@ -13,6 +13,9 @@ its modules import      and get
 a package of `NEEDED`   where it is absent, a stand-in that says so when it is used
 ======================  ==========================================================================
 
+Modules of `INT_OF_ONE` call int() on arrays of one element, which NumPy refuses from 2.4 on: they
+get an int() that takes them.
+
 Its check of PyTorch's version, which raises for 2.0 and later, finds that there is none. Its
 ``except ImportError: pass`` around all of its MXNet modules does not hide what failed.
 
@@ -53,6 +56,7 @@ NEEDED = {
     "yacs": "yacs",
     "yaml": "pyyaml",
 }
+INT_OF_ONE = {"gluoncv.model_zoo.center_net.target_generator"}
 # Names that Pillow 10 has removed, with the present ones.
 PILLOW = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
@@ -184,6 +188,11 @@ def _stand_in(name: str, fromlist) -> _Absent:
     return inner.with_parts(list(fromlist)) if fromlist else top
 
 
+def _int_of_one(value: Any = 0, *base) -> int:
+    """In place of int(), which takes arrays of one element too."""
+    return int(value.item() if getattr(value, "size", None) == 1 else value, *base)
+
+
 def _no_pytorch(torch_version: str, max_torch_version: str = "2.0.0") -> NoReturn:
     """In place of GluonCV's check, which raises RuntimeError for PyTorch 2.0 and later."""
     raise ImportError("on layers.mxnet GluonCV takes PyTorch as absent")
@@ -204,6 +213,9 @@ class _GluonCVLoader(SourceFileLoader):
         except ImportError as error:
             self.failed.append((module.__name__, error))
             raise
+        if module.__name__ in INT_OF_ONE:
+            log.debug("%s gets an int() that takes arrays of one element", module.__name__)
+            module.int = _int_of_one
         if module.__name__ == "gluoncv.check":
             log.debug("gluoncv.check finds no PyTorch: its own check raises for 2.0 and later")
             module._require_pytorch_version = _no_pytorch

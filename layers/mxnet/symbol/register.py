@@ -64,7 +64,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
             f"{operator.name} {name!r}: {len(args)} arguments by position\n"
             f"  expected {', '.join([*positional, *operator.attribute_names]) or 'none'}"
         )
-    attrs = with_hidden_names(AttrScope.current.get(kwargs.get("attr")) | attached)
+    asked = {k: str(v) for k, v in (kwargs.get("attr") or {}).items()}  # as MXNet, an object too
+    attrs = with_hidden_names(AttrScope.current.get(asked) | attached)
     attrs |= texts(operator, given, attributes, len(symbols))
     names = operator.input_names(attributes, len(symbols))
     if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x

@@ -1,0 +1,72 @@
+"""What each name of GluonCV's model zoo is, and which input it wants."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+CUSTOM = {"classes": ["one", "two", "three"]}
+
+
+@dataclass
+class Model:
+    """A name of the zoo: its kind, the shapes of its inputs, and the arguments that make it."""
+
+    name: str
+    kind: str
+    shapes: list[tuple[int, ...]]
+    small: bool
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+def image(height, width=None, channels=3):
+    return [(1, channels, height, width or height)]
+
+
+def video(frames, size):
+    return [(1, 3, frames, size, size)]
+
+
+# By patterns, the first that fits: the kind, the shapes at full size, those that are small
+# and quick to run, and more arguments of the small one.
+ROWS = [
+    (r"siamrpn", "tracker", [(1, 3, 127, 127), (1, 3, 287, 287)], None, {}),
+    (r"monodepth2.*posenet", "pose of a camera", image(192, 640, 6), image(64, 64, 6), {}),
+    (r"monodepth2", "depth", image(192, 640), image(64, 64), {}),
+    (r"^(simple|mobile|alpha)_pose", "pose", image(256, 192), image(64), {}),
+    (r"ssd_300", "ssd", image(300), None, {}),
+    (r"ssd_512", "ssd", image(512), image(256), {}),
+    (r"yolo3", "yolo", image(416), image(96), {}),
+    (r"center_net", "center_net", image(512), image(64), {}),
+    (r"rcnn", "rcnn", image(600, 800), image(256), {}),
+    (r"fastscnn", "segmenter", image(1024), image(256), {"crop_size": 256}),
+    (r"citys|icnet|hrnet.*_s$", "segmenter", image(480), image(96), {"crop_size": 96}),
+    (r"^(fcn|psp|deeplab|danet)_", "segmenter", image(480), image(96), {"crop_size": 96}),
+    (r"cifar", "classifier", image(32), image(32), {}),
+    (r"slowfast_(4x16)", "classifier", video(36, 224), video(36, 64), {}),
+    (r"slowfast_(8x8)", "classifier", video(40, 224), video(40, 64), {}),
+    (r"slowfast_(16x8)", "classifier", video(80, 224), video(80, 64), {}),
+    (r"(c3d|r2plus1d)_", "classifier", video(16, 112), None, {}),
+    (r"^p3d_", "classifier", video(16, 224), video(16, 160), {}),
+    (r"i3d_inceptionv3", "classifier", video(32, 299), None, {}),
+    (r"i3d_slow", "classifier", video(16, 224), video(16, 64), {}),
+    (r"i3d_", "classifier", video(32, 224), video(32, 64), {}),
+    (r"inceptionv3|xception", "classifier", image(299), None, {}),
+    (r"nasnet_[567]", "classifier", image(331), None, {}),
+    (r"^(resnet|se_resnet|resnext|se_resnext|mobilenet|darknet)", "classifier", image(224),
+     image(64), {}),
+    (r"", "classifier", image(224), None, {}),
+]  # fmt: skip
+
+
+def model(name, small=False):
+    """The model of a name, at the size that it wants, or at one that is small and quick."""
+    found = next(row for row in ROWS if re.search(row[0], name))
+    _, kind, shapes, small_shapes, more = found
+    arguments = {"pretrained": False, "pretrained_base": False}
+    if kind in ("ssd", "yolo", "rcnn") and "custom" in name:
+        arguments |= CUSTOM
+    if name.endswith("_int8"):
+        kind = "int8"
+    if small and small_shapes:
+        shapes, arguments = small_shapes, arguments | more
+    return Model(name, kind, shapes, small, arguments)

@@ -1,0 +1,164 @@
+"""The steps that each model goes through, and what each says."""
+
+import re
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from .losses import flat, step
+from .models import model
+
+STEPS = ("made", "forward", "hybridized", "exported", "trained", "as MXNet")
+TOLERANCE = 1e-4  # of the greatest value of an output
+
+
+def inputs_of(mx, shapes):
+    """The same on both engines."""
+    draw = np.random.default_rng(7)
+    return [mx.nd.array(draw.uniform(-1, 1, shape).astype("float32")) for shape in shapes]
+
+
+def made(mx, gluoncv, found):
+    """A model with random parameters; ValueError where the name takes fewer arguments."""
+    with mx.Context("cpu"):
+        try:
+            net = gluoncv.model_zoo.get_model(found.name, **found.arguments)
+        except TypeError as error:
+            if "pretrained_base" not in str(error):
+                raise
+            plain = {k: v for k, v in found.arguments.items() if k != "pretrained_base"}
+            net = gluoncv.model_zoo.get_model(found.name, **plain)
+    if found.small and found.kind == "rcnn":  # by the boxes that are proposed, and that get a mask
+        net._rpn_test_post_nms = net.rpn._test_post_nms = net._rcnn_max_dets = 16
+    mx.random.seed(3)
+    np.random.seed(3)
+    net.initialize(drawn(mx), force_reinit=True)
+    return net
+
+
+def drawn(mx):
+    """An initializer for all parameters: some nets say nothing of their biases and gammas."""
+
+    class Drawn(mx.init.Xavier):
+        def _init_weight(self, name, array):
+            if array.ndim > 1:
+                super()._init_weight(name, array)
+            else:
+                array[:] = name.endswith("gamma")
+
+    return Drawn("gaussian", "in", 2)
+
+
+def settle(mx, net, inputs):
+    """Set the moving statistics by one pass, else values vanish or explode in the layers."""
+    norms = []
+    net.apply(lambda block: norms.append(block) if hasattr(block, "running_var") else None)
+    before = [norm._kwargs["momentum"] for norm in norms]
+    for norm in norms:
+        norm._kwargs["momentum"] = 0.5
+    with mx.autograd.train_mode():
+        flat(getattr(net, "features", net)(*inputs) if hasattr(net, "rpn") else net(*inputs))
+    mx.nd.waitall()
+    for norm, momentum in zip(norms, before):
+        norm._kwargs["momentum"] = momentum
+
+
+def difference(ours, theirs):
+    """The greatest difference, relative to the greatest value; by arrays, in their order."""
+    if [y.shape for y in ours] != [y.shape for y in theirs]:
+        shapes = [y.shape for y in ours], [y.shape for y in theirs]
+        raise ValueError(f"the shapes are {shapes[0]}, and MXNet's {shapes[1]}")
+    worst = 0.0
+    for one, other in zip(ours, theirs):
+        scale = np.abs(other).max(initial=0)
+        if not np.isfinite(other).all():
+            raise ValueError("MXNet's output is not finite")
+        apart = np.abs(one - other).max(initial=0)
+        worst = max(worst, float(apart / scale) if scale else float(apart))
+    return worst
+
+
+def alike(ours, theirs):
+    """Text about arrays that must be equal within `TOLERANCE`; ValueError where they are not."""
+    apart = difference(ours, theirs)
+    if not apart <= TOLERANCE:
+        raise ValueError(f"apart by {apart:.1e}")
+    return f"{apart:.0e}"
+
+
+class Run:
+    """One model on one engine, with a folder where MXNet leaves its parameters and outputs."""
+
+    def __init__(self, mx, gluoncv, name, folder, small, writes):
+        self.mx, self.gluoncv, self.writes = mx, gluoncv, writes
+        self.found = model(name, small)
+        self.stem = str(Path(folder, re.sub(r"\W", "_", name)))
+
+    def outputs(self, net):
+        with self.mx.autograd.predict_mode():
+            return [y.asnumpy() for y in flat(net(*self.inputs))]
+
+    def make(self):
+        self.net = made(self.mx, self.gluoncv, self.found)
+        self.inputs = inputs_of(self.mx, self.found.shapes)
+        if self.writes and self.found.kind != "int8":
+            settle(self.mx, self.net, self.inputs)
+
+    def forward(self):
+        self.first = self.outputs(self.net)
+        for y in self.first:
+            if not np.isfinite(y).all():
+                raise ValueError("an output is not finite")
+
+    def as_mxnet(self):
+        """MXNet writes what it has; the other engine reads that and does the same."""
+        if self.writes:
+            self.net.save_parameters(f"{self.stem}.params")
+            np.savez(f"{self.stem}.npz", *self.first)
+            return "written"
+        if not Path(f"{self.stem}.npz").exists():
+            return ""
+        self.net.load_parameters(f"{self.stem}.params")
+        self.first = self.outputs(self.net)
+        with np.load(f"{self.stem}.npz") as theirs:
+            return alike(self.first, [theirs[k] for k in theirs.files])
+
+    def hybridize(self):
+        self.net.hybridize()
+        return alike(self.outputs(self.net), self.first)
+
+    def export(self):
+        """The graph and its parameters as files, and the net that they make."""
+        self.net.export(f"{self.stem}-export")
+        paths = f"{self.stem}-export-symbol.json", f"{self.stem}-export-0000.params"
+        names = ["data"] if len(self.inputs) == 1 else ["data0", "data1"]
+        again = self.mx.gluon.SymbolBlock.imports(paths[0], names, paths[1])
+        for path in paths:
+            Path(path).unlink()
+        return alike(self.outputs(again), self.first)
+
+    def train(self):
+        if self.found.kind == "int8":
+            return "not trained"
+        self.net.hybridize(active=False)
+        value, reached = step(self.mx, self.gluoncv, self.found.kind, self.net, self.inputs)
+        return f"{value:.4g}, {reached}"
+
+    def __call__(self):
+        """What came of each step: text, or the error in it."""
+        steps = (self.make, self.forward, self.as_mxnet, self.hybridize, self.export, self.train)
+        told = {"name": self.found.name, "kind": self.found.kind}
+        start = time.time()
+        for each in steps:
+            name = each.__name__
+            try:
+                told[name] = each() or "yes"
+            except Exception as error:
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                place = f"{Path(last.filename).name}:{last.lineno}"
+                told[name] = f"no: {type(error).__name__}: {str(error)[:300]} ({place})"
+                if name in ("make", "forward"):
+                    break
+        return told | {"seconds": round(time.time() - start, 1)}

@@ -48,7 +48,7 @@ def drawn(mx):
             else:
                 array[:] = name.endswith("gamma")
 
-    return Drawn("gaussian", "in", 2)
+    return Drawn(magnitude=2)
 
 
 def settle(mx, net, inputs):
@@ -57,7 +57,7 @@ def settle(mx, net, inputs):
     net.apply(lambda block: norms.append(block) if hasattr(block, "running_var") else None)
     before = [norm._kwargs["momentum"] for norm in norms]
     for norm in norms:
-        norm._kwargs["momentum"] = 0.5
+        norm._kwargs["momentum"] = 0.1
     with mx.autograd.train_mode():
         flat(getattr(net, "features", net)(*inputs) if hasattr(net, "rpn") else net(*inputs))
     mx.nd.waitall()

@@ -88,6 +88,11 @@ class Graph:
         outputs = self.run(tensors, context)
         return self.regrouped(outputs, context, arrays)
 
+    def called_with(self, symbols: dict[str, Symbol]) -> Any:
+        """The outputs as symbols, nested as they were given, of others in place of variables."""
+        outputs = self.symbol(**symbols)
+        return _regroup(list(outputs), self._format) if self._format else outputs
+
     def call_monitored(
         self, context: Context, args: list[NDArray], callback: Callable, everything: bool
     ) -> Any:

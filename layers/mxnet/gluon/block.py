@@ -770,7 +770,7 @@ class SymbolBlock(HybridBlock):
             raise ArgumentError(f"SymbolBlock: {len(flat)} inputs\n  expected {names}")
         if isinstance(x, Symbol):
             given = dict(zip(names, flat)) | {p.name: p.var() for p in self._reg_params.values()}
-            return self._graph.symbol(**given)
+            return self._graph.called_with(given)
         context = x._context if isinstance(x, NDArray) else first_context(x)
         return self._graph(context, flat)
 

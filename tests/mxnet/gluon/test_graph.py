@@ -345,3 +345,16 @@ def test_what_hybridize_does_not_take(net):
         net.hybridize(static_aloc=True)
     with pytest.raises(ValueError, match="no backend 'inducter'\n  expected 'inductor'"):
         net.hybridize(backend="inducter")
+
+
+def test_a_symbol_block_gives_as_many_symbols_as_arrays(mx):
+    """As GluonCV's feature pyramids have it, whose blocks go on with each of them."""
+    data = mx.sym.var("data")
+    outputs = [mx.sym.relu(data), mx.sym.tanh(data)]
+    for given in (outputs, mx.sym.Group(outputs)):
+        block = mx.gluon.SymbolBlock(given, [data])
+        for x in (mx.nd.ones((2, 2)), mx.sym.var("x")):
+            found = block(x)
+            assert isinstance(found, list) and [type(y) for y in found] == [type(x)] * 2
+    alone = mx.gluon.SymbolBlock(outputs[0], [data])(mx.sym.var("x"))
+    assert isinstance(alone, mx.sym.Symbol) and alone.list_arguments() == ["x"]

@@ -9,6 +9,7 @@ from weakref import ref
 
 import torch
 
+from .._tensor import describe
 from ..autograd import Leaf
 from ..ndarray import NDArray
 from ..ndarray._memory import VIEWED
@@ -110,7 +111,8 @@ class GradientSums:
         self._buckets: list[_Bucket] = []
         self._bucket_of: dict[int, _Bucket] = {}
         self._next = 0  # the first bucket that has not been sent
-        self._arrived: list[int] | None = None  # parameters in the order of their gradients
+        self._arrived: list[int] | None = None  # parameters, as gradients come while it is noted
+        self._order_is_known = False
         self._overlaps = compression is None
 
     def finish(self, weights: list[list[NDArray]]) -> list[NDArray]:
@@ -123,7 +125,7 @@ class GradientSums:
         if not _same(rows, self._rows):
             self._send_rest()
             self._lay_out(rows, weights, reversed(range(len(rows))))
-            self._arrived = None
+            self._arrived, self._order_is_known = None, False
         self._send_rest()
         fresh = self._send_again([any(leaf.fresh for leaf in row) for row in rows])
         sums = {
@@ -141,7 +143,7 @@ class GradientSums:
 
     def _lay_out(self, rows: list, weights: list[list[NDArray]], order: Iterable[int]) -> None:
         tensors = [arrays[0]._tensor for arrays in weights]
-        shapes = ", ".join(f"{tuple(t.shape)} {t.dtype}".replace("torch.", "") for t in tensors)
+        shapes = ", ".join(map(describe, tensors))
         _processes.agree("the parameters that are trained", shapes)
         buckets = [
             _Bucket(members, [tensors[i] for i in members])
@@ -182,14 +184,14 @@ class GradientSums:
         The first time they come in an order that is not known. The next time it is, and all
         processes put them into buckets in that of the first process.
         """
-        if self._arrived is None:
-            self._arrived = []
-        elif self._arrived is not _KNOWN:
+        if self._arrived is not None:
             order = dict.fromkeys([*self._arrived, *reversed(range(len(rows)))])
             sent = torch.tensor([*order])
             _processes.send_from_first([sent])
             self._lay_out(rows, weights, sent.tolist())
-            self._arrived = _KNOWN
+            self._arrived, self._order_is_known = None, True
+        elif not self._order_is_known:
+            self._arrived = []
         self._next = 0
         for bucket in self._buckets:
             bucket.ready.clear()
@@ -202,7 +204,7 @@ class GradientSums:
         if not self._overlaps or leaf.req == "add":  # more may be added
             return
         with self._lock:
-            if self._arrived is not None and self._arrived is not _KNOWN:
+            if self._arrived is not None:
                 self._arrived.append(i)
             self._bucket_of[i].ready.add(id(leaf))
             while self._next < len(self._buckets) and self._is_ready(self._buckets[self._next]):
@@ -210,9 +212,6 @@ class GradientSums:
 
     def _is_ready(self, bucket: _Bucket) -> bool:
         return len(bucket.ready) == sum(len(self._rows[i]) for i in bucket.members)
-
-
-_KNOWN: list[int] = []
 
 
 def _note(sums: ref[GradientSums], i: int, leaf: Leaf) -> None:

@@ -59,4 +59,4 @@ def to_numpy(dtype: torch.dtype):
 
 def name(dtype: torch.dtype) -> str:
     """``'float32'`` and so on."""
-    return _names[dtype]
+    return _names.get(dtype) or str(dtype).removeprefix("torch.")  # one that MXNet has not

@@ -55,7 +55,7 @@ def contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:
 
 def describe(tensor: torch.Tensor) -> str:
     """Shape and dtype, as error messages show them."""
-    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+    return f"{tuple(tensor.shape)} {_dtype.name(tensor.dtype)}"
 
 
 def as_tensor(what: str, values: Any, dtype: torch.dtype) -> torch.Tensor:

@@ -359,7 +359,7 @@ class OperatorCall(CustomCall):
         if (floating and y.dtype is not x.dtype) or context != self.context:
             raise DTypeError(
                 f"operator {self.operator.name!r}: output {name} is {describe(y)} on {context}\n"
-                f"  expected {str(x.dtype).removeprefix('torch.')} on {self.context}, as the first "
+                f"  expected {_dtype.name(x.dtype)} on {self.context}, as the first "
                 f"input is, such as nd.array(..., dtype={self.inputs[0]}.dtype)"
             )
 
@@ -429,6 +429,6 @@ def _expect_spec(operator, name: str, gradient, spec: tuple) -> torch.Tensor:
     if tensor.shape != shape or tensor.dtype is not dtype:
         raise ShapeError(
             f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
-            f"  expected {tuple(shape)} {str(dtype).removeprefix('torch.')}"
+            f"  expected {tuple(shape)} {_dtype.name(dtype)}"
         )
     return tensor

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import torch
 
+from .. import _dtype
 from ..base import ArgumentError, DTypeError, ShapeError
 
 Tensor = torch.Tensor
@@ -64,7 +65,7 @@ def resample(what: str, images: Tensor, height: int, width: int, interp: int) ->
         )
     is_bytes = images.dtype is torch.uint8
     if not is_bytes and images.dtype not in (torch.float32, torch.float64):
-        found = str(images.dtype).removeprefix("torch.")
+        found = _dtype.name(images.dtype)
         raise DTypeError(f"{what}: data is {found}\n  expected uint8, float32 or float64")
     h, w = images.shape[-3:-1]
     if (h, w) == (height, width):

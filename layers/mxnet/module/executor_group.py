@@ -182,29 +182,28 @@ class DataParallelExecutorGroup:
         def new(name: str, shape: tuple[int, ...], dtype, stypes: dict[str, str]) -> NDArray:
             return zeros(shape, places.get(name, ctx), dtype, stypes.get(name))
 
-        args, grads, aux = {}, {}, {}
-        inputs = self.shared_data_arrays[index]
+        args, grads, inputs = {}, {}, self.shared_data_arrays[index]
+        given = shared.arg_dict if shared else {}
+        parameters = {name: given[name] for name in self.param_names if name in given}
         specs = by_name("bind", self.arg_names, zip(arg_shapes, arg_types), eq)
         for name, (shape, dtype) in specs.items():
-            is_param = name in self.param_names
-            is_shared = shared is not None and is_param and name in shared.arg_dict
-            if is_shared:
-                args[name] = _check_shape(name, shared.arg_dict[name], shape)
-            elif not is_param and _is_like(inputs.get(name), shape, dtype):
+            if name in parameters:
+                args[name] = _check_shape(name, parameters[name], shape)
+            elif name not in self.param_names and _is_like(inputs.get(name), shape, dtype):
                 args[name] = inputs[name]
             else:
                 args[name] = new(name, shape, dtype, stypes)
             grads[name] = None
             if self.grad_req[name] != "null":
-                before = shared.grad_dict[name] if is_shared else None
+                before = shared.grad_dict[name] if name in parameters else None
                 grads[name] = new(name, shape, dtype, of_gradients) if before is None else before
-        for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types):
-            is_shared = shared is not None and name in shared.aux_dict
-            aux[name] = (
-                _check_shape(name, shared.aux_dict[name], shape)
-                if is_shared
-                else new(name, shape, dtype, {})
-            )
+        states = shared.aux_dict if shared else {}
+        aux = {
+            name: _check_shape(name, states[name], shape)
+            if name in states
+            else new(name, shape, dtype, {})
+            for name, shape, dtype in zip(self.aux_names, aux_shapes, aux_types)
+        }
         inputs.update({n: array for n, array in args.items() if n not in self.param_names})
         return self._executor(index, args, grads, aux, contexts, shared)
 

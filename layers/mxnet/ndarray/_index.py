@@ -175,37 +175,42 @@ def reshaped(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = Fal
             return reshaped(shape[::-1], codes[::-1])[::-1]
         except ShapeError:
             raise _misfit(shape, codes, "codes that fit from the right") from None
-    rest, out = iter(codes), []
-    axis, unknown = 0, None  # the next axis of `shape`, the axis of `out` that is -1
     try:
-        for code in rest:
-            if code == 0:
-                out.append(shape[axis])
-            elif code == -1:
-                if unknown is not None:
-                    raise _misfit(shape, codes, "one -1 at most")
-                unknown = len(out)
-                out.append(1)
-            elif code == -2:
-                out += shape[axis:]
-                axis = len(shape)
-                continue
-            elif code == -3:
-                out.append(shape[axis] * shape[axis + 1])
-                axis += 1
-            elif code == -4:
-                out += _split(shape[axis], next(rest), next(rest))
-            else:
-                out.append(code)
-            axis += 1
+        sizes = _decoded(shape, codes)
     except (IndexError, StopIteration, ZeroDivisionError):
         raise _misfit(shape, codes, "codes for which there are enough axes") from None
-    total, known = math.prod(shape), math.prod(out)
-    if unknown is not None and known:
-        out[unknown] = total // known
-    if math.prod(out) != total or any(n < 0 for n in out):
+    if sizes.count(None) > 1:
+        raise _misfit(shape, codes, "one -1 at most")
+    total, known = math.prod(shape), math.prod([n for n in sizes if n is not None])
+    left = total // known if known else 1
+    sizes = [left if n is None else n for n in sizes]
+    if math.prod(sizes) != total or any(n < 0 for n in sizes):
         raise _misfit(shape, codes, f"{total} elements")
-    return tuple(out)
+    return tuple(sizes)
+
+
+def _decoded(shape: tuple[int, ...], codes: tuple[int, ...]) -> list[int | None]:
+    """The sizes that codes stand for, None for -1."""
+    rest, sizes = iter(codes), []
+    axis = 0  # the next of `shape`
+    for code in rest:
+        if code == -2:
+            sizes += shape[axis:]
+            axis = len(shape)
+            continue
+        if code == 0:
+            sizes.append(shape[axis])
+        elif code == -1:
+            sizes.append(None)
+        elif code == -3:
+            sizes.append(shape[axis] * shape[axis + 1])
+            axis += 1
+        elif code == -4:
+            sizes += _split(shape[axis], next(rest), next(rest))
+        else:
+            sizes.append(code)
+        axis += 1
+    return sizes
 
 
 def _split(size: int, left: int, right: int) -> list[int]:

@@ -484,9 +484,6 @@ class CheckpointHandler(_Counting):
 
     def _resume_from_checkpoint(self, estimator) -> None:
         """Load the last checkpoint, and reduce what is left to be done by what is done."""
-        name = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
-        matches = [name.fullmatch(file) for file in os.listdir(self.model_dir)]
-        found = [(int(match[1]), int(match[2])) for match in matches if match]
         of_epochs = bool(estimator.max_epoch)
         what = "epoch" if of_epochs else "batch"
         most = estimator.max_epoch if of_epochs else estimator.max_batch
@@ -499,12 +496,13 @@ class CheckpointHandler(_Counting):
                 f"{self.batch_period}, and fit counts {_plural(what)}\n"
                 f"  expected {what}_period alone, and None for the other, to resume"
             )
-        if not found:
+        found = self._last_checkpoint()
+        if found is None:
             self.trained_epoch = self.trained_batch = -1
             message = f"{self.model_dir} has no checkpoint, all {most} {_plural(what)} are trained"
             estimator.logger.info(f"CheckpointHandler: {message}")
             return
-        self.trained_epoch, self.trained_batch = max(found)
+        self.trained_epoch, self.trained_batch = found
         done = self.trained_epoch if of_epochs else self.trained_batch
         place = f"epoch{self.trained_epoch}batch{self.trained_batch}"
         path = Path(self.model_dir, f"{self.model_prefix}-{place}")
@@ -527,6 +525,12 @@ class CheckpointHandler(_Counting):
             rest,
             _plural(what),
         )
+
+    def _last_checkpoint(self) -> tuple[int, int] | None:
+        """The numbers of the epoch and the batch that the newest file was written after."""
+        name = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
+        matches = [name.fullmatch(file) for file in os.listdir(self.model_dir)]
+        return max([(int(match[1]), int(match[2])) for match in matches if match], default=None)
 
 
 def _plural(what: str) -> str:

@@ -7,7 +7,7 @@ from typing import TypeGuard
 import torch
 
 from .. import _dtype
-from .._stored import RowSparse, sum_rows
+from .._sparse.stored import RowSparse, sum_rows
 from ..base import UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray.sparse import RowSparseNDArray

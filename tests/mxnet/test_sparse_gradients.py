@@ -388,11 +388,14 @@ def test_a_sparse_array_of_a_file_takes_no_more_than_its_rows(nd, tmp_path):
 # Custom operators
 
 
-@pytest.mark.engine("torch")  # in MXNet an error, unless the Prop names storage types
-def test_a_custom_operator_gets_dense_copies(mx, nd):
+@pytest.fixture
+def square_of_sparse(mx):
+    """Its name; its state keeps three times the last input."""
+
     class Square(mx.operator.CustomOp):
         def forward(self, is_train, req, in_data, out_data, aux):
-            assert in_data[0].stype == "default"
+            assert in_data[0].stype == aux[0].stype == "default"
+            aux[0][:] = in_data[0] * 3
             self.assign(out_data[0], req[0], in_data[0] * in_data[0])
 
         def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
@@ -400,13 +403,42 @@ def test_a_custom_operator_gets_dense_copies(mx, nd):
 
     @mx.operator.register("square_of_sparse")
     class SquareProp(mx.operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["kept"]
+
+        def infer_shape(self, shapes):
+            return shapes, shapes, shapes
+
         def create_operator(self, ctx, shapes, dtypes):
             return Square()
 
-    x = nd.array(A).tostype("csr")
+    return "square_of_sparse"
+
+
+@pytest.mark.engine("torch")  # in MXNet an error, unless the Prop names storage types
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_a_custom_operator_gets_dense_copies(mx, nd, square_of_sparse, stype):
+    """Of its inputs and of its states, which keep their storage type."""
+    x = nd.array(A).tostype(stype)
+    kept = nd.zeros_like(x)
     x.attach_grad()
     with mx.autograd.record():
-        y = nd.Custom(x, op_type="square_of_sparse")
+        y = nd.Custom(x, kept, op_type=square_of_sparse)
     y.backward()
     same(y, A * A, "default")
-    same(x.grad, 2 * A, "csr")
+    same(x.grad, 2 * A, stype)
+    same(kept, 3 * A, stype)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_a_custom_operator_in_a_graph_of_sparse_arrays(mx, nd, square_of_sparse, stype):
+    x = mx.sym.Variable("x", stype=stype)
+    graph = mx.sym.Custom(x, name="square", op_type=square_of_sparse)
+    array, kept = nd.array(A).tostype(stype), nd.zeros(A.shape, stype=stype)
+    executor = graph.bind(mx.cpu(), [array], [nd.zeros_like(array)], aux_states=[kept])
+    executor.forward(is_train=True)
+    executor.backward(nd.ones(A.shape))
+    same(executor.outputs[0], A * A)
+    same(executor.grad_dict["x"], 2 * A, stype)
+    same(kept, 3 * A, stype)

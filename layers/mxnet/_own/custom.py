@@ -50,9 +50,13 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     context = _context(kwargs.get("ctx")) if first is None else first._context
     count = len(definition.arguments)
     # Of sparse ones in MXNet an error, unless the Prop says that it takes them.
-    tensors = [None if a is None else a._as_dense()._tensor for a in arrays[:count]]
-    prepared, tensors = definition.prepare(tensors, arrays[count:], context)
+    dense = [None if a is None else a._as_dense() for a in arrays]
+    tensors = [None if a is None else a._tensor for a in dense[:count]]
+    prepared, tensors = definition.prepare(tensors, dense[count:], context)
     outputs = [as_output(t, context) for t in call(prepared, tensors)]
+    for state, copy in zip(arrays[count:], dense[count:]):
+        if copy is not state:
+            state[:] = copy
     result = outputs if len(outputs) > 1 else outputs[0]
     if autograd.state.recording:
         note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)

@@ -95,7 +95,7 @@ class _Custom(registry.Op):
 
 
 def _definition(attributes: dict[str, str]) -> Definition:
-    own = [(n.removeprefix(OWN), text) for n, text in attributes.items() if n != "op_type"]
+    own = [(n.removeprefix(OWN), text) for n, text in attributes.items() if n.startswith(OWN)]
     return define(attributes["op_type"], tuple(own))
 
 

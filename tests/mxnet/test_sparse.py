@@ -484,7 +484,7 @@ def test_transposed_product_with_rows(nd, sparse):
 @pytest.mark.engine("torch")  # MXNet's library writes to stderr itself
 def test_dense_copies_are_told_once(nd, caplog, monkeypatch):
     monkeypatch.delenv("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", raising=False)
-    monkeypatch.setattr("layers.mxnet._sparse.call._told", set())
+    monkeypatch.setattr("layers.mxnet._sparse.call._warned", set())
     x = nd.array(A).tostype("csr")
     for _ in range(2):
         nd.cosh(x)

@@ -17,7 +17,16 @@ from ..base import ArgumentError, MXNetError, NotSupportedForSparseNDArray, Shap
 from ..context import Context
 from ..ndarray._memory import LENT
 from ..ndarray.ndarray import NDArray
-from .stored import CSR, RowSparse, Stored, all_zeros, from_dense, from_gradient, moved, with_values
+from .stored import (
+    CSR,
+    RowSparse,
+    Stored,
+    all_zeros,
+    copy_to,
+    from_dense,
+    from_gradient,
+    with_values,
+)
 
 __all__ = [
     "BaseSparseNDArray",
@@ -25,8 +34,8 @@ __all__ = [
     "RowSparseNDArray",
     "cast",
     "expect_stype",
-    "of_gradient",
     "wrap",
+    "wrap_gradient",
 ]
 
 
@@ -195,7 +204,7 @@ class BaseSparseNDArray(NDArray):
         return super().copyto(other)
 
     def _copy(self, context: Context, dtype: torch.dtype | None) -> NDArray:
-        stored = moved(self._stored, context.device, dtype)
+        stored = copy_to(self._stored, context.device, dtype)
         handle = self._handle_for(stored) if self._is_recorded() else None
         return type(self)(stored, context, handle)
 
@@ -247,7 +256,7 @@ class BaseSparseNDArray(NDArray):
                     f"x[:] = y: the storage types are {self.stype!r} and {value.stype!r}\n"
                     "  expected the same, or a dense y"
                 )
-            stored = moved(value._stored, device, dtype)
+            stored = copy_to(value._stored, device, dtype)
         elif isinstance(value, NDArray):
             stored = from_dense(self.stype, value._tensor.detach().to(device, dtype))
         elif isinstance(value, (np.ndarray, np.generic)):
@@ -403,7 +412,7 @@ def zeros_of(stype: str, shape, like: torch.Tensor, context: Context) -> NDArray
     return wrap(all_zeros(stype, shape, like.dtype, like.device), context)
 
 
-def of_gradient(gradient: torch.Tensor, context: Context) -> NDArray:
+def wrap_gradient(gradient: torch.Tensor, context: Context) -> NDArray:
     """The array of a gradient that PyTorch has as a sparse tensor."""
     return wrap(from_gradient("row_sparse", gradient), context)
 

@@ -21,7 +21,7 @@ __all__ = ["call"]
 
 Tensor = torch.Tensor
 log = logging.getLogger("layers.mxnet.storage")
-_told: set[tuple[str, tuple[str, ...]]] = set()
+_warned: set[tuple[str, tuple[str, ...]]] = set()
 
 
 def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
@@ -36,7 +36,7 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
     if rule is None or y is None:
         if {*stypes} != {"default"}:
-            _tell(operator, stypes)
+            _warn_of_dense_copies(operator, stypes)
         return _on_dense(operator, arrays, attributes, context)
     if not (state.recording and any(a._requires_grad() for a in given)):
         return NDArray(y, context) if isinstance(y, Tensor) else wrap(y, context)
@@ -70,11 +70,11 @@ def _on_dense(operator: registry.Op, arrays: list, attributes: dict, context: Co
     return y
 
 
-def _tell(operator: registry.Op, stypes: tuple[str, ...]) -> None:
+def _warn_of_dense_copies(operator: registry.Op, stypes: tuple[str, ...]) -> None:
     """Say once for each kind of call that it makes dense copies."""
-    if (operator.name, stypes) in _told or os.environ.get(_QUIET) == "0":
+    if (operator.name, stypes) in _warned or os.environ.get(_QUIET) == "0":
         return
-    _told.add((operator.name, stypes))
+    _warned.add((operator.name, stypes))
     log.warning(
         "%s of storage types %s is computed of dense copies; %s=0 leaves these lines out",
         operator.name,

@@ -6,8 +6,8 @@ import torch
 
 from .._tensor import describe
 from ..base import ShapeError
-from .rules import EITHER, at, rule, stype_of
-from .stored import CSR, RowSparse, counts_to_indptr, from_dense, grouped, places_of, sums_of
+from .rules import SPARSE, rule, stype_of, values_at
+from .stored import CSR, RowSparse, from_dense, group, indptr_of_rows, locate, sum_segments
 
 Tensor = torch.Tensor
 
@@ -53,8 +53,8 @@ def as_stype(y, stype: str):
 
 def _used(x: CSR, y: RowSparse) -> tuple[CSR, Tensor]:
     """x with the columns that y has rows for, numbered by the places of those."""
-    places, there = places_of(x.columns, y.rows)
-    indptr = counts_to_indptr(x.rows[there], x.shape[0])
+    places, there = locate(x.columns, y.rows)
+    indptr = indptr_of_rows(x.rows[there], x.shape[0])
     return CSR((x.shape[0], len(y.rows)), x.values[there], indptr, places[there]), y.values
 
 
@@ -62,16 +62,16 @@ def _product(x: CSR, y) -> Tensor:
     """x y, dense."""
     if isinstance(y, RowSparse):
         x, y = _used(x, y)
-    return sums_of(y, x.columns, x.indptr, x.values)
+    return sum_segments(y, x.columns, x.indptr, x.values)
 
 
 def _transposed_product(x: CSR, y) -> RowSparse:
     """xᵀ y, of which the rows are stored that belong to a column of x."""
-    columns, order, indptr = grouped(x.columns)
+    columns, order, indptr = group(x.columns)
     rows, weights = x.rows[order], x.values[order]
     if isinstance(y, RowSparse):
-        y, rows = at(y, rows), torch.arange(len(rows), device=rows.device)
-    return RowSparse((x.shape[1], y.shape[1]), sums_of(y, rows, indptr, weights), columns)
+        y, rows = values_at(y, rows), torch.arange(len(rows), device=rows.device)
+    return RowSparse((x.shape[1], y.shape[1]), sum_segments(y, rows, indptr, weights), columns)
 
 
 @rule("dot", "default csr")
@@ -89,7 +89,7 @@ def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return CSR(tuple(product.shape), product[:, columns].reshape(-1), indptr, columns.repeat(n))
 
 
-@rule("dot", "default row_sparse", *(f"row_sparse {s}" for s in ("default", *EITHER)), "csr csr")
+@rule("dot", "default row_sparse", *(f"row_sparse {s}" for s in ("default", *SPARSE)), "csr csr")
 def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return _dense_dot(operator, x, y, transpose_a, transpose_b, forward_stype)
 

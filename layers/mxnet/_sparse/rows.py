@@ -9,8 +9,8 @@ import torch
 
 from ..ndarray.ndarray import NDArray
 from .array import RowSparseNDArray
-from .rules import at
-from .stored import RowSparse, places_of
+from .rules import values_at
+from .stored import RowSparse, locate
 
 __all__ = ["dense_copies", "is_sparse", "row_copies", "rows_of", "zeros"]
 
@@ -49,7 +49,7 @@ def _take_rows(array: NDArray, rows: torch.Tensor) -> torch.Tensor:
     """A copy of some rows; those that are not stored are 0."""
     if not isinstance(array, RowSparseNDArray):
         return array._as_dense()._tensor.detach().index_select(0, rows)
-    return at(array._stored, rows)
+    return values_at(array._stored, rows)
 
 
 def _put_rows(array: NDArray, rows: torch.Tensor, values: torch.Tensor, own: bool) -> None:
@@ -59,7 +59,7 @@ def _put_rows(array: NDArray, rows: torch.Tensor, values: torch.Tensor, own: boo
             dense._writable().index_copy_(0, rows, values)
         return
     shape, before, stored = array._stored
-    places, found = places_of(rows, stored)
+    places, found = locate(rows, stored)
     if bool(found.all()):
         before = before if own else before.clone()
         array._stored = RowSparse(shape, before.index_copy_(0, places, values), stored)

@@ -22,18 +22,18 @@ from .stored import (
     RowSparse,
     Stored,
     all_zeros,
-    counts_to_indptr,
     from_dense,
     gradient_of_rows,
-    places_of,
+    indptr_of_rows,
+    locate,
     sum_rows,
     with_values,
 )
 
-__all__ = ["EITHER", "Rule", "at", "find", "rule", "stype_of"]
+__all__ = ["SPARSE", "Rule", "find", "rule", "stype_of", "values_at"]
 
 Tensor = torch.Tensor
-EITHER = ("row_sparse", "csr")
+SPARSE = ("row_sparse", "csr")
 
 
 class Rule:
@@ -92,7 +92,7 @@ def stype_of(value: Any) -> str:
     "abs arcsin arcsinh arctan arctanh cbrt ceil degrees expm1 fix floor log1p make_loss negative "
     "radians relu rint round sign sin sinh sqrt square BlockGrad tan tanh trunc _copy _mul_scalar "
     "_div_scalar _contrib_round_ste _contrib_sign_ste",
-    *EITHER,
+    *SPARSE,
 )
 def of_values(operator, x: Stored, **attributes):
     """The operator on the values that are stored."""
@@ -102,7 +102,7 @@ def of_values(operator, x: Stored, **attributes):
 @rule(
     "_plus_scalar _minus_scalar _equal_scalar _not_equal_scalar _greater_scalar "
     "_greater_equal_scalar _lesser_scalar _lesser_equal_scalar clip",
-    *EITHER,
+    *SPARSE,
 )
 def of_values_if_zero_stays(operator, x: Stored, **attributes):
     """The operator on the values that are stored, where it makes 0 of 0."""
@@ -116,17 +116,17 @@ def _(operator, x, **attributes):
     return None if attributes["c"] else of_values.function(operator, x, **attributes)
 
 
-@rule("_scatter_plus_scalar _scatter_minus_scalar", *EITHER)
+@rule("_scatter_plus_scalar _scatter_minus_scalar", *SPARSE)
 def _(operator, x, **attributes):
     return of_values.function(operator, x, **attributes)
 
 
-@rule("zeros_like", *EITHER)
+@rule("zeros_like", *SPARSE)
 def _(operator, x):
     return all_zeros(x.stype, x.shape, x.values.dtype, x.values.device)
 
 
-@rule("cast_storage", "default", *EITHER)
+@rule("cast_storage", "default", *SPARSE)
 def cast_storage(operator, x, stype):
     if stype == stype_of(x):
         return None if stype == "default" else x
@@ -162,28 +162,30 @@ def _from_keys(x: Stored, keys: Tensor, values: Tensor) -> Stored:
     if isinstance(x, RowSparse):
         return RowSparse(x.shape, values, keys)
     rows = keys.div(x.shape[1], rounding_mode="floor")
-    return CSR(x.shape, values, counts_to_indptr(rows, x.shape[0]), keys - rows * x.shape[1])
+    return CSR(x.shape, values, indptr_of_rows(rows, x.shape[0]), keys - rows * x.shape[1])
 
 
-def at(x: Stored, keys: Tensor) -> Tensor:
+def values_at(x: Stored, keys: Tensor) -> Tensor:
     """The values of x at places, 0 where nothing is stored."""
     values = x.values.new_zeros((len(keys), *x.values.shape[1:]))
-    places, found = places_of(keys, _keys(x))
+    places, found = locate(keys, _keys(x))
     values[found] = x.values[places[found]]
     return values
 
 
-@rule("elemwise_add elemwise_sub _grad_add _maximum _minimum _hypot", *(f"{s} {s}" for s in EITHER))
-def at_both(operator, x: Stored, y: Stored, **attributes):
+@rule("elemwise_add elemwise_sub _grad_add _maximum _minimum _hypot", *(f"{s} {s}" for s in SPARSE))
+def at_places_of_either(operator, x: Stored, y: Stored, **attributes):
     """The operator at the places where one of both has something stored."""
     _expect_equal(operator, x, y)
     keys = torch.cat([_keys(x), _keys(y)]).unique()
-    return _from_keys(x, keys, operator.function(at(x, keys), at(y, keys), **attributes))
+    return _from_keys(
+        x, keys, operator.function(values_at(x, keys), values_at(y, keys), **attributes)
+    )
 
 
 @rule("elemwise_mul", "row_sparse row_sparse")
 def _(operator, x, y):
-    return at_both.function(operator, x, y)
+    return at_places_of_either.function(operator, x, y)
 
 
 @rule("elemwise_mul", "csr csr")
@@ -191,10 +193,10 @@ def _(operator, x, y):
     _expect_equal(operator, x, y)
     keys = _keys(x)
     keys = keys[torch.isin(keys, _keys(y))]
-    return _from_keys(x, keys, at(x, keys) * at(y, keys))
+    return _from_keys(x, keys, values_at(x, keys) * values_at(y, keys))
 
 
-def _dense_at(x: Stored, dense: Tensor) -> Tensor:
+def _dense_values_at(x: Stored, dense: Tensor) -> Tensor:
     """The elements of a dense array at the places of x."""
     return dense[x.rows] if isinstance(x, RowSparse) else dense[x.rows, x.columns]
 
@@ -202,20 +204,20 @@ def _dense_at(x: Stored, dense: Tensor) -> Tensor:
 @rule("elemwise_mul", "row_sparse default", "csr default")
 def _(operator, x, y):
     _expect_equal(operator, x, y)
-    return with_values(x, x.values * _dense_at(x, y))
+    return with_values(x, x.values * _dense_values_at(x, y))
 
 
 @rule("elemwise_mul", "default row_sparse", "default csr")
 def _(operator, x, y):
     _expect_equal(operator, x, y)
-    return with_values(y, _dense_at(y, x) * y.values)
+    return with_values(y, _dense_values_at(y, x) * y.values)
 
 
 @rule("broadcast_mul broadcast_div", "csr default")
 def _(operator, x, y):
     if y.dim() > 2 or len(x.shape) != 2:
         return None
-    there = _dense_at(x, y.expand(x.shape))
+    there = _dense_values_at(x, y.expand(x.shape))
     return with_values(x, operator.function(x.values, there))
 
 
@@ -228,7 +230,7 @@ def _(operator, x, y):
 @rule("_scatter_elemwise_div", "row_sparse row_sparse")
 def _(operator, x, y):
     _expect_equal(operator, x, y)
-    return with_values(x, operator.function(x.values, at(y, x.rows)))
+    return with_values(x, operator.function(x.values, values_at(y, x.rows)))
 
 
 # Any number of inputs
@@ -269,24 +271,24 @@ def _(operator, x, begin, end, step):
         return None
     spans = [part.indices(n)[:2] for part, n in zip(key, x.shape)]
     first, last = spans[0]
-    part = x.part(first, max(first, last))
+    part = x.slice_rows(first, max(first, last))
     if len(spans) == 1:
         return part
     first, last = spans[1]
-    return part.columns_part(first, max(first, last))
+    return part.slice_columns(first, max(first, last))
 
 
 @rule("take", "csr default")
 def _(operator, x, indices, axis, mode):
     if axis not in (0, -2) or mode != "clip":
         return None
-    return x.chosen(indices.reshape(-1).long().clamp(0, x.shape[0] - 1))
+    return x.take_rows(indices.reshape(-1).long().clamp(0, x.shape[0] - 1))
 
 
 @rule("_sparse_retain", "row_sparse default")
 def retain(operator, x, indices):
     rows = _expect_rows(operator, x, indices.reshape(-1).long().unique())
-    return RowSparse(x.shape, at(x, rows), rows)
+    return RowSparse(x.shape, values_at(x, rows), rows)
 
 
 def _expect_rows(operator, x: Stored, rows: Tensor) -> Tensor:
@@ -314,7 +316,7 @@ def embedding(operator, data, weight, input_dim, output_dim, dtype, sparse_grad)
             f"  expected (input_dim, output_dim) = ({input_dim}, {output_dim})"
         )
     rows = data.long().clamp(0, input_dim - 1)
-    return at(weight, rows.reshape(-1)).reshape(*rows.shape, output_dim)
+    return values_at(weight, rows.reshape(-1)).reshape(*rows.shape, output_dim)
 
 
 @embedding.grad(1)
@@ -359,7 +361,7 @@ def _(operator, x, axis, keepdims, exclude):
     return y if operator.name == "sum" else y / count
 
 
-@rule("norm", *EITHER)
+@rule("norm", *SPARSE)
 def _(operator, x, ord, axis, out_dtype, keepdims):
     if axis or out_dtype is not None or ord not in (1, 2) or not x.values.is_floating_point():
         return None
@@ -392,4 +394,4 @@ def _(operator, x, u, v):
     rows, columns = _expect_rows(operator, x, u.long()), v.long()
     keys = rows * x.shape[1] + columns
     there = (columns >= 0) & (columns < x.shape[1]) & torch.isin(keys, _keys(x))
-    return torch.where(there, at(x, keys), x.values.new_full((), -1))
+    return torch.where(there, values_at(x, keys), x.values.new_full((), -1))

@@ -21,15 +21,15 @@ __all__ = [
     "RowSparse",
     "Stored",
     "all_zeros",
-    "counts_to_indptr",
+    "copy_to",
     "from_dense",
     "from_gradient",
     "gradient_of_rows",
-    "grouped",
-    "moved",
-    "places_of",
+    "group",
+    "indptr_of_rows",
+    "locate",
     "sum_rows",
-    "sums_of",
+    "sum_segments",
     "with_values",
 ]
 
@@ -69,7 +69,7 @@ class RowSparse(NamedTuple):
         if not self.problem():
             return self
         rows, order = self.rows.sort()
-        return RowSparse(self.shape, _taken(self.values, order), rows)
+        return RowSparse(self.shape, _reordered(self.values, order), rows)
 
     def to_dense(self) -> Tensor:
         """The array with all its zeros."""
@@ -119,8 +119,8 @@ class CSR(NamedTuple):
             )
         if not full:
             return ""
-        if not self._is_counted():
-            return f"indptr of csr {self.shape} {self._not_counted()}"
+        if not self._indptr_fits():
+            return f"indptr of csr {self.shape} {self._indptr_problem()}"
         order = self.rows * self.shape[1] + self.columns
         columns_fit = _lies_in(self.columns, self.shape[1])
         if not columns_fit or not _rises(order, math.prod(self.shape)):
@@ -128,12 +128,12 @@ class CSR(NamedTuple):
             return f"csr {self.shape} has {wrong}"
         return ""
 
-    def _is_counted(self) -> bool:
+    def _indptr_fits(self) -> bool:
         # Compared, and not subtracted: differences of numbers from a file could overflow.
         rises = bool((self.indptr[:-1] <= self.indptr[1:]).all())
         return rises and int(self.indptr[0]) == 0 and int(self.indptr[-1]) == len(self.values)
 
-    def _not_counted(self) -> str:
+    def _indptr_problem(self) -> str:
         """Where indptr does not rise from 0 to the number of values."""
         falls = (self.indptr[:-1] > self.indptr[1:]).nonzero()
         if len(falls):
@@ -146,11 +146,11 @@ class CSR(NamedTuple):
 
     def ordered(self) -> CSR:
         """The same with columns that rise in each row, if each is there once."""
-        if len(self.values) < 2 or not self._is_counted() or not self.problem():
+        if len(self.values) < 2 or not self._indptr_fits() or not self.problem():
             return self
         order = self.columns.argsort(stable=True)
         order = order[self.rows[order].argsort(stable=True)]
-        return self._replace(values=_taken(self.values, order), columns=self.columns[order])
+        return self._replace(values=_reordered(self.values, order), columns=self.columns[order])
 
     def to_dense(self) -> Tensor:
         """The matrix with all its zeros."""
@@ -163,14 +163,14 @@ class CSR(NamedTuple):
         """The dense matrix: PyTorch's autograd does not sum up sparse ones of this form."""
         return self.to_dense()
 
-    def part(self, begin: int, end: int) -> CSR:
+    def slice_rows(self, begin: int, end: int) -> CSR:
         """The rows from `begin` to before `end`."""
         indptr = self.indptr[begin : end + 1]
         first, last = int(indptr[0]), int(indptr[-1])
         shape = (end - begin, self.shape[1])
         return CSR(shape, self.values[first:last], indptr - first, self.columns[first:last])
 
-    def chosen(self, rows: Tensor) -> CSR:
+    def take_rows(self, rows: Tensor) -> CSR:
         """Some rows, in any order."""
         counts = self.indptr.diff()[rows]
         indptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
@@ -179,31 +179,31 @@ class CSR(NamedTuple):
         shape = (len(rows), self.shape[1])
         return CSR(shape, self.values[places], indptr, self.columns[places])
 
-    def columns_part(self, begin: int, end: int) -> CSR:
+    def slice_columns(self, begin: int, end: int) -> CSR:
         """The columns from `begin` to before `end`."""
         inside = (self.columns >= begin) & (self.columns < end)
-        indptr = counts_to_indptr(self.rows[inside], self.shape[0])
+        indptr = indptr_of_rows(self.rows[inside], self.shape[0])
         shape = (self.shape[0], end - begin)
         return CSR(shape, self.values[inside], indptr, self.columns[inside] - begin)
 
     def transposed(self) -> CSR:
         """The matrix with rows and columns exchanged."""
         order = torch.argsort(self.columns, stable=True)
-        indptr = counts_to_indptr(self.columns, self.shape[1])
+        indptr = indptr_of_rows(self.columns, self.shape[1])
         return CSR(self.shape[::-1], self.values[order], indptr, self.rows[order])
 
 
 Stored = RowSparse | CSR
 
 
-def counts_to_indptr(rows: Tensor, n: int) -> Tensor:
+def indptr_of_rows(rows: Tensor, n: int) -> Tensor:
     """indptr of values in these rows, in the order of the rows, of a matrix of `n` rows."""
     indptr = torch.zeros(n + 1, dtype=torch.int64, device=rows.device)
     torch.cumsum(torch.bincount(rows, minlength=n), 0, out=indptr[1:])
     return indptr
 
 
-def _taken(values: Tensor, order: Tensor) -> Tensor:
+def _reordered(values: Tensor, order: Tensor) -> Tensor:
     return values.view(_BITS[values.element_size()])[order].view(values.dtype)
 
 
@@ -233,7 +233,7 @@ def _not_rising(what: str, index: Tensor, n: int, order: Tensor | None = None) -
     return f"{what} {int(index[at + 1])}, which {second}"
 
 
-def places_of(keys: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
+def locate(keys: Tensor, among: Tensor) -> tuple[Tensor, Tensor]:
     """Where keys are among others, which rise, and whether they are there."""
     if not len(among):
         return torch.zeros_like(keys), torch.zeros_like(keys, dtype=torch.bool)
@@ -246,7 +246,7 @@ def with_values(stored: Stored, values: Tensor) -> Stored:
     return stored._replace(values=values)
 
 
-def moved(stored: Stored, device: torch.device, dtype: torch.dtype | None = None) -> Stored:
+def copy_to(stored: Stored, device: torch.device, dtype: torch.dtype | None = None) -> Stored:
     """A copy on a device, in a dtype."""
     values = stored.values.to(device, dtype or stored.values.dtype, copy=True)
     return type(stored)(stored.shape, values, *[i.to(device, copy=True) for i in stored.indices])
@@ -285,7 +285,7 @@ def from_dense(stype: str, dense: Tensor) -> Stored:
     if len(shape) != 2:
         raise ShapeError(f"{stype} of an array of shape {shape}\n  expected two axes")
     rows, columns = dense.nonzero(as_tuple=True)
-    return CSR(shape, dense[rows, columns], counts_to_indptr(rows, shape[0]), columns)
+    return CSR(shape, dense[rows, columns], indptr_of_rows(rows, shape[0]), columns)
 
 
 def from_gradient(stype: str, gradient: Tensor) -> Stored:
@@ -305,14 +305,14 @@ def gradient_of_rows(shape: tuple[int, ...], rows: Tensor, values: Tensor) -> Te
 
 def sum_rows(shape: tuple[int, ...], rows: Tensor, values: Tensor) -> RowSparse:
     """The sums of the values that belong to one row, in the order of the rows."""
-    unique, order, indptr = grouped(rows)
+    unique, order, indptr = group(rows)
     if len(unique) == len(rows):  # none repeats
         return RowSparse(shape, values[order], unique)
-    sums = sums_of(values.reshape(len(rows), -1), order, indptr)
+    sums = sum_segments(values.reshape(len(rows), -1), order, indptr)
     return RowSparse(shape, sums.reshape(len(unique), *values.shape[1:]), unique)
 
 
-def grouped(keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def group(keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Each key once, in order; the places of all, by keys; and where in those each key begins."""
     ordered, order = keys.sort()
     is_first = torch.ones(len(keys), dtype=torch.bool, device=keys.device)
@@ -322,7 +322,7 @@ def grouped(keys: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return ordered[begins], order, indptr
 
 
-def sums_of(x: Tensor, index: Tensor, indptr: Tensor, weights: Tensor | None = None) -> Tensor:
+def sum_segments(x: Tensor, index: Tensor, indptr: Tensor, weights: Tensor | None = None) -> Tensor:
     """Row i of the result: Σ weights[j] x[index[j]] for j from indptr[i] to before indptr[i + 1].
 
     PyTorch has that as a sum of embeddings: a tenth of the time of its sparse matrix product.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from ..symbol._node import Entry, Node, ordered
 
 __all__ = ["makes_sparse", "storage_types"]
@@ -27,22 +30,24 @@ def storage_types(
     made = {n.name: NUMBERS.get(n.attrs.get("__storage_type__", "")) for n in variables}
     stypes = {name: stype for name, stype in made.items() if stype} | (given or {})
     has_rows: dict[str, bool] = {}
-    for node in nodes:
-        if node.op is None:
-            continue
-        names = node.input_names
-        sources = dict(zip(names, [source for source, _ in node.inputs]))
-        of_inputs = {
-            name: stypes.get(source.name, "default") if source.op is None else "default"
-            for name, source in sources.items()
-        }
-        rows = node.op.row_gradients(of_inputs, node.attributes)
-        for name, source in sources.items():
-            if source.op is None:
-                has_rows[source.name] = has_rows.get(source.name, True) and name in rows
+    for name, rows in chain.from_iterable(_gradients_sent(node, stypes) for node in nodes):
+        has_rows[name] = has_rows.get(name, True) and rows
     has_rows |= {node.name: False for node, _ in entries if node.op is None}
     of_gradients = {
         name: "row_sparse" if rows or stypes.get(name) == "row_sparse" else "default"
         for name, rows in has_rows.items()
     }
     return stypes, of_gradients
+
+
+def _gradients_sent(node: Node, stypes: dict[str, str]) -> Iterator[tuple[str, bool]]:
+    """The variables that a node takes, and whether the gradient that it sends them has rows."""
+    if node.op is None:
+        return
+    sources = {name: source for name, (source, _) in zip(node.input_names, node.inputs)}
+    variables = {name: source.name for name, source in sources.items() if source.op is None}
+    of_inputs = dict.fromkeys(sources, "default")
+    of_inputs |= {n: stypes[variable] for n, variable in variables.items() if variable in stypes}
+    rows = node.op.row_gradients(of_inputs, node.attributes)
+    for name, variable in variables.items():
+        yield variable, name in rows

@@ -111,7 +111,7 @@ def rows_of_matrix(matrix: CSRNDArray, index: np.ndarray) -> CSRNDArray:
     """Some rows of a csr array, in any order."""
     stored = matrix._stored
     rows = torch.from_numpy(np.ascontiguousarray(index)).to(stored.indptr.device, torch.int64)
-    return CSRNDArray(stored.chosen(rows), matrix.context)
+    return CSRNDArray(stored.take_rows(rows), matrix.context)
 
 
 def _columns(name: str, shape) -> int:

@@ -382,9 +382,9 @@ class NDArray(Memory, Methods):
     def _wrap_gradient(self, tensor: torch.Tensor) -> NDArray:
         """An array of a gradient, whose memory the operator that gave it may keep."""
         if tensor.layout is not torch.strided:
-            from .._sparse.array import of_gradient
+            from .._sparse.array import wrap_gradient
 
-            return of_gradient(tensor, self._context)
+            return wrap_gradient(tensor, self._context)
         result = self._wrap(tensor)
         result._held = LENT
         return result

@@ -20,7 +20,7 @@ from .._sparse.array import (
     operators,
     wrap,
 )
-from .._sparse.stored import CSR, RowSparse, Stored, all_zeros, counts_to_indptr, from_dense
+from .._sparse.stored import CSR, RowSparse, Stored, all_zeros, from_dense, indptr_of_rows
 from .._tensor import as_tensor
 from ..base import ArgumentError, ShapeError
 from ..context import Context, current_context
@@ -232,7 +232,7 @@ def _csr_of_places(data, rows, columns, shape, context, dtype) -> CSR:
     keys, places = (rows * shape[1] + columns).unique(return_inverse=True)
     values = values.new_zeros(len(keys)).index_add_(0, places, values)
     rows = keys.div(max(shape[1], 1), rounding_mode="floor")
-    return CSR(tuple(shape), values, counts_to_indptr(rows, shape[0]), keys - rows * shape[1])
+    return CSR(tuple(shape), values, indptr_of_rows(rows, shape[0]), keys - rows * shape[1])
 
 
 def _expect_fit(stored: Stored) -> Stored:

@@ -18,7 +18,7 @@ from ._report import Failure
 class OperatorCode:
     """The functions of an `Operator`."""
 
-    op = None  # no object, which could keep something
+    op = None  # there is no object that could keep anything between calls
     mismatches: dict[str, list[str]] = {}
 
     def __init__(self, operator: Operator, attributes: dict[str, Any]):
@@ -72,13 +72,13 @@ class CustomCode:
         def watched(dst, req, src):
             for buffer, name in self.names:
                 if buffer is dst and hasattr(src, "shape"):
-                    self._look(name, dst, src)
+                    self._note_mismatch(name, dst, src)
             return assign(dst, req, src)
 
         self.op.assign = watched
 
-    def _look(self, name: str, dst: Any, src: Any) -> None:
-        """Whether what is assigned has the shape and kind of number that was declared."""
+    def _note_mismatch(self, name: str, dst: Any, src: Any) -> None:
+        """Note where a value has another shape than its buffer, or loses fractions in it."""
         declared, given = tuple(dst.shape), tuple(src.shape)
         if given != declared and np.prod(given) != 1:
             self.mismatches["shapes"].append(f"{name} is declared {declared} and given {given}")

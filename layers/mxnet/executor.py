@@ -11,7 +11,7 @@ import torch
 
 from . import autograd
 from ._own.call import as_output
-from ._own.node import lasting
+from ._own.node import functions_with_memory
 from ._run import placed
 from ._run.equal_nodes import merged
 from ._run.monitored import Monitored
@@ -57,7 +57,7 @@ class Executor:
             program = Program(symbol._entries if contexts else merged(symbol._entries))
         self._program = program
         self._optimized = type(symbol)(program.entries)
-        self._own = lasting(self._program.nodes)
+        self._custom = functions_with_memory(self._program.nodes)
         self._function = self._bound(self._program)
         self._monitor: tuple[Callable, bool] | None = None
         self._monitored: Monitored | None = None
@@ -324,10 +324,10 @@ class Executor:
         self._monitor = (callback, monitor_all) if callback else None
 
     def _bound(self, program: Program) -> Callable:
-        own = self._own
+        functions = self._custom
         if self._contexts:
-            own = placed.functions(program, own, self._contexts, self._ctx)
-        return program.bound(own) if own else program.function
+            functions = placed.functions(program, functions, self._contexts, self._ctx)
+        return program.bound(functions) if functions else program.function
 
     def _compute_monitored(self, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
         """Compute the outputs of all nodes; show them, and return those of the graph."""

@@ -17,7 +17,7 @@ from .call import CustomCall, call
 from .definition import Definition
 from .registered import define
 
-__all__ = ["CUSTOM", "lasting", "prepared"]
+__all__ = ["CUSTOM", "functions_with_memory", "prepared"]
 
 
 OWN = "."  # before the names of its attributes: `_run` is given `context` and others by name, too
@@ -99,8 +99,8 @@ def _definition(attributes: dict[str, str]) -> Definition:
     return define(attributes["op_type"], tuple(own))
 
 
-def lasting(nodes: list) -> dict:
-    """By node, a function that makes a `CustomOp` once, and keeps it with what it stores."""
+def functions_with_memory(nodes: list) -> dict:
+    """By node of a custom operator, a function that makes its `CustomOp` once, and keeps it."""
     return {n: partial(_call, {}) for n in nodes if n.op is CUSTOM}
 
 

@@ -27,7 +27,7 @@ REFUSED = {
 }
 # Methods that hand a tensor's memory to code that PyTorch does not see.
 ESCAPES = {"numpy", "tolist", "data_ptr", "__array__", "__dlpack__"}
-GIVEN_AWAY = torch.Tensor.__cuda_array_interface__  # a property, which is seen as its __get__
+CUDA_INTERFACE = torch.Tensor.__cuda_array_interface__  # a property: its __get__ is called
 
 
 class Line(NamedTuple):
@@ -65,12 +65,12 @@ class Recorder(TorchDispatchMode):
     def __init__(self):
         super().__init__()
         self._reason, self.draws = "", False
-        self._impure: dict[str, str] = {}  # what messages name operators, and what would help
-        self._entered_by: Any = None  # the code of it
+        self._impure: dict[str, str] = {}  # by operator, what would make it pure
+        self._entered_by: Any = None  # the code of the function with the `with` statement
         self.lines: list[Line] = []
         self._escapes = _Escapes(self)
         self._count = count()
-        self._values: dict[str, Any] = {}  # of the names that are constants and functions
+        self._values: dict[str, Any] = {}  # by name, the constants and functions of the lines
         self._names: dict[int, str] = {}  # by the id of a tensor
         self._alive: list[Tensor] = []  # so that no two tensors have one id
         # The memory of tensors that come from recorded calls and inputs, and of all others.
@@ -236,7 +236,7 @@ class _Escapes(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
-        if name in ESCAPES or getattr(function, "__self__", None) is GIVEN_AWAY:
+        if name in ESCAPES or getattr(function, "__self__", None) is CUDA_INTERFACE:
             self._recorder.refuse("it hands values to Python or NumPy, whose work is not recorded")
         return function(*args, **(kwargs or {}))
 

@@ -120,7 +120,7 @@ def size_node(tensor: str, axis: int, at: ast.AST) -> ast.Subscript:
     """``tensor.shape[axis]``"""
     shape = ast.Attribute(ast.Name(tensor, ast.Load()), "shape", ast.Load())
     node = ast.Subscript(shape, ast.Constant(axis), ast.Load())
-    node.expected_rank = None
+    node.expected_rank = None  # any that has the axis; an unpacked shape asks for one
     for part in ast.walk(node):
         ast.copy_location(part, at)
     return node

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._programs import command
-from . import ndarray, symbol
+from . import _dtype, ndarray, symbol
 from ._files import atomic, checkpoint, exchange, params, safetensors, state_dict
 from .base import ArgumentError, MissingFileError, MXNetError
 from .context import cpu
@@ -263,7 +263,7 @@ def _print(path: str, model: Model) -> None:
     width = max((len(name) for name in model.arrays), default=0)
     for name, array in model.arrays.items():
         shape = "x".join(map(str, array.shape))
-        print(f"  {name:{width}}  {shape or 'number'}  {str(array._elements.dtype)[6:]}")
+        print(f"  {name:{width}}  {shape or 'number'}  {_dtype.name(array._elements.dtype)}")
     if model.graph is not None:
         free = [name for name in model.graph.list_inputs() if name not in model.arrays]
         print(f"  inputs: {', '.join(free) or 'none'}")

@@ -61,7 +61,7 @@ def convolution(
 
 def _convolution(x, w, stride, pad, dilate, groups):
     suits = x.dim() == 4 and groups == 1 and w.numel() * x.shape[0] >= LEAST
-    channels = _at_once(x, w) if suits and x.device.type == "cpu" else 0
+    channels = _channels_summed_exactly(x, w) if suits and x.device.type == "cpu" else 0
     if not channels or not _convolution_is_exact():
         zeros = (0,) * len(stride)
         settings = stride, pad, dilate, False, zeros, groups
@@ -74,8 +74,8 @@ def _convolution(x, w, stride, pad, dilate, groups):
     return y
 
 
-def _at_once(x, w):
-    """Of how many channels no sum can be more than `EXACT`."""
+def _channels_summed_exactly(x, w):
+    """The number of channels whose sums cannot be more than `EXACT`; 0 if not one."""
     largest = 255 if x.dtype is torch.uint8 else 128
     sums = w.flatten(1).to(torch.int16).abs().sum(1)
     if int(sums.amax()) * largest <= EXACT:

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import torch
 
+from .. import _dtype
 from ..base import ArgumentError, DTypeError
 from .registry import Tensor, op, zeros
 
@@ -23,38 +24,42 @@ WHOLE = {torch.int8: 127.0, torch.uint8: 255.0, torch.int32: 2.0**31}  # older o
 BYTES = (torch.int8, torch.uint8)
 
 
-def reach(low: Tensor, high: Tensor) -> Tensor:
-    """The larger of the two absolute values."""
+def abs_max(low: Tensor, high: Tensor) -> Tensor:
+    """r = max(|low|, |high|)."""
     return torch.maximum(low.abs(), high.abs())
 
 
-def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+def saturate(x: Tensor, dtype: torch.dtype) -> Tensor:
     """The nearest integers that dtype has; NaN is 0 in uint8, else the largest, as in MXNet.
 
-    x is an array of its own: it is written to.
+    x is an array of its own: it is written to. float32 has no 2³¹ - 1, so that int32 is cut in
+    float64.
     """
+    x = x.double() if dtype is torch.int32 else x
     low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
     return x.nan_to_num_(0.0 if low == 0 else high).round_().clamp_(low, high).to(dtype)
 
 
-def of_range(like: Tensor, *numbers: float) -> list[Tensor]:
+def range_ends(like: Tensor, *numbers: float) -> list[Tensor]:
     """Each number as a range's end: float32 of shape (1,)."""
     return [like.new_full((1,), number, dtype=torch.float32) for number in numbers]
 
 
 def calibrated_range(like: Tensor, low: float | None, high: float | None) -> list[Tensor] | None:
     """The ends of a calibrated range; None where there is none."""
-    return None if low is None or high is None else of_range(like, low, high)
+    return None if low is None or high is None else range_ends(like, low, high)
 
 
 def expect_bytes(name: str, **inputs: Tensor) -> None:
     """Raise DTypeError for an input that is neither int8 nor uint8."""
     for key, tensor in inputs.items():
         if tensor.dtype not in BYTES:
-            raise DTypeError(f"{name}: {key} is {str(tensor.dtype)[6:]}\n  expected int8 or uint8")
+            raise DTypeError(
+                f"{name}: {key} is {_dtype.name(tensor.dtype)}\n  expected int8 or uint8"
+            )
 
 
-def chosen(out_type: str, low: float | None, high: float | None) -> torch.dtype:
+def integer_type(out_type: str, low: float | None, high: float | None) -> torch.dtype:
     """The dtype for a name; ``auto`` is uint8 where the calibrated range has nothing below 0."""
     if out_type == "auto":
         out_type = "int8" if low is None or high is None or low < 0 else "uint8"
@@ -72,8 +77,8 @@ def _contrib_quantize(
 
     data : (...), float32      min_range, max_range : (1,)      q : (...)
     """
-    dtype, r = chosen(out_type, None, None), reach(min_range, max_range)
-    q = rounded(data * (WHOLE[dtype] / r), dtype)
+    dtype, r = integer_type(out_type, None, None), abs_max(min_range, max_range)
+    q = saturate(data * (WHOLE[dtype] / r), dtype)
     return (q, -r, r) if dtype is torch.int8 else (q, min_range, max_range)
 
 
@@ -90,16 +95,16 @@ def _contrib_quantize_v2(
     """
     if data.dtype in BYTES:
         top = TOP[data.dtype]
-        return data, *of_range(data, 0.0 if data.dtype is torch.uint8 else -top, top)
+        return data, *range_ends(data, 0.0 if data.dtype is torch.uint8 else -top, top)
     if data.dtype is not torch.float32:
         raise DTypeError(
-            f"_contrib_quantize_v2: data is {str(data.dtype)[6:]}\n"
+            f"_contrib_quantize_v2: data is {_dtype.name(data.dtype)}\n"
             "  expected float32, or int8 or uint8, which are left as they are"
         )
-    dtype = chosen(out_type, min_calib_range, max_calib_range)
+    dtype = integer_type(out_type, min_calib_range, max_calib_range)
     low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
-    r = reach(low, high)
-    q = rounded(data * (TOP[dtype] / r), dtype)
+    r = abs_max(low, high)
+    q = saturate(data * (TOP[dtype] / r), dtype)
     return (q, -r, r) if dtype is torch.int8 else (q, low, high)
 
 
@@ -112,13 +117,13 @@ def extremes(data: Tensor) -> tuple[Tensor, Tensor]:
 
 @_contrib_quantize.types
 def _(out_type):
-    return chosen(out_type, None, None), torch.float32, torch.float32
+    return integer_type(out_type, None, None), torch.float32, torch.float32
 
 
 @_contrib_quantize_v2.types
 def _(dtypes, out_type, min_calib_range, max_calib_range):
     dtype = dtypes[0] if dtypes and dtypes[0] in BYTES else None
-    return dtype or chosen(out_type, min_calib_range, max_calib_range), *(torch.float32,) * 2
+    return dtype or integer_type(out_type, min_calib_range, max_calib_range), *(torch.float32,) * 2
 
 
 @op(names_input=True)
@@ -133,7 +138,7 @@ def _contrib_quantize_asym(
     low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
     scale = 255.0 / (high - low)
     shift = 255.0 - high * scale
-    return rounded(data * scale + shift, torch.uint8), scale, shift
+    return saturate(data * scale + shift, torch.uint8), scale, shift
 
 
 @_contrib_quantize_asym.types
@@ -150,7 +155,7 @@ def _contrib_dequantize(
     data : (...), int8 or uint8      min_range, max_range : (1,)      y : (...), float32
     """
     expect_bytes("_contrib_dequantize", data=data)
-    return data * (reach(min_range, max_range) / TOP[data.dtype])
+    return data * (abs_max(min_range, max_range) / TOP[data.dtype])
 
 
 @_contrib_dequantize.types
@@ -173,20 +178,20 @@ def _contrib_requantize(
 
     s is the largest absolute value of what data stands for.
     """
-    dtype = chosen(out_type, min_calib_range, max_calib_range)
-    x, step = data.float(), reach(min_range, max_range) / TOP[torch.int32]
+    dtype = integer_type(out_type, min_calib_range, max_calib_range)
+    x, step = data.float(), abs_max(min_range, max_range) / TOP[torch.int32]
     low, high = calibrated_range(x, min_calib_range, max_calib_range) or (
         x.new_zeros(1),
         x.abs().amax().reshape(1) * step,
     )
-    s = reach(low, high)
-    q = rounded(x * step * (WHOLE[dtype] / s), dtype)
+    s = abs_max(low, high)
+    q = saturate(x * step * (WHOLE[dtype] / s), dtype)
     return (q, -s, s) if dtype is torch.int8 else (q, low, high)
 
 
 @_contrib_requantize.types
 def _(out_type, min_calib_range, max_calib_range):
-    return chosen(out_type, min_calib_range, max_calib_range), torch.float32, torch.float32
+    return integer_type(out_type, min_calib_range, max_calib_range), torch.float32, torch.float32
 
 
 for _row in (_contrib_quantize, _contrib_quantize_v2, _contrib_quantize_asym, _contrib_requantize):
@@ -222,7 +227,7 @@ def _contrib_calibrate_entropy(
     found = [divergence(counts, middle - i, middle + i + 1, num_quantized_bins)
              for i in range(least, middle + 1)]  # fmt: skip
     best = int(np.argmin(found))
-    return tuple(of_range(hist, float(edges[middle + least + best + 1]), float(found[best])))
+    return tuple(range_ends(hist, float(edges[middle + least + best + 1]), float(found[best])))
 
 
 def divergence(counts: np.ndarray, start: int, stop: int, bins: int) -> float:

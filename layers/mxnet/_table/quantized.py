@@ -11,6 +11,7 @@ from typing import Literal
 
 import torch
 
+from .. import _dtype
 from ..base import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from . import int8, nn, rnn
 from .attributes import DType, Shape
@@ -19,11 +20,11 @@ from .quantize import (
     BYTES,
     TOP,
     WHOLE,
+    abs_max,
     calibrated_range,
     expect_bytes,
     extremes,
-    reach,
-    rounded,
+    saturate,
 )
 from .registry import NUM_ARGS, REQUIRED, Tensor, op, zeros
 
@@ -33,8 +34,8 @@ _WEIGHTED = ("data", "weight", "bias", "min_data", "max_data", "min_weight", "ma
              "min_bias", "max_bias")  # fmt: skip
 
 
-def _weighted(name, no_bias, data, weight, *given):
-    """The bias and the ranges of data, weight and bias; without a bias there are four ends."""
+def _bias_and_bounds(name, no_bias, data, weight, *given):
+    """The bias, and r of data, weight and bias; without a bias there are four ends of ranges."""
     given = [tensor for tensor in given if tensor is not None]
     if len(given) != (4 if no_bias else 7):
         raise ArgumentError(
@@ -45,8 +46,8 @@ def _weighted(name, no_bias, data, weight, *given):
     expect_bytes(name, data=data)
     for key, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor.dtype is not torch.int8:
-            raise DTypeError(f"{name}: {key} is {str(tensor.dtype)[6:]}\n  expected int8")
-    return bias, [reach(*given[i : i + 2]) for i in range(0, len(given), 2)]
+            raise DTypeError(f"{name}: {key} is {_dtype.name(tensor.dtype)}\n  expected int8")
+    return bias, [abs_max(*given[i : i + 2]) for i in range(0, len(given), 2)]
 
 
 def _inputs(no_bias):
@@ -57,18 +58,18 @@ def _range_inputs(no_bias):
     return tuple(n for n in _inputs(no_bias) if n.startswith(("min_", "max_")))
 
 
-def _with_bias(y, bias, data, reaches):
+def _with_bias(y, bias, data, bounds):
     """y, with the bias in its steps, cut to integers as MXNet does."""
     if bias is None:
         return y
-    of_data, of_weight, of_bias = reaches
+    of_data, of_weight, of_bias = bounds
     top = TOP[torch.int8]
     steps = (TOP[data.dtype] / of_data) * (top / of_weight) * (of_bias / top)
     return y + (bias * steps).to(torch.int32).reshape(-1, *(1,) * (y.dim() - 2))
 
 
 def _product_range(lhs, rhs, a, b):
-    """The range of the products, in int32, of integers of these dtypes and reaches."""
+    """The range of the products, in int32, of integers of these dtypes, whose r are a and b."""
     r = a * b / (WHOLE[lhs.dtype] * WHOLE[rhs.dtype]) * TOP[torch.int32]
     return -r, r
 
@@ -95,7 +96,7 @@ def _contrib_quantized_fully_connected(
     """
     name = "_contrib_quantized_fully_connected"
     ends = bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias
-    bias, reaches = _weighted(name, no_bias, data, weight, *ends)
+    bias, bounds = _bias_and_bounds(name, no_bias, data, weight, *ends)
     x = data.reshape(len(data), math.prod(data.shape[1:])) if flatten else data
     if weight.shape != (num_hidden, x.shape[-1]) or (not no_bias and bias.shape != (num_hidden,)):
         raise ShapeError(
@@ -103,8 +104,8 @@ def _contrib_quantized_fully_connected(
             f"  expected (num_hidden, columns) = ({num_hidden}, {x.shape[-1]}), and bias "
             f"({num_hidden},)"
         )
-    y = _with_bias(int8.linear(x.reshape(-1, x.shape[-1]), weight), bias, data, reaches)
-    return y.reshape(*x.shape[:-1], num_hidden), *_product_range(data, weight, *reaches[:2])
+    y = _with_bias(int8.linear(x.reshape(-1, x.shape[-1]), weight), bias, data, bounds)
+    return y.reshape(*x.shape[:-1], num_hidden), *_product_range(data, weight, *bounds[:2])
 
 
 @op
@@ -137,7 +138,7 @@ def _contrib_quantized_conv(
     """
     name = "_contrib_quantized_conv"
     ends = bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias
-    bias, reaches = _weighted(name, no_bias, data, weight, *ends)
+    bias, bounds = _bias_and_bounds(name, no_bias, data, weight, *ends)
     expected = nn.Convolution.infer_rules[0](
         tuple(data.shape), kernel, num_filter, num_group, no_bias, layout
     )
@@ -150,8 +151,8 @@ def _contrib_quantized_conv(
     stride, dilate, pad = nn._spatial(name, data.shape, kernel, stride, dilate, pad)
     last = nn._channels_last(layout)
     x, w = (t.movedim(-1, 1) if last else t for t in (data, weight))
-    y = _with_bias(int8.convolution(x, w, stride, pad, dilate, num_group), bias, data, reaches)
-    return y.movedim(1, -1) if last else y, *_product_range(data, weight, *reaches[:2])
+    y = _with_bias(int8.convolution(x, w, stride, pad, dilate, num_group), bias, data, bounds)
+    return y.movedim(1, -1) if last else y, *_product_range(data, weight, *bounds[:2])
 
 
 @_contrib_quantized_conv.infer
@@ -221,7 +222,7 @@ def _contrib_quantized_pooling(
         data.float(), kernel, pool_type, global_pool, cudnn_off, pooling_convention, stride, pad,
         p_value, count_include_pad, layout,
     )  # fmt: skip
-    return rounded(y, data.dtype), min_data, max_data
+    return saturate(y, data.dtype), min_data, max_data
 
 
 @_contrib_quantized_pooling.shaped
@@ -301,10 +302,10 @@ def _contrib_quantized_batch_norm(
     """
     name = "_contrib_quantized_batch_norm"
     expect_bytes(name, data=data)
-    top, each = TOP[torch.int8], reach(min_data, max_data)
+    top, each = TOP[torch.int8], abs_max(min_data, max_data)
     x = data.float()
     if data.dtype is torch.uint8:  # MXNet takes it as int8
-        x = rounded(x * (top / TOP[torch.uint8]), torch.int8).float()
+        x = saturate(x * (top / TOP[torch.uint8]), torch.int8).float()
     gamma = torch.ones_like(gamma) if fix_gamma else gamma
     scale = gamma.double() / torch.sqrt(moving_var.double() + eps)
     shift = beta - moving_mean * scale
@@ -315,9 +316,9 @@ def _contrib_quantized_batch_norm(
     low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(
         x * (scale / top).float() + shift.float()
     )
-    r = reach(low, high)
+    r = abs_max(low, high)
     y = x * (scale / r).float() + (shift * (top / r)).float()
-    return rounded(y, torch.int8), low, high
+    return saturate(y, torch.int8), low, high
 
 
 @_contrib_quantized_batch_norm.infer
@@ -396,12 +397,12 @@ def _contrib_quantized_elemwise_add(
     """
     name = "_contrib_quantized_elemwise_add"
     expect_bytes(name, lhs=lhs, rhs=rhs)
-    _one_shape(name, lhs, rhs)
-    a, b = reach(lhs_min, lhs_max), reach(rhs_min, rhs_max)
+    _expect_one_shape(name, lhs, rhs)
+    a, b = abs_max(lhs_min, lhs_max), abs_max(rhs_min, rhs_max)
     calibrated = calibrated_range(lhs, min_calib_range, max_calib_range)
     dtype = _sum_type(lhs.dtype, rhs.dtype, min_calib_range, max_calib_range)
     low, high = calibrated or (-(a + b), a + b)
-    r = reach(low, high)
+    r = abs_max(low, high)
     if calibrated is None:
         steps = [(one * TOP[dtype]) / (r * TOP[t.dtype]) for one, t in ((a, lhs), (b, rhs))]
     else:
@@ -409,13 +410,8 @@ def _contrib_quantized_elemwise_add(
     x, y = lhs * steps[0], rhs * steps[1]
     if dtype is torch.int8:  # what comes as uint8 is an int8 of the sum's range first
         pairs = ((x, lhs), (y, rhs))
-        x, y = (rounded(t, dtype) if of.dtype is torch.uint8 else t for t, of in pairs)
-    return _saturated(x + y, dtype), low, high
-
-
-def _saturated(x, dtype):
-    """The nearest integers; float32 has no 2³¹ - 1, so that int32 is cut in float64."""
-    return rounded(x.double() if dtype is torch.int32 else x, dtype)
+        x, y = (saturate(t, dtype) if of.dtype is torch.uint8 else t for t, of in pairs)
+    return saturate(x + y, dtype), low, high
 
 
 def _sum_type(lhs, rhs, low, high):
@@ -424,7 +420,7 @@ def _sum_type(lhs, rhs, low, high):
     return torch.uint8 if lhs is torch.uint8 and rhs is torch.uint8 else torch.int8
 
 
-def _one_shape(name, lhs, rhs):
+def _expect_one_shape(name, lhs, rhs):
     if lhs.shape != rhs.shape:
         raise ShapeError(
             f"{name}: lhs is {tuple(lhs.shape)}, rhs is {tuple(rhs.shape)}\n  expected one shape"
@@ -458,9 +454,9 @@ def _contrib_quantized_elemwise_mul(
     name = "_contrib_quantized_elemwise_mul"
     for key, tensor in (("lhs", lhs), ("rhs", rhs)):
         if tensor.dtype is not torch.int8:
-            raise DTypeError(f"{name}: {key} is {str(tensor.dtype)[6:]}\n  expected int8")
-    _one_shape(name, lhs, rhs)
-    a, b, top = reach(lhs_min, lhs_max), reach(rhs_min, rhs_max), TOP[torch.int8]
+            raise DTypeError(f"{name}: {key} is {_dtype.name(tensor.dtype)}\n  expected int8")
+    _expect_one_shape(name, lhs, rhs)
+    a, b, top = abs_max(lhs_min, lhs_max), abs_max(rhs_min, rhs_max), TOP[torch.int8]
     products = lhs.int() * rhs.int()
     step = a * b / top / top
     if enable_float_output:
@@ -469,8 +465,8 @@ def _contrib_quantized_elemwise_mul(
     if calibrated is None:
         return products, *_product_range(lhs, rhs, a, b)
     low, high = calibrated
-    y = products * (step * (top / reach(low, high)))
-    return rounded(y.trunc(), torch.int8), low, high
+    y = products * (step * (top / abs_max(low, high)))
+    return saturate(y.trunc(), torch.int8), low, high
 
 
 @_contrib_quantized_elemwise_mul.types
@@ -513,9 +509,9 @@ def _contrib_quantized_concat(*data: Tensor, dim: int = 1) -> tuple[Tensor, Tens
     expect_bytes("_contrib_quantized_concat", **{f"arg{i}": a for i, a in enumerate(arrays)})
     dtype = _common([a.dtype for a in arrays])
     low, high = torch.cat(lows).amin().reshape(1), torch.cat(highs).amax().reshape(1)
-    r = reach(low, high)
-    steps = [reach(*ends) / r for ends in zip(lows, highs)]
-    parts = [rounded(a * (s * (TOP[dtype] / TOP[a.dtype])), dtype) for a, s in zip(arrays, steps)]
+    r = abs_max(low, high)
+    steps = [abs_max(*ends) / r for ends in zip(lows, highs)]
+    parts = [saturate(a * (s * (TOP[dtype] / TOP[a.dtype])), dtype) for a, s in zip(arrays, steps)]
     return torch.cat(parts, dim), low, high
 
 

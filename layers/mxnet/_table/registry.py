@@ -126,6 +126,16 @@ class Op:
     any_size = True
     own = explains = False
 
+    # The rules; where there is none, the function tells, or MXNet's default holds.
+    shape_rule: Callable | None = None
+    back_rule: Callable | None = None
+    types_rule: Callable | None = None
+    inputs_rule: Callable | None = None
+    outputs_rule: Callable | None = None
+    sized_rule: Callable | None = None
+    storage_rule: Callable | None = None
+    row_gradients_rule: Callable | None = None
+
     def __init__(
         self,
         function: Callable,
@@ -150,15 +160,7 @@ class Op:
         self.inits: dict[str, str] = inits or {}
         self.ignores, self.whole, self.counted = ignores, whole, counted
         self.infer_rules: list[Callable] = []
-        self.shape_rule: Callable | None = None
-        self.back_rule: Callable | None = None
-        self.types_rule: Callable | None = None
         self.type_rules: list[Callable] = []
-        self.inputs_rule: Callable | None = None
-        self.outputs_rule: Callable | None = None
-        self.sized_rule: Callable | None = None
-        self.storage_rule: Callable | None = None
-        self.row_gradients_rule: Callable | None = None
         self.__doc__ = function.__doc__
         self.signature = inspect.signature(function)
         parameters = self.signature.parameters.values()

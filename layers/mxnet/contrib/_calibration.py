@@ -66,12 +66,14 @@ class LayerHistogramCollector(Collector):
             return
         values = arr.asnumpy()
         low, high = float(values.min()), float(values.max())
-        reach = max(abs(low), abs(high))
+        threshold = max(abs(low), abs(high))
         if name in self.hist_dict:
-            self.hist_dict[name] = combine_histogram(self.hist_dict[name], values, low, high, reach)
+            self.hist_dict[name] = combine_histogram(
+                self.hist_dict[name], values, low, high, threshold
+            )
         else:
-            counts, edges = np.histogram(values, bins=self.num_bins, range=(-reach, reach))
-            self.hist_dict[name] = counts, edges, low, high, reach
+            counts, edges = np.histogram(values, bins=self.num_bins, range=(-threshold, threshold))
+            self.hist_dict[name] = counts, edges, low, high, threshold
         self.log("%s: from %f to %f", name, low, high)
 
 
@@ -87,21 +89,21 @@ def combine_histogram(
     new_min, new_max, new_th : float
         The array's least and largest value, and the larger absolute one.
     """
-    counts, edges, low, high, reach = old_hist
+    counts, edges, low, high, threshold = old_hist
     low, high = min(low, new_min), max(high, new_max)
-    if new_th <= reach:
-        more, _ = np.histogram(arr, bins=len(counts), range=(-reach, reach))
-        return counts + more, edges, low, high, reach
-    if reach == 0:  # everything before was 0
+    if new_th <= threshold:
+        more, _ = np.histogram(arr, bins=len(counts), range=(-threshold, threshold))
+        return counts + more, edges, low, high, threshold
+    if threshold == 0:  # everything before was 0
         more, edges = np.histogram(arr, bins=len(counts), range=(-new_th, new_th))
         more[len(more) // 2] += counts.sum()
         return more, edges, low, high, new_th
-    step = 2 * reach / len(counts)
-    added = int((new_th - reach) // step + 1)
-    reach += added * step
-    more, edges = np.histogram(arr, bins=len(counts) + 2 * added, range=(-reach, reach))
+    step = 2 * threshold / len(counts)
+    added = int((new_th - threshold) // step + 1)
+    threshold += added * step
+    more, edges = np.histogram(arr, bins=len(counts) + 2 * added, range=(-threshold, threshold))
     more[added : added + len(counts)] += counts
-    return more, edges, low, high, reach
+    return more, edges, low, high, threshold
 
 
 def optimal_threshold(
@@ -111,8 +113,8 @@ def optimal_threshold(
 
     Where no value is below 0, that of a uint8 begins there, and has twice as many numbers.
     """
-    counts, edges, low, _, reach = hist
-    if reach == 0:
+    counts, edges, low, _, threshold = hist
+    if threshold == 0:
         return 0.0, 0.0
     unsigned = low >= 0 and quantized_dtype in ("auto", "uint8")
     bins = 2 * num_quantized_bins + 1 if unsigned else num_quantized_bins

@@ -203,7 +203,7 @@ class Optimizer:
         low = dtype in LOW_PRECISION
         if low and not self.multi_precision:
             warnings.warn(
-                f"{type(self).__name__}: parameter {index!r} is {str(dtype)[6:]}, "
+                f"{type(self).__name__}: parameter {index!r} is {_dtype.name(dtype)}, "
                 "small updates are lost; multi_precision=True keeps a copy in float32",
                 UserWarning,
                 stacklevel=2,

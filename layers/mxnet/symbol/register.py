@@ -71,6 +71,17 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x
         symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
     _check_inputs(f"{operator.name} {name!r}", symbols, names)
+    inputs = _with_variables(operator, name, symbols, names, attrs)
+    if precision.in_force is not None:
+        inputs = _with_casts(precision.in_force, operator, attributes, names, inputs)
+    node = Node(operator, name, inputs, attributes, attrs)
+    return Symbol([(node, i) for i in range(len(node.outputs))])
+
+
+def _with_variables(
+    operator: registry.Op, name: str, symbols: dict[str, Symbol], names: list[str], attrs: dict
+) -> list[Entry]:
+    """The inputs of a node; those that were not given are new variables."""
     inputs = [
         symbols[n]._entries[0]
         if n in symbols
@@ -80,10 +91,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     for key, (source, _) in zip(names, inputs):
         if source.op is None and key in operator.inits:
             source.attrs.setdefault("__init__", operator.inits[key])
-    if precision.in_force is not None:
-        inputs = _with_casts(precision.in_force, operator, attributes, names, inputs)
-    node = Node(operator, name, inputs, attributes, attrs)
-    return Symbol([(node, i) for i in range(len(node.outputs))])
+    return inputs
 
 
 def texts(

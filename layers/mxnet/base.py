@@ -210,6 +210,8 @@ _SHAPES = {
     "The size of tensor a": _BROADCAST,
     "The expanded size of the tensor": _BROADCAST,
     "Attempting to broadcast a dimension": _BROADCAST,
+    "expand(torch.": _BROADCAST,
+    "Tensors must have same number of dimensions": "arrays of as many axes each",
     "Sizes of tensors must match": "sizes that are equal on all axes but that of dim",
     "stack expects each tensor": "equal shapes",
     "Calculated padded input size": "a kernel that fits into the padded data",

@@ -20,6 +20,7 @@ from ._files import atomic
 from ._run.reasons import reason_of
 from ._run.torch_export import failing_node, open_sizes, operator_name, trace, trace_module
 from .base import ArgumentError, MXNetError
+from .gluon import Block
 from .gluon._load import read, unmarked
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -81,7 +82,8 @@ def export_model(
     Raises
     ------
     ArgumentError
-        The number of `in_shapes` is not that of the variables without a parameter.
+        The number of `in_shapes` is not that of the variables without a parameter, or `sym` is a
+        Block.
     MXNetError
         An operator cannot be traced or has no form in ONNX, or a package is missing.
     """
@@ -89,6 +91,12 @@ def export_model(
         raise MXNetError(
             f"export_model: not installed: {', '.join(missing)}\n"
             f"  expected pip install {' '.join(missing)}"
+        )
+    if isinstance(sym, Block):
+        raise ArgumentError(
+            f"export_model: sym is a {type(sym).__name__}, a Block\n"
+            "  expected a Symbol, or its file: block.export('net') writes net-symbol.json and "
+            "net-0000.params"
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
     in_shapes = _shapes(in_shapes or input_shape or ())

@@ -80,6 +80,16 @@ MISTAKES = {
         ValueError,
         ["Concat: data0 is (3, 4), data1 is (3, 5)\n  expected sizes that are equal on all axes"],
     ),
+    "axes that are not as many": (
+        lambda nd, a: nd.concat(a, nd.ones(4), dim=0),
+        ValueError,
+        ["Concat: data0 is (3, 4), data1 is (4,)\n  expected arrays of as many axes each"],
+    ),
+    "a shape with fewer axes": (
+        lambda nd, a: nd.broadcast_like(a, nd.ones(4)),
+        ValueError,
+        ["broadcast_like: lhs is (3, 4), rhs is (4,)\n  expected sizes that are equal or 1"],
+    ),
     "shapes to be stacked": (
         lambda nd, a: nd.stack(a, nd.ones((3, 5))),
         ValueError,

@@ -449,3 +449,9 @@ def test_without_the_package(call, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(UnsupportedError, match="package onnx\n  expected pip install onnx"):
         call(tmp_path / "net.onnx")
+
+
+def test_a_block_is_exported_first(tmp_path):
+    block = nn.Dense(2)
+    with pytest.raises(ValueError, match=r"sym is a Dense, a Block\n  expected a Symbol.*export"):
+        mx.onnx.export_model(block, {}, [(1, 3)], np.float32, str(tmp_path / "net.onnx"))

@@ -925,7 +925,9 @@ def as_shape(shape: int | Iterable[int] | None) -> Shape | None:
 def _contexts(ctx) -> list[Context]:
     contexts = [current_context()] if ctx is None else [ctx] if isinstance(ctx, Context) else ctx
     if not isinstance(contexts, (list, tuple)) or not contexts:
-        raise ContextError(f"ctx is {ctx!r}\n  expected a Context, or a list of at least one")
+        raise ContextError(
+            f"ctx is {ctx!r}\n  expected a Context such as mx.cpu(), or a list of them"
+        )
     for context in contexts:
         if not isinstance(context, Context):
             raise ContextError(f"ctx has {context!r}\n  expected a Context")

@@ -82,7 +82,12 @@ def _read_cifar(folder: Path) -> gluon.data.Dataset:
 
 def _read_csv(folder: Path) -> io.CSVIter:
     [path] = folder.iterdir()
-    return io.CSVIter(str(path), (3,), dtype=("float32", "int32")[path.stat().st_size % 2])
+    dtype = ("float32", "int32")[path.stat().st_size % 2]
+    return io.CSVIter(str(path), (3,), batch_size=1, dtype=dtype)
+
+
+def _read_libsvm(folder: Path) -> io.LibSVMIter:
+    return io.LibSVMIter(str(folder / "a.svm"), (9,), batch_size=1)
 
 
 def _read_records(folder: Path) -> list[bytes]:
@@ -165,8 +170,6 @@ READERS = {
     ),
     "table": Reader(arrays.table, lambda f: data.load(str(f / "a.csv")), size=_prepared),
     "pictures": Reader(records.pictures, lambda f: data.load(str(f / "a.rec")), size=_prepared),
-    "libsvm": Reader(
-        arrays.libsvm, lambda f: io.LibSVMIter(str(f / "a.svm"), (9,)), _batches, size=_of_matrix
-    ),
+    "libsvm": Reader(arrays.libsvm, _read_libsvm, _batches, size=_of_matrix),
     "csv": Reader(arrays.csv, _read_csv, _batches, size=_in_memory),
 }

@@ -251,7 +251,6 @@ def test_base():
         ("acc", [(3,)], [(4, 2)]),
         ("f1", [(3,)], [(3,)]),
         ("mae", [(2,)], [(2,), (2,)]),
-        ("ce", [(3,)], [(3,)]),
     ],
 )
 def test_refused(name, labels, preds):

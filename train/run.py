@@ -47,7 +47,7 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
         The options ask for something that is missing; nothing was trained.
     Diverged
         The loss is not finite or has exploded, and the last checkpoint is from before; or it ended
-        above twice that of guessing, and the files are written.
+        above twice that before the training and that of guessing, and the files are written.
     Interrupted
         A signal ended the training; the results until then are measured and written.
     """
@@ -90,16 +90,33 @@ def prepared(options: Namespace, learner_class: type[Learner], workers: Workers)
         except OSError as error:
             raise Refused(f"--out {options.out}: {error.strerror or error}") from error
         show_and_write(run, data, options, config, time.perf_counter() - start)
-    last = run.history[-1]
     if stop.signal:
         raise Interrupted(interruption(run, data, options), stop.signal)
-    guessing = data.task.guessing
-    if last.loss > 2 * guessing:  # an untrained network's is a little above it
-        raise Diverged(
-            f"epoch {last.epoch}: the loss is {last.loss:.4g}, and that of guessing "
-            f"{guessing:.4g}; {advice(options)}"
-        )
+    judge(run, data.task.guessing, options)
     return run.history
+
+
+def judge(run: Run, guessing: float, options: Namespace) -> None:
+    """Say where the loss has ended, if that is far above that of guessing.
+
+    Raises
+    ------
+    Diverged
+        It has grown. An untrained network's is above that of guessing, too, and a few epochs may
+        not be enough: such a training has only not ended yet.
+    """
+    last = run.history[-1]
+    before = next(each.start for each in run.callbacks if isinstance(each, Guard))
+    if last.loss <= 2 * guessing:
+        return
+    said = (
+        f"epoch {last.epoch}: the loss is {last.loss:.4g}, before the training it was "
+        f"{before:.4g}, and that of guessing is {guessing:.4g}"
+    )
+    if last.loss > 2 * before:
+        raise Diverged(f"{said}; {advice(options)}")
+    if run.workers.is_first:
+        say(f"{said}: it has learned little yet; try more --epochs or another --lr", sys.stderr)
 
 
 def trained(

@@ -228,7 +228,8 @@ def test_recorded(run, tmp_path):
 def test_mxnet_compiles_nothing(run, tmp_path, mode):
     status, said, errors = run("--hybridize", mode)
     assert (status, said) == (2, "") and not list(tmp_path.iterdir())
-    assert errors == f"train: --hybridize {mode}: needs --engine torch; here is none or recorded\n"
+    expected = "expected --hybridize none or recorded"
+    assert errors == f"train: --hybridize {mode}: needs --engine torch; {expected}\n"
 
 
 @pytest.mark.engine("torch")
@@ -331,10 +332,31 @@ def test_a_loss_far_above_that_of_guessing(run, tmp_path):
     status, said, errors = run(*SHORT, "--lr", "10")
     assert status == 3 and "samples/s" in said
     assert re.fullmatch(
-        r"train: epoch 2: the loss is \S+, and that of guessing 2.303; try a --lr below 10\n",
+        r"train: epoch 2: the loss is \S+, before the training it was 2\.\d+, and that of guessing "
+        r"is 2.303; try a --lr below 10\n",
         errors,
     )
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
+
+
+def test_a_short_training_that_begins_far_above_guessing(run, tmp_path):
+    """It falls, so that no lower rate is advised, and it is no failure."""
+    (tmp_path / "far.py").write_text(
+        "from layers.engine import gluon, mx\n"
+        "def build(shape, outputs):\n"
+        "    return gluon.nn.Dense(outputs, weight_initializer=mx.init.Normal(9))\n"
+    )
+    x = np.random.default_rng(0).normal(size=(100, 4))
+    np.savez(tmp_path / "sums.npz", x=x, y=x.sum(axis=1))
+    net, data = f"{tmp_path / 'far.py'}:build", str(tmp_path / "sums.npz")
+    argv = ["--net", net, "--data", data, "--task", "regression", "--epochs", "2"]
+    status, said, errors = run(*argv)
+    assert status == 0 and "samples/s" in said
+    assert re.fullmatch(
+        r"epoch 2: the loss is \S+, before the training it was \S+, and that of guessing is 1: it "
+        r"has learned little yet; try more --epochs or another --lr\n",
+        errors,
+    )
 
 
 @pytest.mark.parametrize("main", [main, module.main], ids=["gluon", "module"])

@@ -64,8 +64,8 @@ exit status:
   0    trained
   2    cannot be done as asked
   3    the loss is not finite, or a hundred times that before the training: the first layer that
-       went bad is named, and the last checkpoint is from before; or it ends above twice that of
-       guessing
+       went bad is named, and the last checkpoint is from before; or it ends above twice that
+       before the training, and twice that of guessing
   4    another process of the training is lost (--kvstore dist_sync)
   130  interrupted by Ctrl-C; 143 by SIGTERM, 129 by SIGHUP"""
 EXAMPLES = {

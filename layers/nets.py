@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
@@ -61,9 +62,16 @@ def mlp(
     Raises
     ------
     ValueError
-        `activation` or `norm` is unknown, `dropout` is not in [0, 1), or `hidden` or `outputs` has
-        a number below 1.
+        `activation` or `norm` is unknown, `dropout` is not in [0, 1), `hidden` is no sequence, or
+        it or `outputs` has a value that is no whole number from 1.
     """
+    if isinstance(hidden, str) or not isinstance(hidden, Sequence):
+        raise ValueError(
+            f"mlp: hidden is {hidden!r}\n"
+            "  expected a sequence of the units of each hidden layer, such as (64,) for one layer"
+        )
+    if isinstance(inputs, bool) or not isinstance(inputs, Integral) or inputs < 0:
+        raise ValueError(f"mlp: inputs is {inputs!r}\n  expected a whole number from 0")
     _expect_positive("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
     _expect_share("mlp", dropout)
     net = gluon.nn.HybridSequential()
@@ -117,7 +125,7 @@ def mixer(
     ------
     ValueError
         `patch` does not divide height and width, `dropout` is not in [0, 1), or a number is below
-        1.
+        1 or not whole.
 
     I. Tolstikhin et al., MLP-Mixer: an all-MLP architecture for vision, NeurIPS 2021.
     """
@@ -183,7 +191,7 @@ def vit(
     A. Dosovitskiy et al., An image is worth 16x16 words, ICLR 2021; the mean over patches as in
     X. Zhai et al., Scaling vision transformers, CVPR 2022.
     """
-    _expect_positive("vit", outputs=outputs, units=units, depth=depth)
+    _expect_positive("vit", outputs=outputs, units=units, depth=depth, heads=heads)
     _expect_share("vit", dropout)
     init = mx.init.Xavier()
     wide = max(1, 8 * units // 3)
@@ -236,6 +244,11 @@ class Patches(gluon.HybridBlock):
 
     def __init__(self, image: tuple[int, int, int], patch: int, **kwargs):
         super().__init__(**kwargs)
+        if isinstance(image, str) or not isinstance(image, Sequence) or len(image) != 3:
+            raise ValueError(
+                f"Patches: image is {image!r}\n"
+                "  expected the channels, height and width of an image, such as (3, 32, 32)"
+            )
         self._image = channels, height, width = tuple(image)
         _expect_positive("Patches", channels=channels, height=height, width=width, patch=patch)
         if height % patch or width % patch:
@@ -329,10 +342,10 @@ def _dropout(share: float) -> list:
 
 def _expect_positive(who: str, **numbers: int) -> None:
     for name, value in numbers.items():
-        if value < 1:
-            raise ValueError(f"{who}: {name} is {value}\n  expected a number from 1")
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from 1")
 
 
 def _expect_share(who: str, dropout: float) -> None:
-    if not 0 <= dropout < 1:
-        raise ValueError(f"{who}: dropout is {dropout}\n  expected a number from 0 and below 1")
+    if not isinstance(dropout, Real) or not 0 <= dropout < 1:
+        raise ValueError(f"{who}: dropout is {dropout!r}\n  expected a number from 0 and below 1")

@@ -158,7 +158,7 @@ def test_mistakes():
         nets.mlp(6, norm="group")
     with pytest.raises(ValueError, match="'swoosh'\n  expected one of .*geglu, .*swiglu"):
         nets.mlp(6, activation="swoosh")
-    with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a number from 1"):
+    with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a whole number"):
         nets.mlp(6, (5, 0))
     with pytest.raises(ValueError, match="dropout is 1.0\n  expected a number from 0"):
         nets.vit(IMAGE, dropout=1.0)
@@ -168,6 +168,28 @@ def test_mistakes():
         nets.vit(IMAGE, heads=3)
     with pytest.raises(ValueError, match="depth is 0"):
         nets.vit(IMAGE, depth=0)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: nets.mlp(20, 64), r"mlp: hidden is 64\n  expected .*, such as \(64,\) for one l"),
+        (lambda: nets.mlp(20, "64"), "mlp: hidden is '64'\n  expected a sequence"),
+        (
+            lambda: nets.mlp(20, (3.5,)),
+            r"mlp: hidden\[0\] is 3.5\n  expected a whole number from 1",
+        ),
+        (lambda: nets.mlp(-1, (3,)), "mlp: inputs is -1\n  expected a whole number from 0"),
+        (lambda: nets.mlp(4, (3,), "2"), "mlp: outputs is '2'\n  expected a whole number from 1"),
+        (lambda: nets.mlp(4, (3,), dropout="a"), "mlp: dropout is 'a'\n  expected a number from 0"),
+        (lambda: nets.vit(8), "Patches: image is 8\n  expected the channels, height and width"),
+        (lambda: nets.mixer((8, 8)), r"Patches: image is \(8, 8\)\n  expected the channels, heig"),
+        (lambda: nets.vit(IMAGE, heads="4"), "vit: heads is '4'\n  expected a whole number from 1"),
+    ],
+)
+def test_sizes_that_are_none(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 def test_the_module_is_a_public_name():

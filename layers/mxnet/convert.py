@@ -173,9 +173,10 @@ def _arrays_beside(prefix: str, epoch: int | None, may_lack: bool) -> dict[str, 
         return {}
     epoch = max(epochs, default=0) if epoch is None else epoch
     if epoch not in epochs:
-        known = ", ".join(map(str, sorted(epochs))) or "none"
+        known = ", ".join(map(str, sorted(epochs)))
         raise MissingFileError(
-            f"there is no {prefix}-{epoch:04d}.params\n  expected one of the epochs: {known}"
+            f"there is no {prefix}-{epoch:04d}.params\n  expected "
+            + (f"--epoch with one of {known}" if known else "a file of arrays beside the graph")
         )
     path = os.path.join(folder, epochs[epoch])
     return _unmarked(path, _arrays(path))
@@ -232,6 +233,7 @@ def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str
         )
     _expect_all(model.graph, model.arrays, source)
     if target.endswith(GRAPHS):
+        _expect_shapes(target, model, shapes)
         with _naming(target):
             exchange.write(target, model.graph, model.arrays, shapes)
         return
@@ -248,8 +250,24 @@ def _expect_all(graph: Symbol, arrays: dict[str, NDArray], source: str) -> None:
     if extra := [name for name in arrays if name not in known]:
         free = [name for name in graph.list_inputs() if name not in arrays]
         raise ArgumentError(
-            f"{source}: {extra[0]!r} is no variable of the graph, {len(extra)} of {len(arrays)} "
-            f"arrays are none\n  expected arrays for {', '.join(free[:8]) or 'none'}"
+            f"{source}: {extra[0]!r} is no variable of the graph; {len(extra)} of "
+            f"{len(arrays)} arrays have no variable\n"
+            f"  expected {'arrays for ' + ', '.join(free[:8]) if free else 'no other arrays'}"
+        )
+
+
+def _expect_shapes(target: str, model: Model, shapes: list[tuple[int, ...]]) -> None:
+    """Refuse another number of --shape than the graph has inputs, labels aside or not."""
+    assert model.graph is not None
+    inputs = [n for n in dict.fromkeys(model.graph.list_inputs()) if n not in model.arrays]
+    data = [name for name in inputs if not name.endswith("label")]
+    if len(shapes) not in (len(inputs), len(data)):
+        asked = data or inputs
+        example = " ".join(["--shape 1x3x224x224", *["--shape 1x10" for _ in asked[1:]]])
+        raise ArgumentError(
+            f"{target}: given {len(shapes)} --shape, and the graph has "
+            f"{len(asked)} input{'s' * (len(asked) != 1)}: {', '.join(asked)}\n"
+            f"  expected --shape with the sizes of each, in this order, such as {example}"
         )
 
 

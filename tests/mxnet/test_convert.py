@@ -317,6 +317,21 @@ def test_wrong_arguments_and_help(capsys):
     assert "examples:" in capsys.readouterr().out
 
 
+@pytest.mark.skipif(bool(absent("ONNX")), reason="ONNX is not installed")
+@pytest.mark.parametrize("target", ["net.onnx", "net.pt2"])
+def test_a_shape_that_is_needed_is_asked_for(given, tmp_path, monkeypatch, capsys, target):
+    from layers.mxnet.convert import main
+
+    monkeypatch.chdir(tmp_path)
+    for shapes in ([], ["--shape", "2x4", "--shape", "3"]):
+        assert main([str(given[0] / "net"), target, *shapes]) == 1
+        assert capsys.readouterr().err == (
+            f"python -m layers.mxnet.convert: {target}: given {len(shapes) // 2} --shape, and the "
+            "graph has 1 input: data\n  expected --shape with the sizes of each, in this order, "
+            "such as --shape 1x3x224x224\n"
+        )
+
+
 SUBCOMMAND = "import sys; from layers.mxnet.__main__ import main; main(sys.argv[1:])"
 
 

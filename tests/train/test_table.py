@@ -90,6 +90,25 @@ def test_numbers_are_classes_by_their_values(table):
     assert data.task.classes == ("9", "10")
 
 
+@pytest.mark.parametrize(
+    "labels, classes",
+    [
+        (["007", "7", "x"], ("007", "7", "x")),
+        (["007", "7"], ("007", "7")),
+        (["7", "7.0", "-1", "0"], ("-1", "0", "7")),
+        (["01", "02"], ("01", "02")),
+    ],
+)
+def test_labels_with_leading_zeros_are_texts(table, labels, classes):
+    rows = "".join(f"{i},{labels[i % len(labels)]}\n" for i in range(24))
+    assert load(table(f"x,kind\n{rows}")).task.classes == classes
+
+
+def test_numbers_to_predict_may_have_leading_zeros(table):
+    rows = "".join(f"{i},0{i}\n" for i in range(24))
+    assert {*load(table(f"x,size\n{rows}"), how=Reading(regression=True)).y} < {*range(24)}
+
+
 LINES = lines()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import shlex
 from array import array
 from collections.abc import Iterator
@@ -176,8 +177,8 @@ def label_of(cell: str, target: str, line: int) -> str:
 
 
 def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.ndarray:
-    """Numbers, if all are numbers, else the texts."""
-    if all(map(is_number, labels)):
+    """Numbers, if all are plain numbers or a number is to be predicted, else the texts."""
+    if all(map(is_number if regression else is_plain_number, labels)):
         return np.array([float(label) for label in labels])
     if regression:
         i = next(i for i, label in enumerate(labels) if not is_number(label))
@@ -194,6 +195,11 @@ def is_number(text: str) -> bool:
         return math.isfinite(float(text)) and "_" not in text  # which Python allows
     except ValueError:
         return False
+
+
+def is_plain_number(text: str) -> bool:
+    """Whether it is a number without leading zeros: 007 is a name."""
+    return is_number(text) and not re.match(r"[+-]?0\d", text)
 
 
 def wrong(cell: str, expected: str) -> str:

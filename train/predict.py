@@ -27,7 +27,8 @@ examples:
 data:
   FILE.csv, FILE.tsv  a line for each sample, after a line with the names of the columns; those that
                       the network was trained with are found by their names, others are not used
-  FILE.npz, FILE.npy  x (samples, ...), in the npz by this name or x_test
+  FILE.npz, FILE.npy  x (samples, ...), in the npz by this name or x_test; of images with the
+                      channels first or last
   IMAGE               PNG or JPEG of the size of those that it was trained with, if that was images;
                       it is resized if they were
   FOLDER              all images in it and in its folders
@@ -70,6 +71,11 @@ def work(options: argparse.Namespace) -> None:
     from .prediction import predictions, write_csv, write_json  # not before the engine
 
     found = predictions(options.run, options.data)
+    if options.probabilities and not found.classes:
+        raise Refused(
+            f"--probabilities: the network of {options.run} predicts numbers and has no classes; "
+            "expected no --probabilities"
+        )
     write = {"csv": write_csv, "json": write_json}[options.format]
     lines = write(found, options.probabilities)
     if options.out is None:

@@ -80,9 +80,10 @@ def predictions(folder: Path, name: str) -> Predictions:
         samples = read_samples(name, run)
         if samples.x.ndim == 2 and len(run.shape) > 1:  # rows already
             samples.x = samples.x.reshape(-1, *fitting(samples, run))
+        samples.x = as_trained(samples.x, tuple(run.shape))
         x = rows(samples, tuple(run.shape))
     except Refused as error:
-        raise Refused(f"{name}: {error}") from error
+        raise Refused(str(error) if name in str(error) else f"{name}: {error}") from error
     except MemoryError as error:
         raise Refused(f"{name}: it does not fit in memory") from error
     outputs = forward(folder, run, x)
@@ -159,6 +160,18 @@ def fitting(samples: Samples, run: Run) -> list[int]:
     return run.shape
 
 
+def as_trained(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Images with their axes in the order of those of the training: channels first, or last."""
+    given = x.shape[1:]
+    if len(shape) != 3 or given == shape:
+        return x
+    if given == (shape[2], *shape[:2]) and shape[2] <= 4:
+        return np.moveaxis(x, 1, -1)
+    if given == (*shape[1:], shape[0]) and shape[0] <= 4:
+        return np.moveaxis(x, -1, 1)
+    return x
+
+
 def read_samples(name: str, run: Run) -> Samples:
     """The samples that a name stands for, without targets."""
     path = Path(os.path.expanduser(name))
@@ -174,7 +187,7 @@ def read_samples(name: str, run: Run) -> Samples:
         (x_name, x), *_ = arrays.items()
         return Samples(x, None, x_name)
     if path.suffix == ".npy":
-        return Samples(read_npy(path), None, path.name)
+        return Samples(read_npy(path), None, "the array")
     if not path.exists():
         raise Refused("there is no such file")
     if path.is_dir():
@@ -191,7 +204,8 @@ def read_pictures(paths: list[Path], run: Run) -> Samples:
         raise Refused("the network was not trained with images; expected a csv, npz or npy file")
     shape = tuple(run.shape)
     size = shape[:2] if run.resized else None
-    samples = read_images([file_source(p) for p in paths], Reading(shape=shape, size=size))
+    how = Reading(shape=shape, size=size, labelled=False)
+    samples = read_images([file_source(p) for p in paths], how)
     if run.pixels != 255:
         samples.x = samples.x * np.float32(run.pixels / 255)
     return samples

@@ -113,7 +113,8 @@ def test_images_of_different_sizes(folder):
     name = folder(dog__9_png=png(pixels(0, (6, 7, 3))))
     line = refusal(name)
     assert line.endswith(
-        "dog/9.png has 7 x 6 pixels; expected 5 x 4, as the others, or --image-size"
+        "dog/9.png has 7 x 6 pixels; expected 5 x 4, as the others; or --image-size, to which all "
+        "are resized"
     )
     data = load(name, how=Reading(size=(2, 3)))
     assert data.shape == (2, 3, 3) and data.resized

@@ -205,6 +205,30 @@ def test_images_are_resized_as_for_the_training(say, tmp_path, capsys):
         assert row["class"] == Path(row["file"]).parent.name
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["channels first", "channels last"])
+def test_images_with_their_channels_first_or_last(say, tmp_path, capsys, first):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 5, 6, 3)), np.arange(20) % 2
+    orders = x.transpose(0, 3, 1, 2), x
+    np.savez(tmp_path / "a.npz", x=orders[not first], y=y)
+    argv = ["--data", str(tmp_path / "a.npz"), *SHORT, "--out", str(tmp_path / "out")]
+    assert main(argv) == 0
+    capsys.readouterr()
+    said = []
+    for order in orders:
+        np.save(tmp_path / "x.npy", order)
+        said.append(say(tmp_path / "out", tmp_path / "x.npy"))
+    assert said[0] == said[1]
+
+
+def test_probabilities_of_numbers_are_refused(say, runs):
+    out, data = runs["price"]
+    assert say(out, data, "--probabilities", status=2) == (
+        f"train.predict: --probabilities: the network of {out} predicts numbers and has no "
+        "classes; expected no --probabilities\n"
+    )
+
+
 def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     out, data = runs["kind"]
 
@@ -227,7 +251,11 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     np.savez(tmp_path / "a.npz", z=np.ones((4, 3)))
     assert "it has 'z'; expected x, or x_test" in refused(out, tmp_path / "a.npz")
     Image.fromarray(np.zeros((5, 8), np.uint8)).save(tmp_path / "a.png")
-    assert "a.png has 8 x 5 pixels; expected 8 x 8" in refused(digits, tmp_path / "a.png")
+    line = refused(digits, tmp_path / "a.png")
+    assert "a.png has 8 x 5 pixels; expected 8 x 8, as the network was trained with; it wou" in line
+    assert line.count("a.png") == 1
+    line = refused(out, tmp_path / "absent.npy")
+    assert line == f"train.predict: there is no {tmp_path / 'absent.npy'}\n"
     assert "the network was not trained with images" in refused(out, tmp_path / "a.png")
     assert "the network was trained with images; expected a PNG" in refused(digits, data)
     assert "there is no such file" in refused(out, tmp_path / "absent.png")

@@ -188,9 +188,15 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
     for name, read in sources:
         with refusing_damage(name), opened(name, read) as image:
             if image.size != (width, height) and not resize:
+                expected = (
+                    "as the others; or --image-size, to which all are resized"
+                    if how.labelled
+                    else "as the network was trained with; it would resize images if it had been "
+                    "trained with --image-size"
+                )
                 raise Refused(
                     f"{name} has {image.size[0]} x {image.size[1]} pixels; expected "
-                    f"{width} x {height}, as the others, or --image-size"
+                    f"{width} x {height}, {expected}"
                 )
             converted = image.convert("L" if gray else "RGB")
             if resize:

@@ -345,7 +345,9 @@ def check_learner(
     if mode not in HYBRIDIZE:
         raise Refused(f"--hybridize: expected one of {', '.join(HYBRIDIZE)}, not {mode!r}")
     if mode in ("compiled", "step") and not engine.compiles():
-        raise Refused(f"--hybridize {mode}: needs --engine torch; here is none or recorded")
+        raise Refused(
+            f"--hybridize {mode}: needs --engine torch; expected --hybridize none or recorded"
+        )
     if mode == "step" and len(ctx) > 1:
         raise Refused(f"--hybridize step: compiles for one context; --ctx has {len(ctx)}")
     check_precision(precision, ctx)

@@ -207,7 +207,9 @@ def compare(path: Path, form: Format, folder: Path, run: Run, network: Network, 
             np.array_equal(found[name], value) for name, value in expected.items()
         )
         if not same:
-            raise Refused(f"{path.name}: loaded again, its arrays are others; nothing is written")
+            raise Refused(
+                f"{path.name}: loaded again, its arrays are others; the file is not written"
+            )
         return f"loaded in a process of its own: its {len(found)} arrays are those of the network"
     expected = forward(folder, run, x)
     y, size = found["y"], np.abs(expected).max()
@@ -215,9 +217,14 @@ def compare(path: Path, form: Format, folder: Path, run: Run, network: Network, 
     if not differ <= CLOSE * size:
         raise Refused(
             f"{path.name}: loaded again, it gives numbers that differ by {differ:.3g} from the "
-            f"network's, which are up to {size:.3g}; nothing is written"
+            f"network's, which are up to {size:.3g}, {differ / size:.2g} of them; expected at most "
+            f"{CLOSE:g} of them; the file is not written"
         )
-    return f"loaded in a process of its own: its outputs differ by {differ:.2g}"
+    share = differ / size if size else 0.0
+    return (
+        f"loaded in a process of its own: its outputs differ by {share:.2g} of the largest, which "
+        f"is {size:.3g} ({differ:.2g})"
+    )
 
 
 def samples(network: Network, run: Run) -> np.ndarray:
@@ -249,7 +256,7 @@ def reload(path: Path, form: Format, x: np.ndarray) -> dict[str, np.ndarray]:
         )
         if done.returncode:
             reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1][:300]
-            raise Refused(f"{path.name}: cannot be loaded again: {reason}; nothing is written")
+            raise Refused(f"{path.name}: cannot be loaded again: {reason}; the file is not written")
         with np.load(out) as arrays:
             return {name: arrays[name] for name in arrays.files}
 

@@ -128,9 +128,8 @@ def function_of(name: str, path: Path, function: str) -> Callable:
     if not callable(found):
         own = {n: it for n, it in vars(module).items() if callable(it) and not n.startswith("_")}
         there = [n for n, it in own.items() if getattr(it, "__module__", "") == module.__name__]
-        raise Refused(
-            f"--net {name}: {path} has no function {function}; it has {', '.join(there) or 'none'}"
-        )
+        expected = f"one of {', '.join(there)}" if there else "a file that defines functions"
+        raise Refused(f"--net {name}: {path} has no function {function}; expected {expected}")
     return found
 
 

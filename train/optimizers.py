@@ -60,8 +60,8 @@ def complete(options: Namespace) -> None:
             raise Refused(f"--optimizer-option {parameter}: it is set by {option}")
         if parameter not in own:
             raise Refused(
-                f"--optimizer-option {parameter}: {name} has no such option; "
-                f"those it has: {', '.join(own)}"
+                f"--optimizer-option {parameter}: {name} has no such option; expected "
+                + (f"some of {', '.join(own)}" if own else "no --optimizer-option")
             )
         check(parameter, value, accepted[parameter])
     try_step(name, settings_of(options))

@@ -116,9 +116,10 @@ def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = ma
     if name not in SCHEDULES:
         raise Refused(f"name: expected one of {', '.join(SCHEDULES)}, not {name!r}")
     if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:
-        has = ", ".join(SCHEDULES[name]) or "none"
+        has = ", ".join(SCHEDULES[name])
         raise Refused(
-            f"--schedule-option {unknown[0]}: {name} has no such option; those it has: {has}"
+            f"--schedule-option {unknown[0]}: {name} has no such option; expected "
+            + (f"some of {has}" if has else f"no options with {name}")
         )
     if not 0 <= warmup < epochs:
         most = f"0 to below the {epochs} epochs" if epochs < math.inf else "a number from 0"

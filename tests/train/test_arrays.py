@@ -37,7 +37,7 @@ def test_idx(tmp_path, suffix, pack):
 
 
 DAMAGED_IDX = {
-    "empty": (b"", "begins with nothing"),
+    "empty": (b"", "is empty; expected 0000080"),
     "another type": (idx(IMAGES, magic=bytes([0, 0, 13, 3])), "expected 00000803"),
     "another rank": (idx(IMAGES[0]), "expected 00000803, for unsigned bytes with 3 axes"),
     "not idx": (b"<html>not found</html>", "begins with 3c68746d"),

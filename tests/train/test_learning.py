@@ -249,7 +249,7 @@ def test_warm_up(name):
     "name, warmup, settings, expected",
     [
         ("spiral", 0, {}, "name: expected one of constant, step, cosine, poly, not 'spiral'"),
-        ("cosine", 0, {"every": 2}, "every: cosine has no such option; those it has: final"),
+        ("cosine", 0, {"every": 2}, "every: cosine has no such option; expected some of final"),
         ("step", 0, {"factor": 2}, "factor: expected a factor above 0, at most 1, not 2"),
         ("step", 0, {"every": "two"}, "every: expected a number of epochs above 0, not 'two'"),
         ("cosine", -1, {}, "warmup -1: expected a number from 0"),
@@ -305,7 +305,7 @@ def test_every_optimizer_takes_a_step(name):
     "argv, expected",
     [
         ("--optimizer magic", "--optimizer: expected one of .*adam.*, not 'magic'"),
-        ("--optimizer-option mu=1", "mu: adam has no such option; those it has: .*beta1"),
+        ("--optimizer-option mu=1", "mu: adam has no such option; expected some of .*beta1"),
         ("--optimizer-option wd=1", "wd: it is set by --weight-decay"),
         ("--optimizer-option sym=1", "sym: adam has no such option"),
         (

@@ -154,7 +154,7 @@ def test_values_that_a_net_has_already_are_kept():
         ("divides", r"divides\(\(1, 8, 8\), 10\): mine.py, line 21: ZeroDivisionError"),
         ("nothing", "nothing returned NoneType; expected a HybridBlock"),
         ("flat", "flat.* line 14: ValueError: too many values"),
-        ("absent", "has no function absent; it has build, flat, seven, divides, nothing$"),
+        ("absent", "has no function absent; expected one of build, flat, seven, divides, nothing$"),
     ],
 )
 def test_functions_that_make_no_net(mine, function, expected, capsys, tmp_path, engine):

@@ -148,11 +148,14 @@ def test_what_an_option_may_not_be(option, value, expected):
     [
         ("--net vit --hidden 8", "--hidden: the net vit has no such option; .*--heads"),
         ("--net mixer --residual", "--residual: the net mixer has no such option"),
-        ("--patch 2", "--patch: the net mlp has no such option; those it has: --hidden"),
-        ("--net my.py:build --norm rms", "--norm: the net my.py:build .* it is made in its file"),
-        ("--hybridize step --clip 1", "--clip: with --hybridize step .* none, recorded or"),
-        ("--hybridize step --accumulate 2", "--accumulate: with --hybridize step"),
-        ("--hybridize step --precision float16", "--precision float16: with --hybridize step"),
+        ("--patch 2", "--patch: the net mlp has no such option; expected some of --hidden"),
+        (
+            "--net my.py:build --norm rms",
+            "--norm: the net my.py:build .* expected no --norm: its file",
+        ),
+        ("--hybridize step --clip 1", "--clip: not with --hybridize step, .* expected no --clip"),
+        ("--hybridize step --accumulate 2", "--accumulate: not with --hybridize step"),
+        ("--hybridize step --precision float16", "--precision float16: not with --hybridize step"),
     ],
 )
 def test_options_that_do_not_go_together(argv, expected):

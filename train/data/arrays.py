@@ -85,8 +85,8 @@ def idx(file: Any, most: int, path: Path, axes: int) -> np.ndarray:
     header = file.read(4 + 4 * axes)
     if header[:4] != expected:
         raise Refused(
-            f"{path} begins with {header[:4].hex() or 'nothing'}; expected {expected.hex()}, "
-            f"for unsigned bytes with {axes} axes"
+            (f"{path} begins with {header[:4].hex()}" if header else f"{path} is empty")
+            + f"; expected {expected.hex()}, for unsigned bytes with {axes} axes"
         )
     if len(header) < 4 + 4 * axes:
         raise Refused(f"{path} ends within its header")

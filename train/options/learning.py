@@ -163,6 +163,6 @@ def check_step(clip: float | None, accumulate: int, precision: str) -> None:
     }
     for option in [option for option, given in asked.items() if given]:
         raise Refused(
-            f"{option}: with --hybridize step gradient and update are one graph; "
-            "here is none, recorded or compiled"
+            f"{option}: not with --hybridize step, where gradient and update are one graph; "
+            f"expected no {option}, or --hybridize none, recorded or compiled"
         )

@@ -74,5 +74,8 @@ def complete_net(options: Namespace) -> None:
             if hasattr(options, option):
                 setattr(options, option, own.get(option))
         elif option not in own:
-            has = ", ".join(f"--{each}" for each in own) or "none: it is made in its file"
-            raise Refused(f"--{option}: the net {name} has no such option; those it has: {has}")
+            has = ", ".join(f"--{each}" for each in own)
+            raise Refused(
+                f"--{option}: the net {name} has no such option; expected "
+                + (f"some of {has}" if has else f"no --{option}: its file says how it is made")
+            )

@@ -731,3 +731,12 @@ def test_another_operator_of_a_name_warns_with_the_line_of_the_program():
     ) as told:
         define("second")
     assert told[0].filename == __file__
+
+
+def test_what_is_no_class():
+    with pytest.raises(
+        TypeError, match="given 'mine' in .*\n  expected @operator.name='mine'. above"
+    ):
+        operator("mine")
+    with pytest.raises(TypeError, match="expected a class with forward; layers.ops.customop makes"):
+        operator(lambda x: x)

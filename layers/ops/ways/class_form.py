@@ -48,6 +48,11 @@ def operator(
     TypeError
         The class does not describe an operator; the message says what is wrong with it.
     """
+    if isinstance(definition, str):
+        raise TypeError(
+            f"operator: it is given {definition!r} in place of a class\n"
+            f"  expected @operator(name={definition!r}) above a class with forward"
+        )
     if definition is None:
         return lambda cls: operator(cls, name=name, pure=pure)
     result = _make_operator(definition, name or name_of(definition), pure)
@@ -58,7 +63,10 @@ def operator(
 def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     """Make the operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
-        raise TypeError(f"operator {name!r}: {definition!r}\n  expected a class with forward")
+        raise TypeError(
+            f"operator {name!r}: {definition!r}\n"
+            "  expected a class with forward; layers.ops.customop makes an operator of a function"
+        )
     names = ("backward", "shapes", "types", "loss", "surrogate")
     parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
     parameters = inspect.signature(definition.forward).parameters.values()

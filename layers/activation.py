@@ -42,19 +42,44 @@ class Elementwise(gluon.HybridBlock):
 
 
 class SigmoidBlock(Elementwise):
-    """Logistic function, y = 1 / (1 + e⁻ˣ), of any shape."""
+    """Logistic function, y = 1 / (1 + e⁻ˣ), of each element.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    P.-F. Verhulst, Recherches mathématiques sur la loi d'accroissement de la population, 1845.
+    """
 
     operator = sigmoid
 
 
 class ReLUBlock(Elementwise):
-    """Rectifier, y = max(x, 0), of any shape."""
+    """Rectifier, y = max(x, 0), of each element; its slope at 0 is 0.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    V. Nair, G. E. Hinton, Rectified linear units improve restricted Boltzmann machines, ICML 2010.
+    """
 
     operator = relu
 
 
 class SoftplusBlock(Elementwise):
-    """Smooth rectifier, y = log(1 + eˣ), of any shape."""
+    """Smooth rectifier, y = log(1 + eˣ), of each element.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    C. Dugas et al., Incorporating second-order functional knowledge for better option pricing,
+    NIPS 2000.
+    """
 
     operator = softplus
 
@@ -77,7 +102,15 @@ class MishBlock(Elementwise):
 
 
 class HardSwishBlock(Elementwise):
-    """Hard swish, y = x min(max(x + 3, 0), 6) / 6, of any shape."""
+    """Hard swish, y = x min(max(x + 3, 0), 6) / 6, of each element.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    A. Howard et al., Searching for MobileNetV3, arXiv:1905.02244, 2019.
+    """
 
     operator = hard_swish
 
@@ -94,6 +127,10 @@ class SwishBlock(Elementwise):
         - **x**: any shape
     Outputs:
         - **y**: the shape of x
+
+    S. Elfwing, E. Uchibe, K. Doya, Sigmoid-weighted linear units for neural network function
+    approximation in reinforcement learning, arXiv:1702.03118, 2017; P. Ramachandran, B. Zoph,
+    Q. V. Le, Searching for activation functions, arXiv:1710.05941, 2017.
     """
 
     operator = swish
@@ -124,6 +161,8 @@ class GELUBlock(Elementwise):
         - **x**: any shape
     Outputs:
         - **y**: the shape of x
+
+    D. Hendrycks, K. Gimpel, Gaussian error linear units (GELUs), arXiv:1606.08415, 2016.
     """
 
     operator = gelu_tanh
@@ -140,7 +179,16 @@ class GELUBlock(Elementwise):
 
 
 class SparsemaxBlock(Elementwise):
-    """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1."""
+    """Sparse probabilities of the last axis, y = max(x - tau, 0), with tau so that Σ y = 1.
+
+    Inputs:
+        - **x**: (..., k) scores
+    Outputs:
+        - **y**: (..., k) probabilities, of which some are 0
+
+    A. F. T. Martins, R. F. Astudillo, From softmax to sparsemax: a sparse model of attention and
+    multi-label classification, ICML 2016.
+    """
 
     operator = sparsemax
 

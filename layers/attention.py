@@ -30,6 +30,11 @@ class ScaledDotProductAttention(gluon.HybridBlock):
     Outputs:
         - **y**: (batch, heads, queries, e); 0 for a query that may attend to no key
 
+    Raises
+    ------
+    ValueError
+        The shapes of the inputs do not fit together.
+
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
 
@@ -95,6 +100,8 @@ class MultiHeadAttention(gluon.HybridBlock):
     ValueError
         `heads` is less than 1, or does not divide `units`; the inputs have other numbers of axes,
         or not one batch.
+    TypeError
+        An input of the call is missing or unknown.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """

@@ -163,6 +163,8 @@ class LinearCrossEntropyLoss(Weighted):
         `smoothing` is not from 0 to 1; the shapes of the inputs do not fit together.
     IndexError
         A label is no class; where this is not checked, as for `SoftmaxLoss`.
+
+    E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
 
     def __init__(
@@ -278,6 +280,8 @@ class FocalLoss(OfElements):
     ------
     ValueError
         The shapes of the inputs do not fit together.
+
+    T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017.
     """
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.25, weight=None, **kwargs):
@@ -312,6 +316,8 @@ class HuberLoss(OfElements):
     ------
     ValueError
         `rho` is not positive, or the shapes of the inputs do not fit together.
+
+    P. J. Huber, Robust estimation of a location parameter, Ann. Math. Statist. 35, 1964.
     """
 
     def __init__(self, rho: float = 1.0, weight: float | None = None, **kwargs):

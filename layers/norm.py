@@ -59,6 +59,8 @@ class LayerNormBlock(Normalization):
         - **x**: (..., in_channels)
     Outputs:
         - **y**: the shape of x
+
+    J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class RMSNormBlock(Normalization):
         - **x**: (..., in_channels)
     Outputs:
         - **y**: the shape of x
+
+    B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
 
     def __init__(

@@ -39,6 +39,9 @@ class ContrastiveLoss(Weighted):
     ------
     ValueError
         The shapes of the inputs do not fit together.
+
+    R. Hadsell, S. Chopra, Y. LeCun, Dimensionality reduction by learning an invariant mapping,
+    CVPR 2006.
     """
 
     def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
@@ -80,6 +83,8 @@ class TripletLoss(Weighted):
     ------
     ValueError
         The shapes of the inputs do not fit together.
+
+    F. Schroff, D. Kalenichenko, J. Philbin, FaceNet, CVPR 2015.
     """
 
     def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):

@@ -21,6 +21,14 @@ class RotaryBlock(gluon.HybridBlock):
         - **x**: (..., positions, d), d even: queries or keys
     Outputs:
         - **y**: the shape of x
+
+    Raises
+    ------
+    ValueError
+        The input has less than two axes, or an odd d.
+
+    J. Su et al., RoFormer: enhanced transformer with rotary position embedding, arXiv:2104.09864,
+    2021; with the pairs of GPT-NeoX and LLaMA, where the paper takes neighbours.
     """
 
     def __init__(self, offset: int = 0, base: float = 10000.0, **kwargs):

@@ -13,13 +13,31 @@ __all__ = ["LSQBlock", "StraightRoundBlock", "StraightSignBlock"]
 
 
 class StraightRoundBlock(Elementwise):
-    """y = round(x), with the gradient of y = x; halves go away from zero."""
+    """y = round(x), with the gradient of y = x; halves go away from zero.
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    Y. Bengio, N. Léonard, A. Courville, Estimating or propagating gradients through stochastic
+    neurons for conditional computation, arXiv:1308.3432, 2013.
+    """
 
     operator = straight_round
 
 
 class StraightSignBlock(Elementwise):
-    """y = 1 where x ≥ 0, else -1, with the gradient of y = min(max(x, -1), 1)."""
+    """y = 1 where x ≥ 0, else -1, with the gradient of y = min(max(x, -1), 1).
+
+    Inputs:
+        - **x**: any shape
+    Outputs:
+        - **y**: the shape of x
+
+    Y. Bengio, N. Léonard, A. Courville, Estimating or propagating gradients through stochastic
+    neurons for conditional computation, arXiv:1308.3432, 2013.
+    """
 
     operator = straight_sign
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._inputs import expect_weights, in_order
 from .engine import expect, gluon, nd
 
@@ -45,7 +47,7 @@ class Weighted(gluon.loss.Loss):
             self._expect(*inputs)
         return super().__call__(*inputs)
 
-    def _expect(self, *inputs):
+    def _expect(self, *args: Any, **kwargs: Any) -> None:
         """Refuse arrays that do not fit. Inside a larger graph, which has no arrays, nothing is."""
         raise NotImplementedError
 

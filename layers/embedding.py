@@ -98,7 +98,7 @@ class EmbeddingBag(gluon.HybridBlock):
         """
         inputs = in_order(self, inputs, named)
         expect(self.name, inputs)
-        ids, offsets = (*inputs, None)[:2]
+        ids, offsets = inputs[0], inputs[1] if len(inputs) > 1 else None
         if isinstance(ids, nd.NDArray) and ids.size:
             self._expect_ids(ids)
         if isinstance(offsets, nd.NDArray) and offsets.context.device_type != "gpu":

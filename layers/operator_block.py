@@ -57,7 +57,8 @@ class OperatorBlock(gluon.HybridBlock):
         if isinstance(op, str):
             _expect_registered(op, attributes)
         super().__init__(prefix=prefix)
-        self._op, self._attributes, self._inputs = op, attributes, inputs
+        self._op: Any = op
+        self._attributes, self._inputs = attributes, inputs
         options = dict(params) if isinstance(params, Mapping) else dict.fromkeys(params, {})
         state = {"init": "zeros", "grad_req": "null", "differentiable": False}
         states: dict[str, dict[str, Any]] = dict.fromkeys(getattr(op, "states", ()), state)

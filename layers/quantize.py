@@ -35,8 +35,8 @@ class StraightSignBlock(Elementwise):
     Outputs:
         - **y**: the shape of x
 
-    Y. Bengio, N. Léonard, A. Courville, Estimating or propagating gradients through stochastic
-    neurons for conditional computation, arXiv:1308.3432, 2013.
+    M. Courbariaux, I. Hubara, D. Soudry, R. El-Yaniv, Y. Bengio, Binarized neural networks,
+    arXiv:1602.02830, 2016.
     """
 
     operator = straight_sign

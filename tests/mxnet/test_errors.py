@@ -116,6 +116,11 @@ MISTAKES = {
         TypeError,
         ["dot: rhs is missing", "expected dot(lhs, rhs, transpose_a=False, transpose_b=False"],
     ),
+    "none of any number of inputs": (
+        lambda nd, a: nd.concat(dim=1),
+        TypeError,
+        ["Concat: data is missing", "expected Concat(*data, dim=1)"],
+    ),
     "a missing attribute": (
         lambda nd, a: nd.FullyConnected(a, a, a),
         TypeError,

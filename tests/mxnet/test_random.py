@@ -207,6 +207,19 @@ def test_unknown_arguments(mx, nd):
 BAD = {
     "uniform(5,1)": lambda nd: nd.random.uniform(5, 1),
     "normal(0,-1)": lambda nd: nd.random.normal(0, -1),
+    "exponential(-1)": lambda nd: nd.random.exponential(-1),
+    "gamma(0,1)": lambda nd: nd.random.gamma(0, 1),
+    "gamma(1,-1)": lambda nd: nd.random.gamma(1, -1),
+    "gamma_like(-1)": lambda nd: nd.random.gamma_like(alpha=-1, data=nd.ones(2)),
+    "poisson(-1)": lambda nd: nd.random.poisson(-1),
+    "negative_binomial(-1,0.5)": lambda nd: nd.random.negative_binomial(-1, 0.5),
+    "negative_binomial(1,-0.5)": lambda nd: nd.random.negative_binomial(1, -0.5),
+    "generalized_negative_binomial(-1,1)": lambda nd: nd.random.generalized_negative_binomial(
+        -1, 1
+    ),
+    "generalized_negative_binomial(1,-1)": lambda nd: nd.random.generalized_negative_binomial(
+        1, -1
+    ),
     "randint(5,0)": lambda nd: nd.random.randint(5, 0),
     "randint(0.5,5)": lambda nd: nd.random.randint(0.5, 5),
     "uniform(int32)": lambda nd: nd.random.uniform(dtype="int32"),
@@ -218,6 +231,14 @@ BAD = {
 def test_bad_parameters(mx, nd, draw):
     with pytest.raises(mx.MXNetError):
         draw(nd).asnumpy()
+
+
+@pytest.mark.parametrize("as_array", [False, True], ids=["number", "array"])
+def test_generalized_negative_binomial_without_dispersion(mx, nd, as_array):
+    """Poisson's: the variance is the mean."""
+    mu, alpha = (nd.array([3]), nd.array([0])) if as_array else (3, 0)
+    x = nd.random.generalized_negative_binomial(mu, alpha, shape=(MANY,)).asnumpy()
+    assert abs(x.mean() - 3) < 0.1 and abs(x.var() - 3) < 0.2
 
 
 def test_what_is_drawn_is_a_constant(mx, nd):

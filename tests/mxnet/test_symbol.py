@@ -598,3 +598,10 @@ def test_debug_str(sym):
         "\targ[3]=bn_moving_mean(0) version=1\n\targ[4]=bn_moving_var(0) version=1\n"
         "Attrs:\n\teps=0.5\nVariable:y\n"
     )
+
+
+@pytest.mark.parametrize("name", ["concat", "stack", "add_n"])
+def test_an_operator_of_any_number_of_inputs_needs_one(mx, name):
+    for module in (mx.nd, mx.sym):
+        with pytest.raises(mx.MXNetError):
+            getattr(module, name)()

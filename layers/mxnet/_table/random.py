@@ -13,7 +13,7 @@ from inspect import Parameter, Signature
 import torch
 
 from .. import _np_shape
-from ..base import ShapeError
+from ..base import ArgumentError, ShapeError
 from .attributes import DType, Shape
 from .registry import REQUIRED, Tensor, constant, family, op, zeros
 
@@ -27,23 +27,33 @@ def _sizes(name, shape):
     return shape
 
 
-def distribution(name, draw, doc, arrays=None, aliases=(), **numbers):
+def distribution(name, draw, doc, arrays=None, aliases=(), positive=(), from_zero=(), **numbers):
     """Register the three forms of `draw(y, *parameters)`, which fills y and returns it.
 
     numbers : the parameters of `_random_x` and their defaults; arrays : their names in `_sample_x`.
+    Of the numbers, those that are `positive` are above 0, and those `from_zero` not below it.
     """
     arrays = arrays or tuple(numbers)
+
+    def checked(given):
+        found = numbers | given
+        for n, value in found.items():
+            if n in positive and not value > 0:
+                raise ArgumentError(f"random.{name}: {n} is {value}\n  expected more than 0")
+            if n in from_zero and not value >= 0:
+                raise ArgumentError(f"random.{name}: {n} is {value}\n  expected at least 0")
+        return found.values()
 
     def random(draw):
         def row(*, shape=None, ctx="", dtype=None, device=None, **given):
             y = torch.empty(_sizes(name, shape), dtype=dtype or torch.float32, device=device)
-            return draw(y, *(numbers | given).values())
+            return draw(y, *checked(given))
 
         return _signed(row, [], numbers, shape=(Shape | None, None), ctx=(str, ""), dtype=_DTYPE)
 
     def like(draw):
         def row(data, **given):
-            return draw(torch.empty_like(data), *(numbers | given).values())
+            return draw(torch.empty_like(data), *checked(given))
 
         return _signed(row, ["data"], numbers)
 
@@ -120,7 +130,10 @@ def _negative_binomial(y, k, p):
 
 
 def _generalized_negative_binomial(y, mu, alpha):
-    return _poisson(y, torch._standard_gamma(_spread(1 / alpha, y)) * (mu * alpha))
+    mu, alpha = _spread(mu, y), _spread(alpha, y)
+    is_poisson = alpha == 0  # the limit
+    rate = torch._standard_gamma(1 / torch.where(is_poisson, 1.0, alpha)) * (mu * alpha)
+    return _poisson(y, torch.where(is_poisson, mu, rate))
 
 
 def _spread(parameter, y):
@@ -136,16 +149,31 @@ distribution(
     "from the normal distribution with mean loc (mu) and deviation scale (sigma)",
     ("mu", "sigma"),
     ("normal",),
+    from_zero=("scale",),
     loc=0.0,
     scale=1.0,
 )
-distribution("exponential", _exponential, "with density λ exp(-λy), mean 1 / λ", lam=1.0)
-distribution("gamma", _gamma, "of shape alpha and scale beta, mean αβ", alpha=1.0, beta=1.0)
-distribution("poisson", _poisson, "counts with mean λ", lam=1.0)
+distribution(
+    "exponential",
+    _exponential,
+    "with density λ exp(-λy), mean 1 / λ",
+    positive=("lam",),
+    lam=1.0,
+)
+distribution(
+    "gamma",
+    _gamma,
+    "of shape alpha and scale beta, mean αβ",
+    positive=("alpha", "beta"),
+    alpha=1.0,
+    beta=1.0,
+)
+distribution("poisson", _poisson, "counts with mean λ", from_zero=("lam",), lam=1.0)
 distribution(
     "negative_binomial",
     _negative_binomial,
     "the failures before the k-th success, each with probability p",
+    from_zero=("k", "p"),
     k=1,
     p=1.0,
 )
@@ -153,6 +181,7 @@ distribution(
     "generalized_negative_binomial",
     _generalized_negative_binomial,
     "counts with mean μ and variance μ + αμ²",
+    from_zero=("mu", "alpha"),
     mu=1.0,
     alpha=1.0,
 )

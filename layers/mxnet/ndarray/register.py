@@ -199,7 +199,8 @@ def _check_arguments(operator: registry.Op, inputs: dict, attributes: dict) -> N
             value is None and not operator.variadic
         ):
             raise _not_an_array(operator, name, value)
-    missing = [n for n in operator.needed if inputs.get(n) is None]
+    needed = operator.needed if inputs or not operator.variadic else operator.inputs
+    missing = [n for n in needed if inputs.get(n) is None]
     missing += [n for n in operator.required if n not in attributes]
     if missing:
         raise ArgumentError(f"{operator.name}: {missing[0]} is missing\n  expected {operator.form}")

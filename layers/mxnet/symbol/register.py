@@ -68,6 +68,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     attrs = with_hidden_names(AttrScope.current.get(asked) | attached)
     attrs |= texts(operator, given, attributes, len(symbols))
     names = operator.input_names(attributes, len(symbols))
+    if operator.variadic and not names:
+        raise ArgumentError(f"{operator.name}: {operator.inputs[0]} is missing")
     if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x
         symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
     _check_inputs(f"{operator.name} {name!r}", symbols, names)

@@ -55,8 +55,9 @@ def _steps(count, like):
 def _integer_bins(start, end, count, size):
     """First pixels and numbers of pixels (r, count) of bins between two places (r,) on an axis."""
     width = ((end - start) / count)[:, None]
-    low = (_steps(count, start) * width + start[:, None]).floor().clamp(0, size)
-    high = ((_steps(count, start) + 1) * width + start[:, None]).ceil().clamp(0, size)
+    edges = _steps(count + 1, start) * width + start[:, None]
+    low = edges[:, :-1].floor().clamp(0, size)
+    high = edges[:, 1:].ceil().clamp(0, size)
     return low.long(), (high - low).clamp(min=0).long()
 
 
@@ -291,8 +292,9 @@ def _check_channels(name, data, output_dim, group_size):
 
 def _whole(regions, scale):
     """The edges of regions that have whole pixels, in pixels of the data."""
-    left, top, right, bottom = regions[:, 1:5].unbind(1)
-    return [rounded(edge) * scale for edge in (left, top, right + 1, bottom + 1)]
+    edges = regions[:, 1:5].clone()
+    edges[:, 2:] += 1
+    return (rounded(edges) * scale).unbind(1)
 
 
 def _groups(pooled_size, group_size, device):

@@ -5,6 +5,7 @@
 #   make test-all run those too that take long
 #   make fuzz     run random programs on PyTorch and on MXNet, and show where they differ
 #   make hostile  read COUNT hostile files of all kinds, and show what is not refused as it should
+#   make gluoncv  run all models of GluonCV on PyTorch and on MXNet; a page says what goes
 #   make check    formatting, lint and types
 #   make bench    measure, side by side with PyTorch, JAX, Keras, Lightning and MXNet
 #   make gpu      tests and measurements on the PyTorch that is installed; installs nothing
@@ -63,7 +64,7 @@ pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))
-	$(pip_install) -c constraints/torch.txt -e '.[train,monitor,images,kernels,exchange,test]'
+	$(pip_install) -c constraints/torch.txt -e '.[train,monitor,images,kernels,exchange,gluoncv,test]'
 	touch $@
 
 .venv/made-dev: $(TORCH)
@@ -137,6 +138,9 @@ endif
 fuzz: $(TORCH) $(BESIDE)
 	PYTHONPATH=tests .venv/bin/python -m fuzz --minutes $(MINUTES) $(ARGS)
 
+gluoncv: $(TORCH) $(BESIDE)
+	PYTHONPATH="$(CURDIR)/tests:$(CURDIR)" MXNET_CPU_WORKER_NTHREADS=2 .venv/bin/python -m zoo $(ARGS)
+
 hostile: $(TORCH)
 	PYTHONPATH=tests .venv/bin/python -m hostile --count $(COUNT) $(ARGS)
 
@@ -190,6 +194,6 @@ docs: $(DOCS)
 clean:
 	rm -rf .venv $(addprefix .venv-,mxnet bench jax keras lightning docs) build *.egg-info
 
-.PHONY: help train test test-all test-torch test-mxnet fuzz hostile check bench gpu gpu-test gpu-bench \
-    record stub coverage docs clean
+.PHONY: help train test test-all test-torch test-mxnet fuzz gluoncv hostile check bench gpu gpu-test \
+    gpu-bench record stub coverage docs clean
 .NOTPARALLEL:

@@ -28,9 +28,7 @@ def classifier(mx, gluoncv, net, x):
 
 def segmenter(mx, gluoncv, net, x):
     loss = gluoncv.loss.MixSoftmaxCrossEntropyLoss(aux=False)
-    return sum(
-        loss(y, mx.nd.ones((1, *y.shape[2:]))).sum() for y in flat(net(x)) if y.shape[1] > 1
-    )
+    return sum(loss(y, mx.nd.ones((1, *y.shape[2:]))).sum() for y in flat(net(x)) if y.shape[1] > 1)
 
 
 def ssd(mx, gluoncv, net, x):
@@ -72,12 +70,12 @@ def center_net(mx, gluoncv, net, x):
     with mx.autograd.pause():
         make = CenterNetTargetGenerator(heat.shape[1], heat.shape[3], heat.shape[2])
         box, identity = box_of(mx, x)
-        targets = [each.expand_dims(0) for each in make(box[0].asnumpy() / 4, identity[0].asnumpy())]
+        targets = [
+            each.expand_dims(0) for each in make(box[0].asnumpy() / 4, identity[0].asnumpy())
+        ]
     loss = gluoncv.loss.HeatmapFocalLoss(from_logits=True)(heat, targets[0])
     l1 = gluoncv.loss.MaskedL1Loss()
-    return (
-        loss.sum() + l1(size, *targets[1:3]).sum() * 0.1 + l1(offset, *targets[3:5]).sum()
-    )
+    return loss.sum() + l1(size, *targets[1:3]).sum() * 0.1 + l1(offset, *targets[3:5]).sum()
 
 
 def squares(mx, gluoncv, net, *inputs):

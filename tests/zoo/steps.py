@@ -10,7 +10,6 @@ import numpy as np
 from .losses import flat, step
 from .models import model
 
-STEPS = ("made", "forward", "hybridized", "exported", "trained", "as MXNet")
 TOLERANCE = 1e-4  # of the greatest value of an output
 
 
@@ -39,14 +38,14 @@ def made(mx, gluoncv, found):
 
 
 def drawn(mx):
-    """An initializer for all parameters: some nets say nothing of their biases and gammas."""
+    """An initializer for all parameters: graphs in nets say nothing of theirs."""
 
     class Drawn(mx.init.Xavier):
         def _init_weight(self, name, array):
             if array.ndim > 1:
                 super()._init_weight(name, array)
             else:
-                array[:] = name.endswith("gamma")
+                array[:] = name.endswith(("gamma", "running_var", "moving_var"))
 
     return Drawn(magnitude=2)
 
@@ -57,7 +56,7 @@ def settle(mx, net, inputs):
     net.apply(lambda block: norms.append(block) if hasattr(block, "running_var") else None)
     before = [norm._kwargs["momentum"] for norm in norms]
     for norm in norms:
-        norm._kwargs["momentum"] = 0.1
+        norm._kwargs["momentum"] = 0.01
     with mx.autograd.train_mode():
         flat(getattr(net, "features", net)(*inputs) if hasattr(net, "rpn") else net(*inputs))
     mx.nd.waitall()

@@ -164,7 +164,7 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
         if not isinstance(value, gluon.Block):
             raise Refused(f"{name}: expected a Block, not {reprlib.repr(value)}")
     for name, value in rates.items():
-        if value is not None and not (isinstance(value, Real) and 0 < value < math.inf):
+        if value is not None and not (isinstance(value, Real) and 0 < float(value) < math.inf):
             raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
     for name, value in counts.items():
         if not isinstance(value, Integral) or value < 1:
@@ -181,7 +181,7 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
 
 def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
     """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one."""
-    if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**31):
+    if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**31):
         raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
     if kvstore not in ("device", "local", TOGETHER):
         raise Refused(f"kvstore: expected 'device' or {TOGETHER!r}, not {reprlib.repr(kvstore)}")
@@ -223,12 +223,12 @@ def prepare(
         initialize(net, contexts)
     with refusing("loss"):
         initialize(losses[0], contexts)
+    batch: Any = None
     for name, part in batches.items():
         if part is None:
             continue
         with refusing(name):
-            batch = next(iter(part.batches()), None)
-            if batch is None:
+            if (batch := next(iter(part.batches()), None)) is None:
                 raise Refused(f"{name}: there is no batch")
             x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
         with refusing(f"net: of x {x.shape} of {name}"):

@@ -137,7 +137,7 @@ def test_of_an_error_less_is_better():
             "loss: of 2 samples SoftmaxCrossEntropyLoss gives (3,)",
         ),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else ", ".join(value),
 )
 def test_what_does_not_fit(how, reason):
     arguments = {"net": net(), "data": (X, Y), "loss": ENTROPY} | how

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral, Real
 
+from ._inputs import expect_shapes
 from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
-from .engine import expect, gluon, mx
+from .engine import expect, gluon, mx, nd
 from .gated import GeGLU, SwiGLU
 from .norm import LayerNormBlock, RMSNormBlock
 
@@ -240,6 +241,11 @@ class Patches(gluon.HybridBlock):
         - **x**: (n, channels, height, width) or (n, channels * height * width)
     Outputs:
         - **y**: (n, count, size), row by row, a patch's channels one after another
+
+    Raises
+    ------
+    ValueError
+        x is of images of another size.
     """
 
     def __init__(self, image: tuple[int, int, int], patch: int, **kwargs):
@@ -261,11 +267,19 @@ class Patches(gluon.HybridBlock):
 
     def __call__(self, x):
         expect(self.name, (x,))
+        if isinstance(x, nd.NDArray):
+            channels, height, width = self._image
+            allowed = self._image, (channels * height * width,)
+            expect_shapes(
+                x.shape[1:] in allowed, "Patches", f"(n, {channels}, {height}, {width})", x=x
+            )
         return super().__call__(x)
 
     def hybrid_forward(self, F, x):
         (down, across), patch = self._places, self._patch
-        x = F.reshape(x, shape=(-1, self._image[0], down, patch, across, patch))
+        # Rows of images, which in a graph refuse others of as many numbers in all.
+        x = F.reshape(x, shape=(0, -1))
+        x = F.reshape(x, shape=(0, self._image[0], down, patch, across, patch))
         x = F.transpose(x, axes=(0, 2, 4, 1, 3, 5))
         return F.reshape(x, shape=(-1, self.count, self.size))
 

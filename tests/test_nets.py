@@ -192,5 +192,24 @@ def test_sizes_that_are_none(make, message):
         make()
 
 
+def test_images_of_another_size_are_refused():
+    cut = nets.Patches((1, 8, 8), 4)
+    with pytest.raises(
+        ValueError, match=r"Patches: x is \(2, 1, 16, 16\)\n  expected \(n, 1, 8, 8\)"
+    ):
+        cut(nd.ones((2, 1, 16, 16)))
+    assert cut(nd.ones((2, 64))).shape == cut(nd.ones((2, 1, 8, 8))).shape == (2, 4, 16)
+
+
+@pytest.mark.engine("torch")  # in a graph, MXNet's process crashes
+def test_images_of_another_size_are_refused_in_a_graph():
+    net = nets.vit((1, 8, 8), patch=4, units=8, depth=1)
+    net.initialize()
+    net.hybridize()
+    with pytest.raises(ValueError, match="16"):
+        net(nd.ones((2, 1, 16, 16)))
+    assert net(nd.ones((2, 64))).shape == (2, 10)
+
+
 def test_the_module_is_a_public_name():
     assert layers.nets is nets

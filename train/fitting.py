@@ -233,8 +233,8 @@ def prepare(
             x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
         with refusing(f"net: of x {x.shape} of {name}"):
             outputs = net(x)
-        try_losses(losses, outputs, y)
         check_labels(name, part, class_numbers(losses, outputs))
+        try_losses(losses, outputs, y)
     if metrics:
         x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch)
         values_of(metrics, [(y, net(x))])
@@ -262,6 +262,8 @@ def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:
     None where labels are no numbers of classes, as far as loss and metric tell.
     """
     loss, measured = losses
+    if not isinstance(outputs, mx.nd.NDArray):
+        return None
     sparse = (gluon.loss.SoftmaxCrossEntropyLoss, SoftmaxLoss)
     if isinstance(loss, sparse) and loss._sparse_label:
         ignored = getattr(loss, "_options", {}).get("ignore_label")

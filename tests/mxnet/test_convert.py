@@ -230,7 +230,7 @@ def test_the_last_epoch_or_another(mx, tmp_path, capsys):
         assert mx.nd.load(target)["w"].asscalar() == expected
     assert main([prefix, target, "--epoch", "4"]) == 1
     assert capsys.readouterr().err.endswith(
-        f": there is no {prefix}-0004.params\n  expected one of the epochs: 3, 12\n"
+        f": there is no {prefix}-0004.params\n  expected --epoch with one of 3, 12\n"
     )
 
 

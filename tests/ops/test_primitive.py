@@ -816,7 +816,8 @@ def test_a_thousand_calls_leave_memory_flat(engine):
     except FileNotFoundError:
         pytest.skip("resident memory is read from /proc, which is not here")
     after, more = calls(1000)
-    assert after - before < {"torch": 16, "mxnet": 60}[engine], f"{before:.1f} to {after:.1f} MB"
+    # An array of each call that stays would be 38 MB more; the allocator keeps some itself.
+    assert after - before < {"torch": 24, "mxnet": 60}[engine], f"{before:.1f} to {after:.1f} MB"
     if engine == "torch":
         assert more - objects < 100
 

@@ -157,6 +157,7 @@ def test_a_first_epoch_of_buckets_is_made_anew():
     assert later[1] != later[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["relu", "sigmoid"])
 def test_operators_in_numpy_are_compiled(fast, caplog, activation):
     """It is logged of each, and the compiler counts where it had to stop."""

@@ -171,6 +171,6 @@ def test_chains_threads_and_the_end(tmp_path):
     ended(tmp_path, CHAINS + THREADS + EXIT + 'print("ended")\n')
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn"])
+@pytest.mark.parametrize("way", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_workers(tmp_path, way):
     ended(tmp_path, WORKERS, way)

@@ -81,6 +81,7 @@ def test_values_and_gradients():
 
 
 @on_torch
+@pytest.mark.slow
 def test_the_checker_agrees():
     report = check_operator(gate, (4, 3), (3,))
     assert report.passed, report

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import hypothesis
 import numpy as np
+import processor
 import pytest
 
 ENGINES = ("torch", "mxnet")
@@ -47,6 +48,10 @@ def installed(package):
 def pytest_collection_modifyitems(config, items):
     engine = config.getoption("--engine")
     for item in items:
+        for mark in item.iter_markers("mxnet_needs"):
+            if engine == "mxnet" and processor.lacks(*mark.args):
+                reason = f"MXNet cannot compute it without {mark.args[0]}"
+                item.add_marker(pytest.mark.skip(reason=reason))
         for mark in item.iter_markers("engine"):
             if not mark.args or not set(mark.args) <= set(ENGINES):
                 raise pytest.UsageError(f"{item.nodeid}: engine{mark.args} names no engine")

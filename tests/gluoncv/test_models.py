@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from PIL import ImageFile
 from recorded import Recorded
 from zoo.steps import Run
 
@@ -34,9 +35,11 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def gluoncv(mx, engine):
+    whole = ImageFile.LOAD_TRUNCATED_IMAGES  # which GluonCV sets for the whole process
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return mx.gluoncv() if engine == "torch" else importlib.import_module("gluoncv")
+        yield mx.gluoncv() if engine == "torch" else importlib.import_module("gluoncv")
+    ImageFile.LOAD_TRUNCATED_IMAGES = whole
 
 
 @pytest.fixture(scope="module")

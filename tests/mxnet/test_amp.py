@@ -19,6 +19,7 @@ from layers.engine import autograd, gluon, mx, nd
 LISTS = Path(__file__).parents[2] / "layers/mxnet/contrib/amp/lists/lists.txt"
 KINDS = ("float16", "bfloat16")
 torch_only = pytest.mark.engine("torch")
+products_of_bfloat16 = pytest.mark.mxnet_needs("avx512bw")
 amp = import_module(f"{mx.__name__}.contrib.amp")
 
 
@@ -88,6 +89,7 @@ print(x.grad.asnumpy()[0].round().tolist())
 )
 
 
+@products_of_bfloat16
 def test_operators_cast_their_inputs(engine):
     assert run(EAGER, engine) == [
         "bfloat16 float32 float32 [[4.0, 4.0, 4.0], [4.0, 4.0, 4.0]]",
@@ -188,6 +190,7 @@ except TypeError:
 )
 
 
+@products_of_bfloat16
 def test_a_net_is_trained(engine):
     assert run(TRAINING, engine) == [
         "bfloat16 float32 float32 float32 float32",
@@ -344,6 +347,7 @@ def values(shapes):
     return {n: nd.array(random.rand(*shape) / 2) for n, shape in shapes.items()}
 
 
+@products_of_bfloat16
 @pytest.mark.parametrize("settings", SETTINGS[:3], ids=lambda s: ",".join(s) or "default")
 def test_a_converted_model_computes_the_same(settings):
     params, states = values(PARAMS), values(STATES)
@@ -370,6 +374,7 @@ def net():
     return made
 
 
+@products_of_bfloat16
 @pytest.mark.filterwarnings("ignore:Cannot decide type")
 @pytest.mark.parametrize("cast", [False, True])
 def test_a_converted_block(tmp_path, cast):
@@ -428,6 +433,7 @@ def bucketing_module():
     return module
 
 
+@products_of_bfloat16
 def test_a_bucketing_module():
     module = bucketing_module()
     batch = mx.io.DataBatch([nd.ones((2, 4, 3))], None, bucket_key=4)

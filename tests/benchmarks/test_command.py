@@ -77,6 +77,7 @@ def test_who_is_missing_is_told_in_one_line(result):
     assert all(line in printed.splitlines() for line in written["left_out"])
 
 
+@pytest.mark.slow
 def test_training_steps_of_all_contestants_agree():
     """Without that they would not be timed: the command ends with an error."""
     done = run("--only", "steps", "--device", "cpu")

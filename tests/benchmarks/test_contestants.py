@@ -68,7 +68,12 @@ def built(suite, contestant, **changes):
 
 
 HERE = [
-    pytest.param(suite, contestant, id=f"{suite.name}, {contestant.name}")
+    pytest.param(
+        suite,
+        contestant,
+        id=f"{suite.name}, {contestant.name}",
+        marks=[pytest.mark.slow] * ("compiled" in contestant.name),
+    )
     for suite in SUITES
     if suite.name in SMALL and suite is not PIPELINE and suite is not BUCKETING
     for contestant in suite.contestants[1:]

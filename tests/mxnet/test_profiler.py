@@ -259,8 +259,8 @@ def test_former_names(profiler, tmp_path):
     [
         ("", 0),
         ("1 / 0", 1),
-        ("mx.profiler.pause(); 1 / 0", 1),
-        ("mx.profiler.set_state('stop')", 0),
+        pytest.param("mx.profiler.pause(); 1 / 0", 1, marks=pytest.mark.slow),
+        pytest.param("mx.profiler.set_state('stop')", 0, marks=pytest.mark.slow),
     ],
 )
 def test_a_program_that_ends_while_it_runs_writes_the_trace(tmp_path, end, status):

@@ -509,6 +509,8 @@ def assert_almost_equal(
     a, b = _numpy(a), _numpy(b)
     if not use_broadcast:
         checkShapes(a, b)
+    if np.array_equal(a, b):  # a single pass over memory, where isclose makes ten
+        return
     wrong = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     if np.any(wrong):
         raise AssertionError(_exceeded(a, b, rtol, atol, names, wrong, mismatches))

@@ -179,8 +179,8 @@ def test_what_is_no_operator():
             OperatorBlock(op)
     with pytest.raises(ValueError, match="no operator .* the name 'zzz'\n  expected the name"):
         OperatorBlock("zzz")
-    with pytest.raises(ValueError, match="'sigmod'\n  did you mean 'layers.sigmoid'.\n  expected"):
-        OperatorBlock("sigmod")
+    with pytest.raises(ValueError, match="did you mean 'layers.sparsemax'.\n  expected"):
+        OperatorBlock("layers.sparsmax")
 
 
 def test_functions_with_defaults():

@@ -324,10 +324,13 @@ def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> g
     Refused
         The optimizer cannot update a parameter.
     """
+    # In the order of the net: by name, states of dense9_ and dense10_ would not be those of
+    # dense1_ and dense2_ in a net that resumes.
+    parameters = list(net.collect_params().values())
     trainer = gluon.Trainer(
-        net.collect_params(), optimizer, settings, kvstore=kvstore, update_on_kvstore=False
+        parameters, optimizer, settings, kvstore=kvstore, update_on_kvstore=False
     )
-    learned = (p for p in net.collect_params().values() if p.grad_req != "null")
+    learned = (p for p in parameters if p.grad_req != "null")
     check_parameters(trainer.optimizer, {p.name: p.list_data()[0] for p in learned})
     return trainer
 

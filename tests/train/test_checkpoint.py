@@ -131,6 +131,17 @@ def test_a_scheduler_of_the_optimizer_goes_on(tmp_path):
     assert_equal(train(resume=tmp_path, **how()), expected)
 
 
+def test_a_net_whose_names_sort_otherwise_goes_on(tmp_path):
+    def block(first, second):
+        found = gluon.nn.HybridSequential()
+        found.add(gluon.nn.Dense(8, prefix=first), gluon.nn.Dense(3, prefix=second))
+        return found
+
+    expected = train(block=block("dense1_", "dense2_"))
+    train(StopAt(2, 5), Checkpoint(tmp_path), block=block("dense9_", "dense10_"))
+    assert_equal(train(resume=tmp_path, block=block("dense1_", "dense2_")), expected)
+
+
 def test_a_schedule_and_the_mean_of_weights_go_on(tmp_path):
     """Learning goes on with the weights themselves, though the mean is what is saved."""
 

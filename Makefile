@@ -100,9 +100,11 @@ $(DOCS): constraints/docs.txt
 	touch $@
 
 # What runs in them. MXNet runs a custom operator in a worker thread, and with only one it hangs.
+# Now and then its process crashes among these threads: what has failed runs once more by itself.
 
 ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
-MXNET_PYTEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet
+MXNET_PYTEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet \
+    -o cache_dir=build/pytest-mxnet
 
 # How make test runs them: in several processes, and without the slow ones.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -129,7 +131,8 @@ test-torch: $(TORCH) $(BESIDE) | build
 
 ifdef MXNET_PYTHON
 test-mxnet: $(MXNET) | build
-	set -o pipefail; $(MXNET_PYTEST) $(IN_PROCESSES) $(SELECTED) $(ARGS) | tee build/$@.txt
+	set -o pipefail; $(MXNET_PYTEST) $(IN_PROCESSES) $(SELECTED) $(ARGS) | tee build/$@.txt || \
+	    $(MXNET_PYTEST) --last-failed --last-failed-no-failures none $(ARGS) | tee build/$@.txt
 else
 test-mxnet: | build
 	@echo '$(NO_MXNET)' | tee build/$@.txt

@@ -1,4 +1,4 @@
-"""What the processor can do, of which some kernels of MXNet make different results."""
+"""The instruction sets of the processor, on which some results of MXNet depend."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ _INFO = Path("/proc/cpuinfo")
 
 
 def lacks(instructions: str) -> bool:
-    """Whether the processor is known to be without these, as Linux names them."""
+    """Whether the processor is known to lack an instruction set, such as avx512bw."""
     if not _INFO.exists():
         return False
     lines = _INFO.read_text().splitlines()

@@ -10,6 +10,10 @@ cores occupied, and a small training step takes up to 40 times as long. Two thin
   is imported before PyTorch.
 - OpenBLAS computes on one thread while a custom operator has only small arrays in NumPy; larger
   products gain more from all cores than they lose.
+
+Each thread of Python that computes in PyTorch has threads of OpenMP of its own. Once there are more
+of them than cores, libgomp's no longer spin but sleep, for as long as the process runs, and a small
+computation takes three times as long. So the threads that make batches compute on one thread.
 """
 
 from __future__ import annotations
@@ -88,6 +92,17 @@ def _find_openblas() -> _OpenBLAS | None:
 
 
 _openblas = _find_openblas()
+
+
+def use_one_thread() -> None:
+    """Let PyTorch's computations in this thread of Python run on it alone."""
+    import torch
+
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)  # also for the threads that begin to compute after this
+    for_later_threads = threading.Thread(target=torch.set_num_threads, args=(count,))
+    for_later_threads.start()
+    for_later_threads.join()
 
 
 class _Running(threading.local):

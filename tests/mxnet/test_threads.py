@@ -275,3 +275,56 @@ def test_pools_of_threads_do_not_fight(first):
     """
     program = f"import {first}\n{textwrap.dedent(FIGHT)}"
     assert any(float(run(program)[0]) <= 2 for _ in range(3))
+
+
+def record_iter(folder, note):
+    """Batches of an ImageRecordIter, whose threads call `note` for each image."""
+    path = str(folder / "a.rec")
+    records = mx.recordio.MXRecordIO(path, "w")
+    for number in range(4):
+        header = mx.recordio.IRHeader(0, 0.0, number, 0)
+        records.write(mx.recordio.pack_img(header, np.zeros((8, 8, 3), np.uint8)))
+    records.close()
+
+    class Noted(mx.io.ImageRecordIter):
+        def _prepare(self, *given):
+            note()
+            return super()._prepare(*given)
+
+    return Noted(path_imgrec=path, data_shape=(3, 8, 8), batch_size=2, preprocess_threads=2)
+
+
+def loader(folder, note):
+    """Batches that threads of a DataLoader make, which call `note` for each sample."""
+    data = mx.gluon.data.SimpleDataset([0, 1, 2, 3]).transform(lambda x: note() or x, lazy=True)
+    return mx.gluon.data.DataLoader(data, 2, num_workers=2, thread_pool=True)
+
+
+def prefetching(folder, note):
+    """Batches that a PrefetchingIter asks for in a thread, which calls `note` for each."""
+
+    class Noted(mx.io.NDArrayIter):
+        def next(self):
+            note()
+            return super().next()
+
+    return mx.io.PrefetchingIter(Noted(np.zeros((4, 2)), batch_size=2))
+
+
+@pytest.mark.parametrize("batches", [record_iter, loader, prefetching])
+def test_threads_that_make_batches_compute_on_one(batches, tmp_path):
+    """Threads of their own would slow down all computations of the process from then on."""
+    import torch
+
+    seen = set()
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert len([*batches(tmp_path, lambda: seen.add(torch.get_num_threads()))]) == 2
+        later = Thread(target=lambda: seen.add(("later", torch.get_num_threads())))
+        later.start()
+        later.join()
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1, ("later", 2)}

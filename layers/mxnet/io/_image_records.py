@@ -20,6 +20,7 @@ from .. import _dtype, recordio
 from .. import ndarray as nd
 from .._files import images
 from .._table.attributes import Floats, Shape, parser
+from .._threads import use_one_thread
 from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
 from ..context import cpu
 from ..ndarray import NDArray
@@ -158,7 +159,7 @@ class RecordIter(_BatchIter):
             DataDesc(o.data_name, (o.batch_size, *o.data_shape), _dtype.to_numpy(self._type))
         ]
         self.provide_label = [DataDesc(o.label_name, (o.batch_size, *self.label_shape()))]
-        self._threads = ThreadPoolExecutor(o.preprocess_threads, "decode")
+        self._threads = ThreadPoolExecutor(o.preprocess_threads, "decode", use_one_thread)
         self._epoch, self._used = 0, 0
         self._begin()
 

@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
+from .._threads import use_one_thread
 from ..base import ArgumentError, ShapeError, UnsupportedError
 from ..ndarray import NDArray, array
 from ..ndarray.sparse import CSRNDArray
@@ -283,7 +284,7 @@ class PrefetchingIter(_BatchIter):
         self.n_iter = len(self.iters)
         self.rename_data, self.rename_label = rename_data, rename_label
         super().__init__(self.provide_data[0].shape[0])
-        self._threads = ThreadPoolExecutor(self.n_iter, "prefetch")
+        self._threads = ThreadPoolExecutor(self.n_iter, "prefetch", use_one_thread)
         self._request_batches()
 
     def __del__(self):

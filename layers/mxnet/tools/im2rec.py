@@ -26,6 +26,7 @@ import torch
 
 from .. import recordio
 from .._files import images
+from .._threads import use_one_thread
 from ..base import ArgumentError, MXNetError
 from ..image._resize import resized, short_size
 from ..io._record_source import read_list
@@ -184,7 +185,7 @@ def pack(path: Path, options: argparse.Namespace) -> int:
 def _records(path: Path, options: argparse.Namespace) -> Iterator[tuple[int, bytes | Exception]]:
     """The record of each image of a list, or what is wrong with it, in the list's order."""
     rows = iter(read_list(path).items())
-    with ThreadPoolExecutor(options.num_thread, "pack") as threads:
+    with ThreadPoolExecutor(options.num_thread, "pack", use_one_thread) as threads:
         while some := list(islice(rows, 8 * options.num_thread)):
             yield from threads.map(lambda row: _record(row, options), some)
 

@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import DataLoader as TorchDataLoader
 
 from ... import _dtype, autograd, ndarray
+from ..._threads import use_one_thread
 from ...base import ArgumentError, DTypeError, MXNetError, ShapeError, quoted
 from ...context import Context, cpu_pinned, current_context
 from ...ndarray import NDArray
@@ -216,7 +217,7 @@ class DataLoader:
         from multiprocessing.pool import ThreadPool
 
         if self._worker_pool is None:
-            self._worker_pool = ThreadPool(self._num_workers)
+            self._worker_pool = ThreadPool(self._num_workers, use_one_thread)
             weakref.finalize(self, self._worker_pool.terminate)
         return _MultiWorkerIter(
             self._worker_pool,

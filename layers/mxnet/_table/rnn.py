@@ -142,7 +142,7 @@ def _weights(parameters, shapes, projected):
     is_written = [t._version for t in (*parts, parameters)] != versions
     if is_written or [part.numel() for part in parts] != sizes:
         parts = parameters.split(sizes)
-    parts = [part.view(shape) for part, shape in zip(parts, shapes)]
+    parts = [p if p.shape == shape else p.view(shape) for p, shape in zip(parts, shapes)]
     each = 3 if projected else 2
     biases = parts[len(parts) // (each + 2) * each :]
     weights = []
@@ -226,8 +226,12 @@ RNN.infer(_shapes)
 
 @op
 def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
-    """The arrays one after the other along an axis: the `parameters` of RNN from their parts."""
-    parameters = torch.cat(data, dim)
+    """The arrays one after the other along an axis: the `parameters` of RNN from their parts.
+
+    Along axis 0, arrays of more than one axis are taken as flat.
+    """
+    is_flat = dim or all(part.dim() == 1 for part in data)
+    parameters = torch.cat(data if is_flat else [part.flatten() for part in data], dim)
     if not torch.compiler.is_compiling():
         parameters.parts = data, [t._version for t in (*data, parameters)]
     return parameters

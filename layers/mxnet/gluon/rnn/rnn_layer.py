@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ... import ndarray, symbol
@@ -25,6 +25,11 @@ from .rnn_cell import (
 __all__ = ["GRU", "LSTM", "RNN"]
 
 _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
+
+
+@cache
+def _no_sequences(shape: tuple, dtype: str) -> NDArray:
+    return ndarray.empty(shape, dtype=dtype)
 
 
 class _RNNLayer(HybridBlock):
@@ -145,7 +150,7 @@ class _RNNLayer(HybridBlock):
         """States of a batch of no size yet, which the operator takes as zeros for all sequences."""
         if F is symbol:
             return self.begin_state(unknown_size(), func=F.zeros)
-        return [ndarray.empty(i["shape"], dtype=i["dtype"]) for i in self.state_info()]
+        return [_no_sequences(i["shape"], i["dtype"]) for i in self.state_info()]
 
     def cast(self, dtype) -> None:
         """Convert all parameters, and the states of `begin_state`, to another dtype."""
@@ -187,7 +192,9 @@ class _RNNLayer(HybridBlock):
             )
         x = inputs if self._layout == "TNC" else F.swapaxes(inputs, dim1=0, dim2=1)
         begin = self._states_of_any_batch(F) if states is None else states
-        weights = [p.reshape(-1) for n, p in parameters.items() if n.endswith("weight")]
+        weights = [p for n, p in parameters.items() if n.endswith("weight")]
+        if F is symbol:  # MXNet, which reads exported graphs, does not flatten them itself
+            weights = [p.reshape(-1) for p in weights]
         biases = [p for n, p in parameters.items() if n.endswith("bias")]
         given = dict(zip(("state", "state_cell"), begin))
         if sequence_length is not None:

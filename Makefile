@@ -80,7 +80,7 @@ $(MXNET): setup.cfg constraints/mxnet.txt
 
 .venv-bench/%: setup.cfg constraints/mxnet.txt
 	$(call venv,$(MXNET_PYTHON))
-	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]' torchvision
+	$(pip_install) -c constraints/mxnet.txt -e '.[mxnet,train,images,kernels]' torchvision gluoncv
 	touch $@
 
 # JAX needs a newer NumPy than MXNet; Keras runs on JAX, Lightning on PyTorch.

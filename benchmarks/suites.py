@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .models import GLUONCV, ZOO_INFERENCE, ZOO_TRAINING
 from .other_arrays import INT8, SPARSE
 from .rows import REASONS
 from .rows import ROWS as OPERATOR_ROWS
@@ -345,34 +346,6 @@ BUCKETING = Suite(
     1e-3,
 )
 
-ZOO_INFERENCE, ZOO_TRAINING = (
-    Suite(
-        f"zoo-{name}",
-        "zoo",
-        f"Nets of the model zoo, {name}",
-        [
-            Contestant("torchvision, eager", OURS, "pytorch", "eager"),
-            Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
-            Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
-            Contestant("layers.mxnet, plain", OURS, "gluon", "plain"),
-            Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
-            Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
-            Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
-            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
-        ],
-        [
-            Case(
-                f"{net}, 3 x 96 x 96, batch 8",
-                {"net": net, "size": 96, "batch": 8, "training": training},
-            )
-            for net in ("resnet50_v1", "mobilenet_v2_1_0")
-        ],
-        2e-2,  # a GPU's convolutions are in TensorFloat-32
-        compiles=True,
-    )
-    for name, training in (("inference", False), ("training", True))
-)
-
 PIPELINE = Suite(
     "pipeline",
     "pipeline",
@@ -479,4 +452,5 @@ SUITES = (
     SPARSE,
     ZOO_INFERENCE,
     ZOO_TRAINING,
+    GLUONCV,
 )

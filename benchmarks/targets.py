@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .models import GLUONCV, ZOO_INFERENCE, ZOO_TRAINING
 from .suites import (
     BFLOAT16,
     BUCKETING,
@@ -19,8 +20,6 @@ from .suites import (
     PIPELINE,
     SMALL,
     TRAINING,
-    ZOO_INFERENCE,
-    ZOO_TRAINING,
     workers,
 )
 
@@ -158,5 +157,15 @@ TARGETS = [
             ("recorded", "eager"),
             ("compiled", "torch.compile"),
         )
+    ),
+    *(
+        Target("gluoncv", case.name, f"layers.mxnet, {run}", against, limit)
+        for case in GLUONCV.cases
+        for run, against, limit in (
+            ("recorded", "MXNet, hybridized", 1),
+            ("recorded", "torchvision, eager", 1.05),
+            ("compiled", "torchvision, torch.compile", 1.05),
+        )
+        if case.arguments["net"] == "resnet50_v1b" or "MXNet" in against
     ),
 ]

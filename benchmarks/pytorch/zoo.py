@@ -37,8 +37,14 @@ NETS = {"resnet50_v1": resnet50, "mobilenet_v2_1_0": mobilenet_v2}
 
 
 def build(variant: str, device: str, net: str, size: int, batch: int, training: bool) -> Entry:
+    return compute(variant, NETS[net](), device, size, batch, training)
+
+
+def compute(
+    variant: str, module: nn.Module, device: str, size: int, batch: int, training: bool
+) -> Entry:
+    """A net with the weights that Gluon's has."""
     data, label = (torch.from_numpy(a).to(place(device)) for a in images(size, batch))
-    module = NETS[net]()
     layers = [m for m in module.modules() if isinstance(m, (nn.Conv2d, nn.Linear))]
     values = spread(RandomState(1), [layer.weight.shape for layer in layers])
     with torch.no_grad():

@@ -153,6 +153,32 @@ def test_nets_of_the_zoo_compute_what_torchvisions_do(suite, net):
     assert agree(found, expected, 1e-3 if not training else suite.tolerance), (found, expected)
 
 
+@pytest.mark.skipif(not find_spec("gluoncv"), reason="GluonCV is not installed")
+@pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
+def test_models_of_gluoncv_compute_the_same(training):
+    module = import_module("benchmarks.gluon.gluoncv")
+    given = {"net": "mobilenetv3_small", "size": 64, "batch": 2, "training": training}
+    found, expected = (
+        module.build(variant, "cpu", **given, options={}).check()
+        for variant in ("eager", "recorded")
+    )
+    assert agree(found, expected, 1e-3), (found, expected)
+
+
+def test_torchvision_has_a_model_of_gluoncv():
+    pytest.importorskip("torchvision", reason="it is in the environment of make bench")
+    given = {"net": "resnet50_v1b", "size": 64, "batch": 2, "training": False, "options": {}}
+    found, expected = (
+        import_module(f"benchmarks.{home}.gluoncv").build("eager", "cpu", **given).check()
+        for home in ("gluon", "pytorch")
+    )
+    assert agree(found, expected, 1e-3), (found, expected)
+    with pytest.raises(NotImplementedError, match="no net like GluonCV's deeplab"):
+        import_module("benchmarks.pytorch.gluoncv").build(
+            "eager", "cpu", **given | {"net": "deeplab"}
+        )
+
+
 def test_a_first_epoch_of_buckets_is_made_anew():
     [ours] = [c for c in BUCKETING.contestants if c.process == OURS]
     first, again = (built(BUCKETING, ours, is_first=True) for _ in range(2))

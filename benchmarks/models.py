@@ -1,0 +1,76 @@
+"""Suites of whole models: those of Gluon's model zoo, and of GluonCV."""
+
+from __future__ import annotations
+
+from .suite import MXNET, MXNET_1, OURS, Case, Contestant, Suite
+
+ZOO_INFERENCE, ZOO_TRAINING = (
+    Suite(
+        f"zoo-{name}",
+        "zoo",
+        f"Nets of the model zoo, {name}",
+        [
+            Contestant("torchvision, eager", OURS, "pytorch", "eager"),
+            Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
+            Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
+            Contestant("layers.mxnet, plain", OURS, "gluon", "plain"),
+            Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
+            Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
+            Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
+        ],
+        [
+            Case(
+                f"{net}, 3 x 96 x 96, batch 8",
+                {"net": net, "size": 96, "batch": 8, "training": training},
+            )
+            for net in ("resnet50_v1", "mobilenet_v2_1_0")
+        ],
+        2e-2,  # a GPU's convolutions are in TensorFloat-32
+        compiles=True,
+    )
+    for name, training in (("inference", False), ("training", True))
+)
+
+NO_BASE = {"pretrained_base": False}
+
+GLUONCV = Suite(
+    "gluoncv",
+    "gluoncv",
+    "Models of GluonCV",
+    [
+        Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
+        Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
+        Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
+        Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
+        Contestant("torchvision, eager", OURS, "pytorch", "eager"),
+        Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
+    ],
+    [
+        Case(
+            f"{title}, 3 x {size} x {size}, {kind} {batch}",
+            {
+                "net": net,
+                "size": size,
+                "batch": batch,
+                "training": kind == "training, batch",
+                "options": options,
+            },
+        )
+        for title, net, size, options in (
+            ("ResNet-50 v1b", "resnet50_v1b", 96, {}),
+            ("MobileNetV3", "mobilenetv3_large", 96, {}),
+            ("SSD-512", "ssd_512_resnet50_v1_voc", 256, NO_BASE),
+            ("DeepLab", "deeplab_resnet50_ade", 96, NO_BASE | {"crop_size": 96}),
+        )
+        for kind, batch in (
+            ("inference, batch", 1),
+            ("inference, batch", 8),
+            ("training, batch", 4),
+        )
+    ],
+    2e-2,
+    compiles=True,
+    most_rounds=5,
+)

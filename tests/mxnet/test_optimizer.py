@@ -1,5 +1,6 @@
 """Optimizers: MXNet's values after a few steps; rates, states, weights of 16 bits, one's own."""
 
+import copy
 import json
 
 import numpy as np
@@ -447,3 +448,60 @@ def test_the_factors_of_an_operator_s_own_name_are_left_out(mx):
     y = mx.sym.FullyConnected(mx.sym.var("data"), name="fc", num_hidden=2, lr_mult=0.5)
     optimizer = mx.optimizer.SGD(sym=y, param_idx2name={0: "fc_weight"})
     assert optimizer.lr_mult == {"fc_weight": 0.5, "fc_bias": 0.5}
+
+
+def of_shape(mx, state, shape):
+    """A state like another, of arrays of ones."""
+    if isinstance(state, tuple):
+        return tuple(of_shape(mx, part, shape) for part in state)
+    return state if state is None else mx.nd.ones(shape)
+
+
+MOMENTUM = [("sgd", {"momentum": 0.9}), ("adam", {}), ("nag", {"momentum": 0.9}), ("adagrad", {})]
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5)], ids=str)
+@pytest.mark.parametrize("name, settings", MOMENTUM, ids=[name for name, _ in MOMENTUM])
+def test_a_state_of_another_shape(mx, name, settings, shape):
+    """PyTorch's fused kernels do not look: they would write past the end of the memory."""
+    updater = mx.optimizer.get_updater(mx.optimizer.create(name, **settings))
+    weight, gradient = mx.nd.ones((5, 2)), mx.nd.ones((5, 2))
+    updater(0, gradient, weight)
+    updater.states[0] = of_shape(mx, updater.states[0], shape)
+    with pytest.raises(mx.base.MXNetError):
+        updater(0, gradient, weight)
+        mx.nd.waitall()
+
+
+@pytest.mark.parametrize("name, settings", MOMENTUM, ids=[name for name, _ in MOMENTUM])
+def test_a_gradient_of_another_shape(mx, name, settings):
+    optimizer = mx.optimizer.create(name, **settings)
+    updater, weight = mx.optimizer.get_updater(optimizer), mx.nd.ones((5, 2))
+    updater(0, mx.nd.ones((5, 2)), weight)
+    with pytest.raises(mx.base.MXNetError):
+        updater(0, mx.nd.ones((3, 2)), weight)
+        mx.nd.waitall()
+    with pytest.raises(mx.base.MXNetError):
+        optimizer.update(0, weight, mx.nd.ones((3, 2)), optimizer.create_state(0, weight))
+        mx.nd.waitall()
+
+
+@pytest.mark.engine("torch")
+def test_states_of_parameters_in_another_order(mx):
+    a, b = mx.nd.ones((2, 3)), mx.nd.ones((5,))
+    first = mx.optimizer.get_updater(mx.optimizer.create("adam"))
+    first([0, 1], [a, b], [a.copy(), b.copy()])
+    names = {0: "bias", 1: "weight"}
+    second = mx.optimizer.get_updater(mx.optimizer.create("adam", param_idx2name=names))
+    second.set_states(first.get_states())
+    with pytest.raises(ValueError, match=r"Adam: parameter 'bias' is \(5,\), and its state \(2, 3"):
+        second([0, 1], [b, a], [b.copy(), a.copy()])
+
+
+@pytest.mark.engine("torch")
+def test_an_updater_is_copied_after_an_update(mx):
+    updater, weight = mx.optimizer.get_updater(mx.optimizer.create("adam")), mx.nd.ones(3)
+    updater(0, mx.nd.ones(3), weight)
+    copied = copy.deepcopy(updater)
+    copied(0, mx.nd.ones(3), weight)
+    assert copied.states[0][0].asnumpy().tolist() != updater.states[0][0].asnumpy().tolist()

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
+from weakref import ref
 
 import torch
 
@@ -21,7 +22,7 @@ from .._files import optimizer_states
 from .._old import missing
 from .._sparse.rows import dense_copies, is_sparse, row_copies, rows_of, zeros
 from ..autograd import _set_grad_enabled
-from ..base import ArgumentError, DTypeError
+from ..base import ArgumentError, DTypeError, ShapeError
 from ..context import Context
 from ..ndarray import NDArray, array, op
 from ..registry import built
@@ -214,6 +215,9 @@ class Optimizer:
         pair = master, self.create_state(index, master)
         return pair[::-1] if self._master else pair
 
+    def _expect_shapes(self, index, weight: NDArray, grad: NDArray, state) -> None:
+        """Refuse a gradient and a state that `update` cannot take, where it does not look."""
+
     def update_multi_precision(self, index, weight, grad, state) -> None:
         """`update`, for weights of 16 bits by way of their copies in float32."""
         if not self.multi_precision:
@@ -373,9 +377,36 @@ class Fused(Optimizer):
         """`_apply`, by a kernel of PyTorch's where there is one; for tensors that are dense."""
         self._apply(*args)
 
+    def _expect_shapes(self, index, weight: NDArray, grad: NDArray, state) -> None:
+        """Refuse a gradient or a state of another shape than the weight's.
+
+        PyTorch's fused kernels take it that these are equal, and read and write past the end.
+        """
+        if type(self).update not in (Fused.update, LBSGD.update):
+            return  # a subclass may give its own states other shapes
+        parts = [("gradient", grad), *[("state", own) for own in _arrays(state)]]
+        for kind, part in parts:
+            if part.shape != weight.shape:
+                name = self.idx2name.get(index) or getattr(
+                    self.param_dict.get(index), "name", index
+                )
+                raise ShapeError(
+                    f"{type(self).__name__}: parameter {name!r} is {weight.shape}, "
+                    f"and its {kind} {part.shape}\n"
+                    f"  expected a {kind} of the parameter's shape; states belong to the "
+                    "parameters by their order"
+                )
+
     def update(self, index, weight, grad, state) -> None:
-        """Change weights by their gradients: one of each, or lists."""
+        """Change weights by their gradients: one of each, or lists as an Updater gives them.
+
+        Raises
+        ------
+        ShapeError
+            The gradient or the state of one weight has another shape.
+        """
         if not isinstance(index, (list, tuple)):
+            self._expect_shapes(index, weight, grad, state)
             index, weight, grad, state = [index], [weight], [grad], [state]
         self._update_count(index)
         counts, groups = self._index_update_count, {}
@@ -446,6 +477,13 @@ class Fused(Optimizer):
 def _dense(tensors: tuple) -> list:
     """The fused kernels look at memory alone: what has other strides, as a copy."""
     return [t if t.is_contiguous() else t.contiguous() for t in tensors]
+
+
+def _arrays(state) -> list[NDArray]:
+    """The arrays of a state: it is None, an array, or a tuple of such."""
+    if isinstance(state, (tuple, list)):
+        return [array for part in state for array in _arrays(part)]
+    return [] if state is None else [state]
 
 
 def columns(states: Sequence) -> list[list]:
@@ -604,6 +642,7 @@ class LBSGD(SGD):
             with dense_copies(weight) as [dense]:
                 self.update(index, dense, grad._as_dense(), state)
             return
+        self._expect_shapes(index, weight, grad, state)
         lr, wd = self._get_lr(index), self._get_wd(index)  # before it is counted, as in MXNet
         self._update_count(index)
         count = self._index_update_count[index]
@@ -1198,11 +1237,15 @@ class LARS(Optimizer):
             op.preloaded_multi_sgd_update(*flat, lrs, wds, **settings)
 
 
+_NOTHING_CHECKED = type(None), type(None), None  # whose calls give None
+
+
 class Updater:
     """Calls an optimizer, and keeps the states between the calls.
 
     ``updater(index, grad, weight)`` takes one parameter, or lists of the three. A weight that was
-    cast after its first update, and has a state, is a DTypeError.
+    cast after its first update, and has a state, is a DTypeError; one whose gradient or state has
+    another shape is a ShapeError.
     """
 
     def __init__(self, optimizer: Optimizer):
@@ -1210,13 +1253,18 @@ class Updater:
         self.states: dict = {}
         self.states_synced: dict = {}  # whether a state is on the context of its weight
         self._dtypes: dict = {}  # of the weights that states were made for, or given to
+        self._checked: dict = {}  # the weights, gradients and states whose shapes are known to fit
+
+    def __getstate__(self) -> dict:
+        """What a copy or a pickle has: all but the weak references."""
+        return vars(self) | {"_checked": {}}
 
     def __call__(self, index, grad, weight) -> None:
         if not isinstance(index, (list, tuple)):
             index, grad, weight = [index], [grad], [weight]
         if not index:
             return
-        optimizer, states = self.optimizer, self._states(index, weight)
+        optimizer, states = self.optimizer, self._states(index, weight, grad)
         optimizer._set_current_context(weight[0]._context.device_id)
         at_once = optimizer.aggregate_num
         if at_once > 1:
@@ -1238,19 +1286,26 @@ class Updater:
         ------
         DTypeError
             A weight has another dtype than its state.
+        ShapeError
+            A weight has another shape than its state.
         """
-        states = self._states(index, weight)
+        states = self._states(index, weight, weight)
         self.optimizer.begin_update(index, weight[0]._context.device_id)
         return states
 
-    def _states(self, index, weight) -> list:
+    def _states(self, index, weight, grad) -> list:
         """The states of weights, made where there are none, and on their contexts."""
-        for i, w in zip(index, weight):
+        checked, states = self._checked, self.states
+        for i, w, g in zip(index, weight, grad):
             if not self.states_synced.get(i):
                 self._make_state(i, w)
             elif self._dtypes.get(i) is not w._autograd_tensor.dtype:
                 self._expect_no_state(i, w)
-        return [self.states[i] for i in index]
+            of_w, of_g, state = checked.get(i, _NOTHING_CHECKED)
+            if of_w() is not w or of_g() is not g or state is not states[i]:
+                self.optimizer._expect_shapes(i, w, g, states[i])
+                checked[i] = ref(w), ref(g), states[i]
+        return [states[i] for i in index]
 
     def _make_state(self, index, weight: NDArray) -> None:
         if index in self.states:

@@ -89,6 +89,10 @@ def keep_best(
     overlap(a, b) : (b, r, c) for boxes (b, r, k) and (b, c, k); over(overlap) whether it is enough
     most : no more are looked for where so many stay in each row of the batch
     """
+    at_once = max(_PAIRS // min(boxes.shape[1], _BLOCK) ** 2, 1) if boxes.numel() else 1
+    if boxes.is_cpu and len(boxes) > at_once:  # what is computed stays in the cache
+        parts = zip(boxes.split(at_once), alive.split(at_once))
+        return torch.cat([keep_best(*part, overlap, over, most) for part in parts])
     kept, earlier = [], []
     for some, here in zip(boxes.split(_BLOCK, 1), alive.split(_BLOCK, 1)):
         for before in earlier:
@@ -225,7 +229,8 @@ def keep_best_of_groups(
 ) -> Tensor:
     """Which boxes stay when each removes the later ones of its group with over(iou, threshold).
 
-    corners : (b, n, 4), best first      groups : (b, n); None where all are of one group
+    corners : (b, n, 4), best first      groups : (b, n), whole numbers from 0, or any in floating
+        point; None where all are of one group
     alive : (b, n), whether a box takes part      y : (b, n)
     """
 
@@ -237,7 +242,7 @@ def keep_best_of_groups(
     group, column, counts = _places_in_groups(groups, alive)
     width = int(counts.max()) if len(counts) else 0
     if len(counts) * width**2 > groups.numel() * groups.shape[1]:  # one group has most boxes
-        boxes = torch.cat([corners, groups[..., None]], -1)
+        boxes = torch.cat([corners, groups[..., None].to(corners.dtype)], -1)
         return keep_best(boxes, alive, _iou_in_groups, removes)
     boxes = corners.new_zeros(len(counts), width, 4)
     boxes[group, column] = corners[alive]
@@ -259,10 +264,12 @@ def _iou_in_groups(a, b):
 def _places_in_groups(groups, alive):
     """Of each box alive: its group, of its image, and its place there; the sizes of the groups."""
     image = torch.arange(len(groups), device=groups.device)[:, None].expand_as(groups)[alive]
-    names, name = torch.unique(groups[alive], return_inverse=True)
-    group, counts = torch.unique(
-        image * len(names) + name, return_inverse=True, return_counts=True
-    )[1:]
+    name = groups[alive]
+    if name.is_floating_point():
+        name = torch.unique(name, return_inverse=True)[1]
+    many = int(name.max()) + 1 if len(name) else 1
+    group = image * many + name
+    counts = torch.bincount(group, minlength=many * len(groups))
     order = group.argsort(stable=True)
     column = torch.empty_like(order)
     column[order] = (

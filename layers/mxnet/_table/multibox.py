@@ -210,16 +210,16 @@ def _contrib_MultiBoxDetection(
     boxes = decoded(loc_pred.reshape(len(loc_pred), -1, 4), to_centres(anchor), variances)
     rows = torch.cat([rows, boxes.clamp_(0, 1) if clip else boxes], 2)
     y = torch.full_like(rows, -1)
-    in_order, found = best_first(torch.zeros_like(score), alive)
-    sorts = 0 < nms_threshold <= 1
-    place, there = best_first(score, alive, nms_topk) if sorts else (in_order, found)
-    _write(y, rows, in_order, found)
-    if not sorts or not place.shape[1]:
+    found = rows.flatten(0, 1).index_select(0, alive.flatten().nonzero()[:, 0])
+    for front, some in zip(y, found.split(alive.sum(1).tolist())):
+        front[: len(some)] = some
+    if not 0 < nms_threshold <= 1 or not len(found):
         return y
+    place, there = best_first(score, alive, nms_topk)
     y[..., 0] = -1
     _write(y, rows, place, there)
     best = y[:, : place.shape[1]]
-    groups = None if force_suppress else best[..., 0]
+    groups = None if force_suppress else index.gather(1, place)
     stays = keep_best_of_groups(best[..., 2:], groups, there, nms_threshold, torch.ge)
     best[..., 0].masked_fill_(~stays, -1)
     return y

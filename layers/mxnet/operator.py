@@ -122,6 +122,39 @@ class CustomOpProp:
             [first] * len(self.list_auxiliary_states()),
         )
 
+    def infer_storage_type(self, in_stype):
+        """Storage types of inputs, outputs and states, from those of the inputs: three lists.
+
+        An operator that defines it is given sparse arrays as they are, and makes such; one that
+        does not is given dense copies.
+
+        Raises
+        ------
+        ArgumentError
+            One is sparse.
+        """
+        _expect_dense("infer_storage_type", "in_stype", in_stype)
+        dense = [
+            ["default"] * len(names()) for names in (self.list_outputs, self.list_auxiliary_states)
+        ]
+        return in_stype, *dense
+
+    def infer_storage_type_backward(self, ograd_stype, in_stype, out_stype, igrad_stype, aux_stype):
+        """Storage types of all that `backward` uses, from those that are known: five lists.
+
+        They are of the gradients of the outputs, the inputs, the outputs, the gradients of the
+        inputs ('undefined' where no array takes one), and the states.
+
+        Raises
+        ------
+        ArgumentError
+            A gradient is sparse.
+        """
+        _expect_dense("infer_storage_type_backward", "ograd_stype", ograd_stype)
+        _expect_dense("infer_storage_type_backward", "igrad_stype", igrad_stype)
+        given = ograd_stype, in_stype, out_stype, igrad_stype, aux_stype
+        return tuple([["default"] * len(part) for part in given])
+
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         """Of these numbers of arrays, those that `backward` needs."""
         top = list(out_grad) if self.need_top_grad_ else []
@@ -143,6 +176,16 @@ class CustomOpProp:
     if TYPE_CHECKING:  # programs have other names for its parameters
 
         def create_operator(self, *args: Any, **kwargs: Any) -> CustomOp: ...
+
+
+def _expect_dense(phase: str, what: str, stypes) -> None:
+    """Refuse sparse arrays, for an operator that does not say what it does with them."""
+    for i, stype in enumerate(stypes):
+        if stype not in ("default", "undefined"):
+            raise ArgumentError(
+                f"{phase}: {what}[{i}] is {stype!r}\n"
+                f"  expected 'default', or a CustomOpProp that defines {phase}"
+            )
 
 
 _registry: dict[str, type] = {}

@@ -535,3 +535,16 @@ def test_memory_grows_with_the_rows_that_are_used(mx, nd, sparse):
     assert w.grad.data.asnumpy()[:, 0].tolist() == [3, 2, 1]
     total = w + sparse.retain(w, nd.array(few[:1])) * 2
     assert (total.stype, total.data.shape) == ("row_sparse", (3, 64))
+
+
+@pytest.mark.parametrize("kind", ["list", "numpy", "ndarray"])
+def test_indices_in_floating_point_lose_what_is_behind_the_point(mx, kind):
+    """As in MXNet, whose `nd.array` makes float32 of whole numbers."""
+    made = {"list": list, "numpy": np.array, "ndarray": mx.nd.array}[kind]
+    csr = mx.nd.sparse.csr_matrix(
+        (made([1.0, 2.0, 3.0]), made([0.0, 1.7, 2.0]), made([0.0, 2.5, 3.0])), shape=(2, 4)
+    )
+    assert csr.asnumpy().tolist() == [[1, 2, 0, 0], [0, 0, 3, 0]]
+    rows = mx.nd.sparse.row_sparse_array((np.ones((2, 2)), made([0.0, 2.5])), shape=(4, 2))
+    assert rows.indices.asnumpy().tolist() == [0, 2]
+    assert rows.indices.dtype == csr.indices.dtype == np.int64

@@ -49,7 +49,21 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     first = next((a for a in arrays if a is not None), None)
     context = _context(kwargs.get("ctx")) if first is None else first._context
     count = len(definition.arguments)
-    # Of sparse ones in MXNet an error, unless the Prop says that it takes them.
+    if definition.stores:
+        from .stored import call as call_stored
+
+        outputs = call_stored(definition, arrays[:count], arrays[count:], context)
+    else:
+        outputs = _on_dense(definition, arrays, context)
+    result = outputs if len(outputs) > 1 else outputs[0]
+    if autograd.state.recording:
+        note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)
+    return result if out is None else give(result, out)
+
+
+def _on_dense(definition, arrays: list, context) -> list[NDArray]:
+    """The outputs for dense arrays; sparse ones, in MXNet an error, are copied."""
+    count = len(definition.arguments)
     dense = [None if a is None else a._as_dense() for a in arrays]
     tensors = [None if a is None else a._tensor for a in dense[:count]]
     prepared, tensors = definition.prepare(tensors, dense[count:], context)
@@ -57,7 +71,4 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     for state, copy in zip(arrays[count:], dense[count:]):
         if copy is not state:
             state[:] = copy
-    result = outputs if len(outputs) > 1 else outputs[0]
-    if autograd.state.recording:
-        note_origin(result, CUSTOM, {"op_type": op_type, **dict(attributes)}, arrays)
-    return result if out is None else give(result, out)
+    return outputs

@@ -41,10 +41,13 @@ class Definition:
     prop : CustomOpProp
     any_shape : bool
         Whether one call serves inputs of any shapes.
+    stores : bool
+        Whether it says itself which storage types it takes and gives.
     """
 
     optional: Sequence[str] = ()
     any_shape = False
+    stores = False
 
     def __init__(self, op_type: str, prop_class: type, attributes: tuple):
         self.name, self.what = op_type, f"Custom {op_type!r}"

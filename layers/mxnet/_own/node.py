@@ -89,6 +89,20 @@ class _Custom(registry.Op):
         definition = _definition(attributes)
         return definition.shapes([list(s) for s in shapes[: len(definition.arguments)]])[1]
 
+    def call_stored(self, arrays: list, attributes: dict, context: Context) -> Any:
+        """The output, or a list of them, for arrays of which some are sparse.
+
+        None where the operator does not say which storage types it takes.
+        """
+        definition = _definition(attributes)
+        if not definition.stores:
+            return None
+        from .stored import call as call_of_arrays
+
+        count = len(definition.arguments)
+        outputs = call_of_arrays(definition, arrays[:count], arrays[count:], context)
+        return outputs if len(outputs) > 1 else outputs[0]
+
     def any_shape(self, attributes: dict) -> bool:
         """Whether one call of the operator serves inputs of any shapes."""
         return _definition(attributes).any_shape

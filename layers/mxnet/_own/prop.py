@@ -44,7 +44,7 @@ class PropDefinition(Definition):
     def prepare(self, tensors, states, context, operators=None):
         given = [*tensors, *[array._tensor for array in states]]
         shapes, dtypes = tuple([tuple(t.shape) for t in given]), tuple([t.dtype for t in given])
-        return PropCall(_signature(self, shapes, dtypes, context), states, operators), tensors
+        return PropCall(signature_of(self, shapes, dtypes, context), states, operators), tensors
 
     def shapes(self, given, where=""):
         with self._lock:
@@ -91,6 +91,55 @@ class PropDefinition(Definition):
             )
         tops, inputs, outputs = [{n - part.start for n in given if n in part} for part in parts]
         return tops, inputs, outputs
+
+    # Storage types
+
+    @property
+    def stores(self) -> bool:
+        """Whether the Prop says itself which storage types it takes and gives."""
+        base, own = operator.CustomOpProp, type(self.prop)
+        return (
+            own.infer_storage_type is not base.infer_storage_type
+            or own.infer_storage_type_backward is not base.infer_storage_type_backward
+        )
+
+    def storage_types(self, stypes: list[str]) -> tuple[list[str], list[str], list[str]]:
+        """The storage types of inputs, outputs and states, from those of the inputs."""
+        phase = "infer_storage_type"
+        given = self._ask(phase, "", self.prop.infer_storage_type, [*stypes])
+        given = (*given, [])[:3] if isinstance(given, (tuple, list)) else given
+        names = self.arguments, self.outputs, self.states
+        inputs, outputs, states = self._checked_stypes(phase, given, names[: 2 + bool(self.states)])
+        return inputs, outputs, states
+
+    def gradient_storage_types(
+        self, tops: list[str], stypes: tuple, gradients: list[str], states: list[str]
+    ) -> list[list[str]]:
+        """The storage types that backward works with.
+
+        They are those of output gradients, inputs, outputs, input gradients and states.
+        """
+        phase = "infer_storage_type_backward"
+        lists = [[*part] for part in (tops, *stypes[:2], gradients, states)]
+        given = self._ask(phase, "", self.prop.infer_storage_type_backward, *lists)
+        names = self.outputs, self.arguments, self.outputs, self.arguments
+        return self._checked_stypes(phase, given, names)
+
+    def _checked_stypes(self, phase: str, given: Any, names: Sequence) -> list[list[str]]:
+        """Lists of storage types, one for each list of names; there may be more lists."""
+        lists = [*given] if isinstance(given, (tuple, list)) else []
+        known = {"default", "row_sparse", "csr"}
+        fits = len(lists) >= len(names) and all(
+            isinstance(part, (tuple, list)) and len(part) == len(of) and known.issuperset(part)
+            for part, of in zip(lists, names)
+        )
+        if not fits:
+            raise ArgumentError(
+                f"{self.what}: {phase} gave {given!r}\n  expected {len(names)} lists or more, of "
+                f"{', '.join(str(len(of)) for of in names)} storage types: 'default', "
+                "'row_sparse' or 'csr'"
+            )
+        return [[*part] for part in lists]
 
 
 class Signature:
@@ -149,7 +198,7 @@ class Signature:
                 )
 
 
-_signature = lru_cache(maxsize=1024)(Signature)
+signature_of = lru_cache(maxsize=1024)(Signature)
 
 
 class Output(NDArray):
@@ -186,6 +235,11 @@ class Output(NDArray):
 
 
 Output.__name__ = "NDArray"  # what a user sees when an output is printed
+
+
+def _is_written(array: NDArray) -> bool:
+    """Whether something was written into an output; a sparse one is zeros before."""
+    return len(array._stored.values) > 0 if array._is_sparse else array._value is not None
 
 
 class LeftOut(NDArray):
@@ -270,7 +324,7 @@ class PropCall(CustomCall):
         """Refuse other arrays in the list, or a result, in the place of what was to be written."""
         if len(found) != len(arrays) or not all(map(is_, found, arrays)):
             wrong = f"{what} has other arrays in it than it was given with"
-        elif result is not None and all(a._value is None for a in arrays):
+        elif result is not None and not any(map(_is_written, arrays)):
             phase = "forward" if what == "out_data" else "backward"
             wrong = f"{phase} returned {type(result).__name__}, and wrote nothing into {what}"
         else:

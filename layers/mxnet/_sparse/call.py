@@ -17,7 +17,7 @@ from . import products as products  # its rules
 from . import rules, updates
 from .array import BaseSparseNDArray, Handle, wrap
 
-__all__ = ["call"]
+__all__ = ["call", "tensor_with_sparse_gradient"]
 
 Tensor = torch.Tensor
 log = logging.getLogger("layers.mxnet.storage")
@@ -29,6 +29,8 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     given = [a for a in arrays if a is not None]
     stypes = tuple([a.stype for a in given])
     stored = [a._stored if isinstance(a, BaseSparseNDArray) else a._tensor for a in given]
+    if operator.own and (y := operator.call_stored(arrays, attributes, context)) is not None:
+        return y
     known = operator.defaults | attributes
     if updates.is_by_rows(operator, given, known):
         return updates.call(operator, arrays, attributes, context)
@@ -42,7 +44,7 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
         return NDArray(y, context) if isinstance(y, Tensor) else wrap(y, context)
     if rule.gradients:
         with torch.enable_grad():
-            tensors = [_tensor_with_sparse_gradient(a) for a in given]
+            tensors = [tensor_with_sparse_gradient(a) for a in given]
             recorded = _ByRule.apply((rule, known, stored, y), *tensors)
         return NDArray(recorded, context) if isinstance(y, Tensor) else wrap(y, context, recorded)
     dense = _on_dense(operator, arrays, attributes, context)
@@ -95,7 +97,7 @@ def _without_recording(function, operator, given: list, known: dict) -> Any:
         _set_grad_enabled(enabled)
 
 
-def _tensor_with_sparse_gradient(array: NDArray) -> Tensor:
+def tensor_with_sparse_gradient(array: NDArray) -> Tensor:
     """The tensor by which autograd knows an array, which may be sent a sparse gradient."""
     tensor = array._autograd_tensor
     if isinstance(array, BaseSparseNDArray) or tensor.is_leaf:

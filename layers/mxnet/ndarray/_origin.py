@@ -30,7 +30,7 @@ def note_origin(
     if type(result) is list and not result:
         return
     first = result[0] if type(result) is list else result
-    if not first._tensor.requires_grad:
+    if not first._requires_grad():
         return
     sources = [None if x is None else x._origin or _begin(x) for x in inputs]
     step = operator, attributes, sources

@@ -1,0 +1,167 @@
+"""Operators of `mx.operator` on sparse arrays, as their Prop's `infer_storage_type` says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .._sparse.array import BaseSparseNDArray, cast, wrap, wrap_gradient, zeros_of
+from .._sparse.call import tensor_with_sparse_gradient
+from .._sparse.stored import RowSparse
+from ..autograd import saved_tensors, state
+from ..ndarray.ndarray import NDArray
+from .call import as_output, take_tensor
+from .prop import Output, PropCall, PropDefinition, signature_of
+
+__all__ = ["call"]
+
+Tensor = torch.Tensor
+
+
+def call(
+    definition: PropDefinition, arrays: Sequence[NDArray], states: list[NDArray], context
+) -> list[NDArray]:
+    """The outputs of an operator for arrays of any storage types.
+
+    The inputs are cast to the storage types that `infer_storage_type` gives, the outputs have
+    them; and so the gradients, as `infer_storage_type_backward` says.
+    """
+    given = [*arrays, *states]
+    dtypes = [a._autograd_tensor.dtype for a in given]
+    signature = signature_of(definition, tuple(a.shape for a in given), tuple(dtypes), context)
+    stypes = definition.storage_types([a.stype for a in arrays])
+    it = StoredCall(signature, states, stypes)
+    if state.recorder is not None and not it.pure:
+        state.recorder.refuse_impure(it.what, "")
+    if not (state.recording and any(a._requires_grad() for a in arrays)):
+        outputs = it.forward([_as_stored(a.detach(), s) for a, s in zip(arrays, stypes[0])])
+        return [_result(y, None, context) for y in outputs]
+    with torch.enable_grad():
+        inputs = [_Input(a) for a in arrays]
+        tensors = [tensor_with_sparse_gradient(a) for a in arrays]
+        handles = _Recorded.apply(it, inputs, *tensors)
+    return [_result(y, handle, context) for y, handle in zip(it.given, handles)]
+
+
+class _Input:
+    """An input as backward needs it: what is stored of it, or the number of a saved tensor."""
+
+    def __init__(self, array: NDArray):
+        self.array = array.detach()
+        leaf = array._leaf
+        self.gradient_stype = "undefined" if leaf is None else leaf.grad.stype
+
+
+class StoredCall(PropCall):
+    """A call of a `CustomOp` on arrays of the storage types that its Prop gives."""
+
+    def __init__(self, signature, states: list[NDArray], stypes: tuple[list, list, list]):
+        super().__init__(signature, states)
+        self.stypes = stypes
+        self.given: list[NDArray] = []  # the outputs
+
+    def forward(self, arrays: list[NDArray]) -> list[NDArray]:
+        """The outputs, of the storage types of the Prop."""
+        shapes, types = self.signature.out_shapes, self.signature.out_types
+        outputs = [self._empty(*one) for one in zip(self.stypes[1], shapes, types)]
+        listed = [*outputs]
+        result = self.run(
+            "forward",
+            (),
+            self.operator.forward,
+            is_train=self.training,
+            req=["write"] * len(outputs),
+            in_data=arrays,
+            out_data=listed,
+            aux=[*self.states],
+        )
+        self._expect_written("out_data", listed, outputs, result)
+        return outputs
+
+    def backward(self, inputs: list[NDArray], outputs: list[NDArray], dys, igrads, asked):
+        """The gradients of the inputs as tensors of PyTorch, None where none is asked for."""
+        (tops, ins, outs), shown = self.definition.dependencies, self._arrays_shown
+        told = self.definition.gradient_storage_types(
+            [a.stype for a in dys], self.stypes, igrads, [a.stype for a in self.states]
+        )
+        dys = [_as_stored(a, s) for a, s in zip(dys, told[0])]
+        shapes, types = self.signature.in_shapes, self.signature.dtypes
+        gradients = [self._empty(*one) for one in zip(told[3], shapes, types)]
+        listed = [*gradients]
+        result = self.run(
+            "backward",
+            (),
+            self.operator.backward,
+            req=["write" if a else "null" for a in asked],
+            out_grad=shown("out_grad", dys, tops),
+            in_data=shown("in_data", inputs, ins),
+            out_data=shown("out_data", outputs, outs),
+            in_grad=listed,
+            aux=[*self.states],
+        )
+        self._expect_written("in_grad", listed, gradients, result)
+        return [_gradient(g) if a else None for g, a in zip(gradients, asked)]
+
+    def _empty(self, stype: str, shape: Sequence[int], dtype: torch.dtype) -> NDArray:
+        if stype == "default":
+            return Output(tuple(shape), dtype, self.context)
+        like = torch.empty(0, dtype=dtype, device=self.context.device)
+        return zeros_of(stype, tuple(shape), like, self.context)
+
+    def _arrays_shown(self, what: str, arrays: list[NDArray], wanted: set[int]) -> list[NDArray]:
+        left_out = self._shown(what, [None] * len(arrays))
+        return [a if i in wanted else left_out[i] for i, a in enumerate(arrays)]
+
+
+class _Recorded(torch.autograd.Function):
+    """A call on arrays, of which PyTorch knows sparse ones by their handles."""
+
+    @staticmethod
+    def forward(ctx, it: StoredCall, inputs: list[_Input], *tensors):
+        arrays = [_as_stored(i.array, stype) for i, stype in zip(inputs, it.stypes[0])]
+        outputs = it.forward(arrays)
+        ctx.it, ctx.igrads = it, [i.gradient_stype for i in inputs]
+        results = [y if y._is_sparse else take_tensor(y).detach() for y in outputs]
+        ctx.arrays = [a if a._is_sparse else None for a in (*arrays, *outputs)]
+        dense = [a._tensor for a in arrays if not a._is_sparse]
+        dense += [y for y in results if isinstance(y, Tensor)]
+        ctx.save_for_backward(*dense)
+        it.given = outputs
+        return tuple([y if isinstance(y, Tensor) else y._autograd_tensor for y in results])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, *dys):
+        it, tensors = ctx.it, iter(saved_tensors(ctx))
+        arrays = [NDArray(next(tensors), it.context) if a is None else a for a in ctx.arrays]
+        count = len(it.inputs)
+        given = [
+            NDArray(dy, it.context) if dy.layout is torch.strided else wrap_gradient(dy, it.context)
+            for dy in dys
+        ]
+        asked = ctx.needs_input_grad[2:]
+        return None, None, *it.backward(arrays[:count], arrays[count:], given, ctx.igrads, asked)
+
+
+def _as_stored(array: NDArray, stype: str) -> NDArray:
+    """An array in a storage type, itself if it has it."""
+    if array.stype == stype:
+        return array
+    dense = array._as_dense()
+    return dense if stype == "default" else cast(dense, stype)
+
+
+def _result(y: NDArray, handle: Tensor | None, context) -> NDArray:
+    """An output as the caller sees it."""
+    if isinstance(y, BaseSparseNDArray):
+        return wrap(y._stored, context, handle)
+    return as_output(take_tensor(y) if handle is None else handle, context)
+
+
+def _gradient(array: NDArray) -> Tensor:
+    """A gradient as PyTorch's autograd takes it."""
+    if not isinstance(array, BaseSparseNDArray):
+        return take_tensor(array)
+    stored = array._stored
+    return stored.to_gradient() if isinstance(stored, RowSparse) else stored.to_dense()

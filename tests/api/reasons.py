@@ -102,6 +102,8 @@ DIFFERENCES = {
     "Pooling with a pad as large as the kernel": "",
     "Sparse arrays where MXNet has no sparse form": """
         ndarray.dot ndarray.clip ndarray.sparse.CSRNDArray ndarray.sparse.RowSparseNDArray""",
+    "The mean gradient of an SVRGModule": """
+        contrib.svrg_optimization.svrg_module.SVRGModule.update_full_grads""",
     "A label that is no class": "ndarray.CTCLoss symbol.CTCLoss gluon.loss.CTCLoss",
     "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
     "PCC refuses labels below 0": "metric.PCC",

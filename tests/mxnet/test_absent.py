@@ -159,9 +159,7 @@ def test_a_star_import_brings_what_is_imported_later(mx, part):
 
 
 @torch_only
-@pytest.mark.parametrize(
-    "part", ["numpy.ones", "rtc", "th", "notebook", "contrib.svrg_optimization"]
-)
+@pytest.mark.parametrize("part", ["numpy.ones", "rtc", "th", "notebook"])
 def test_a_part_that_is_not_here(mx, part):
     package, _, name = f"layers.mxnet.{part}".rpartition(".")
     told = f"^mxnet.{part} is not in layers.mxnet"
@@ -190,7 +188,6 @@ NO_NUMPY = r"MXNet's NumPy interface \(mx.np, mx.npx\) is not here; use mx.nd an
         ("base.check_call", "it belongs to MXNet's C library"),
         ("base._LIB", "it belongs to MXNet's C library"),
         ("rtc", "register a .cu kernel"),
-        ("contrib.svrg_optimization", "train with mx.mod.Module"),
     ],
 )
 def test_what_to_use_instead(mx, name, instead):

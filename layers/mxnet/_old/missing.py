@@ -46,7 +46,6 @@ REASONS = {
     "base.mx_uint": _C,
     "base.NDArrayHandle": _C,
     "base.SymbolHandle": _C,
-    "contrib.svrg_optimization": "train with mx.mod.Module and an optimizer of mx.optimizer",
     "contrib.onnx.onnx2mx.import_onnx": "use mx.contrib.onnx.import_model",
     "kvstore.KVStoreServer": _NO_SERVERS,
     "kvstore.kvstore_server": _NO_SERVERS,

@@ -1,0 +1,5 @@
+"""Training with gradients of reduced variance (Johnson and Zhang 2013, SVRG)."""
+
+from . import svrg_module, svrg_optimizer
+
+__all__ = ["svrg_module", "svrg_optimizer"]

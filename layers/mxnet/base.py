@@ -95,15 +95,10 @@ class UnsupportedError(MXNetError, NotImplementedError):
     """A part of MXNet that does not exist here; the message says why."""
 
 
-class NotSupportedForSparseNDArray(UnsupportedError):
-    """A function that has no form for sparse storage."""
+class _UnsupportedFunction(UnsupportedError):
+    """A function that some kind of array does not have; in its place it takes the whole message."""
 
-
-class NotImplementedForSymbol(UnsupportedError):
-    """A function that arrays have and symbols have not: ``NotImplementedForSymbol(f, "f", x)``.
-
-    In place of the function it takes the whole message.
-    """
+    _kind = ""
 
     def __init__(self, function: Callable | str, alias: str | None = None, *args):
         if isinstance(function, str):
@@ -112,9 +107,21 @@ class NotImplementedForSymbol(UnsupportedError):
         types = ", ".join(type(each).__name__ for each in args)
         also = f" (the operator {alias})" if alias else ""
         super().__init__(
-            f"{function.__name__}{also}: symbols have no such function, called with ({types})\n"
-            "  expected arrays"
+            f"{function.__name__}{also}: {self._kind} have no such function, called with ({types})"
+            "\n  expected dense arrays"
         )
+
+
+class NotSupportedForSparseNDArray(_UnsupportedFunction):
+    """A function that has no form for sparse storage."""
+
+    _kind = "sparse arrays"
+
+
+class NotImplementedForSymbol(_UnsupportedFunction):
+    """A function that arrays have and symbols have not: ``NotImplementedForSymbol(f, "f", x)``."""
+
+    _kind = "symbols"
 
 
 error_types: dict[str, type[Exception]] = {

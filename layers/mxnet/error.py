@@ -12,3 +12,6 @@ register = register_error
 @register_error
 class InternalError(MXNetError):
     """An error inside MXNet itself; nothing here raises it."""
+
+    def __init__(self, msg: str):
+        super().__init__(msg)

@@ -1,7 +1,6 @@
 """Why names of MXNet differ or are absent, where the code of `layers.mxnet` does not say it."""
 
 NOT_YET = "not yet"
-DENSE_CUSTOM = "not yet: custom operators take dense arrays"
 NO_C = "it belongs to MXNet's C library, which is not used"
 ITS_OWN = "MXNet's own part, not meant for programs"
 NUMPY = "it is for the NumPy interface, which is not here"
@@ -10,11 +9,10 @@ NO_VALUES = "a Symbol has no values: MXNet's methods only raise NotImplementedFo
 # By the place of a name, a pattern: why it is absent. What is not here asks
 # layers/mxnet/_old/missing.py, and is NOT_YET if that says nothing.
 ABSENT = {
-    r"operator\.CustomOpProp\.infer_storage_type(_backward)?": DENSE_CUSTOM,
     r"(.*\.)?(backward_\w+|get_oshape_of_gather_nd_op)": ITS_OWN,
     r"ndarray\.(get_indexing_dispatch_code|indexing_key_expand_implicit_axes)": ITS_OWN,
     r"ndarray\.ndarray\.check_boolean_array_dimension": ITS_OWN,
-    r"gluon\.model_zoo\.vision\.inception\.make_aux|optimizer\.Test(\..*)?": ITS_OWN,
+    r"gluon\.model_zoo\.vision\.inception\.make_aux": ITS_OWN,
     r"gluon\.data\.dataloader\.(?!DataLoaderV1)\w+(\..*)?": ITS_OWN,
     r".*\.(DL\w+|NDArrayBase|SymbolBase|MXDataIter)(\..*)?": NO_C,
     r"ndarray\.NDArray\.as_np_ndarray|symbol\.Symbol\.as_np_ndarray": NUMPY,
@@ -23,9 +21,9 @@ ABSENT = {
     r"space(\..*)?": "it needs MXNet built with TVM",
     r"tools\.im2rec\.\w+": "a part of the program, not meant for others",
     r"libinfo\.\w+": "there is no C library of MXNet to be found",
-    r"(ndarray|symbol)\.imdecode": "use mx.image.imdecode",
+    r"ndarray\.imdecode": "MXNet 1.9.1's refuses every image; use mx.image.imdecode",
     r"symbol\.Symbol\.(as(numpy|scalar|_in_context)|backward|copy|detach|wait_to_read)": NO_VALUES,
-    r"symbol\.Symbol\.gradient": "not yet: MXNet's raises an error, too",
+    r"symbol\.Symbol\.gradient": "refuses every call, as MXNet's does",
 }
 
 # By the place of a name: what it does not do.
@@ -43,6 +41,7 @@ DIFFERS = {
     "ndarray.NDArray": MADE_BY,
     "symbol.Symbol": MADE_BY,
     "symbol.Symbol.bind": NO_SHARING,
+    "symbol.Symbol.get_backend_symbol": "returns the graph as it is, of any backend",
     "symbol.Symbol.optimize_for": "returns the graph as it is: MXNet's backends are not here",
     "symbol.Symbol.simple_bind": NO_SHARING,
     "symbol.Symbol.list_attr": "`recursive` must be False: use attr_dict",

@@ -505,3 +505,12 @@ def test_an_updater_is_copied_after_an_update(mx):
     copied = copy.deepcopy(updater)
     copied(0, mx.nd.ones(3), weight)
     assert copied.states[0][0].asnumpy().tolist() != updater.states[0][0].asnumpy().tolist()
+
+
+def test_the_optimizer_for_tests(mx):
+    optimizer = mx.optimizer.create("test", rescale_grad=2.0)
+    weight = mx.nd.ones(2)
+    state = optimizer.create_state(0, weight)
+    assert state.asnumpy().tolist() == [0, 0]
+    optimizer.update(0, weight, mx.nd.array([1, 2]), state)
+    assert weight.asnumpy().tolist() == state.asnumpy().tolist() == [3, 5]

@@ -302,3 +302,50 @@ def test_arguments_of_one_name_are_refused(mx, part):
 def test_functions_that_are_beside_the_class_too(mx, package, module, name):
     package = getattr(mx, package)
     assert getattr(getattr(package, module), name) is getattr(package, name)
+
+
+def test_arguments_have_mxnet_s_names(mx):
+    nd, sym = mx.nd, mx.sym
+    assert nd.ones((1, 3)).broadcast_like(other=nd.ones((2, 3))).shape == (2, 3)
+    assert nd.from_numpy(np.ones(2), array_cls=nd.NDArray).shape == (2,)
+    x, y = sym.var("x"), sym.var("y")
+    assert sym.Group([x, y], create_fn=sym.Symbol).list_outputs() == ["x", "y"]
+    for block in (mx.gluon.nn.LayerNorm(), mx.gluon.nn.GroupNorm()):
+        n = 1 if isinstance(block, mx.gluon.nn.GroupNorm) else 2
+        z = block.hybrid_forward(nd, data=nd.ones((1, 2, 2)), gamma=nd.ones(n), beta=nd.ones(n))
+        assert z.asnumpy().tolist() == [[[1, 1], [1, 1]]]
+
+
+@pytest.mark.engine("torch")  # MXNet 1.9.1's refuse every call: "Not enough argument"
+@pytest.mark.parametrize("mixed", [False, True], ids=["float32", "mixed"])
+def test_a_symbol_of_adamw_takes_its_settings_by_name(mx, mixed):
+    names = ["weight", "grad", "mean", "var"] + ["weight32"] * mixed
+    function = getattr(mx.sym.contrib, "mp_adamw_update" if mixed else "adamw_update")
+    settings = {"beta1": 0.5, "beta2": 0.5, "epsilon": 1e-3, "wd": 0.1, "clip_gradient": 1.0}
+    names.append("scale")
+    y = function(*map(mx.sym.var, names), lr=0.1, eta=1.0, name="step", **settings)
+    arrays = {n: mx.nd.ones(2, dtype="float16" if mixed and i < 2 else "float32")
+              for i, n in enumerate(names)}  # fmt: skip
+    arrays["scale"] = mx.nd.ones(1)
+    states = {n: arrays.pop(n) for n in y.list_auxiliary_states()}
+    (found,) = y.bind(mx.cpu(), arrays, aux_states=states).forward()
+    np.testing.assert_allclose(found.asnumpy(), 0.8, atol=1e-3)
+    assert y.name == "step"
+
+
+@pytest.mark.parametrize("name", ["NotSupportedForSparseNDArray", "NotImplementedForSymbol"])
+def test_an_error_for_a_kind_of_array(mx, name):
+    error = getattr(mx.base, name)(np.sort, "order", 1)
+    assert "sort" in str(error)
+    assert "order" in str(error)
+
+
+@pytest.mark.engine("torch")
+def test_what_a_symbol_has_no_graph_for(mx):
+    x = mx.sym.var("x")
+    with pytest.warns(UserWarning, match="there is no backend 'MKLDNN'"):
+        assert x.get_backend_symbol("MKLDNN") is x
+    with pytest.raises(mx.base.MXNetError, match="expected bind and backward"):
+        x.gradient(["x"])
+    with pytest.raises(ValueError, match="array_cls is "):
+        mx.nd.from_numpy(np.ones(2), array_cls=np.ndarray)

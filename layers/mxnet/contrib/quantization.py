@@ -290,9 +290,7 @@ def _show(sym, params, batches, collector, examples, ctx) -> None:
             return
 
 
-def quantize_model_mkldnn(*args, **kwargs) -> tuple[Symbol, Params, Params]:
-    """`quantize_model`: there are no graphs of oneDNN's own here."""
-    return quantize_model(*args, **kwargs)
+quantize_model_mkldnn = quantize_model  # there are no graphs of oneDNN's own here
 
 
 def quantize_net_v2(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # The methods that only call their operator on the array; in MXNet's order.
 _WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
-broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp
+cbrt ceil clip cos cosh degrees depth_to_space diag exp
 expm1 fix flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
 one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt
 shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort
@@ -52,6 +52,11 @@ def broadcast_to(self: NDArray, shape) -> NDArray:
     return op.broadcast_to(array, shape=shape)
 
 
+def broadcast_like(self: NDArray, other: NDArray, lhs_axes=None, rhs_axes=None) -> NDArray:
+    """A copy repeated to the shape of another array; see `nd.broadcast_like`."""
+    return op.broadcast_like(self, other, lhs_axes=lhs_axes, rhs_axes=rhs_axes)
+
+
 def split_v2(self: NDArray, indices_or_sections, axis: int = 0, squeeze_axis: bool = False) -> list:
     """Parts along an axis; see `nd.split_v2`."""
     return _create.split_v2(self, indices_or_sections, axis, squeeze_axis)
@@ -87,6 +92,7 @@ def flatten(self: NDArray, inplace: bool = False) -> NDArray:
 
 # The methods that do more than call their operator.
 HANDWRITTEN = (
+    broadcast_like,
     broadcast_to,
     split_v2,
     slice_assign,

@@ -470,7 +470,9 @@ def from_torch(tensor: torch.Tensor) -> NDArray:
     return NDArray(tensor.detach(), from_device(tensor.device), VIEWED)
 
 
-def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(
+    ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
+) -> NDArray:
     """An NDArray of a NumPy array, in its own dtype.
 
     With `zero_copy` it is the same memory, and the NumPy array becomes read-only.
@@ -478,8 +480,11 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
     Raises
     ------
     ArgumentError
-        It is no NumPy array; or `zero_copy` is True, and it is not contiguous.
+        It is no NumPy array; or `zero_copy` is True, and it is not contiguous; or `array_cls` is
+        another class than NDArray, as that of MXNet's NumPy interface.
     """
+    if array_cls is not NDArray:
+        raise ArgumentError(f"from_numpy: array_cls is {array_cls!r}\n  expected NDArray")
     if not isinstance(ndarray, np.ndarray):
         raise ArgumentError(f"from_numpy: {type(ndarray).__name__}\n  expected a numpy.ndarray")
     if torch.compiler.is_compiling():  # the tracer does not see its dtype, and shares no memory

@@ -45,6 +45,7 @@ __all__ = [
     "Optimizer",
     "RMSProp",
     "Signum",
+    "Test",
     "Updater",
     "ccSGD",
     "create",
@@ -1235,6 +1236,22 @@ class LARS(Optimizer):
         else:
             flat = [array for row in zip(weights, grads) for array in row]
             op.preloaded_multi_sgd_update(*flat, lrs, wds, **settings)
+
+
+@register
+class Test(Optimizer):
+    """w += g, for tests of what calls optimizers: its state is a copy of the weight."""
+
+    __test__ = False  # no class of tests
+
+    def create_state(self, index, weight):
+        """Zeros."""
+        return zeros(weight, "default")
+
+    def update(self, index, weight, grad, state) -> None:
+        """Add the gradient times `rescale_grad`, and copy the weight into the state."""
+        weight[:] = weight + grad * self.rescale_grad
+        state[:] = weight
 
 
 _NOTHING_CHECKED = type(None), type(None), None  # whose calls give None

@@ -39,11 +39,19 @@ def adamw_update(
     rescale_grad: Symbol | float,
     lr: float,
     eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: None = None,
+    name: str | None = None,
     **kwargs,
 ) -> Symbol:
     """Adam with the decay apart; see `nd.contrib.adamw_update`."""
-    arrays = weight, grad, mean, var, _scale(rescale_grad)
-    return _internal["_adamw_update"](*arrays, lr=lr, eta=eta, **kwargs)
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
+    settings |= {"clip_gradient": clip_gradient, "name": name} | kwargs
+    return _internal["_adamw_update"](weight, grad, mean, var, _scale(rescale_grad), **settings)
 
 
 def mp_adamw_update(
@@ -55,11 +63,20 @@ def mp_adamw_update(
     rescale_grad: Symbol | float,
     lr: float,
     eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: None = None,
+    name: str | None = None,
     **kwargs,
 ) -> Symbol:
     """`adamw_update` of `weight32`, a weight of 16 bits in float32."""
     arrays = weight, grad, mean, var, weight32, _scale(rescale_grad)
-    return _internal["_mp_adamw_update"](*arrays, lr=lr, eta=eta, **kwargs)
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
+    settings |= {"clip_gradient": clip_gradient, "name": name} | kwargs
+    return _internal["_mp_adamw_update"](*arrays, **settings)
 
 
 def _scale(rescale_grad: Symbol | float) -> Symbol:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
@@ -386,6 +386,23 @@ class Symbol(Methods):
         states = {n: kwargs.pop(n) for n in self.list_auxiliary_states() if n in kwargs}
         return self.bind(ctx or current_context(), kwargs, aux_states=states).forward()
 
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """The graph itself; see `optimize_for`."""
+        return self.optimize_for(backend)
+
+    def gradient(self, wrt: list[str]) -> Symbol:
+        """Refused, as in MXNet.
+
+        Raises
+        ------
+        UnsupportedError
+            Always.
+        """
+        raise UnsupportedError(
+            f"gradient of {self!r} for {wrt!r}: there is no graph of gradients\n"
+            "  expected bind and backward, or autograd.grad"
+        )
+
     def optimize_for(self, backend: str, args=None, aux=None, ctx=None, **kwargs) -> Symbol:
         """The graph itself: MXNet's backends, which rewrite graphs, do not exist here."""
         text = f"optimize_for: there is no backend {backend!r}; the graph stays as it is"
@@ -515,8 +532,10 @@ def var(
 Variable = var
 
 
-def Group(symbols: list[Symbol]) -> Symbol:
+def Group(symbols: list[Symbol], create_fn: Callable | None = None) -> Symbol:
     """Several symbols as one, with all their outputs.
+
+    `create_fn` is without effect: there is one kind of Symbol here.
 
     Raises
     ------

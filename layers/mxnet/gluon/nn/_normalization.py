@@ -195,9 +195,9 @@ class LayerNorm(_Normalization):
         self.gamma = self._parameter("gamma", in_channels, gamma_initializer, scale)
         self.beta = self._parameter("beta", in_channels, beta_initializer, center)
 
-    def hybrid_forward(self, F, x, gamma, beta):
-        """x, normalized."""
-        return F.LayerNorm(x, gamma, beta, axis=self._axis, eps=self._epsilon)
+    def hybrid_forward(self, F, data, gamma, beta):
+        """The data, normalized."""
+        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
 
 class GroupNorm(_Normalization):
@@ -239,9 +239,9 @@ class GroupNorm(_Normalization):
         self.gamma = self._parameter("gamma", num_groups, gamma_initializer, scale)
         self.beta = self._parameter("beta", num_groups, beta_initializer, center)
 
-    def hybrid_forward(self, F, x, gamma, beta):
-        """x, normalized."""
-        return F.GroupNorm(x, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
+    def hybrid_forward(self, F, data, gamma, beta):
+        """The data, normalized."""
+        return F.GroupNorm(data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self) -> str:
         settings = ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())

@@ -16,6 +16,7 @@ import layers  # noqa: E402 - torch first
 import layers.mxnet as mx  # noqa: E402 - torch first
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - torch first
 from layers.mxnet._files import params  # noqa: E402 - torch first
+from layers.mxnet._run.torch_export import trace  # noqa: E402 - torch first
 from layers.mxnet.base import ArgumentError, ContextError, MXNetError  # noqa: E402 - torch first
 from layers.mxnet.gluon import nn  # noqa: E402 - torch first
 from layers.mxnet.gluon._nesting import BlockError  # noqa: E402 - torch first
@@ -723,6 +724,22 @@ def test_onnx_errors_name_an_operator_of_the_table(onnx_run):
         MXNetError, match=r"'_cond' cannot be traced: .*depend on values(.|\n)* in '_cond"
     ):
         mx.onnx.export_model(branches, {}, [(2, 3)])
+
+
+@pytest.mark.parametrize("name", ["Proposal", "MultiBoxDetection"])
+def test_what_cannot_be_traced_is_told_in_two_lines(name, capfd):
+    """PyTorch prints all of the graph, as far as it came."""
+    inputs = [mx.sym.var(f"input{i}") for i in range(3)]
+    if name == "Proposal":
+        settings = {"scales": (8,), "ratios": (1,), "rpn_post_nms_top_n": 5}
+        shapes = [(1, 2, 4, 4), (1, 4, 4, 4), (1, 3)]
+    else:
+        settings, shapes = {}, [(1, 3, 4), (1, 16), (1, 4, 4)]
+    graph = getattr(mx.sym.contrib, name)(*inputs, name="here", **settings)
+    told = f"'_contrib_{name}' cannot be traced: it makes numbers or shapes of values\n  in 'here'"
+    with pytest.raises(MXNetError, match=told):
+        trace(graph, {}, shapes, "float32", None)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_onnx_is_silent_about_other_packages(onnx_run, tmp_path):

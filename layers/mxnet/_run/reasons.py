@@ -30,6 +30,8 @@ MEANINGS = {
     "use_numpy_random_stream": "it draws random numbers from NumPy",
     "Pending unbacked symbols": "it makes numbers or shapes of values",
     "Detected data-dependent branching": "it branches on values",
+    "Could not extract specialized integer": "it makes numbers or shapes of values",
+    "Could not guard on data-dependent": "it branches on values",
 }
 # How PyTorch tells of changes, and what it calls a thing that is changed.
 CHANGES = re.compile(r"side effects.*sources you can double check: \[(.*)\]", re.S)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
 from typing import Any
 
 import torch
@@ -69,8 +73,29 @@ def trace_module(
     module: torch.nn.Module, args: tuple, has_custom: bool, **options
 ) -> torch.export.ExportedProgram:
     """What `torch.export` makes of a module; custom operators need its tracer of Python code."""
-    with tracing(cpu()):
+    with tracing(cpu()), _without_dump():
         return torch.export.export(module, args, strict=has_custom, **options)
+
+
+@contextmanager
+def _without_dump() -> Iterator[None]:
+    """Without the graph, as far as it came, that PyTorch prints to stderr when it fails."""
+    log, told = logging.getLogger("torch.fx.experimental.symbolic_shapes"), StringIO()
+    log.addFilter(_is_no_aside)
+    dump = ""
+    try:
+        with redirect_stderr(told):
+            yield
+    except Exception as error:
+        dump = f"{getattr(error, 'partial_fx_graph', '')}\n"
+        raise
+    finally:
+        log.removeFilter(_is_no_aside)
+        sys.stderr.write(told.getvalue().replace(dump, "") if dump else told.getvalue())
+
+
+def _is_no_aside(record: logging.LogRecord) -> bool:
+    return "Unable to find user code" not in record.getMessage()
 
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:

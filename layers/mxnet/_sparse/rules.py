@@ -308,7 +308,7 @@ def _(dy, x, indices):
     return RowSparse(x.shape, dy[rows], rows).to_gradient()
 
 
-@rule("Embedding", "default row_sparse")
+@rule("Embedding _contrib_SparseEmbedding", "default row_sparse")
 def embedding(operator, data, weight, input_dim, output_dim, dtype, sparse_grad):
     if tuple(weight.shape) != (input_dim, output_dim):
         raise ShapeError(
@@ -324,16 +324,6 @@ def _(dy, data, weight, input_dim, **attributes):
     rows = data.long().clamp(0, input_dim - 1).reshape(-1)
     values = dy.reshape(len(rows), *weight.shape[1:])
     return gradient_of_rows(weight.shape, rows, values)
-
-
-@rule("_contrib_SparseEmbedding", "default row_sparse")
-def sparse_embedding(operator, data, weight, input_dim, output_dim, dtype, sparse_grad):
-    return embedding.function(operator, data, weight, input_dim, output_dim, dtype, True)
-
-
-@sparse_embedding.grad(1)
-def _(dy, data, weight, input_dim, **attributes):
-    return embedding.gradients[1](dy, data, weight, input_dim)
 
 
 # Sums

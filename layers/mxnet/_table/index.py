@@ -76,17 +76,17 @@ def Embedding(
 
 
 @Embedding.typed
-def _(dtype):
+def embedding_types(dtype):
     return {"weight": dtype}
 
 
 @Embedding.shaped
-def _(data, output_dim):
+def embedding_shape(data, output_dim):
     return *data, output_dim
 
 
 @Embedding.infer
-def _(input_dim, output_dim):
+def embedding_inputs(input_dim, output_dim):
     return {"weight": (input_dim, output_dim)}
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 
 from .attributes import DType
-from .index import Embedding
+from .index import Embedding, embedding_inputs, embedding_shape, embedding_types
 from .registry import REQUIRED, Tensor, get, names, op, rename, zeros
 
 StorageType = Literal["csr", "default", "row_sparse"]
@@ -67,19 +67,9 @@ def _contrib_SparseEmbedding(
     return Embedding.function(data, weight, input_dim, output_dim, sparse_grad=True)
 
 
-@_contrib_SparseEmbedding.typed
-def _(dtype):
-    return {"weight": dtype}
-
-
-@_contrib_SparseEmbedding.shaped
-def _(data, output_dim):
-    return *data, output_dim
-
-
-@_contrib_SparseEmbedding.infer
-def _(input_dim, output_dim):
-    return {"weight": (input_dim, output_dim)}
+_contrib_SparseEmbedding.typed(embedding_types)
+_contrib_SparseEmbedding.shaped(embedding_shape)
+_contrib_SparseEmbedding.infer(embedding_inputs)
 
 
 @_contrib_SparseEmbedding.sends_rows

@@ -146,6 +146,13 @@ def _flat(*lists: Sequence[NDArray]) -> list[NDArray]:
     return [array for group in zip(*lists, strict=True) for array in group]
 
 
+def _multi_adamw(lists: Sequence, rescale_grad, number: int, **settings) -> list[NDArray]:
+    """`adamw_update` of many weights, given a list for each of its arrays."""
+    name = "_multi_mp_adamw_update" if len(lists) == 5 else "_multi_adamw_update"
+    arrays = [*_flat(*lists), _scale(rescale_grad, lists[0][0])]
+    return _internal[name](*arrays, num_weights=number or len(lists[0]), **settings)
+
+
 def multi_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -161,10 +168,9 @@ def multi_adamw_update(
     **kwargs,
 ) -> list[NDArray]:
     """`adamw_update` of many weights, with a rate, a decay and an eta for each."""
-    arrays = [*_flat(weights, grads, mean, var), _scale(rescale_grad, weights[0])]
-    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name}
-    number = size or len(weights)
-    return _internal["_multi_adamw_update"](*arrays, num_weights=number, **settings, **kwargs)
+    lists = weights, grads, mean, var
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name} | kwargs
+    return _multi_adamw(lists, rescale_grad, size, **settings)
 
 
 def multi_mp_adamw_update(
@@ -183,10 +189,15 @@ def multi_mp_adamw_update(
     **kwargs,
 ) -> list[NDArray]:
     """`mp_adamw_update` of many weights, with a rate, a decay and an eta for each."""
-    arrays = [*_flat(weights, grads, mean, var, weights32), _scale(rescale_grad, weights[0])]
-    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name}
-    number = size or len(weights)
-    return _internal["_multi_mp_adamw_update"](*arrays, num_weights=number, **settings, **kwargs)
+    lists = weights, grads, mean, var, weights32
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name} | kwargs
+    return _multi_adamw(lists, rescale_grad, size, **settings)
+
+
+def _multi_lamb(lists: Sequence, number: int, **settings) -> list[NDArray]:
+    """A step of LAMB for many weights, given a list for each array of its states."""
+    name = "_multi_mp_lamb_update" if len(lists) == 5 else "_multi_lamb_update"
+    return _internal[name](*_flat(*lists), num_tensors=number or len(lists[0]), **settings)
 
 
 def multi_lamb_update(
@@ -202,10 +213,8 @@ def multi_lamb_update(
     **kwargs,
 ) -> list[NDArray]:
     """A step of LAMB for many weights, with a count of steps, a rate and a decay for each."""
-    arrays = _flat(weights, grads, mean, var)
-    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out}
-    number = num_tensors or len(weights)
-    return _internal["_multi_lamb_update"](*arrays, num_tensors=number, **settings, **kwargs)
+    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out} | kwargs
+    return _multi_lamb((weights, grads, mean, var), num_tensors, **settings)
 
 
 def multi_mp_lamb_update(
@@ -222,7 +231,5 @@ def multi_mp_lamb_update(
     **kwargs,
 ) -> list[NDArray]:
     """`multi_lamb_update` of `weights32`, weights of 16 bits in float32."""
-    arrays = _flat(weights, grads, mean, var, weights32)
-    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out}
-    number = num_tensors or len(weights)
-    return _internal["_multi_mp_lamb_update"](*arrays, num_tensors=number, **settings, **kwargs)
+    settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out} | kwargs
+    return _multi_lamb((weights, grads, mean, var, weights32), num_tensors, **settings)

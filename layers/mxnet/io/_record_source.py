@@ -15,7 +15,7 @@ from ..base import ArgumentError, MXNetError, quoted
 __all__ = ["Source", "read_list"]
 
 
-def read_list(path: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
+def read_list(path_in: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
     """The labels and paths of the lines of a list by their keys.
 
     In each line are a key, one or more numbers and a path, with tabs between.
@@ -26,14 +26,14 @@ def read_list(path: str | PathLike) -> dict[int, tuple[np.ndarray, str]]:
         A line is none of this kind; the message names the file and the line.
     """
     found = {}
-    with open_file(path, "r", encoding="utf-8", errors="surrogateescape") as file:
+    with open_file(path_in, "r", encoding="utf-8", errors="surrogateescape") as file:
         for number, line in enumerate(file, 1):
             try:
                 key, first, *label, image = line.strip().split("\t")
                 found[int(key)] = np.array([float(text) for text in (first, *label)]), image
             except ValueError:
                 raise MXNetError(
-                    f"the list {os.fsdecode(path)!r}: line {number} is {quoted(line)}\n"
+                    f"the list {os.fsdecode(path_in)!r}: line {number} is {quoted(line)}\n"
                     "  expected a key, a label and a path, with tabs between"
                 ) from None
     return found

@@ -19,7 +19,6 @@ import torch
 
 from .. import _dtype
 from .._files import optimizer_states
-from .._old import missing
 from .._sparse.rows import dense_copies, is_sparse, row_copies, rows_of, zeros
 from ..autograd import _set_grad_enabled
 from ..base import ArgumentError, DTypeError, ShapeError
@@ -182,7 +181,7 @@ class Optimizer:
         """
         if not isinstance(name, str) or name.lower() not in Optimizer.opt_registry:
             raise ArgumentError(
-                f"optimizer {name!r} is not registered{_why(name)}\n"
+                f"optimizer {name!r} is not registered\n"
                 f"  expected one of {', '.join(sorted(Optimizer.opt_registry))}"
             )
         return built(Optimizer.opt_registry[name.lower()], **kwargs)
@@ -338,13 +337,6 @@ class Optimizer:
 
 register = Optimizer.register
 create = Optimizer.create_optimizer
-
-
-def _why(name) -> str:
-    """After a colon, that an optimizer of MXNet is not here; '' for any other name."""
-    same = (known for known in missing.names()["optimizer"] if known.lower() == str(name).lower())
-    message = missing.absent(f"optimizer.{next(same, '')}")
-    return f": {message}" if message else ""
 
 
 class Fused(Optimizer):

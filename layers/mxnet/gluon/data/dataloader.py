@@ -23,7 +23,7 @@ from ...context import Context, cpu_pinned, current_context
 from ...ndarray import NDArray
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
-__all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
+__all__ = ["DataLoader", "DataLoaderV1", "default_batchify_fn", "default_mp_batchify_fn"]
 
 # Bytes of an array from which it comes out of a process in shared memory. A smaller one is copied
 # through the pipe: that is faster, and takes no file descriptor for as long as the array lives.
@@ -257,6 +257,26 @@ class DataLoader:
 
     def _pinned(self, batch: Any) -> Any:
         return _pin(batch, self._pin_device_id) if self._pin_memory else batch
+
+
+class DataLoaderV1(DataLoader):
+    """The DataLoader, with the arguments that it had before MXNet 1.5."""
+
+    def __init__(
+        self,
+        dataset: Sequence,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Iterable | None = None,
+        batchify_fn: Callable | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+    ):
+        given = dataset, batch_size, shuffle, sampler, last_batch, batch_sampler
+        super().__init__(*given, batchify_fn, num_workers, pin_memory, pin_device_id)
 
 
 def _batch_sampler(dataset, batch_size, shuffle, sampler, last_batch) -> BatchSampler:

@@ -55,6 +55,14 @@ class Numbers:
         return self.mx.nd.full((2,), i), i**2, np.float32(i)
 
 
+def test_the_loader_before_mxnet_1_5(mx, data):
+    loader = data.dataloader.DataLoaderV1(Numbers(mx), 4, last_batch="discard")
+    assert [squares.asnumpy().tolist() for _, squares, _ in loader] == [
+        [0, 1, 4, 9],
+        [16, 25, 36, 49],
+    ]
+
+
 @each_way
 def test_batches(mx, data, way):
     loader = data.DataLoader(Numbers(mx), 4, **way)

@@ -29,7 +29,7 @@ from ._sparse.random import (
     create_sparse_array_zd,
     rand_sparse_ndarray,
 )
-from .base import ArgumentError, MXNetError, UnsupportedError
+from .base import ArgumentError, MXNetError, UnsupportedError, quoted
 from .context import Context, current_context, num_gpus
 from .gluon import utils
 from .io._files import read_idx
@@ -1128,8 +1128,12 @@ def check_consistency(
             f"check_consistency: {len(symbols)} Symbols for {len(ctx_list)} contexts\n"
             "  expected two contexts or more, and one Symbol or as many"
         )
-    if len({(*s.list_arguments(), None, *s.list_outputs()) for s in symbols}) > 1:
-        raise AssertionError("check_consistency: the Symbols' arguments or outputs differ")
+    names = {(*s.list_arguments(), "->", *s.list_outputs()) for s in symbols}
+    if len(names) > 1:
+        raise AssertionError(
+            "check_consistency: the Symbols have the arguments and outputs "
+            f"{' and '.join(sorted(map(' '.join, names)))}\n  expected the same names"
+        )
     runs = [s.simple_bind(grad_req=grad_req, **where) for s, where in zip(symbols, ctx_list)]
     _fill(runs, arg_params, aux_params, scale, use_uniform, rand_type)
     for run in runs:
@@ -1509,7 +1513,10 @@ def get_zip_data(data_dir, url: str, data_origin_name: str) -> None:
         archive = zipfile.ZipFile(packed)
     with archive:
         if data_origin_name not in archive.namelist():
-            raise MXNetError(f"{packed}: it has no file {data_origin_name}")
+            raise MXNetError(
+                f"{packed}: it has no file {data_origin_name}\n"
+                f"  expected it among {quoted(archive.namelist())}"
+            )
         with _unpacking(packed):
             source = archive.open(data_origin_name)
         unpacked.parent.mkdir(parents=True, exist_ok=True)

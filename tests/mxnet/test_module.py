@@ -745,6 +745,35 @@ def test_which_states_are_given_is_said(mx, small, given, match):
         small[0].set_states(**given)
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    "run, told",
+    [
+        (lambda mod, m: m.bind([("x", (1,))], None, False, True), "for_training is False"),
+        (lambda mod, m: mod.SequentialModule().bind([]), "there are no modules"),
+        (
+            lambda mod, m: mod.SequentialModule().add(m).bind([], shared_module=3),
+            "shared_module is 3",
+        ),
+        (lambda mod, m: mod.BucketingModule(None), "default_bucket_key is None"),
+        (lambda mod, m: mod.PythonModule([], [], []).update_metric(None, [], True), "is True"),
+        (lambda mod, m: _bound_loss(mod).backward([1]), "out_grads is of type list"),
+        (lambda mod, m: _bound_loss(mod).set_states(value=1), "the module has no states"),
+    ],
+    ids=["bind", "none", "shared", "key", "sliced", "gradients", "states"],
+)
+def test_what_was_given_is_said(mx, run, told):
+    module = mx.mod.Module(mx.sym.var("x") * 2, ["x"], None)
+    with pytest.raises(mx.MXNetError, match=f"{told}.*\n  expected"):
+        run(mx.mod, module)
+
+
+def _bound_loss(mod):
+    loss = mod.PythonLossModule()
+    loss.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    return loss
+
+
 def test_groups_in_buckets(mx, grouped):
     module = mx.mod.BucketingModule(
         lambda _: (grouped, ["data"], None),

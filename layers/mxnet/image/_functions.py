@@ -181,13 +181,16 @@ def imrotate(src: NDArray, rotation_degrees, zoom_in=False, zoom_out=False) -> N
         `src` is not of float32.
     """
     if zoom_in and zoom_out:
-        raise ArgumentError("imrotate: `zoom_in` and `zoom_out` cannot be both True")
+        raise ArgumentError("imrotate: zoom_in and zoom_out are True\n  expected one of them")
     if src.dtype != np.float32:
         raise DTypeError(f"imrotate: the image is of {np.dtype(src.dtype)}\n  expected float32")
     images_ = _tensor(src)
     single = images_.dim() == 3
     if single and isinstance(rotation_degrees, NDArray):
-        raise ArgumentError("imrotate: there is one image, and an array of angles\n  expected one")
+        raise ArgumentError(
+            f"imrotate: there is one image {src.shape}, and an array of angles "
+            f"{rotation_degrees.shape}\n  expected a number"
+        )
     if single:
         images_ = images_[None]
     if images_.dim() != 4:
@@ -248,7 +251,7 @@ def _method(interp: int, old: tuple[int, int], new: tuple[int, int]) -> int:
     if interp == 10:
         return random.randint(0, 4)
     if interp not in range(5):
-        raise ArgumentError(f"Unknown interp method {interp}\n  expected 0 to 4, 9 or 10")
+        raise ArgumentError(f"resize: interp is {interp}\n  expected 0 to 4, 9 or 10")
     return interp
 
 

@@ -142,7 +142,10 @@ class ImageIter(DataIter):
             raise self._wrong("there are no images", "path_imgrec, path_imglist or imglist")
         keys = list(self.imglist) if self.imgrec is None else self.imgidx
         if keys is None and (self.shuffle or parts > 1):
-            raise self._wrong("an order or a part of records is asked for", "path_imgidx")
+            raise self._wrong(
+                f"shuffle is {self.shuffle}, num_parts is {parts}, and there is no index",
+                "path_imgidx with them",
+            )
         if parts <= 1:
             return keys
         if not 0 <= number < parts:

@@ -345,7 +345,10 @@ class BaseModule:
         """
         self._require("set_states", "binded", "params_initialized")
         if states or value:
-            raise ArgumentError("set_states: the module has no states\n  expected no such call")
+            raise ArgumentError(
+                "set_states: the module has no states, and is given values for them\n"
+                "  expected neither states nor a value"
+            )
 
     @property
     def symbol(self):

@@ -52,7 +52,9 @@ class BucketingModule(BaseModule):
     ):
         super().__init__(logger)
         if default_bucket_key is None:
-            raise ArgumentError("BucketingModule: default_bucket_key is missing\n  expected a key")
+            raise ArgumentError(
+                "BucketingModule: default_bucket_key is None\n  expected a key that sym_gen takes"
+            )
         self._sym_gen = sym_gen
         self._default_bucket_key = default_bucket_key
         self._options = {
@@ -115,7 +117,9 @@ class BucketingModule(BaseModule):
         """
         if sym_dict is None or sym_gen is None:
             missing = "sym_dict" if sym_dict is None else "sym_gen"
-            raise ArgumentError(f"BucketingModule: {missing} is missing\n  expected it for a load")
+            raise ArgumentError(
+                f"BucketingModule.load_dict: {missing} is None\n  expected sym_dict and sym_gen"
+            )
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._symbols = dict(sym_dict)
         module._loaded_params = arg_params or {}, aux_params or {}
@@ -209,7 +213,9 @@ class BucketingModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
-            raise ArgumentError("BucketingModule.bind: shared_module\n  expected none")
+            raise ArgumentError(
+                f"BucketingModule.bind: shared_module is {shared_module!r}\n  expected None"
+            )
         params = self.get_params() if self.params_initialized else None
         self._reset_bind()
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad

@@ -353,7 +353,9 @@ class DataParallelExecutorGroup:
             It is bound for prediction.
         """
         if not self.for_training:
-            raise ArgumentError("backward: bound for prediction\n  expected for_training=True")
+            raise ArgumentError(
+                "backward: the executors are bound with for_training=False\n  expected True"
+            )
         if out_grads is None:
             for executor in self.execs:
                 executor.backward()

@@ -222,7 +222,10 @@ class Module(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if inputs_need_grad and not for_training:
-            raise ArgumentError("bind: inputs_need_grad=True\n  expected for_training=True with it")
+            raise ArgumentError(
+                "bind: inputs_need_grad is True, and for_training is False\n"
+                "  expected for_training=True, or inputs_need_grad=False"
+            )
         if self.binded and self.params_initialized:
             self.get_params()
         self._reset_bind()

@@ -124,7 +124,10 @@ class PythonModule(BaseModule):
             `pre_sliced` is True.
         """
         if pre_sliced:
-            raise UnsupportedError("PythonModule: pre_sliced labels\n  expected those of a batch")
+            raise UnsupportedError(
+                "PythonModule.update_metric: pre_sliced is True\n"
+                "  expected False, with the labels of the whole batch"
+            )
         if self._label_shapes is not None:
             eval_metric.update(labels, self.get_outputs())
 
@@ -192,7 +195,10 @@ class PythonLossModule(PythonModule):
         """
         self._require("backward", "for_training")
         if out_grads is not None:
-            raise ArgumentError("backward: out_grads\n  expected none: the module is a loss")
+            raise ArgumentError(
+                f"PythonLossModule.backward: out_grads is of type {type(out_grads).__name__}\n"
+                "  expected None, for the gradient of a loss begins with the loss"
+            )
         self._backward_impl()
 
     def _backward_impl(self) -> None:

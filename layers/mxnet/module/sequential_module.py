@@ -152,8 +152,14 @@ class SequentialModule(BaseModule):
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        if shared_module is not None or not self._modules:
-            raise ArgumentError("SequentialModule.bind: expected add() before, no shared_module")
+        if not self._modules:
+            raise ArgumentError(
+                "SequentialModule.bind: there are no modules\n  expected add() before"
+            )
+        if shared_module is not None:
+            raise ArgumentError(
+                f"SequentialModule.bind: shared_module is {shared_module!r}\n  expected None"
+            )
         self.for_training, self.inputs_need_grad = for_training, inputs_need_grad
         self._label_shapes = None
         for i, (module, meta) in enumerate(zip(self._modules, self._metas)):

@@ -133,7 +133,7 @@ class BaseRNNCell:
         states : list of Symbol
             From `begin_state`, or from the step before.
         """
-        raise UnsupportedError(f"{type(self).__name__}: the class defines no step")
+        raise UnsupportedError(f"{type(self).__name__} defines no step\n  expected __call__ in it")
 
     @property
     def params(self) -> RNNParams:
@@ -150,7 +150,9 @@ class BaseRNNCell:
         UnsupportedError
             The class defines none.
         """
-        raise UnsupportedError(f"{type(self).__name__}: the class defines no state_info")
+        raise UnsupportedError(
+            f"{type(self).__name__} defines no states\n  expected state_info in it"
+        )
 
     @property
     def state_shape(self) -> list[tuple[int, ...]]:
@@ -809,10 +811,6 @@ class ModifierCell(BaseRNNCell):
         """The inverse of `unpack_weights`: the parameters as the graph has them."""
         return self.base_cell.pack_weights(args)
 
-    def __call__(self, inputs, states):
-        """The output and the states after one step."""
-        raise UnsupportedError(f"{type(self).__name__}: the class defines no step")
-
 
 class ZoneoutCell(ModifierCell):
     """In training, each element of output and states stays as it was with some probability.
@@ -1077,10 +1075,6 @@ class BaseConvRNNCell(_GatedCell):
             layout=layout,
         )
         return i2h, h2h
-
-    def __call__(self, inputs, states):
-        """The output and the states after one step."""
-        raise UnsupportedError(f"{type(self).__name__}: the class defines no step")
 
 
 _leaky = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)

@@ -281,11 +281,13 @@ class DataLoaderV1(DataLoader):
 
 def _batch_sampler(dataset, batch_size, shuffle, sampler, last_batch) -> BatchSampler:
     if batch_size is None:
-        raise ArgumentError("DataLoader: no batch_size\n  expected batch_size or batch_sampler")
+        raise ArgumentError("DataLoader: batch_size is None\n  expected a number, or batch_sampler")
     if sampler is None:
         sampler = (RandomSampler if shuffle else SequentialSampler)(len(dataset))
     elif shuffle:
-        raise ArgumentError("DataLoader: shuffle and a sampler\n  expected one of them")
+        raise ArgumentError(
+            f"DataLoader: shuffle is {shuffle}, and sampler is {sampler}\n  expected one of them"
+        )
     return BatchSampler(sampler, batch_size, last_batch or "keep")
 
 

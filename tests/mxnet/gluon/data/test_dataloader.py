@@ -180,8 +180,8 @@ def test_samples_that_make_no_batch(mx, data):
 @pytest.mark.parametrize(
     "options, told",
     [
-        ({}, "no batch_size"),
-        ({"batch_size": 1, "shuffle": True, "sampler": [0]}, "shuffle and a sampler"),
+        ({}, "batch_size is None"),
+        ({"batch_size": 1, "shuffle": True, "sampler": [0]}, "shuffle is True, and sampler"),
         ({"batch_size": 1, "batch_sampler": [[0]]}, "batch_sampler is given, and batch_size=1"),
         ({"batch_size": 1, "timeout": 0}, "timeout is 0"),
         ({"batch_size": 1, "last_batch": "drop"}, "last_batch is 'drop'"),

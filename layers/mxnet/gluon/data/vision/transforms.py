@@ -341,7 +341,7 @@ class RandomRotation(Block):
 
 def _expect_one_zoom(name: str, zoom_in: bool, zoom_out: bool) -> None:
     if zoom_in and zoom_out:
-        raise ArgumentError(f"{name}: zoom_in and zoom_out\n  expected one of them")
+        raise ArgumentError(f"{name}: zoom_in and zoom_out are True\n  expected one of them")
 
 
 def _expect_float(name: str, x) -> None:

@@ -368,8 +368,6 @@ class CustomMetric(EvalMetric):
 
 def np(numpy_feval, name=None, allow_extra_outputs: bool = False) -> CustomMetric:
     """A metric of a function on NumPy arrays; see `CustomMetric`."""
-    name = name or getattr(numpy_feval, "__name__", None)
-    name = f"custom({name})" if name and "<" in name else name
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 
@@ -439,7 +437,7 @@ class TopKAccuracy(Built):
 
 
 class _BinaryCounts:
-    """How often a binary prediction and its label were what."""
+    """True positives and negatives, `hits` and `passes`; false ones, `alarms` and `misses`."""
 
     def __init__(self):
         self.hits = self.misses = self.alarms = self.passes = 0

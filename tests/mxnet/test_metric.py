@@ -311,3 +311,13 @@ def test_an_error_of_shapes_that_do_not_fit(name, label, pred):
     assert made.num_inst == 0
     made.update([nd.ones((6, 1))], [nd.zeros((6, 3))])
     assert made.get()[1] == 1.0
+
+
+def test_the_name_of_a_metric_of_a_function():
+    def mistakes(label, pred):
+        return 0.0
+
+    for make in (metric.np, metric.CustomMetric):
+        assert make(mistakes).name == "mistakes"
+        assert make(lambda label, pred: 0.0).name == "custom(<lambda>)"
+        assert make(mistakes, name="below<1").name == "below<1"

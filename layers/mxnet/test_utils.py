@@ -1141,21 +1141,8 @@ def check_consistency(
     precise = int(np.argmax([np.dtype(run.outputs[0].dtype).itemsize for run in runs]))
     truth = ground_truth or {n: y.copy() for n, y in runs[precise].output_dict.items()}
 
-    def compare(phase: str, results: list[dict], truth: dict) -> None:
-        for i, result in enumerate(results):
-            if i == precise:
-                continue
-            for name, value in result.items():
-                if value is None or name not in truth:
-                    continue
-                try:
-                    assert_almost_equal(value, truth[name], rtol, atol, equal_nan=equal_nan)
-                except AssertionError as error:
-                    print(f"{phase} Err: ctx {i} vs ctx {precise} at {name}")
-                    if raise_on_err:
-                        raise
-                    print(error)
-
+    tolerances = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
+    compare = functools.partial(_compare_runs, precise, raise_on_err, tolerances)
     compare("Predict", [run.output_dict for run in runs], truth)
     if grad_req == "null":
         return truth
@@ -1169,6 +1156,25 @@ def check_consistency(
         truth = {name: value.copy() for name, value in found.items()}
     compare("Train", [run.output_dict | run.grad_dict for run in runs], truth)
     return truth
+
+
+def _compare_runs(
+    precise: int, raise_on_err: bool, tolerances: dict, phase: str, results: list[dict], truth: dict
+) -> None:
+    """Hold the arrays of all runs but the most precise one to the truth."""
+    for i, result in enumerate(results):
+        if i == precise:
+            continue
+        for name, value in result.items():
+            if value is None or name not in truth:
+                continue
+            try:
+                assert_almost_equal(value, truth[name], **tolerances)
+            except AssertionError as error:
+                print(f"{phase} Err: ctx {i} vs ctx {precise} at {name}")
+                if raise_on_err:
+                    raise
+                print(error)
 
 
 def _fill(runs: list, arg_params, aux_params, scale, use_uniform: bool, rand_type) -> None:

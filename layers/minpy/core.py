@@ -136,7 +136,7 @@ def numpy_to_minpy(value):
     """NumPy's arrays in a value, a list or a tuple as NDArrays of their dtypes."""
     if isinstance(value, (list, tuple)):
         return type(value)([numpy_to_minpy(part) for part in value])
-    return array(value, mx.current_context()) if isinstance(value, np.ndarray) else value
+    return _array(value)
 
 
 def minpy_to_numpy(value):

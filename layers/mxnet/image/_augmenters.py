@@ -15,8 +15,8 @@ from .. import ndarray as nd
 from .._table import colours
 from ..base import ArgumentError, DTypeError
 from ..ndarray import NDArray
-from ._functions import _method as method_of
 from ._functions import (
+    _get_interp_method,
     center_crop,
     color_normalize,
     imresize,
@@ -57,14 +57,8 @@ def described(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-class Augmenter:
-    """The base of changes of an image: ``augmenter(src)`` gives the changed one.
-
-    Parameters
-    ----------
-    kwargs
-        What `dumps` tells.
-    """
+class Dumped:
+    """The base of augmenters, of images and of images with objects, which `dumps` describes."""
 
     def __init__(self, **kwargs):
         self._kwargs = {name: described(value) for name, value in kwargs.items()}
@@ -72,6 +66,16 @@ class Augmenter:
     def dumps(self) -> str:
         """The name of the class and its arguments, as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+
+class Augmenter(Dumped):
+    """The base of changes of an image: ``augmenter(src)`` gives the changed one.
+
+    Parameters
+    ----------
+    kwargs
+        What `dumps` tells.
+    """
 
     def __call__(self, src: NDArray) -> NDArray:
         raise NotImplementedError(f"{type(self).__name__}.__call__")
@@ -121,7 +125,7 @@ class ForceResizeAug(Augmenter):
 
     def __call__(self, src: NDArray) -> NDArray:
         w, h = self.size
-        return imresize(src, w, h, method_of(self.interp, src.shape[:2], (h, w)))
+        return imresize(src, w, h, _get_interp_method(self.interp, (*src.shape[:2], h, w)))
 
 
 class RandomCropAug(Augmenter):

@@ -239,17 +239,19 @@ def _size(name: str, src: NDArray) -> tuple[int, int]:
     return src.shape[0], src.shape[1]
 
 
-def _method(interp: int, old: tuple[int, int], new: tuple[int, int]) -> int:
-    """The method of `imresize` for an `interp` of 0 to 4, 9 or 10; sizes are (height, width).
+def _get_interp_method(interp: int, sizes: tuple = (), draw=random) -> int:
+    """The method of `imresize` for an `interp` of 0 to 4, 9 or 10.
 
-    9 is cubic for a larger image, areas for a smaller one, else linear; 10 is drawn.
+    `sizes` are the height and width of the image, and those that are wanted. 9 is cubic for a
+    larger image and without sizes, areas for a smaller one, else linear; `draw` draws for 10.
     """
     if interp == 9:
-        if new[0] > old[0] and new[1] > old[1]:
+        old_h, old_w, h, w = sizes or (0, 0, 1, 1)
+        if h > old_h and w > old_w:
             return 2
-        return 3 if new[0] < old[0] and new[1] < old[1] else 1
+        return 3 if h < old_h and w < old_w else 1
     if interp == 10:
-        return random.randint(0, 4)
+        return draw.randint(0, 4)
     if interp not in range(5):
         raise ArgumentError(f"resize: interp is {interp}\n  expected 0 to 4, 9 or 10")
     return interp
@@ -268,7 +270,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """
     h, w = _size("resize_short", src)
     new = _resize.short_size("resize_short", h, w, size)
-    return imresize(src, new[1], new[0], _method(interp, (h, w), new))
+    return imresize(src, new[1], new[0], _get_interp_method(interp, (h, w, *new)))
 
 
 def fixed_crop(
@@ -281,7 +283,7 @@ def fixed_crop(
     part = src[y0 : y0 + h, x0 : x0 + w]
     if size is None or (w, h) == tuple(size):
         return part
-    return imresize(part, *size, _method(interp, (h, w), (size[1], size[0])))
+    return imresize(part, *size, _get_interp_method(interp, (h, w, size[1], size[0])))
 
 
 def random_crop(src: NDArray, size, interp: int = 2) -> tuple[NDArray, tuple[int, int, int, int]]:

@@ -6,7 +6,6 @@ width and height, and whatever else a data set has.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import random
@@ -29,11 +28,11 @@ from ._augmenters import (
     Augmenter,
     CastAug,
     ColorNormalizeAug,
+    Dumped,
     ForceResizeAug,
     ResizeAug,
     channel_values,
     colour_augmenters,
-    described,
 )
 from ._boxes import bad_label, split_label
 from ._functions import copyMakeBorder, fixed_crop
@@ -54,7 +53,7 @@ __all__ = [
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels
 
 
-class DetAugmenter:
+class DetAugmenter(Dumped):
     """The base of changes: ``augmenter(src, label)`` gives the changed image and label.
 
     Parameters
@@ -62,13 +61,6 @@ class DetAugmenter:
     kwargs
         What `dumps` tells.
     """
-
-    def __init__(self, **kwargs):
-        self._kwargs = {name: described(value) for name, value in kwargs.items()}
-
-    def dumps(self) -> str:
-        """The name of the class and its arguments, as JSON."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         raise NotImplementedError(f"{type(self).__name__}.__call__")

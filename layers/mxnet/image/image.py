@@ -21,8 +21,8 @@ from ._augmenters import (
     SaturationJitterAug,
     SequentialAug,
 )
+from ._functions import _get_interp_method as _get_interp_method
 from ._functions import (
-    _method,
     center_crop,
     color_normalize,
     copyMakeBorder,
@@ -74,14 +74,3 @@ __all__ = [
     "resize_short",
     "scale_down",
 ]
-
-
-def _get_interp_method(interp: int, sizes=()) -> int:
-    """The method of `imresize` for an `interp` of 0 to 4, 9 or 10.
-
-    `sizes` are the height and width of the image, and those that are wanted; without them 9 is
-    cubic.
-    """
-    if interp == 9 and not sizes:
-        return 2
-    return _method(interp, tuple(sizes[:2]), tuple(sizes[2:]))

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from .._table import colours
 from ..base import ShapeError
-from ..image._functions import scale_down
+from ..image._functions import _get_interp_method, scale_down
 from ..image._resize import MOST_PIXELS, bordered, resized, short_size
 
 __all__ = [
@@ -57,11 +57,9 @@ CHANGES = {
 
 def resized_by(image: torch.Tensor, w: int, h: int, method: int, draw: random.Random):
     """An image in another size, by a method that 9 chooses by the sizes, and 10 draws."""
-    old_h, old_w = image.shape[:2]
-    if method == 9:
-        larger, smaller = h > old_h and w > old_w, h < old_h and w < old_w
-        method = 2 if larger else 3 if smaller else 1
-    return resized(image, w, h, draw.randint(0, 4) if method == 10 else method)
+    if method in (9, 10):
+        method = _get_interp_method(method, (*image.shape[:2], h, w), draw)
+    return resized(image, w, h, method)
 
 
 def resized_short(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:

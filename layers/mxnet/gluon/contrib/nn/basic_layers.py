@@ -40,8 +40,6 @@ class Concurrent(Sequential):
 
     def forward(self, x):
         """The outputs of all blocks, concatenated."""
-        from .... import ndarray
-
         return ndarray.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
@@ -70,9 +68,6 @@ class Identity(HybridBlock):
 
     Inputs: any. Outputs: the same.
     """
-
-    def __init__(self, prefix: str | None = None, params=None):
-        super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F, x):
         """x."""

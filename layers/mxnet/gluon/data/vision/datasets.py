@@ -25,7 +25,22 @@ __all__ = [
 ]
 
 
-class MNIST(_DownloadedDataset):
+class _Published(_DownloadedDataset):
+    """The base of data sets whose published files are in a folder named by `_namespace`."""
+
+    _namespace: str
+
+    def __init__(
+        self,
+        root: str | os.PathLike | None = None,
+        train: bool = True,
+        transform: Callable | None = None,
+    ):
+        self._train = train
+        super().__init__(data_folder(root, "datasets", self._namespace), transform)
+
+
+class MNIST(_Published):
     """Handwritten digits: sample i is (image (28, 28, 1) of uint8, label of int32).
 
     Its files are to be in `root`, gzipped as they are published or unpacked:
@@ -51,15 +66,6 @@ class MNIST(_DownloadedDataset):
 
     _namespace = "mnist"
 
-    def __init__(
-        self,
-        root: str | os.PathLike | None = None,
-        train: bool = True,
-        transform: Callable | None = None,
-    ):
-        self._train = train
-        super().__init__(data_folder(root, "datasets", self._namespace), transform)
-
     def _get_data(self) -> None:
         part, name = "train" if self._train else "t10k", type(self).__name__
         paths = [
@@ -82,7 +88,7 @@ class FashionMNIST(MNIST):
     _namespace = "fashion-mnist"
 
 
-class CIFAR10(_DownloadedDataset):
+class CIFAR10(_Published):
     """Small photographs of ten kinds: sample i is (image (32, 32, 3) of uint8, label of int32).
 
     The files of its binary version are to be in `root`, or there in the folder of the published
@@ -109,15 +115,6 @@ class CIFAR10(_DownloadedDataset):
     _labels = 1  # bytes of labels before each image
 
     _namespace = "cifar10"
-
-    def __init__(
-        self,
-        root: str | os.PathLike | None = None,
-        train: bool = True,
-        transform: Callable | None = None,
-    ):
-        self._train = train
-        super().__init__(data_folder(root, "datasets", self._namespace), transform)
 
     def _names(self) -> Iterable[str]:
         return [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]

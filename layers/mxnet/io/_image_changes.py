@@ -85,9 +85,7 @@ def changed(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> tor
 
 def _warped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
     """Rotated, sheared, scaled and stretched, about its middle."""
-    least, most = o.min_aspect_ratio, o.max_aspect_ratio
-    if least is None:
-        least, most = 1 - most, 1 + most
+    least, most = _aspect_ratios(o)
     stretches = (least, most) != (1, 1) and not o.random_resized_crop
     scales = (o.min_random_scale, o.max_random_scale) != (1, 1) and not o.random_resized_crop
     limits = (o.min_img_size, o.max_img_size) != (0, 1e10)
@@ -124,6 +122,13 @@ def _warped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> tor
     return as_bytes((y + o.fill_value)[0].permute(1, 2, 0))
 
 
+def _aspect_ratios(o: SimpleNamespace) -> tuple[float, float]:
+    """The least and the greatest; `max_aspect_ratio` alone is how far they are from 1."""
+    if o.min_aspect_ratio is None:
+        return 1 - o.max_aspect_ratio, 1 + o.max_aspect_ratio
+    return o.min_aspect_ratio, o.max_aspect_ratio
+
+
 def as_bytes(x: torch.Tensor) -> torch.Tensor:
     """Values as bytes: rounded, and from 0 to 255."""
     return x.round().clamp_(0, 255).to(torch.uint8)
@@ -131,39 +136,15 @@ def as_bytes(x: torch.Tensor) -> torch.Tensor:
 
 def _cropped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
     """A part of the size that is wanted, or of a drawn one and then resized."""
-    _, want_h, want_w = o.data_shape
-    h, w = image.shape[:2]
     if o.random_resized_crop:
-        size = _drawn_size(h, w, o, draw)
-        if size is None:  # ten draws do not fit: the middle part with the wanted proportions
-            part_w, part_h = scale_down((w, h), (want_w * (w + h), want_h * (w + h)))
-            y, x = (h - part_h) // 2, (w - part_w) // 2
-        else:
-            part_w, part_h = size
-            y, x = draw.randint(0, h - part_h), draw.randint(0, w - part_w)
-        part = image[y : y + part_h, x : x + part_w]
-        return resized_by(part, want_w, want_h, o.inter_method, draw)
+        return _random_resized(image, o, draw)
+    _, want_h, want_w = o.data_shape
     if o.max_crop_size != -1 or o.min_crop_size != -1:
-        limits = [n if n != -1 else min(h, w) for n in (o.min_crop_size, o.max_crop_size)]
-        side = draw.randint(*limits) if limits[0] <= limits[1] else 0
-        if not 1 <= side <= min(h, w):
-            raise ShapeError(
-                f"min_crop_size is {o.min_crop_size}, max_crop_size {o.max_crop_size}, and the "
-                f"image has {w} x {h} pixels\n  expected sizes in an order, that fit into it"
-            )
-        part_h = part_w = side
+        part_h = part_w = _drawn_side(*image.shape[:2], o, draw)
     else:
-        if h < want_h:
-            image = _needed(image, 1, want_w, want_h / h, o, draw)
-            w = image.shape[1]
-            image = resized_by(image, int(w * want_h / h), want_h, o.inter_method, draw)
-            h, w = image.shape[:2]
-        if w < want_w:
-            image = _needed(image, 0, want_h, want_w / w, o, draw)
-            h = image.shape[0]
-            image = resized_by(image, want_w, int(h * want_w / w), o.inter_method, draw)
-            h, w = image.shape[:2]
+        image = _enlarged(image, o, draw)
         part_h, part_w = want_h, want_w
+    h, w = image.shape[:2]
     if o.rand_crop:
         y, x = draw.randint(0, h - part_h), draw.randint(0, w - part_w)
     else:
@@ -172,6 +153,47 @@ def _cropped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> to
     if (part_h, part_w) == (want_h, want_w):
         return part
     return resized_by(part, want_w, want_h, o.inter_method, draw)
+
+
+def _random_resized(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """A part with a drawn area and proportions, in the size that is wanted."""
+    _, want_h, want_w = o.data_shape
+    h, w = image.shape[:2]
+    size = _drawn_size(h, w, o, draw)
+    if size is None:  # ten draws do not fit: the middle part with the wanted proportions
+        part_w, part_h = scale_down((w, h), (want_w * (w + h), want_h * (w + h)))
+        y, x = (h - part_h) // 2, (w - part_w) // 2
+    else:
+        part_w, part_h = size
+        y, x = draw.randint(0, h - part_h), draw.randint(0, w - part_w)
+    part = image[y : y + part_h, x : x + part_w]
+    return resized_by(part, want_w, want_h, o.inter_method, draw)
+
+
+def _drawn_side(h: int, w: int, o: SimpleNamespace, draw: random.Random) -> int:
+    """The side of a square part, from `min_crop_size` to `max_crop_size`."""
+    least, most = (n if n != -1 else min(h, w) for n in (o.min_crop_size, o.max_crop_size))
+    side = draw.randint(least, most) if least <= most else 0
+    if not 1 <= side <= min(h, w):
+        raise ShapeError(
+            f"min_crop_size is {o.min_crop_size}, max_crop_size {o.max_crop_size}, and the "
+            f"image has {w} x {h} pixels\n  expected sizes in an order, that fit into it"
+        )
+    return side
+
+
+def _enlarged(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
+    """The image, enlarged where one of its sides is shorter than the one that is wanted."""
+    _, want_h, want_w = o.data_shape
+    h = image.shape[0]
+    if h < want_h:
+        image = _needed(image, 1, want_w, want_h / h, o, draw)
+        image = resized_by(image, int(image.shape[1] * want_h / h), want_h, o.inter_method, draw)
+    w = image.shape[1]
+    if w < want_w:
+        image = _needed(image, 0, want_h, want_w / w, o, draw)
+        image = resized_by(image, want_w, int(image.shape[0] * want_w / w), o.inter_method, draw)
+    return image
 
 
 def _needed(image, axis: int, want: int, scale: float, o: SimpleNamespace, draw) -> torch.Tensor:
@@ -190,12 +212,9 @@ def _needed(image, axis: int, want: int, scale: float, o: SimpleNamespace, draw)
 
 def _drawn_size(h: int, w: int, o: SimpleNamespace, draw: random.Random) -> tuple | None:
     """A width and height with a drawn area and proportions that fit; None after ten draws."""
-    least, most = o.min_aspect_ratio, o.max_aspect_ratio
-    if least is None:
-        least, most = 1 - most, 1 + most
     for _ in range(10):
         area = draw.uniform(o.min_random_area, o.max_random_area) * h * w
-        ratio = draw.uniform(least, most)
+        ratio = draw.uniform(*_aspect_ratios(o))
         part_w, part_h = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
         if draw.random() < 0.5:
             part_w, part_h = part_h, part_w

@@ -1151,22 +1151,7 @@ class ConvRNNCell(_Elman, _ConvCell):
 class ConvLSTMCell(_LSTM, _ConvCell):
     """`LSTMCell` with convolutions (Shi et al., arXiv:1506.04214).
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        The shape of x, with the axis of the batch.
-    num_hidden : int
-        The channels of h.
-    h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : tuple of int
-        Of the convolutions: see `BaseConvRNNCell`.
-    i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
-    i2h_bias_initializer, h2h_bias_initializer : str or Initializer, optional
-    activation : str or callable
-        In place of tanh.
-    prefix, params
-        As for `BaseRNNCell`.
-    conv_layout : str
-        'NCHW' or 'NHWC'.
+    Parameters are those of `ConvRNNCell`.
     """
 
     _own_prefix = "ConvLSTM_"
@@ -1175,22 +1160,7 @@ class ConvLSTMCell(_LSTM, _ConvCell):
 class ConvGRUCell(_GRU, _ConvCell):
     """`GRUCell` with convolutions.
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        The shape of x, with the axis of the batch.
-    num_hidden : int
-        The channels of h.
-    h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : tuple of int
-        Of the convolutions: see `BaseConvRNNCell`.
-    i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
-    i2h_bias_initializer, h2h_bias_initializer : str or Initializer, optional
-    activation : str or callable
-        In place of tanh.
-    prefix, params
-        As for `BaseRNNCell`.
-    conv_layout : str
-        'NCHW' or 'NHWC'.
+    Parameters are those of `ConvRNNCell`.
     """
 
     _own_prefix = "ConvGRU_"

@@ -484,47 +484,44 @@ class CheckpointHandler(_Counting):
 
     def _resume_from_checkpoint(self, estimator) -> None:
         """Load the last checkpoint, and reduce what is left to be done by what is done."""
-        of_epochs = bool(estimator.max_epoch)
-        what = "epoch" if of_epochs else "batch"
-        most = estimator.max_epoch if of_epochs else estimator.max_batch
-        period, other = self.epoch_period, self.batch_period
-        if not of_epochs:
-            period, other = other, period
-        if not period or other:
-            raise ParameterError(
-                f"CheckpointHandler: epoch_period is {self.epoch_period}, batch_period is "
-                f"{self.batch_period}, and fit counts {_plural(what)}\n"
-                f"  expected {what}_period alone, and None for the other, to resume"
-            )
+        unit = "epoch" if estimator.max_epoch else "batch"
+        self._check_periods(unit)
+        most = getattr(estimator, f"max_{unit}")
         found = self._last_checkpoint()
         if found is None:
             self.trained_epoch = self.trained_batch = -1
-            message = f"{self.model_dir} has no checkpoint, all {most} {_plural(what)} are trained"
+            message = f"{self.model_dir} has no checkpoint, all {most} {_plural(unit)} are trained"
             estimator.logger.info(f"CheckpointHandler: {message}")
             return
         self.trained_epoch, self.trained_batch = found
-        done = self.trained_epoch if of_epochs else self.trained_batch
         place = f"epoch{self.trained_epoch}batch{self.trained_batch}"
         path = Path(self.model_dir, f"{self.model_prefix}-{place}")
-        if done >= most - 1:
+        rest = most - getattr(self, f"trained_{unit}") - 1
+        if rest <= 0:
             raise ArgumentError(
-                f"CheckpointHandler: {most} {_plural(what)} are already trained, as {path} says\n"
+                f"CheckpointHandler: {most} {_plural(unit)} are already trained, as {path} says\n"
                 "  expected more to do; resume_from_checkpoint=False begins anew"
             )
         estimator.net.load_parameters(f"{path}.params", ctx=estimator.context)
         estimator.trainer.load_states(f"{path}.states")
-        rest = most - done - 1
-        if of_epochs:
-            estimator.max_epoch = rest
-        else:
-            estimator.max_batch = rest
+        setattr(estimator, f"max_{unit}", rest)
         estimator.logger.info(
             "CheckpointHandler: goes on after epoch %d, batch %d, for %d more %s",
             self.trained_epoch,
             self.trained_batch,
             rest,
-            _plural(what),
+            _plural(unit),
         )
+
+    def _check_periods(self, unit: str) -> None:
+        """Refuse to resume unless checkpoints are of what `fit` counts, and of nothing else."""
+        periods = {"epoch": self.epoch_period, "batch": self.batch_period}
+        if not periods.pop(unit) or any(periods.values()):
+            raise ParameterError(
+                f"CheckpointHandler: epoch_period is {self.epoch_period}, batch_period is "
+                f"{self.batch_period}, and fit counts {_plural(unit)}\n"
+                f"  expected {unit}_period alone, and None for the other, to resume"
+            )
 
     def _last_checkpoint(self) -> tuple[int, int] | None:
         """The numbers of the epoch and the batch that the newest file was written after."""
@@ -533,8 +530,8 @@ class CheckpointHandler(_Counting):
         return max([(int(match[1]), int(match[2])) for match in matches if match], default=None)
 
 
-def _plural(what: str) -> str:
-    return "epochs" if what == "epoch" else "batches"
+def _plural(unit: str) -> str:
+    return "epochs" if unit == "epoch" else "batches"
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):

@@ -3,20 +3,12 @@
 ``make gluoncv`` runs all of them, and with parameters that MXNet wrote.
 """
 
-import importlib.util
-import warnings
-
 import numpy as np
 import pytest
-from PIL import ImageFile
 from recorded import Recorded
 from zoo.steps import Run
 
-spec = importlib.util.find_spec("gluoncv")  # a folder of the name, such as this one, has no origin
-pytestmark = [
-    pytest.mark.skipif(not (spec and spec.origin), reason="GluonCV is not installed here"),
-    pytest.mark.filterwarnings("ignore"),  # GluonCV's own, of Python and NumPy
-]
+pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
 NAMES = [
     "cifar_resnet20_v1",
     "mobilenetv3_small",
@@ -31,15 +23,6 @@ NAMES = [
     "mobile_pose_mobilenet1.0",
     "monodepth2_resnet18_kitti_mono_640x192",
 ]
-
-
-@pytest.fixture(scope="module")
-def gluoncv(mx, engine):
-    whole = ImageFile.LOAD_TRUNCATED_IMAGES  # which GluonCV sets for the whole process
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield mx.gluoncv() if engine == "torch" else importlib.import_module("gluoncv")
-    ImageFile.LOAD_TRUNCATED_IMAGES = whole
 
 
 @pytest.fixture(scope="module")

@@ -1036,6 +1036,8 @@ for pool_type in "max", "avg", "sum":
     case("Pooling", (2, 3, 5, 6), kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type=pool_type)
     case("Pooling", (2, 3, 7), kernel=(3,), stride=(2,), pad=(1,), pool_type=pool_type)
     case("Pooling", (2, 3, 7), kernel=2, stride=2, pad=(0, 0, 0), pool_type=pool_type)
+    more = {"kernel": (3, 2), "stride": (2, 1, 3), "pad": (1, 0, 2, 4)}
+    case("Pooling", (2, 3, 5, 6), pool_type=pool_type, **more)
     case("Pooling", (1, 2, 4, 5, 3), kernel=(2, 2, 2), stride=(2, 1, 1), pool_type=pool_type)
     case("Pooling", (2, 3, 5, 6), global_pool=True, pool_type=pool_type)
     case("Pooling", (2, 3, 7), kernel=(3,), pad=(2,), pool_type=pool_type)

@@ -775,7 +775,8 @@ def _windows(shape, kernel, global_pool, convention, stride, pad):
     """The windows on each axis of data of a shape that has its channels on axis 1."""
     if global_pool:
         kernel, stride, pad, convention = tuple(shape[2:]), (), (), "valid"
-    stride, _, pad = _spatial("Pooling", shape, kernel, stride, (), pad)
+    n = len(kernel)  # MXNet does not read further numbers; GluonCV gives four of padding
+    stride, _, pad = _spatial("Pooling", shape, kernel, stride[:n], (), pad[:n])
     return [Window(*sizes, convention) for sizes in zip(shape[2:], kernel, stride, pad)]
 
 

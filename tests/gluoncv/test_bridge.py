@@ -130,6 +130,33 @@ def test_removed_names_are_given_to_its_modules_alone(run):
     assert printed(done).splitlines() == [first, "True True True", "True True", "True"]
 
 
+def test_json_writes_numbers_of_numpy(run):
+    done = run(
+        """
+        import io
+        import numpy as np
+        def dumped(value):
+            import json
+            to = io.StringIO()
+            json.dump(value, to)
+            return json.loads(to.getvalue())
+        """,
+        """
+        import layers.mxnet
+        dumped = layers.mxnet.gluoncv().model_zoo.dumped
+        import json, numpy as np
+        print(dumped({"score": 0.5 * np.float32(0.5), "id": np.int64(3)}))
+        try:
+            dumped({1, 2})
+        except TypeError as error:
+            print(error)
+        print(json.dump.__name__)
+        """,
+    )
+    refused = "Object of type set is not JSON serializable"
+    assert printed(done).splitlines() == ["{'score': 0.25, 'id': 3}", refused, "dump"]
+
+
 def test_a_dependency_that_is_absent_is_told_where_it_is_used(run):
     done = run(
         """

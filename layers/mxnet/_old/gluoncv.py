@@ -10,6 +10,8 @@ its modules import      and get
 ``distutils.version``   `LooseVersion` of this module: Python 3.12 has removed distutils
 ``numpy``               NumPy with the names that it has removed, such as np.float and np.int
 ``PIL.Image``           Pillow's module with the names that it has removed, such as ANTIALIAS
+``json``                json that writes NumPy's numbers: with NumPy 2 scores are of float32,
+                        where they were Python's
 a package of `NEEDED`   where it is absent, a stand-in that says so when it is used
 ======================  ==========================================================================
 
@@ -28,7 +30,7 @@ import builtins
 import logging
 import re
 import sys
-from functools import total_ordering
+from functools import partial, total_ordering
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -135,6 +137,21 @@ def _old_pillow() -> ModuleType:
     return _WithNames(PIL, {"Image": _WithNames(PIL.Image, gone)})
 
 
+def _json() -> ModuleType:
+    import json
+
+    return _WithNames(json, {"dump": partial(json.dump, default=_number)})
+
+
+def _number(value: Any) -> Any:
+    """What json writes for a number of NumPy."""
+    import numpy
+
+    if isinstance(value, numpy.generic):
+        return value.item()
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
 def _distutils() -> ModuleType:
     version = ModuleType("distutils.version")
     version.LooseVersion = LooseVersion
@@ -145,6 +162,7 @@ def _distutils() -> ModuleType:
 SUBSTITUTES = {
     "PIL": (_old_pillow, "Pillow with the names that it has removed"),
     "distutils": (_distutils, "LooseVersion of this package"),
+    "json": (_json, "json that writes NumPy's numbers"),
     "numpy": (_old_numpy, "NumPy with the names that it has removed"),
 }
 _made: dict[str, ModuleType] = {}

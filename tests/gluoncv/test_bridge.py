@@ -113,6 +113,7 @@ def test_removed_names_are_given_to_its_modules_alone(run):
         def at_call():
             import numpy as np
             return np.int(3.5), np.bool, np.Inf
+        UNEQUAL = np.asarray([[1, 2], [3]]), np.array([np.zeros((2, 3)), np.zeros((1, 3))])
         """,
         """
         import numpy as np
@@ -124,10 +125,18 @@ def test_removed_names_are_given_to_its_modules_alone(run):
         print(zoo.Image.ANTIALIAS is PIL.Image.LANCZOS, zoo.pil is zoo.Image, zoo.np is zoo.numpy)
         print(zoo.Image.Image is PIL.Image.Image, zoo.ImageFile is PIL.ImageFile)
         print(before == ({*dir(np)}, {*dir(PIL.Image)}))
+        print([(rows.dtype.name, rows.shape) for rows in zoo.UNEQUAL])
+        try:
+            zoo.np.array([[1, 2], [3]], "float32")
+        except ValueError:
+            print("refused")
         """,
     )
     first = "float64 (3, <class 'bool'>, inf) True True"
-    assert printed(done).splitlines() == [first, "True True True", "True True", "True"]
+    assert printed(done).splitlines() == [
+        *(first, "True True True", "True True", "True"),
+        *("[('object', (2,)), ('object', (2,))]", "refused"),
+    ]
 
 
 def test_json_writes_numbers_of_numpy(run):

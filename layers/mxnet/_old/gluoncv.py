@@ -8,7 +8,8 @@ its modules import      and get
 ======================  ==========================================================================
 ``mxnet``               `layers.mxnet`
 ``distutils.version``   `LooseVersion` of this module: Python 3.12 has removed distutils
-``numpy``               NumPy with the names that it has removed, such as np.float and np.int
+``numpy``               NumPy with the names that it has removed, such as np.float and np.int,
+                        and arrays of objects for rows of unequal lengths, as before 1.24
 ``PIL.Image``           Pillow's module with the names that it has removed, such as ANTIALIAS
 ``json``                json that writes NumPy's numbers: with NumPy 2 scores are of float32,
                         where they were Python's
@@ -30,7 +31,8 @@ import builtins
 import logging
 import re
 import sys
-from functools import partial, total_ordering
+from collections.abc import Callable
+from functools import partial, total_ordering, wraps
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -127,7 +129,23 @@ class _Absent(ModuleType):
 def _old_numpy() -> ModuleType:
     import numpy
 
-    return _WithNames(numpy, numpy_names.PYTHON | numpy_names.missing())
+    arrays = {make.__name__: _of_unequal_rows(make) for make in (numpy.array, numpy.asarray)}
+    return _WithNames(numpy, numpy_names.PYTHON | numpy_names.missing() | arrays)
+
+
+def _of_unequal_rows(make: Callable) -> Callable:
+    """np.array or np.asarray that makes an array of objects where the rows are not as long."""
+
+    @wraps(make)
+    def made(value: Any, *args, **kwargs):
+        try:
+            return make(value, *args, **kwargs)
+        except ValueError as error:
+            if args or kwargs or "inhomogeneous" not in str(error):
+                raise
+            return make(value, dtype=object)
+
+    return made
 
 
 def _old_pillow() -> ModuleType:

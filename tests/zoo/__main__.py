@@ -19,6 +19,7 @@ from pathlib import Path
 from . import page
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_KIB = 4 << 20  # of memory: a process that has held more ends after its model
 
 
 class Worker:
@@ -39,7 +40,10 @@ class Worker:
         ready, _, _ = select.select([self.process.stdout], [], [], self.seconds)
         line = self.process.stdout.readline() if ready else ""
         if line:
-            return json.loads(line)
+            told = json.loads(line)
+            if told.pop("peak_kib") > MOST_KIB:
+                self.stop()
+            return told
         self.process.kill()
         code = self.process.wait()
         why = "the process died" if ready else f"not done in {self.seconds} s"
@@ -49,6 +53,7 @@ class Worker:
         if self.process is not None:
             self.process.stdin.close()
             self.process.wait()
+            self.process = None
 
 
 def names_of_the_zoo():

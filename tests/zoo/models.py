@@ -18,8 +18,8 @@ class Model:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def image(height, width=None, channels=3):
-    return [(1, channels, height, width or height)]
+def image(height, width=None, channels=3, count=1):
+    return [(count, channels, height, width or height)]
 
 
 def video(frames, size):
@@ -29,6 +29,9 @@ def video(frames, size):
 # By patterns, the first that fits: the kind, the shapes at full size, those that are small
 # and quick to run, and more arguments of the small one.
 ROWS = [
+    (r"resnet.*kinetics400_int8", "int8", image(224, count=7), image(64, count=7), {}),
+    (r"vgg16_ucf101_int8", "int8", image(224, count=3), None, {}),
+    (r"inceptionv3.*_int8", "int8", image(299, count=3), None, {}),
     (r"siamrpn", "tracker", [(1, 3, 127, 127), (1, 3, 287, 287)], None, {}),
     (r"monodepth2.*posenet", "pose of a camera", image(192, 640, 6), image(64, 64, 6), {}),
     (r"monodepth2", "depth", image(192, 640), image(64, 64), {}),

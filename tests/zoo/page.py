@@ -29,8 +29,6 @@ def short(text):
     """The first line of an error, without the folders of this machine."""
     if "ConnectionError" in text:
         return "downloads parameters, also with pretrained=False and pretrained_base=False"
-    if "no operator '_sg_mkldnn" in text:
-        return "has oneDNN's operators, such as _sg_mkldnn_conv, which are not in the table yet"
     return re.sub(r"(/[\w.-]+)+/", "", text[4:].splitlines()[0])[:140]
 
 

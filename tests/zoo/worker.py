@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import resource
 import sys
 import warnings
 
@@ -26,7 +27,8 @@ def main():
     writes = options.engine == "mxnet"
     for line in sys.stdin:
         run = Run(mx, gluoncv, line.strip(), options.folder, options.small, writes)
-        print(json.dumps(run()), file=answers, flush=True)
+        told = run() | {"peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
+        print(json.dumps(told), file=answers, flush=True)
 
 
 if __name__ == "__main__":

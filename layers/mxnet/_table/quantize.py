@@ -29,6 +29,12 @@ def abs_max(low: Tensor, high: Tensor) -> Tensor:
     return torch.maximum(low.abs(), high.abs())
 
 
+def steps_of_one(dtype: torch.dtype, r: Tensor) -> Tensor:
+    """How many steps of integers with this r one has; r is no divisor of a number, whose inverse
+    PyTorch would round first."""
+    return torch.full_like(r, TOP[dtype]) / r
+
+
 def saturate(x: Tensor, dtype: torch.dtype) -> Tensor:
     """The nearest integers that dtype has; NaN is 0 in uint8, else the largest, as in MXNet.
 
@@ -104,7 +110,7 @@ def _contrib_quantize_v2(
     dtype = integer_type(out_type, min_calib_range, max_calib_range)
     low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
     r = abs_max(low, high)
-    q = saturate(data * (TOP[dtype] / r), dtype)
+    q = saturate(data * steps_of_one(dtype, r), dtype)
     return (q, -r, r) if dtype is torch.int8 else (q, low, high)
 
 

@@ -19,9 +19,12 @@ from ..operator import expect_registered
 from ._casts import without_casts
 from ._infer import declared_shape, declared_type
 from ._node import HIDDEN, Entry, Node, ordered, with_hidden_names
-from ._subgraph import OPERATORS, ControlFlow
+from ._onednn import OPERATORS as FUSED
+from ._subgraph import OPERATORS as CONTROL_FLOW
+from ._subgraph import ControlFlow
 
 VERSION = 10901
+OPERATORS = CONTROL_FLOW | FUSED
 # An attribute of the graph, which MXNet reads and leaves alone: where custom operators are defined
 # whose names do not begin with their modules, as "name module" each.
 MODULES = "layers_modules"

@@ -7,6 +7,22 @@ import sys
 import warnings
 
 
+def write_all_regions(F):
+    """Let ROIAlign give 0 for a region of no picture, whose batch number is negative.
+
+    MXNet leaves its part of the output unwritten on the CPU, so that nets with pyramids of features
+    compute with whatever was in that memory; on a GPU and on layers.mxnet it is 0.
+    """
+    align = F.contrib.ROIAlign
+
+    def with_zeros(data, rois, *args, **kwargs):
+        y = align(data, rois, *args, **kwargs)
+        of_picture = F.slice_axis(rois, axis=1, begin=0, end=1).reshape((-1,)) >= 0
+        return F.where(of_picture, y, F.zeros_like(y))
+
+    F.contrib.ROIAlign = with_zeros
+
+
 def main():
     warnings.simplefilter("ignore")
     ask = argparse.ArgumentParser(description=__doc__)
@@ -22,6 +38,9 @@ def main():
     else:
         import gluoncv
         import mxnet as mx
+
+        write_all_regions(mx.nd)
+        write_all_regions(mx.sym)
     from .steps import Run
 
     writes = options.engine == "mxnet"

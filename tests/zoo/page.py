@@ -29,7 +29,9 @@ def short(text):
     """The first line of an error, without the folders of this machine."""
     if "ConnectionError" in text:
         return "downloads parameters, also with pretrained=False and pretrained_base=False"
-    return re.sub(r"(/[\w.-]+)+/", "", text[4:].splitlines()[0])[:140]
+    lines = text[4:].splitlines()
+    told = lines[-1] if "Traceback" in lines[0] else lines[0]
+    return re.sub(r"(/[\w.-]+)+/", "", told)[:140]
 
 
 def row(name, found):

@@ -14,7 +14,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
 
-__all__ = ["command", "export", "find_lr", "predict", "report", "train"]
+__all__ = ["command", "detect", "export", "find_lr", "predict", "report", "train"]
 
 
 def command(script: str, module: str) -> str:
@@ -34,6 +34,7 @@ def run(module: str) -> int:
 
 
 train = partial(run, "train.__main__")
+detect = partial(run, "train.detect")
 find_lr = partial(run, "train.find_lr")
 predict = partial(run, "train.predict")
 report = partial(run, "train.report")

@@ -31,6 +31,7 @@ __all__ = [
     "exchange",
     "expect",
     "gluon",
+    "gluoncv",
     "mx",
     "name",
     "nd",
@@ -136,6 +137,24 @@ def distributes() -> bool:
 def exchange() -> Any:
     """The module that writes files for other libraries, None on an engine that cannot."""
     return import_module("layers.mxnet._files.exchange") if name() == "torch" else None
+
+
+def gluoncv() -> Any:
+    """GluonCV, on this engine.
+
+    Raises
+    ------
+    EngineError
+        It is not installed.
+    """
+    try:
+        return _engine().gluoncv() if name() == "torch" else import_module("gluoncv")
+    except ModuleNotFoundError as error:
+        if error.name != "gluoncv":
+            raise
+        raise EngineError(
+            "GluonCV is not installed\n  expected pip install 'gluon-layers[gluoncv]'"
+        ) from error
 
 
 def describe() -> dict[str, Any]:

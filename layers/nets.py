@@ -1,4 +1,4 @@
-"""Nets made of this library's layers: a perceptron, a mixer and a vision transformer."""
+"""Nets made of this library's layers: a perceptron, a mixer, a vision transformer, a detector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .engine import expect, gluon, mx, nd
 from .gated import GeGLU, SwiGLU
 from .norm import LayerNormBlock, RMSNormBlock
 
-__all__ = ["mixer", "mlp", "vit"]
+__all__ = ["mixer", "mlp", "ssd_lite", "vit"]
 
 _GATED = {"swiglu": SwiGLU, "geglu": GeGLU}
 _NORMS = {"layer": LayerNormBlock, "rms": RMSNormBlock, "batch": gluon.nn.BatchNorm}
@@ -211,6 +211,131 @@ def vit(
     return net
 
 
+def ssd_lite(
+    image: tuple[int, int, int],
+    classes: int = 20,
+    *,
+    units: int = 24,
+    sizes: Sequence[Sequence[float]] = ((0.2, 0.28), (0.36, 0.45), (0.6, 0.8)),
+    ratios: Sequence[float] = (1.0, 0.6, 1.6),
+):
+    """Single shot detector whose heads are separable convolutions, for objects in small images.
+
+    Convolutions make feature maps, each of half the height and width of the one before, the first
+    of a quarter of the image's. Each place of a map has anchors: boxes of each of the map's sizes
+    with the first ratio, and of its first size with each other ratio. For each anchor a head, a
+    convolution of each channel by itself and then an affine map of the channels, gives scores of
+    the classes and by how much the object's box differs from the anchor.
+
+    Parameters
+    ----------
+    image : tuple of int
+        Channels, height and width.
+    classes : int
+        Of objects, without the background.
+    units : int
+        Channels of the first convolutions; those of the maps are 2, 4, 4, ... times as many.
+    sizes : sequence of sequences of float
+        Of the anchors of each map, as parts of the image's height.
+    ratios : sequence of float
+        Width divided by height of an anchor.
+
+    Returns
+    -------
+    SSD
+        (n, channels, height, width) to three arrays, for k anchors: scores (n, k, classes + 1),
+        the background's first; offsets (n, 4 k); and the anchors (1, k, 4), with their left, upper,
+        right and lower edges in parts of the image. `MultiBoxTarget` and `MultiBoxDetection` of
+        MXNet take them. Its parameters await `initialize`.
+
+    Raises
+    ------
+    ValueError
+        A number is below 1 or not whole, or a size or ratio is not above 0.
+
+    W. Liu et al., SSD: Single shot multibox detector, ECCV 2016; the heads as in M. Sandler et al.,
+    MobileNetV2: Inverted residuals and linear bottlenecks, CVPR 2018.
+    """
+    if isinstance(image, str) or not isinstance(image, Sequence) or len(image) != 3:
+        raise ValueError(
+            f"ssd_lite: image is {image!r}\n"
+            "  expected the channels, height and width of an image, such as (3, 64, 64)"
+        )
+    channels, height, width = image
+    _expect_positive("ssd_lite", channels=channels, height=height, width=width)
+    _expect_positive("ssd_lite", classes=classes, units=units)
+    if not sizes or not all(sizes) or not ratios or min(*ratios, *map(min, sizes)) <= 0:
+        raise ValueError(
+            f"ssd_lite: sizes is {sizes!r}, ratios is {ratios!r}\n"
+            "  expected numbers above 0: sizes for each map, and one ratio or more"
+        )
+    return SSD(channels, classes, units, sizes, ratios)
+
+
+class SSD(gluon.HybridBlock):
+    """Feature maps, and a head for each; `ssd_lite` says what it gives.
+
+    Inputs:
+        - **x**: (n, channels, height, width)
+    Outputs:
+        - **scores**: (n, k, classes + 1)
+        - **offsets**: (n, 4 k)
+        - **anchors**: (1, k, 4)
+    """
+
+    def __init__(self, channels, classes, units, sizes, ratios, **kwargs):
+        super().__init__(**kwargs)
+        self._sizes, self._ratios = [tuple(each) for each in sizes], tuple(ratios)
+        with self.name_scope():
+            self.maps = gluon.nn.HybridSequential(prefix="maps_")
+            self.heads = gluon.nn.HybridSequential(prefix="heads_")
+            wide = channels
+            with self.maps.name_scope():
+                self.maps.add(_row([*_convolution(wide, units, 2), *_convolution(units, units)]))
+                for i in range(len(sizes)):
+                    before, wide = (wide, 4 * units) if i else (units, 2 * units)
+                    self.maps.add(_row([*_convolution(before, wide, 2), *_convolution(wide, wide)]))
+            with self.heads.name_scope():
+                for i, each in enumerate(self._sizes):
+                    wide, anchors = (4 if i else 2) * units, len(each) + len(self._ratios) - 1
+                    self.heads.add(DetectionHead(wide, anchors, classes + 1))
+
+    def hybrid_forward(self, F, x):
+        scores, offsets, anchors = [], [], []
+        x = self.maps[0](x)
+        for i, sizes in enumerate(self._sizes):
+            x = self.maps[i + 1](x)
+            found = self.heads[i](x)
+            scores.append(found[0])
+            offsets.append(found[1])
+            anchors.append(F.contrib.MultiBoxPrior(x, sizes=sizes, ratios=self._ratios))
+        return F.concat(*scores, dim=1), F.concat(*offsets, dim=1), F.concat(*anchors, dim=1)
+
+
+class DetectionHead(gluon.HybridBlock):
+    """The head of a feature map: a convolution of each channel by itself, then affine maps.
+
+    Inputs:
+        - **x**: (n, channels, height, width)
+    Outputs:
+        - **scores**: (n, height * width * anchors, scores)
+        - **offsets**: (n, height * width * anchors * 4)
+    """
+
+    def __init__(self, channels: int, anchors: int, scores: int, **kwargs):
+        super().__init__(**kwargs)
+        self._scores, xavier = scores, mx.init.Xavier()
+        with self.name_scope():
+            self.body = _row(_convolution(channels, channels, groups=channels))
+            self.score = DenseBlock(channels, anchors * scores, weight_initializer=xavier)
+            self.offset = DenseBlock(channels, anchors * 4, weight_initializer=xavier)
+
+    def hybrid_forward(self, F, x):
+        x = F.transpose(self.body(x), axes=(0, 2, 3, 1))  # the channels of a place as a row
+        scores = F.reshape(self.score(x), shape=(0, -1, self._scores))
+        return scores, F.reshape(self.offset(x), shape=(0, -1))
+
+
 class Residual(gluon.HybridBlock):
     """Layers in a row, beside which their input goes: y = x + layers(x), or V x + layers(x).
 
@@ -348,6 +473,22 @@ def _perceptron(units: int, hidden: int, dropout: float) -> list:
     first = DenseBlock(units, hidden, activation="gelu", weight_initializer=relu)
     last = DenseBlock(hidden, units, weight_initializer=mx.init.Xavier())
     return [first, last, *_dropout(dropout)]
+
+
+def _convolution(channels: int, filters: int, stride: int = 1, groups: int = 1) -> list:
+    """A convolution with 3 x 3 pixels, normalized, and relu."""
+    convolution = gluon.nn.Conv2D(
+        filters, 3, stride, 1, groups=groups, use_bias=False, in_channels=channels,
+        weight_initializer=mx.init.Xavier(magnitude=_LIKE_RELU),
+    )  # fmt: skip
+    return [convolution, gluon.nn.BatchNorm(in_channels=filters), activate("relu")]
+
+
+def _row(layers: list):
+    found = gluon.nn.HybridSequential()
+    with found.name_scope():
+        found.add(*layers)
+    return found
 
 
 def _dropout(share: float) -> list:

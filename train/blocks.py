@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,7 @@ class Learner:
     )
     inputs: tuple[str, ...] = ("data",)  # of the exported graph
     outputs = "scores"
+    metrics: Sequence = ()  # of all held-out samples together
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class Learner:
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
         learner = cls(
             net,
-            measured(data.task),
+            cls.measured(data.task),
             trainer,
             ctx,
             options.hybridize,
@@ -151,6 +152,11 @@ class Learner:
         )
         learner.lines = [table(summary), ""]
         return learner
+
+    @staticmethod
+    def measured(task: Task) -> gluon.HybridBlock:
+        """The loss of a task, and its metric."""
+        return measured(task)
 
     @property
     def parameters(self) -> int:
@@ -230,7 +236,11 @@ class Learner:
         ys, outputs = self.split(y), [self.forward(part) for part in self.split(x)]
         meter.add([self.loss(part, labels) for part, labels in zip(outputs, ys)])
         if meter.outputs is not None:
-            meter.outputs += zip(ys, outputs)
+            meter.outputs += zip(ys, map(self.answers, outputs))
+
+    def answers(self, outputs: Any) -> Any:
+        """What the metrics are given of the net's outputs."""
+        return outputs
 
     def split(self, array: np.ndarray) -> list:
         """Of this process's part a part for each context, or for as many as there are samples."""
@@ -310,10 +320,15 @@ class Learner:
         with in_float32(self.net, self.precision):
             self.net.save_parameters(str(folder / "model.params"))
             (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))
-            if self.mode == "none" or self.forward is not self.net:  # no graph has been made yet
-                self.net.hybridize()
-                self.net(nd.zeros((1, self.features), ctx=self.ctx[0]))
-            self.net.export(str(folder / "model"))
+            net = self.exported()
+            if self.mode == "none" or self.forward is not net:  # no graph has been made yet
+                net.hybridize()
+                net(nd.zeros((1, self.features), ctx=self.ctx[0]))
+            net.export(str(folder / "model"))
+
+    def exported(self) -> gluon.HybridBlock:
+        """What is exported: the net, or one that goes on where it ends."""
+        return self.net
 
 
 def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:

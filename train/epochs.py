@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import numpy as np
+
 from .loop import Epoch, Run
 from .task import Task
 
@@ -18,13 +20,20 @@ def numbers(epoch: Epoch, run: Run) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
     row = asdict(epoch)
     more = {f"held_out_{name}": value for name, value in row.pop("more").items()}
+    if is_held_out_only(run):
+        del row["metric"]
     return {name.replace("metric", run.measure.metric): value for name, value in row.items()} | more
+
+
+def is_held_out_only(run: Run) -> bool:
+    """Whether the metric is one of all held-out samples together, and not of a step."""
+    return run.measure.metric in [each.name for each in run.metrics]
 
 
 def columns(run: Run) -> list[str]:
     """The names of the results that the seed determines."""
     metric, others = run.measure.metric, [each.name for each in run.metrics]
-    left_out = {"seconds", "more"} | ({"metric"} if metric in others else set())
+    left_out = {"seconds", "more"} | ({"metric"} if is_held_out_only(run) else set())
     names = [each.name for each in fields(Epoch) if each.name not in left_out]
     more = [f"held_out_{name}" for name in others if name != metric]
     return [*(name.replace("metric", metric) for name in names), *more]
@@ -35,18 +44,21 @@ def table(run: Run, task: Task, most: int = 12) -> str:
     epochs, top = run.history, run.best()
     every = -(-len(epochs) // (most - 2))
     shown = [e for e in epochs if e.epoch % every == 0 or e in (top, epochs[-1])]
-    rows = [("epoch", "loss", task.metric, "held-out loss", f"held-out {task.metric}", "seconds")]
+    names = ["epoch", "loss", task.metric, "held-out loss", f"held-out {task.metric}", "seconds"]
+    rows = [names]
     rows += [
-        (
+        [
             str(e.epoch),
             number(e.loss),
             task.show(e.metric),
             number(e.held_out_loss),
             task.show(e.held_out_metric),
             f"{e.seconds:.2f}",
-        )
+        ]
         for e in shown
     ]
+    if is_held_out_only(run):
+        rows = [[*row[:2], *row[3:]] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
     lines[1 + shown.index(top)] += "  best"
@@ -104,6 +116,8 @@ def draw(axes: Any, epochs: list[Epoch], what: str, top: Epoch) -> None:
     )
     for prefix, label, style in lines:
         y = [getattr(epoch, prefix + what) for epoch in epochs]
+        if not np.isfinite(y).any():  # it is measured on the held-out samples only
+            continue
         axes.plot(x, y, label=label, marker="." if len(x) < 50 else "", **style)
     place, label = (top.epoch, getattr(top, f"held_out_{what}")), f"best: epoch {top.epoch}"
     axes.axvline(top.epoch, color="#c2410c", linewidth=0.8, linestyle=":", zorder=0)

@@ -7,7 +7,7 @@ import math
 import random
 import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,6 +52,7 @@ class Learner(Protocol):
     inputs: tuple[str, ...]  # of the graph that `save` exports
     outputs: str  # of that graph: scores or probabilities of classes; or a number
     ctx: list
+    metrics: Sequence  # of mx.metric: measured of all held-out samples together
 
     @property
     def parameters(self) -> int: ...

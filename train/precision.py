@@ -33,7 +33,10 @@ class Cast(gluon.HybridBlock):
 
     def hybrid_forward(self, F, x):
         x = F.cast(x, dtype=self.dtype) if self.inputs else x
-        return F.cast(self.net(x), dtype="float32")
+        y = self.net(x)
+        if isinstance(y, list | tuple):
+            return [F.cast(each, dtype="float32") for each in y]
+        return F.cast(y, dtype="float32")
 
 
 def check_precision(precision: str, ctx: list) -> None:

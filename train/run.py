@@ -143,6 +143,7 @@ def trained(
             Guard(),
             Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),
         ],
+        metrics=[*learner.metrics],
         workers=workers,
     )
     found = checkpoints(folder)[:1] if options.resume else []
@@ -203,6 +204,8 @@ def check_batches(samples: int, batch_size: int, parts: int) -> None:
 
 def reading(options: Namespace) -> Reading:
     """How the options say that the data is read."""
+    if not hasattr(options, "task"):  # train.detect has none
+        return Reading(boxes=True)
     return Reading(
         options.task == "regression",
         options.target,
@@ -214,10 +217,8 @@ def reading(options: Namespace) -> Reading:
 
 def summary(last: Epoch, data: Data) -> str:
     """The results on the held-out samples."""
-    if data.task.classes:
-        return f"{last.held_out_metric:.2%} of the held-out samples right"
     shares = "".join(f"R² {value:.4f}, " for value in r2(last, data).values())
-    return f"{shares}mean absolute error {last.held_out_metric:.4g} on the held-out samples"
+    return shares + data.task.result(last.held_out_metric)
 
 
 def r2(last: Epoch, data: Data) -> dict[str, float]:
@@ -329,8 +330,9 @@ def describe(options: Namespace, data: Data, learner: Learner) -> dict[str, Any]
 def network(options: Namespace, data: Data) -> dict[str, Any]:
     """The net by its name, and the sizes of a perceptron's layers."""
     name = getattr(options, "net", "mlp")
-    units = [data.features, *(options.hidden or ()), data.task.outputs]
-    return {"net": name, **({"units": units} if name == "mlp" else {})}
+    if name != "mlp":
+        return {"net": name}
+    return {"net": name, "units": [data.features, *(options.hidden or ()), data.task.outputs]}
 
 
 def installed(library: str) -> str | None:

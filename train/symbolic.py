@@ -123,6 +123,7 @@ class Learner:
 
     files = ("model.safetensors", "model-symbol.json", "model-0000.params")
     inputs, outputs = ("data", "softmax_label"), "probabilities"
+    metrics = ()
 
     def __init__(self, module, optimizer, task: Task, ctx: list):
         self.module, self.rule, self.task, self.ctx = module, optimizer, task, ctx

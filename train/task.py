@@ -1,11 +1,11 @@
-"""What is learned: one of several classes, or a number; and what its results are called."""
+"""What is learned: classes, a number, or objects; and what its results are called."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 
-__all__ = ["Task"]
+__all__ = ["Detection", "Task"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,15 @@ class Task:
         """Units of the last layer."""
         return len(self.classes) or 1
 
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether a network's output for one sample may have this shape."""
+        return shape == (self.outputs,)
+
+    @property
+    def expected(self) -> str:
+        """The shape of a network's output, in a message."""
+        return f"(samples, {self.outputs})"
+
     @property
     def guessing(self) -> float:
         """The loss of a network that has learned nothing."""
@@ -62,3 +71,48 @@ class Task:
 
     def show(self, metric: float) -> str:
         return f"{metric:.2%}" if self.classes else f"{metric:.4g}"
+
+    def result(self, metric: float) -> str:
+        """The metric of the held-out samples, as a sentence without a full stop."""
+        if self.classes:
+            return f"{self.show(metric)} of the held-out samples right"
+        return f"mean absolute error {self.show(metric)} on the held-out samples"
+
+
+class Detection(Task):
+    """Objects of several classes, to be found in images with their boxes."""
+
+    @property
+    def name(self) -> str:
+        return "detection"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether it may be the shape of the scores, which are a network's first output."""
+        return len(shape) == 2 and shape[1] == self.outputs + 1
+
+    @property
+    def expected(self) -> str:
+        return f"(samples, anchors, {self.outputs + 1}), then offsets and anchors"
+
+    @property
+    def guessing(self) -> float:
+        """The loss of an anchor with an object and three without, where all scores are equal."""
+        return 4 * math.log(self.outputs + 1)
+
+    @property
+    def loss(self) -> str:
+        return "cross entropy and offsets of boxes, per matched anchor"
+
+    @property
+    def metric(self) -> str:
+        return "map"
+
+    @property
+    def measured(self) -> str:
+        return "mean average precision, boxes with an overlap of 0.5"
+
+    def quality(self, metric: float) -> float:
+        return -math.inf if math.isnan(metric) else metric
+
+    def result(self, metric: float) -> str:
+        return f"mean average precision {self.show(metric)} on the held-out images"

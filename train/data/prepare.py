@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import Refused
-from ..task import Task
+from ..task import Detection, Task
+from .boxes import boxes, kinds_of
 from .samples import Reading, Samples, listed, shown
 from .sources import read
 
@@ -25,8 +26,9 @@ class Data:
     """Samples to learn from and samples held out, as rows. The network scales them itself.
 
     x, held_out_x : (n, features), float32, or uint8 where they are pixels
-    y, held_out_y : (n,), indices of classes or numbers, as float32
-    task : the classes, or a number
+    y, held_out_y : (n,), indices of classes or numbers; or (n, objects, 5), of each object its
+        class and box, and -1 behind the last; as float32
+    task : the classes, a number, or objects
     shape : of one sample, before it became a row
     mean, std : (1, features) where each feature has its own, (1, 1) where they are one for all
     columns, target : names in a table
@@ -71,7 +73,7 @@ def load(name: str, validation: str | None = None, how: Reading | None = None) -
             option = f"--validation {validation}"
             samples.held_out = read_as(samples, validation, how)
             samples.notes += samples.held_out.notes
-        return prepare(samples, how.regression)
+        return prepare(samples, how)
     except Refused as error:
         raise Refused(f"{option}: {error}") from error
     except MemoryError as error:
@@ -89,23 +91,25 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     return found
 
 
-def prepare(samples: Samples, regression: bool) -> Data:
+def prepare(samples: Samples, how: Reading) -> Data:
     """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
     shape = samples.x.shape[1:]
     x, notes = rows(samples, shape), list(samples.notes)
-    classes = () if regression else samples.classes or classes_of(samples)
-    y = targets(samples, classes)
+    find, read = (kinds_of, boxes) if how.boxes else (classes_of, targets)
+    classes = () if how.regression else samples.classes or find(samples)
+    y = read(samples, classes)
     if samples.held_out:
         held_out = samples.held_out
         held_out_x = rows(held_out, shape)
-        held_out_y = targets(held_out, classes)
+        held_out_y = read(held_out, classes)
     else:
-        learned, kept = hold_out(y, classes, notes)
+        learned, kept = hold_out(y, () if how.boxes else classes, notes)
         x, y, held_out_x, held_out_y = x[learned], y[learned], x[kept], y[kept]
     mean, std = scaling(x, alike=len(shape) > 1)
     check_range(samples.x_name, (x, held_out_x), mean, std)
+    goal = Detection(classes) if how.boxes else task(y, classes, samples.y_name)
     return Data(
-        x, y, held_out_x, held_out_y, task(y, classes, samples.y_name), shape, mean, std,
+        x, y, held_out_x, held_out_y, goal, shape, mean, std,
         samples.columns, samples.target, samples.pixels, samples.resized, tuple(notes),
     )  # fmt: skip
 

@@ -29,6 +29,8 @@ class Reading:
         Height and width that images are resized to.
     shape : tuple of int, optional
         Of an image: (h, w) for gray ones, (h, w, 3) for colours; None to find it out.
+    boxes : bool
+        The targets are objects, each a class and a box.
     labelled : bool
         Targets are read too. A prediction does without.
     """
@@ -39,6 +41,7 @@ class Reading:
     ignore: tuple[str, ...] = ()
     size: tuple[int, ...] | None = None
     shape: tuple[int, ...] | None = None
+    boxes: bool = False
     labelled: bool = True
 
 

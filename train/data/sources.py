@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from .. import Refused
-from . import images, table
+from . import images, scenes, table
 from .arrays import read_npy, read_npz
 from .samples import Reading, Samples, listed
 
@@ -15,6 +16,7 @@ __all__ = ["describe_sources", "read"]
 
 NPZ = (("x", "y"), ("x_train", "y_train", "x_test", "y_test"))
 FILES = ("FILE.csv", "FILE.npz", "X.npy,Y.npy", "FILE.rec", "a FOLDER of images")
+SCENES = 2000  # to learn from
 PUBLISHED = (*images.IDX, *images.CIFAR)
 
 
@@ -31,6 +33,8 @@ def read(name: str, how: Reading) -> Samples:
     Refused
         There are none of this name, or a file is missing or damaged.
     """
+    if how.boxes:
+        return read_boxes(name)
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
     expect_used(name, path, how)
@@ -52,6 +56,18 @@ def read(name: str, how: Reading) -> Samples:
         return images.read_folder(path, how)
     nothing = "" if name and path.exists() else "there is no such file or folder; "
     raise Refused(f"{nothing}expected {describe_sources()}")
+
+
+def read_boxes(name: str) -> Samples:
+    """The images and the boxes in them that a name stands for."""
+    kind, _, count = name.partition(":")
+    if kind == "scenes":
+        if count and not re.fullmatch("0*[1-9][0-9]{0,5}", count):
+            raise Refused(f"expected scenes, or their number behind a colon, not {count!r}")
+        return scenes.scenes(int(count or SCENES))
+    if name.endswith(".npz"):
+        return npz(Path(os.path.expanduser(name)))
+    raise Refused("expected scenes, scenes:N or FILE.npz")
 
 
 def expect_used(name: str, path: Path, how: Reading) -> None:

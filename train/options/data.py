@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .values import names, size
 
-__all__ = ["add_data"]
+__all__ = ["add_data", "add_images"]
 
 
 def add_data(add: Callable) -> None:
@@ -23,3 +23,9 @@ def add_data(add: Callable) -> None:
     add("--features", type=names, default=(), metavar="A,B", help="columns to use (all others)")
     add("--ignore", type=names, default=(), metavar="A,B", help="columns not to use (none)")
     add("--image-size", type=size, metavar="H,W", help="resize images to H x W pixels")
+
+
+def add_images(add: Callable) -> None:
+    """The data of a detector."""
+    add("--data", default="scenes", metavar="DATA", help="see below (scenes)")
+    add("--validation", metavar="DATA", help="held-out samples, in the form of --data")

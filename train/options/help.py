@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DESCRIPTION", "EXAMPLES", "FILES", "HOW", "MODES", "MORE"]
+__all__ = ["describe"]
 
 DESCRIPTION = """\
 Train a network to tell classes apart, by default handwritten digits, or to predict a number. By
@@ -14,7 +14,14 @@ HOW = {
     "train.module": "with Symbol and Module, ending in an operator of its own written in NumPy.",
 }
 
-MORE = """\
+DETECT = """\
+Train a network to find objects in images: the class of each, and its box. By default these are
+handwritten digits and drawn shapes in scenes that the program makes, and the network is a single
+shot detector of this library's layers. It is measured by GluonCV's mean average precision, and
+otherwise trained as by `python -m train`.
+"""
+
+EXAMPLES_AND_DATA = """\
 examples:
   {command}                              the digits of scikit-learn, in seconds
   {command} --data mnist:~/mnist         60,000 digits, from the published files
@@ -41,7 +48,31 @@ by itself, pixels all alike; the saved net does it. Missing values are refused.
 To predict with a trained net: python -m train.predict --help
 To find a learning rate before: python -m train.find_lr --help
 
-{hybridize}files in --out:
+"""
+SCENES = """\
+examples:
+  {command}                        scenes of digits and shapes
+  {command} --data scenes:4000 --epochs 40 --units 32 --schedule cosine
+  {command} --data cells.npz --out build/cells
+
+data:
+  scenes[:N]   N scenes (2,000) of 64 x 64 pixels with 1 to 4 objects of 13 classes, and a quarter
+               as many held out, with other digits; the same ones for every seed
+  FILE.npz     x (samples, height, width, channels) and y (samples, objects, 5); or x_train,
+               y_train, x_test, y_test. An object is its class, from 0, and its left, upper, right
+               and lower edge in parts of the image; behind the last one of an image there is -1
+
+Of data without test samples a fifth is held out, the same part for every seed. Images are as large
+as they are in the data, and all alike.
+
+nets:
+  ssd_lite        three feature maps, and a head of separable convolutions for each
+  my.py:function  function(shape, classes) of this file returns a HybridBlock: of images (n, *shape)
+                  the scores (n, k, classes + 1), the offsets (n, 4 k) and k anchors (1, k, 4)
+
+"""
+MORE = """\
+{data}{hybridize}files in --out:
   history.csv         loss and metric of every epoch; on one machine, and with one --hybridize,
                       the same seed gives the same file
   curves.png          the same as a picture
@@ -86,26 +117,37 @@ nets:
   my.py:function  function(shape, outputs) of this file returns a HybridBlock that takes (n, *shape)
                   and gives (n, outputs): shape is (features,), of images (channels, height, width)
 
-schedules of the learning rate, after the warm-up:
-  constant  as it is
-  step      times factor (0.1) after every so many epochs: every (a third of all)
-  cosine    half a cosine, down to the share final (0) of the rate
-  poly      (1 - done) to the power of power (2), down to the share final (0)
-
-hybridize:
+{schedules}hybridize:
   none      every operator by itself, as the program comes to it
   recorded  the net as one graph, made and recorded by the first call
   compiled  that graph compiled, the net's own operators included (--engine torch)
   step      forward, loss, backward and update as one compiled graph (--engine torch, one context);
             without --clip and --accumulate, which come in between
 
+{precision}""",
+    "train.module": "",
+    "train.detect": """\
+{schedules}hybridize:
+  none      every operator by itself, as the program comes to it
+  recorded  the net as one graph, made and recorded by the first call
+  compiled  that graph compiled (--engine torch); the loss, which matches anchors, is recorded
+
+{precision}""",
+}
+SCHEDULES = """\
+schedules of the learning rate, after the warm-up:
+  constant  as it is
+  step      times factor (0.1) after every so many epochs: every (a third of all)
+  cosine    half a cosine, down to the share final (0) of the rate
+  poly      (1 - done) to the power of power (2), down to the share final (0)
+
+"""
+PRECISION = """\
 --accumulate 4 learns from 4 batches as if they were one, with the memory of one. --precision
 bfloat16 computes in 16 bits and updates in float32; the files have float32. --average 0.99 is a
 mean of the weights after about the last 100 steps, that is measured and saved instead of the last.
 
-""",
-    "train.module": "",
-}
+"""
 FILES = {
     "train": """\
   model.params        the parameters of the best epoch, for net.load_parameters
@@ -117,3 +159,18 @@ FILES = {
   model-symbol.json   the Module's checkpoint of the best epoch: the graph, and
   model-0000.params   the parameters, for Module.load""",
 }
+
+
+def describe(program: str, command: str) -> tuple[str, str]:
+    """What the help of a program says before and after the options."""
+    is_detector = program == "train.detect"
+    data = SCENES.format(command=command)
+    if not is_detector:
+        examples = EXAMPLES[program].format(command=command)
+        data = EXAMPLES_AND_DATA.format(command=command, examples=examples)
+    more = MORE.format(
+        data=data,
+        files=FILES["train" if is_detector else program],
+        hybridize=MODES[program].format(schedules=SCHEDULES, precision=PRECISION),
+    )
+    return DETECT if is_detector else DESCRIPTION + HOW[program], more

@@ -43,10 +43,10 @@ def add_learning(add: Callable, program: str) -> None:
         )
     add_step(add)
     if program != "train.find_lr":
-        add_rate(add, scheduled=program == "train")
+        add_rate(add, scheduled=program != "train.module")
     if program != "train.module":  # it has a step of its own, and its net is always a graph
-        add_more(add)
-    if program == "train":
+        add_more(add, HYBRIDIZE[:3] if program == "train.detect" else HYBRIDIZE)
+    if program in ("train", "train.detect"):
         add(
             "--average",
             type=share,
@@ -111,7 +111,7 @@ def add_rate(add: Callable, scheduled: bool) -> None:
     )
 
 
-def add_more(add: Callable) -> None:
+def add_more(add: Callable, modes: tuple[str, ...]) -> None:
     add("--clip", type=rate, metavar="NORM", help="the gradients' norm is at most this (no limit)")
     add(
         "--accumulate",
@@ -129,10 +129,10 @@ def add_more(add: Callable) -> None:
     )
     add(
         "--hybridize",
-        choices=[*HYBRIDIZE],
+        choices=[*modes],
         default="none",
         metavar="MODE",
-        help="none, recorded, compiled or step: see below (none)",
+        help=f"{', '.join(modes[:-1])} or {modes[-1]}: see below (none)",
     )
 
 

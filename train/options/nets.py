@@ -22,11 +22,23 @@ NETS: dict[str, dict[str, Any]] = {
     },
     "mixer": {"patch": 2, "units": 64, "depth": 2, "dropout": 0.0},
     "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
+    "ssd_lite": {"units": 24},
 }
+DETECTORS = ["ssd_lite"]  # of train.detect
 EVERY = [*dict.fromkeys(name for row in NETS.values() for name in row)]
 
 
 def add_net(add: Callable, program: str) -> None:
+    if program == "train.detect":
+        add(
+            "--net",
+            type=detector,
+            default="ssd_lite",
+            metavar="NET",
+            help="ssd_lite, or a function in a file: my.py:function (ssd_lite)",
+        )
+        add("--units", type=integer_from(1), metavar="N", help="its first channels (24)")
+        return
     if program != "train.module":  # which has the one net
         add(
             "--net",
@@ -53,9 +65,18 @@ def add_more(add: Callable) -> None:
 
 
 def net(text: str) -> str:
+    return one_of([name for name in NETS if name not in DETECTORS], text)
+
+
+def detector(text: str) -> str:
+    return one_of(DETECTORS, text)
+
+
+def one_of(known: list[str], text: str) -> str:
+    """The name of one of these nets, or that of a file and a function in it."""
     file, colon, function = text.rpartition(":")
-    if text not in NETS and not (colon and file.endswith(".py") and function.isidentifier()):
-        raise wrong(text, f"{', '.join(NETS)}, or a function in a file such as my.py:build")
+    if text not in known and not (colon and file.endswith(".py") and function.isidentifier()):
+        raise wrong(text, f"{', '.join(known)}, or a function in a file such as my.py:build")
     return text
 
 

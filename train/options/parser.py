@@ -11,8 +11,8 @@ from layers._programs import command
 
 from .. import Refused
 from .config import check_same, from_file
-from .data import add_data
-from .help import DESCRIPTION, EXAMPLES, FILES, HOW, MODES, MORE
+from .data import add_data, add_images
+from .help import describe
 from .learning import add_learning, check_learning
 from .nets import add_net, complete_net
 from .values import is_utf8
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Namespace:
-    """The options of a program, ``train`` or ``train.module``, as a namespace.
+    """The options of a program, ``train``, ``train.module`` or ``train.detect``, as a namespace.
 
     Raises
     ------
@@ -69,22 +69,18 @@ def check_utf8(argv: list[str] | None) -> None:
 
 
 def parser(program: str) -> argparse.ArgumentParser:
-    name = command(f"layers-{program}", program)
+    name = command(f"layers-{program.removeprefix('train.')}", program)
+    description, more = describe(program, name)
     result = Parser(
         prog=name,
-        description=DESCRIPTION + HOW[program],
-        epilog=MORE.format(
-            command=name,
-            examples=EXAMPLES[program].format(command=name),
-            files=FILES[program],
-            hybridize=MODES[program],
-        ),
+        description=description,
+        epilog=more,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         add_help=False,
     )
     what = result.add_argument_group("what to learn").add_argument
-    add_data(what)
+    (add_images if program == "train.detect" else add_data)(what)
     add_net(what, program)
     add_learning(result.add_argument_group("how").add_argument, program)
     add_where(result.add_argument_group("where").add_argument, program)

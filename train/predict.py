@@ -15,7 +15,8 @@ __all__ = ["main"]
 
 DESCRIPTION = """\
 Predict with a network that `python -m train` or `python -m train.module` has trained: the class of
-each sample by its name, and its probability; or a number. The network scales the features itself.
+each sample by its name, and its probability; or a number; or, of `python -m train.detect`, the
+objects in each image. The network scales the features itself.
 """
 MORE = """\
 examples:
@@ -38,6 +39,8 @@ columns of the csv, which are also the keys of the objects in json:
   class, probability  of the most probable class
   probability_NAME    of each class, with --probabilities; in json an object, probabilities
   value               instead, where a number is predicted
+  left, upper,        the edges of an object's box in pixels; there is a line for each object whose
+  right, lower        probability is a half or more, and none for an image without any
 
 exit status:
   0    predicted
@@ -71,6 +74,11 @@ def work(options: argparse.Namespace) -> None:
     from .prediction import predictions, write_csv, write_json  # not before the engine
 
     found = predictions(options.run, options.data)
+    if options.probabilities and found.size:
+        raise Refused(
+            f"--probabilities: the network of {options.run} finds objects, and has the probability "
+            "of the likeliest class of each; expected no --probabilities"
+        )
     if options.probabilities and not found.classes:
         raise Refused(
             f"--probabilities: the network of {options.run} predicts numbers and has no classes; "

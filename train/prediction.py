@@ -27,14 +27,16 @@ from .data.prepare import rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
 from .data.table import read_csv
+from .nets import image_shape
 
-__all__ = ["Predictions", "predictions", "write_csv", "write_json"]
+__all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]
 
 BATCH = 1024
 GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
 INPUTS = (["data"], ["data", "softmax_label"])
 DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
-OUTPUTS = ("scores", "probabilities", "values")
+OUTPUTS = ("scores", "probabilities", "values", "detections")
+SURE = 0.5  # the least probability of an object that is told of
 UNKNOWN = ("not registered", "Cannot find custom operator")  # how engines say it of an operator
 
 
@@ -52,19 +54,28 @@ class Run:
     inputs: list[str]
     outputs: str
 
+    @property
+    def size(self) -> tuple[int, ...]:
+        """Width and height of the images in which it finds objects, if it does."""
+        image = image_shape(tuple(self.shape)) if self.outputs == "detections" else None
+        return image[:0:-1] if image else ()
+
 
 @dataclass(frozen=True)
 class Predictions:
     """What a network says of samples.
 
     classes : names, or none where it predicts a number
-    values : (n, classes) probabilities, or (n, 1) numbers
+    values : (n, classes) probabilities, or (n, 1) numbers; or (n, k, 6), of objects the class, the
+        probability, and the box in parts of the image
     files : of each sample, where samples are images
+    size : width and height of an image, where objects are found in it
     """
 
     classes: list[str]
     values: np.ndarray
     files: tuple[str, ...]
+    size: tuple[int, ...] = ()
 
 
 def predictions(folder: Path, name: str) -> Predictions:
@@ -89,7 +100,7 @@ def predictions(folder: Path, name: str) -> Predictions:
     outputs = forward(folder, run, x)
     if run.outputs == "scores":
         outputs = softmax(outputs)
-    return Predictions(run.classes, outputs, samples.files)
+    return Predictions(run.classes, outputs, samples.files, run.size)
 
 
 def read_run(folder: Path) -> Run:
@@ -236,7 +247,11 @@ def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
             for part in np.array_split(x, -(-len(x) // BATCH))
         ]
     found = np.concatenate(outputs).astype("float64")
-    if found.shape != (len(x), len(run.classes) or 1):
+    fits = found.shape == (len(x), len(run.classes) or 1)
+    if run.outputs == "detections":
+        fits = found.ndim == 3 and found.shape[::2] == (len(x), 6)
+        fits = fits and (found[..., 0] < len(run.classes)).all()
+    if not fits:
         raise Refused(f"{folder}: the network's outputs are {found.shape}; config.json differs")
     return found
 
@@ -247,8 +262,11 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]:
-    """What is said of each sample, by the names of the columns."""
+    """What is said of each sample, or of each object, by the names of the columns."""
     for i, values in enumerate(found.values.tolist()):
+        if found.size:
+            yield from objects(found, i)
+            continue
         record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
         if found.classes:
             best = max(range(len(values)), key=values.__getitem__)
@@ -258,6 +276,24 @@ def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]
         else:
             record["value"] = shown(values[0])
         yield record
+
+
+def objects(found: Predictions, i: int) -> Iterator[dict[str, Any]]:
+    """The objects in an image, with the edges of their boxes in pixels."""
+    for row in found.values[i]:
+        if row[0] >= 0 and row[1] >= SURE:
+            edges = zip(("left", "upper", "right", "lower"), edges_of(row[2:], found.size))
+            yield {
+                **({"file": found.files[i]} if found.files else {"row": i + 1}),
+                "class": found.classes[int(row[0])],
+                "probability": shown(row[1]),
+                **{name: round(value, 2) for name, value in edges},
+            }
+
+
+def edges_of(box: np.ndarray, size: tuple[int, ...]) -> list[float]:
+    """A box in pixels of an image of this width and height, from one in parts of it."""
+    return (np.asarray(box, "float64") * [*size, *size]).tolist()
 
 
 def shown(value: float) -> float:

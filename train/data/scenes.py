@@ -1,4 +1,4 @@
-"""Scenes to detect objects in: handwritten digits and drawn shapes on a canvas, with their boxes."""
+"""Scenes to detect objects in: digits and drawn shapes on a canvas, with their boxes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from . import figures
 from .html import Html, joined, table, tag
 from .read import Measured, RunReport
 
-__all__ = ["overview", "worst"]
+__all__ = ["overview", "pixels_of", "worst"]
 
 MOST_CLASSES = 30  # of a whole matrix
 PICTURES, ROWS = 24, 12
@@ -122,18 +122,23 @@ def pictures(run: RunReport, measured: Measured, order: np.ndarray) -> Html:
 
 
 def data_uri(x: np.ndarray, white: int | None) -> str:
-    """A picture as PNG; numbers that are no pixels are stretched from black to white."""
+    """A picture as PNG."""
     from PIL import Image
 
+    file = io.BytesIO()
+    Image.fromarray(pixels_of(x, white)).save(file, "png", optimize=True)
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+
+
+def pixels_of(x: np.ndarray, white: int | None) -> np.ndarray:
+    """A picture's bytes; numbers that are no pixels are stretched from black to white."""
     least, most = (0.0, float(white)) if white else (float(x.min()), float(x.max()))
     grey = (x.astype("float64") - least) * (255 / ((most - least) or 1))
     pixels = grey.round().clip(0, 255).astype("uint8")
     if pixels.ndim == 3 and pixels.shape[2] != 3:  # channels before height and width, or others
         pixels = pixels.transpose(1, 2, 0) if pixels.shape[0] <= 4 else pixels
         pixels = pixels if pixels.shape[2] == 3 else pixels.mean(axis=2).astype("uint8")
-    file = io.BytesIO()
-    Image.fromarray(pixels).save(file, "png", optimize=True)
-    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+    return pixels
 
 
 def rows(run: RunReport, measured: Measured, order: np.ndarray) -> Html:

@@ -11,7 +11,7 @@ from typing import Any
 
 import layers
 
-from . import figures, mistakes
+from . import figures, mistakes, objects
 from .html import Html, joined, table, tag
 from .read import RunReport, Statistics, lookup
 from .style import STYLE
@@ -135,7 +135,7 @@ def curves(runs: list[RunReport], colours: dict[str, int]) -> Html:
             tag(
                 "figure",
                 tag("figcaption", caption),
-                figures.curves(group, colours, what, percent=what == "accuracy"),
+                figures.curves(group, colours, what, percent=what in ("accuracy", "map")),
             )
             for what, caption in (("loss", task.loss), (task.metric, task.measured))
         ]
@@ -195,8 +195,9 @@ def of_run(run: RunReport, colour: int) -> Html:
     parts: list[Any] = [tag("h2", dot(colour), run.name)]
     parts += [tag("p", note, class_="note") for note in run.notes]
     if run.measured:
-        parts.append(mistakes.overview(run, run.measured, colour))
-        parts.append(mistakes.worst(run, run.measured))
+        shown = objects if run.run.outputs == "detections" else mistakes
+        parts.append(shown.overview(run, run.measured, colour))
+        parts.append(shown.worst(run, run.measured))
     parts += [tag("h3", "Parameters"), statistics(run.parameters)]
     if run.activations:
         parts += [tag("h3", "Activations, on held-out samples"), statistics(run.activations)]
@@ -237,9 +238,16 @@ def new_folder(folder: Path) -> str:
     return next(name for i in count(2) if not Path(name := f"{folder}-{i}").exists())
 
 
+def program_of(run: RunReport) -> str:
+    """The program that has trained a run."""
+    if run.run.outputs == "detections":
+        return "train.detect"
+    return "train" if len(run.run.inputs) == 1 else "train.module"
+
+
 def repeat(run: RunReport) -> Html:
     """The command, into a new folder, and the versions that it ran with."""
-    words = ["python", "-m", "train" if len(run.run.inputs) == 1 else "train.module"]
+    words = ["python", "-m", program_of(run)]
     options, out = lookup(run.config, "options"), ["--out", new_folder(run.folder)]
     for name, value in (options if isinstance(options, dict) else {}).items():
         words += words_of(str(name), value) if name != "out" else []

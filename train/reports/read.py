@@ -18,7 +18,7 @@ from ..data import Data, Reading, load
 from ..data.arrays import refusing_damage
 from ..exporting import Network, read_network
 from ..prediction import Run, forward, read_run, refusing_networks, softmax
-from ..task import Task
+from ..task import Detection, Task
 
 __all__ = ["Measured", "RunReport", "Statistics", "lookup", "read_runs"]
 
@@ -45,6 +45,7 @@ class Measured:
 
     x : (n, ...) as in the data; y : (n,) indices of classes, or numbers
     values : (n, classes) probabilities, or (n, 1) numbers
+    Of a detector y : (n, objects, 5) and values : (n, k, 6), as `train.detecting` has them.
     """
 
     x: np.ndarray
@@ -83,7 +84,8 @@ class RunReport:
 
     @property
     def task(self) -> Task:
-        return Task(tuple(self.run.classes))
+        kind = Detection if self.run.outputs == "detections" else Task
+        return kind(tuple(self.run.classes))
 
     @property
     def best(self) -> dict[str, float] | None:
@@ -167,6 +169,7 @@ def read_data(config: dict[str, Any], run: Run) -> Data:
         features=names("features"),
         ignore=names("ignore"),
         size=tuple(size) if isinstance(size, list) else None,
+        boxes=run.outputs == "detections",
     )
     data = load(name, validation, how)
     known = {

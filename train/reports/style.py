@@ -62,6 +62,8 @@ td.best { font-weight: 700; }
   background: var(--paper); border-radius: 5px; display: block; }
 .gallery figcaption { margin: 8px 0 0; line-height: 1.35; color: var(--ink);
   overflow-wrap: anywhere; }
+.scenes figure { width: 236px; }
+.scenes img { width: 214px; height: 214px; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 12px 16px; white-space: pre-wrap; overflow-wrap: anywhere;
   font: 13px/1.5 ui-monospace, "SF Mono", Menlo, monospace; }

@@ -145,15 +145,14 @@ def gluoncv() -> Any:
     Raises
     ------
     EngineError
-        It is not installed.
+        It, or something that it needs, is not installed.
     """
     try:
         return _engine().gluoncv() if name() == "torch" else import_module("gluoncv")
     except ModuleNotFoundError as error:
-        if error.name != "gluoncv":
-            raise
+        missing = "is" if error.name == "gluoncv" else f"needs {error.name}, which is"
         raise EngineError(
-            "GluonCV is not installed\n  expected pip install 'gluon-layers[gluoncv]'"
+            f"GluonCV {missing} not installed\n  expected pip install 'gluon-layers[gluoncv]'"
         ) from error
 
 

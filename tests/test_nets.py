@@ -124,6 +124,60 @@ def test_images_are_flat_or_not(name):
     np.testing.assert_array_equal(net(nd.array(x.reshape(3, 1, 8, 8))).asnumpy(), flat)
 
 
+def detector():
+    """A small detector with two feature maps, and two images of two scenes."""
+    mx.random.seed(3)
+    net = nets.ssd_lite((3, 24, 16), 4, units=4, sizes=((0.2, 0.3), (0.5,)), ratios=(1, 2))
+    net.initialize()
+    return net, nd.array(np.random.RandomState(0).rand(2, 3, 24, 16))
+
+
+def test_what_a_detector_gives():
+    net, x = detector()
+    scores, offsets, anchors = net(x)
+    k = 6 * 4 * 3 + 3 * 2 * 2  # places of each map, times its anchors
+    assert (scores.shape, offsets.shape, anchors.shape) == ((2, k, 5), (2, 4 * k), (1, k, 4))
+    left, top, right, bottom = anchors.asnumpy()[0, 0] * [16, 24, 16, 24]
+    # The first place is of 4 x 4 pixels, and its first anchor a square of a fifth of the height.
+    np.testing.assert_allclose([left + right, top + bottom], [4, 4], rtol=1e-5)
+    np.testing.assert_allclose([right - left, bottom - top], [4.8, 4.8], rtol=1e-5)
+
+
+@pytest.mark.parametrize("options", each())
+def test_each_way_of_running_a_detector(options):
+    """The same outputs and gradients as eagerly."""
+    found = []
+    for way in (None, options):
+        net, x = detector()
+        if way is not None:
+            net.hybridize(**way)
+        for _ in range(3):
+            with autograd.record():
+                scores, offsets, anchors = net(x)
+                y = (scores * nd.arange(5)).sum() + (offsets * offsets).sum()
+            y.backward()
+        grads = [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
+        assert all(np.abs(g).sum() > 0 for g in grads)
+        found.append([*(each.asnumpy() for each in (scores, offsets, anchors)), *grads])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"image": "photo"}, "image is 'photo'\n  expected the channels, height and width"),
+        ({"classes": 0}, "ssd_lite: classes is 0\n  expected a whole number from 1"),
+        ({"sizes": ()}, r"sizes is \(\), ratios is .*\n  expected numbers above 0"),
+        ({"ratios": (1, -1)}, r"ratios is \(1, -1\)\n  expected numbers above 0"),
+    ],
+    ids=["image", "classes", "sizes", "ratios"],
+)
+def test_mistakes_of_a_detector(options, message):
+    with pytest.raises(ValueError, match=message):
+        nets.ssd_lite(**{"image": (3, 24, 16), **options})
+
+
 def test_patches_are_cut_row_by_row():
     x = np.arange(2 * 2 * 4 * 6).reshape(2, 2, 4, 6)
     y = nets.Patches((2, 4, 6), 2)(nd.array(x)).asnumpy()

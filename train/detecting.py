@@ -135,7 +135,7 @@ class Detections(gluon.HybridBlock):
             nms_threshold=ONE_OBJECT,
             nms_topk=MOST,
         )
-        return F.slice_axis(found, axis=1, begin=0, end=MOST)
+        return F.slice(found, begin=(None, 0), end=(None, MOST))
 
 
 class Detector(gluon.HybridBlock):

@@ -147,7 +147,7 @@ def drawing(pixels: np.ndarray, scene: Scene, classes: list[str]) -> Any:
     for row, right in zip(scene.found, scene.right):
         colour, box = RIGHT if right else WRONG, edges_of(row[2:], image.size)
         draw.rectangle(box, outline=colour, width=2)
-        name(draw, box, f"{classes[int(row[0])]} {row[1]:.0%}", colour)
+        name(draw, box, f"{classes[int(row[0])]}: {row[1]:.0%}", colour)
     return image
 
 

@@ -1,4 +1,12 @@
-"""Operators: one file, one formula, forward and gradients; and the ways of writing one."""
+"""Operators: one file, one formula, forward and gradients; and the ways of writing one.
+
+Labels of classes and ids of rows are whole numbers from 0, of any dtype. With PyTorch on a CPU
+others are an IndexError, eagerly and in a graph: the function that looks them up refuses them. They
+are those of the nearest class or row where nothing is refused: on Apache MXNet, and on a GPU, which
+would have to wait. In compiled code labels are not refused either, and ids are. `layers.softmax`
+takes a label of no class as SoftmaxOutput does: its gradient is then y. Blocks such as
+`layers.SoftmaxLoss` look at their inputs themselves, on both engines.
+"""
 
 from .._errors import did_you_mean
 from .attention import scaled_dot_product_attention

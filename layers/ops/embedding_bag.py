@@ -22,9 +22,9 @@ class embedding_bag:
     w : (m, d)      ids : (n, k), or (t,) with offsets      weights : the shape of ids, for the sum
     offsets : (n,) where each bag begins in ids, in ascending order from 0      y : (n, d)
 
-    On a CPU with PyTorch ids outside of w are an IndexError, and offsets in another order a
-    ValueError. A GPU would have to wait for that, and MXNet has no such check: there such ids name
-    the nearest row.
+    On a CPU with PyTorch ids outside of w, or with a fraction, are an IndexError, and offsets in
+    another order a ValueError. A GPU would have to wait for that, and MXNet has no such check:
+    there such ids name the nearest row, and such offsets divide ids into some other bags.
 
     The gradient of w is dense, unlike that of Embedding with `sparse_grad`: it is filled with zeros
     once, which costs m d writes, and beside that only the rows that ids name are touched. An
@@ -99,7 +99,8 @@ def bags(starts, numbers):
     count = numbers.shape[0]
     ones = nd.ones((starts.shape[0], 1), ctx=starts.context)
     begun = add_rows(ones, starts, count + 1).reshape((-1,))  # how many bags begin at a place
-    return nd.cumsum(nd.slice_axis(begun, axis=0, begin=0, end=count), axis=0) - 1
+    bag = nd.cumsum(nd.slice_axis(begun, axis=0, begin=0, end=count), axis=0) - 1
+    return nd.relu(bag)  # ids before the first offset, which should be 0, are of the first bag
 
 
 def numbers_and_starts(w, ids, offsets, padding):
@@ -115,7 +116,9 @@ def numbers_and_starts(w, ids, offsets, padding):
 
 
 def nearest(numbers, offsets, rows):
-    """Numbers of the nearest rows, and the offsets."""
+    """Numbers of the nearest rows, and offsets that do not exceed the count of numbers."""
+    if offsets is not None:
+        offsets = nd.clip(offsets, 0, numbers.shape[0])
     return nd.clip(numbers, 0, rows - 1), offsets
 
 

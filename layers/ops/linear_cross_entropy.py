@@ -6,6 +6,7 @@ import numpy as np
 
 from ..engine import adapter, nd
 from .dense import rows
+from .softmax import class_numbers, nearest_classes
 from .ways.class_form import operator
 
 __all__ = ["info_nce", "linear_cross_entropy"]
@@ -29,8 +30,8 @@ class linear_cross_entropy:
     less work to keep than to compute again: there PyTorch keeps them, as for the composition, in
     0.9 to 1.0 of its time.
 
-    x : (..., k)      w : (m, k)      label : (...) class numbers      b : (m,) or left out
-    y : (...)
+    x : (..., k)      w : (m, k)      b : (m,) or left out      y : (...)
+    label : (...) class numbers, which `layers.ops` says more of
 
     E. Wijmans et al., Cut your losses in large-vocabulary language models, ICLR 2025.
     """
@@ -50,7 +51,7 @@ class linear_cross_entropy:
         block: int = BLOCK,
     ):
         v, m = rows(x), w.shape[0]
-        number = class_numbers(label, m)
+        number = class_numbers("linear_cross_entropy", label, m, ignore_label)
         levels, owns = [], []
         for r in spans(v.shape[0], HEIGHT):
             width, columns = spans_of_columns(r, m, block)
@@ -74,7 +75,7 @@ class linear_cross_entropy:
 
     def backward(dy, x, w, label, b, level, ignore_label, smoothing, z_loss, block):
         v, m = rows(x), w.shape[0]
-        number = class_numbers(label, m)
+        number = nearest_classes("", label, m, None)
         if ignore_label is not None:
             dy = nd.where(label == ignore_label, nd.zeros_like(dy), dy)
         dy = dy.reshape((-1, 1))
@@ -169,10 +170,6 @@ def scores(v, w, b, c):
 
 def log_sum_exp(s):
     return nd.max(s, axis=1) - nd.max(nd.log_softmax(s), axis=1)
-
-
-def class_numbers(label, m):
-    return nd.clip(label.reshape((-1,)).astype("float32"), a_min=0, a_max=m - 1)
 
 
 def spans(size, most):

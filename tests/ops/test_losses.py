@@ -5,9 +5,9 @@ import pytest
 
 from layers import ops
 from layers.check import check_operator
-from layers.engine import autograd, nd
+from layers.engine import autograd, gluon, nd
 
-LABEL = np.array([0, 2, -1, 4, 2])
+LABEL = np.array([0, 2, 6, 4, 2])
 X, W, B = (np.random.RandomState(i).randn(*s) for i, s in enumerate([(5, 3), (7, 3), (7,)]))
 Z = np.random.RandomState(3).randn(5, 7)
 YES = np.array([[1, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 0], [1, 0, 1]])
@@ -46,7 +46,7 @@ def triplet(x, near, far, margin=1.0):
     return nd.relu(distance + margin)
 
 
-OPTIONS = [{}, {"ignore_label": -1}, {"smoothing": 0.2}, {"z_loss": 0.1}]
+OPTIONS = [{}, {"ignore_label": 6}, {"smoothing": 0.2}, {"z_loss": 0.1}]
 OPTIONS.append({name: value for more in OPTIONS for name, value in more.items()})
 # Scores of four blocks are kept: there are 35.
 BLOCKS = [{}, *({"block": size} for size in (1, 4, 8, 10))]
@@ -155,10 +155,83 @@ def test_focal_of_what_is_right():
     assert not y.any() and not dx.any()
 
 
-def test_what_is_ignored_may_lie_outside():
-    values = X[:3], W, np.array([0, 255, 3]), B
-    y, dx, *_ = run(ops.linear_cross_entropy, values, "float32", ignore_label=255)
+@pytest.mark.parametrize("ignored", [255, -1])
+@pytest.mark.parametrize("options", [{}, {"block": 4}], ids=str)
+def test_what_is_ignored_may_lie_outside(ignored, options):
+    values = X[:3], W, np.array([0, ignored, 3]), B
+    y, dx, *_ = run(ops.linear_cross_entropy, values, "float32", ignore_label=ignored, **options)
     assert y[1] == 0 and not dx[1].any() and y[0] > 0 and dx[2].any()
+
+
+NO_CLASS = {"too large": 7.0, "negative": -1.0, "PyTorch's own": -100.0, "a fraction": 0.5}
+
+
+class Calls(gluon.HybridBlock):
+    """An operator in a graph, which is not the block's that looks at labels."""
+
+    def __init__(self, operator, options):
+        super().__init__()
+        self.operator, self.options = operator, options
+
+    def hybrid_forward(self, F, *inputs):
+        return self.operator(*inputs, **self.options)
+
+
+def calls(name, label, graph=None, dtype="float32", **options):
+    """What a graph gives after it has been recorded, of three samples; or the operator itself."""
+    call = Calls(getattr(ops, name), options)
+    if graph is not None:
+        call.hybridize(**graph)
+    others = [a for a in INPUTS[name] if a is not LABEL and a is not INPUTS[name][0]]
+    x, w = nd.array(INPUTS[name][0][:3]), [nd.array(a, dtype=dtype) for a in others[:1]]
+    for y in [[0, 1, 2]] * 3 * (graph is not None) + [label]:
+        found = call(x.astype(dtype), *w, nd.array(y))
+    return found.asnumpy()
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("graph", [None, {}, {"static_alloc": True, "static_shape": True}], ids=str)
+@pytest.mark.parametrize("label", NO_CLASS.values(), ids=NO_CLASS)
+@pytest.mark.parametrize(
+    "name, dtype, options",
+    [
+        ("softmax_cross_entropy", "float32", {}),
+        ("softmax_cross_entropy", "float16", {}),
+        ("linear_cross_entropy", "float32", {}),
+        ("linear_cross_entropy", "float32", {"z_loss": 0.1}),
+    ],
+    ids=str,
+)
+def test_a_label_of_no_class_is_refused(name, dtype, options, label, graph):
+    told = f"'layers.{name}': label has {label:g}\n  expected one of the 7 classes, .* from 0 to 6"
+    repeated = "" if graph is None else "|index out of range|is out of bounds"  # PyTorch's words
+    with pytest.raises(IndexError, match=told + repeated):
+        calls(name, [0, label, 2], graph, dtype, **options)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.slow
+def test_compiled_code_takes_the_nearest_class():
+    for name in ("softmax_cross_entropy", "linear_cross_entropy"):
+        graph = {"backend": "inductor"}
+        found = calls(name, [0, 9, -3], graph)
+        np.testing.assert_allclose(found, calls(name, [0, 6, 0]), rtol=1e-5)
+
+
+@pytest.mark.engine("mxnet")  # which cannot raise an error inside of an operator
+def test_mxnet_takes_the_nearest_class():
+    for name in ("softmax_cross_entropy", "linear_cross_entropy"):
+        np.testing.assert_array_equal(calls(name, [0, 9, -3]), calls(name, [0, 6, 0]))
+
+
+def test_softmax_without_a_class_is_that_of_mxnet():
+    for operator in (ops.softmax, nd.SoftmaxOutput):
+        x = nd.array(Z[:3])
+        x.attach_grad()
+        with autograd.record():
+            y = operator(x, nd.array([0, 9, -1]))
+        y.backward()
+        np.testing.assert_allclose(x.grad[1:].asnumpy(), y[1:].asnumpy(), rtol=1e-6)
 
 
 @pytest.mark.engine("torch")  # MXNet has none of any operator
@@ -179,9 +252,9 @@ def test_pytorchs_own_functions(whole, monkeypatch):
         assert operator.native in native.NATIVE
     if not whole:
         monkeypatch.setattr(native, "NATIVE", {})
-    x, label = nd.array(np.random.RandomState(0).randn(4, 3)), nd.array([0, 2, 9, -1])
+    x, label = nd.array(np.random.RandomState(0).randn(4, 3)), nd.array([0, 2, 2, 0])
     p = np.exp(x.asnumpy()) / np.exp(x.asnumpy()).sum(axis=1, keepdims=True)
-    hot = np.eye(3)[[0, 2, 2, 0]]  # labels are clipped
+    hot = np.eye(3)[[0, 2, 2, 0]]
     x.attach_grad()
     with autograd.record():
         y = ops.softmax_cross_entropy(x, label)

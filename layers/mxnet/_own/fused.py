@@ -11,8 +11,11 @@ import torch
 import torch.nn.functional as F
 
 from ..ndarray.ndarray import NDArray
+from .labels import expect_classes, whole
 
 __all__ = ["fused"]
+
+NOT_WHOLE = -(2**62)  # in place of an id with a fraction, or NaN
 
 _attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 _attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
@@ -159,16 +162,20 @@ def _with_unit_stride(tensor: torch.Tensor) -> torch.Tensor:
 def checked_bags(numbers, offsets, rows):
     """Numbers of rows and where bags begin in them, such that none is read that does not exist.
 
-    On a CPU numbers stay as they are, and offsets that are not in ascending order from 0, up to the
-    count of numbers, are all -1: the kernel of `weighted_sums` refuses both, also in a graph, where
-    no Python runs that would. Elsewhere numbers are those of the nearest rows, and a bag begins at
-    the end of the one before, at the earliest.
+    On a CPU numbers that are no rows stay outside of them, and offsets that are not in ascending
+    order from 0, up to the count of numbers, are all -1: the kernel of `weighted_sums` refuses
+    both, also in a graph, where no Python runs that would. Elsewhere numbers are those of the
+    nearest rows, and a bag begins at the end of the one before, at the earliest.
     """
-    found, places = numbers._tensor, None if offsets is None else offsets._tensor.long()
+    found = numbers._tensor
     if not found.is_cpu:
         numbers = NDArray(found.clamp(0, rows - 1), numbers._context)
-    if places is None:
+    else:
+        found = whole(found, NOT_WHOLE)
+        numbers = NDArray(found, numbers._context)
+    if offsets is None:
         return numbers, None
+    places = whole(offsets._tensor, -1) if found.is_cpu else offsets._tensor.long()
     if found.is_cpu:
         ends = torch.cat([places[1:], places.new_full((1,), len(found))])
         fits = (places <= ends).all() & (places[0] == 0)
@@ -200,8 +207,9 @@ def _wrong_bags(
             "  expected where each bag begins in ids"
         )
     if len(outside := numbers[(numbers < 0) | (numbers >= count)]):
+        first = int(outside[0])
         return IndexError(
-            f"{who}: ids have {int(outside[0])}\n"
+            f"{who}: ids have {'a number that is not whole' if first == NOT_WHOLE else first}\n"
             f"  expected numbers of rows of w, 0 to {count - 1}, or `padding`"
         )
     return None
@@ -216,6 +224,12 @@ def gradient_of_rows(dy, w, numbers, starts, factors):
         dy._tensor, *places, none, none, none, len(w._tensor), False, 0, False, factors
     )
     return NDArray(found, w._context)
+
+
+def class_numbers(who, label, count, ignored):
+    """Labels as numbers of classes, (n,) in float32."""
+    number = expect_classes(who, label._tensor.reshape(-1), count, ignored)
+    return NDArray(number.float(), label._context)
 
 
 def softmax_less_label(s, level, number, start):
@@ -238,6 +252,7 @@ FUSED = {
     "attention": attention,
     "attention_gradients": attention_gradients,
     "checked_bags": checked_bags,
+    "class_numbers": class_numbers,
     "focal": focal,
     "focal_gradient": focal_gradient,
     "gradient_of_rows": gradient_of_rows,

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from .._table.product import linear
+from .labels import NO_LABEL, class_numbers, no_class
 
 __all__ = ["NATIVE"]
 
@@ -57,11 +58,22 @@ def group_norm(x, gamma, beta, groups, eps):
 
 
 def softmax_cross_entropy(x, label):
-    """The cross entropy of each sample, with labels as `pick` clips them."""
+    """The cross entropy of each sample."""
     fits = x.dim() == 2 and label.shape == x.shape[:1] and x.dtype in WIDE
     if not fits:
         return None
-    return F.cross_entropy(x, label.long().clamp(0, x.shape[1] - 1), reduction="none")
+    return cross_entropy("softmax_cross_entropy", x, label)
+
+
+def cross_entropy(name, scores, label, ignored=None, smoothing=0.0):
+    """The cross entropy of each row, whose kernel refuses the numbers of no class."""
+    number = class_numbers(label, scores.shape[1], ignored)
+    try:
+        return F.cross_entropy(
+            scores, number, reduction="none", ignore_index=NO_LABEL, label_smoothing=smoothing
+        )
+    except IndexError:
+        raise no_class(name, label, number, scores.shape[1], ignored) from None
 
 
 def linear_cross_entropy(x, w, label, b, ignore_label, smoothing, z_loss, block):
@@ -72,8 +84,7 @@ def linear_cross_entropy(x, w, label, b, ignore_label, smoothing, z_loss, block)
     if not (alike and shapes) or z_loss or label.numel() * w.shape[0] > FEW * block:
         return None
     scores = linear(x.reshape(-1, x.shape[-1]), w, b)
-    number = label.long().clamp(0, w.shape[0] - 1).reshape(-1)
-    y = F.cross_entropy(scores, number, reduction="none", label_smoothing=smoothing)
+    y = cross_entropy("linear_cross_entropy", scores, label.reshape(-1), ignore_label, smoothing)
     y = y.reshape(label.shape)
     return y if ignore_label is None else y.masked_fill(label == ignore_label, 0)
 

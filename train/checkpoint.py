@@ -199,6 +199,7 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
         "epochs_done": len(run.history),
         "step": run.step,
         **identity(run),
+        "settings": run.settings,
         "meter": {
             "samples": meter.samples,
             "steps": meter.steps,
@@ -352,6 +353,7 @@ def restore(run: Run, saved: Saved) -> None:
     for name, value in identity(run).items():
         if (found := content.get(name)) != value:
             raise ValueError(f"its {name} is {found}, that of this training {value}")
+    expect_settings(content.get("settings"), run.settings)
     try:
         history = [Epoch(**with_nan(row)) for row in content["history"]]
         meter = Meter("", **content["meter"])
@@ -365,6 +367,15 @@ def restore(run: Run, saved: Saved) -> None:
     run.history, run.step = history, content["step"]
     # The first process has the samples of all.
     run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
+
+
+def expect_settings(found: Any, settings: dict[str, float]) -> None:
+    """Refuse other settings of the optimizer, where those of both trainings are known."""
+    if not settings or not isinstance(found, dict) or not found:
+        return
+    for name in found | settings:
+        if (its := found.get(name)) != (own := settings.get(name)):
+            raise ValueError(f"its {name} is {its}, that of this training {own}")
 
 
 def with_nan(row: dict[str, Any]) -> dict[str, Any]:

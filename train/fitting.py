@@ -21,7 +21,7 @@ from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
 from .metrics import WithMetric, chosen, is_computed, values_of
 from .nets import initialize
-from .optimizers import check_arguments
+from .optimizers import check_arguments, numbers_of
 from .own_file import one_line
 from .workers import TOGETHER, Workers
 
@@ -89,7 +89,8 @@ def fit(
         The net's inputs are cast unless they are integers.
     callbacks : list of Callback
     resume : str or Path, optional
-        The folder of a `Checkpoint` from whose last one the training goes on, if there is one.
+        The folder of a `Checkpoint` from whose last one the training goes on, if there is one. It
+        is refused with another optimizer, or other settings of it, than those of this training.
     kvstore : str
         ``"dist_sync"``: train together with the other processes that torchrun has started, each on
         its part of every batch. All are given the same data.
@@ -134,7 +135,7 @@ def fit(
     learner = Learner(net, measured, trainer, contexts, hybridize, **how)
     run = Run(
         learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
-        workers=workers,
+        workers=workers, settings=numbers_of(optimizer, settings),
     )  # fmt: skip
     try:
         if resume is not None:

@@ -168,6 +168,8 @@ class Run:
         the metric.
     workers : Workers
         The processes that train together, each with a `Run`.
+    settings : dict of str to float
+        The optimizer's, with which a training goes on; empty where they are not known.
     """
 
     learner: Learner
@@ -186,6 +188,7 @@ class Run:
     error: BaseException | None = None
     metrics: list = field(default_factory=list)
     workers: Workers = field(default_factory=Workers)
+    settings: dict[str, float] = field(default_factory=dict)
 
     @property
     def epoch(self) -> int:

@@ -15,7 +15,14 @@ from . import Refused
 from .options import OPTIMIZERS
 from .own_file import one_line
 
-__all__ = ["check_arguments", "check_parameters", "complete", "names", "settings_of"]
+__all__ = [
+    "check_arguments",
+    "check_parameters",
+    "complete",
+    "names",
+    "numbers_of",
+    "settings_of",
+]
 
 # What other options set, or the Trainer does.
 ELSEWHERE = {
@@ -114,6 +121,18 @@ def check_arguments(optimizer: Any, params: Any, rate: float | None) -> dict[str
         )
     try_step(optimizer, settings)
     return settings
+
+
+def numbers_of(optimizer: Any, settings: Mapping[str, Any]) -> dict[str, float]:
+    """The settings that are numbers, with the defaults of those that are not given.
+
+    Of an optimizer that has been made already none: what it has may have changed since.
+    """
+    if not isinstance(optimizer, str):
+        return {}
+    accepted = parameters_of(mx.optimizer.Optimizer.opt_registry[optimizer.lower()])
+    found = accepted | dict(settings)
+    return {name: value for name, value in found.items() if isinstance(value, int | float)}
 
 
 def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:

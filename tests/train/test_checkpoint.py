@@ -278,6 +278,12 @@ def test_one_of_another_net(tmp_path):
         train(resume=tmp_path, seed=1)
     with pytest.raises(Refused, match="its optimizer is Adam, that of this training SGD"):
         train(resume=tmp_path, optimizer="sgd")
+    with pytest.raises(Refused, match="its learning_rate is 0.02, that of this training 0.5"):
+        train(resume=tmp_path, learning_rate=0.5)
+    with pytest.raises(Refused, match="its beta1 is 0.9, that of this training 0.5"):
+        train(resume=tmp_path, optimizer_params={"beta1": 0.5})
+    train(resume=tmp_path, optimizer_params={"beta1": 0.9}, epochs=1)  # the default
+    train(resume=tmp_path, optimizer=mx.optimizer.Adam(), learning_rate=None, epochs=1)
     with pytest.raises(Refused, match=r"its data is 60 samples \(.*\) in 8 batches, .* in 15 batc"):
         train(resume=tmp_path, batch_size=4)
     before = X[27].copy()  # which is not held out

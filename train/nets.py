@@ -46,7 +46,8 @@ def net_of(options: Namespace, data: Data):
             )
         return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
     except (ValueError, TypeError) as error:
-        raise Refused(f"--net {name}: {one_line(error)}") from error
+        reason = one_line(error).removeprefix(f"{name}: ")
+        raise Refused(f"--net {name}: {reason}") from error
 
 
 def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int] | None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._programs import command
 from ..engine import gluon
-from . import check_operator
+from . import WrongArguments, check_operator
 from ._subject import find_prop
 
 __all__ = ["main", "script"]
@@ -43,7 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
             found, attributes = found(**{n: _literal(v) for n, v in attributes.items()}), {}
         report = check_operator(found, *given.inputs, **options, **attributes)
     except (TypeError, ValueError, LookupError, ImportError) as error:
-        parser.error(str(error))
+        hint = "\n  each is given by --input or --label, in this order"
+        missing = isinstance(error, WrongArguments) and not given.inputs
+        parser.error(f"{error}{hint if missing else ''}")
     print(report)
     return 0 if report.passed else 1
 
@@ -76,6 +78,9 @@ def _find(place: str) -> Any:
     module, colon, name = place.partition(":")
     if not colon:
         raise ValueError(f"{place!r}\n  expected package.module:name")
+    if module.endswith(".py"):
+        name = f"{module.removesuffix('.py').replace(os.sep, '.')}:{name}"
+        raise ValueError(f"{place!r}\n  expected package.module:name, such as {name}")
     found: Any = import_module(module)
     for part in name.split("."):
         if not hasattr(found, part):

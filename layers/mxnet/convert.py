@@ -81,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             source, target = options.files
             _write(target, _read(source, options), options.shapes, source)
     except (MXNetError, OSError) as error:
-        print(f"{own}: {error}", file=sys.stderr)
+        said = f"{error.filename}: {error.strerror}" if getattr(error, "filename", "") else error
+        print(f"{own}: {said}", file=sys.stderr)
         return 1
     return 0
 

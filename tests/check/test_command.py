@@ -52,6 +52,11 @@ def test_a_layer(capsys):
         (["layers.ops:dense", "--input", "4x3:int99"], "'int99': expected a dtype"),
         (["layers.ops:softmax", "--label", "4:x"], "expected a shape and a number"),
         (["layers.ops:dense", "--attribute", "bias"], "expected name=value"),
+        (
+            ["ops/mine.py:cube"],
+            "'ops/mine.py:cube'\n  expected package.module:name, such as ops.mi",
+        ),
+        (["layers.ops:relu"], "0 inputs\n  expected 1: x\n  each is given by --input or --label"),
         (["layers.ops:dense", "--input", "4x3"], "1 inputs\n  expected 2 to 3: x, w, b"),
         (["layers.ops:relu", "--input", "4x3", "--attribute", "k=3"], "no attribute 'k'"),
     ],

@@ -265,7 +265,7 @@ def damaged(folder, mx):
         "complex.pt": "complex64",
         "list.params": "its 1 arrays have no names",
         "twice.params": "there are two arrays 'w'",
-        "absent.params": "No such file",
+        "absent.params": "absent.params: No such file or directory",
         "absent": "there is no",
     }
 

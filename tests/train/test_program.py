@@ -285,7 +285,9 @@ def test_an_npz(run, tmp_path):
         (["--ctx", "cpu:0,cpu:1", "--batch-size", "1"], "--batch-size 1: "),
         (["--data", "absent.npz"], "--data absent.npz: there is no such file"),
         (["--data", "mnist:/absent"], "--data mnist:/absent: there is no /absent/train-images"),
-        (["--nope"], "unrecognized arguments: --nope"),
+        (["--nope"], "unrecognized arguments: --nope\n"),
+        (["--bacth-size=3"], "unrecognized arguments: --bacth-size=3; did you mean --batch-size?"),
+        (["--activation", "sillu"], "--net mlp: activation is 'sillu'; expected one of geglu, "),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

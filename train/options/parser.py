@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
@@ -25,7 +26,16 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises the message that it would print, in one line and without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise Refused(message.removeprefix("argument "))
+        raise Refused(message.removeprefix("argument ") + self.near(message))
+
+    def near(self, message: str) -> str:
+        """The option that an unknown one is most like, for the message that it is unknown."""
+        words = message.removeprefix("unrecognized arguments: ").split()
+        if len(words) == len(message.split()) or not words[0].startswith("--"):
+            return ""
+        name = words[0].partition("=")[0]
+        near = get_close_matches(name[:100], [*self._option_string_actions], 1, cutoff=0.8)
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Namespace:

@@ -80,6 +80,8 @@ REFUSED = [  # operator, shapes of the inputs, attributes, what the message says
     ("_image_to_tensor", [(2, 3)], {}, "expected (h, w, c) or (n, h, w, c)"),
     ("_image_normalize", [(2, 3, 3)], {}, "with 1 or 3 channels"),
     ("_image_normalize", [(3, 2, 2)], {"mean": (1, 2)}, "mean is (1, 2), data is (3, 2, 2)"),
+    ("_image_normalize", [(3, 2, 2)], {"mean": (2, 2)}, "mean is (2, 2), data is (3, 2, 2)"),
+    ("_image_normalize", [(1, 2, 2)], {"std": (1, 1, 1)}, "std is (1, 1, 1), data is (1, 2, 2)"),
     ("_image_crop", [(4, 5, 3)], {"x": 3, "y": 0, "width": 3, "height": 1}, "within width 5"),
     ("_image_crop", [(4, 5, 3)], {"x": -1, "y": 0, "width": 1, "height": 1}, "x=-1"),
     ("_image_crop", [(4, 5, 3)], {"x": 0, "y": 0, "width": 0, "height": 1}, "width=0"),
@@ -376,3 +378,7 @@ def test_what_is_no_number_or_matrix_is_refused(mx):
 def test_a_misspelt_name_is_answered_by_the_nearest(mx):
     with pytest.raises(AttributeError, match="'Convoluton'\n  did you mean 'Convolution'?"):
         mx.nd.Convoluton  # noqa: B018 - asked for its error
+    with pytest.raises(AttributeError, match="'ImgRecordIter'\n  did you mean 'ImageRecordIter'?"):
+        mx.io.ImgRecordIter  # noqa: B018 - it is imported when it is asked for
+    with pytest.raises(AttributeError, match="no attribute 'nop'$"):
+        mx.nop  # noqa: B018 - mx.np is near, and empty

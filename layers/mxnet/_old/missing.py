@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from . import later, star_imports
@@ -150,8 +151,16 @@ def _like(name: str, module: dict[str, Any]) -> str:
     """The public name of a module that is most like one that it has not, for a message."""
     if name.startswith("_"):
         return ""
-    near = get_close_matches(name[:100], [n for n in module if not n.startswith("_")], 1)
+    full_name = _short_name(module["__name__"])
+    names = [n for n, value in module.items() if not n.startswith("_") and not _is_empty(value)]
+    names += [n.rpartition(".")[2] for n in later.LATER if n.rpartition(".")[0] == full_name]
+    near = get_close_matches(name[:100], names, 1)
     return f"\n  did you mean {near[0]!r}?" if near else ""
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether this is a module, such as ``mx.np``, all of whose names are absent."""
+    return isinstance(value, ModuleType) and _short_name(value.__name__) in _EMPTY
 
 
 class _Finder(MetaPathFinder):

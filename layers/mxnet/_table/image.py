@@ -64,8 +64,8 @@ def _image_normalize(
         raise ShapeError(f"_image_normalize: data is {tuple(data.shape)}\n  expected {form}")
     values = _computable(data)
     numbers = []
-    for name, given in (("mean", mean), ("std", std)):
-        given = given[:1] if len({*given}) == 1 else given  # also the defaults, which are four
+    for name, given, default in (("mean", mean, 0.0), ("std", std, 1.0)):
+        given = given[:1] if given == (default,) * 4 else given  # the default is four numbers
         if len(given) not in (1, channels):
             raise ArgumentError(
                 f"_image_normalize: {name} is {given}, data is {tuple(data.shape)}\n"

@@ -506,6 +506,10 @@ WRONG = [
         r"data_names is \[3\]\n  expected a list of names",
     ),
     (
+        lambda: amp.convert_symbol(graph(), conditional_fp32_ops=[("Activation", "act_type")]),
+        r"\('Activation', 'act_type'\) is in conditional_fp32_ops\n  expected \(operator, ",
+    ),
+    (
         lambda: amp.convert_symbol(graph(), excluded_sym_names=3),
         "excluded_sym_names is 3\n  expected a list of names",
     ),

@@ -202,6 +202,20 @@ def test_names_that_lists_cannot_have(folder, capsys, name):
     assert f"the image {name!r} cannot be in a list" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["a", "none"], "'none' is no folder"),
+        (["a", "images/dog/sub", "--exts", ".png"], "files that end in .png, or --recursive for"),
+        (["a", "images/cat", "--exts", ".gif", "--recursive"], "files that end in .gif\n"),
+    ],
+)
+def test_no_images(folder, capsys, options, message):
+    assert main(["--list", *options]) == 1
+    assert message in capsys.readouterr().err
+    assert not (folder / "a.lst").exists()
+
+
 def test_by_its_path(folder):
     """As programs run it that ask `test_utils` where it is."""
     from layers.mxnet.test_utils import get_im2rec_path

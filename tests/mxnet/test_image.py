@@ -304,6 +304,8 @@ def test_what_is_no_image(mx, tmp_path):
         (lambda mx, x: mx.image.random_size_crop(x, (2, 2), 1, (1, 1), a=3), r"\['a'\]"),
         (lambda mx, x: mx.image.CreateAugmenter((3, 4, 5), rand_resize=True), "rand_crop"),
         (lambda mx, x: mx.image.CreateAugmenter((3, 4, 5), mean=5), "mean is 5"),
+        (lambda mx, x: mx.image.CreateAugmenter((4, 5)), r"data_shape is \(4, 5\)"),
+        (lambda mx, x: mx.image.CreateDetAugmenter((4, 5)), r"data_shape is \(4, 5\)"),
     ],
 )
 def test_wrong_arguments(mx, run, message):

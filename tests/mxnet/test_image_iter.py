@@ -335,6 +335,11 @@ def test_a_broken_image_is_named(mx, folder):
         iterator = mx.image.ImageIter(1, SHAPE, **options)
         with pytest.raises(mx.MXNetError, match=f"Broken image {named}, .* no image of a known"):
             iterator.next()
+    iterator = mx.image.ImageIter(
+        1, (3, 2, 2), imglist=[[1, "colours.jpg"]], path_root=IMAGES, aug_list=[]
+    )
+    with pytest.raises(ValueError, match=r"colours.jpg is .* after .*\n  expected \(3, 2, 2\)"):
+        iterator.next()
     iterator = mx.image.ImageIter(2, SHAPE, path_imgrec=str(folder / "wide.rec"))
     with pytest.raises(mx.MXNetError, match="label of 2 numbers\n  expected 1; label_width"):
         iterator.next()

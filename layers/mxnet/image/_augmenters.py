@@ -387,6 +387,15 @@ def channel_values(name: str, given, default):
     return given
 
 
+def check_data_shape(function: str, data_shape) -> None:
+    """Refuse what is not (channels, height, width)."""
+    if len(data_shape) != 3:
+        raise ArgumentError(
+            f"{function}: data_shape is {data_shape}\n"
+            "  expected three numbers: channels, height, width"
+        )
+
+
 def CreateAugmenter(
     data_shape,
     resize=0,
@@ -427,8 +436,10 @@ def CreateAugmenter(
     Raises
     ------
     ArgumentError
-        `rand_resize` goes without `rand_crop`, or `mean` or `std` is no such array.
+        `data_shape` is not three numbers, `rand_resize` goes without `rand_crop`, or `mean` or
+        `std` is no such array.
     """
+    check_data_shape("CreateAugmenter", data_shape)
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     size = (data_shape[2], data_shape[1])
     if rand_resize:

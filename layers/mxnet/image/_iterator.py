@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import recordio
-from ..base import ArgumentError, MXNetError, numeric_types
+from ..base import ArgumentError, MXNetError, ShapeError, numeric_types
 from ..io import DataBatch, DataDesc, DataIter
 from ..io._record_source import read_list
 from ..ndarray import NDArray
@@ -275,7 +275,13 @@ class ImageIter(DataIter):
 
     def _put(self, data: NDArray, label: np.ndarray, at: int, image: NDArray, given: Any) -> None:
         """Put one image and its label into a batch."""
-        data[at] = self.postprocess_data(self.augmentation_transform(image))
+        made = self.postprocess_data(self.augmentation_transform(image))
+        if made.shape[1:] != self.data_shape[1:]:
+            raise ShapeError(
+                f"{type(self).__name__}: {self._located()} is {made.shape} after the augmenters\n"
+                f"  expected {self.data_shape}, as data_shape says"
+            )
+        data[at] = made
         values = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
         if values.size != label[at].size:
             raise self._wrong(

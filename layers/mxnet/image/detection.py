@@ -32,6 +32,7 @@ from ._augmenters import (
     ForceResizeAug,
     ResizeAug,
     channel_values,
+    check_data_shape,
     colour_augmenters,
 )
 from ._boxes import bad_label, split_label
@@ -418,8 +419,10 @@ def CreateDetAugmenter(
     Raises
     ------
     ArgumentError
-        The lists are not of one length, or `mean` or `std` is no such array.
+        `data_shape` is not three numbers, the lists are not of one length, or `mean` or `std` is
+        no such array.
     """
+    check_data_shape("CreateDetAugmenter", data_shape)
     augmenters: list[DetAugmenter] = []
     if resize > 0:
         augmenters.append(DetBorrowAug(ResizeAug(resize, inter_method)))

@@ -108,8 +108,11 @@ def found_images(options: argparse.Namespace) -> list[tuple[str, int]]:
     Raises
     ------
     ArgumentError
-        A name has a tab or the end of a line in it, which separate what is in a list.
+        There is no such folder, or no image in it; or a name has a tab or the end of a line in
+        it, which separate what is in a list.
     """
+    if not os.path.isdir(options.root):
+        raise ArgumentError(f"im2rec: {options.root!r} is no folder\n  expected the images' folder")
     endings = {ending.lower() for ending in options.exts}
     found, labels = [], {}
     above = {options.root: {os.path.realpath(options.root)}}  # each folder and those it is in
@@ -130,6 +133,12 @@ def found_images(options: argparse.Namespace) -> list[tuple[str, int]]:
                 found.append((path, label))
         if not options.recursive:
             break
+    if not found:
+        within = "" if options.recursive else ", or --recursive for those in folders within it"
+        raise ArgumentError(
+            f"im2rec: no image is in {options.root!r}\n"
+            f"  expected files that end in {', '.join(sorted(endings))}{within}"
+        )
     for folder, label in labels.items():
         path = os.path.relpath(folder, options.root)
         print(path.encode("utf-8", "backslashreplace").decode(), label)

@@ -366,6 +366,12 @@ class _Lists:
 
     def __init__(self, target_dtype, low, full, conditional):
         self.dtype = _low_precision(target_dtype)
+        for row in conditional or ():
+            if isinstance(row, str) or len(row) != 3:
+                raise ArgumentError(
+                    f"amp: {row!r} is in conditional_fp32_ops\n"
+                    "  expected (operator, attribute, list of its values)"
+                )
         self.given = {*(low or ()), *(full or ()), *(row[0] for row in conditional or ())}
         default = list_conditional_fp32_ops(self.dtype)
         self.low = list_lp16_ops(self.dtype) if low is None else low

@@ -111,8 +111,10 @@ class BatchSampler(Sampler):
                 f"BatchSampler: last_batch is {last_batch!r}\n"
                 f"  expected one of {', '.join(map(repr, _LAST_BATCH))}"
             )
-        if not batch_size >= 1:
-            raise ArgumentError(f"BatchSampler: batch_size is {batch_size}\n  expected at least 1")
+        if isinstance(batch_size, str) or not batch_size >= 1:
+            raise ArgumentError(
+                f"BatchSampler: batch_size is {batch_size!r}\n  expected a number, at least 1"
+            )
         self._sampler = sampler
         self._batch_size = batch_size
         self._last_batch = last_batch

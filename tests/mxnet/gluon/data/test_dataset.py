@@ -178,7 +178,7 @@ def test_batches(data, last_batch):
 
 
 @torch_only
-@pytest.mark.parametrize("size, last", [(3, "drop"), (0, "keep"), (-1, "keep")])
+@pytest.mark.parametrize("size, last", [(3, "drop"), (0, "keep"), (-1, "keep"), ("2", "keep")])
 def test_batches_that_cannot_be(data, size, last):
-    with pytest.raises(ValueError, match=f"'{last}'" if size == 3 else f"batch_size is {size}"):
+    with pytest.raises(ValueError, match=f"'{last}'" if size == 3 else f"batch_size is {size!r}"):
         data.BatchSampler(data.SequentialSampler(10), size, last)

@@ -305,6 +305,13 @@ def test_a_network_there_and_back(tmp_path):
     mx.contrib.onnx.export_model(*map(str, files), [x.shape], onnx_file_path=path)
     (found,) = forward(path, {"data": x.asnumpy()})
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    sym, arguments, states = import_model(path)
+    module = mx.mod.Module(sym, ["data"], label_names=None)
+    module.bind([("data", x.shape)], for_training=False)  # before it has the parameters' shapes
+    module.set_params(arguments, states)
+    module.forward(mx.io.DataBatch([x]))
+    found = module.get_outputs()[0].asnumpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
     block = import_to_gluon(path, [mx.cpu(0), mx.cpu(1)])
     assert block(x.copyto(mx.cpu(1))).context == mx.cpu(1)
     trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1})

@@ -334,8 +334,8 @@ class Graph:
         while taken in self._values or taken in self.inputs:
             count += 1
             taken = f"{name}_{count}"
-        self._values[taken] = value.reshape(value.shape or (1,))
-        return symbol.var(taken)
+        value = self._values[taken] = value.reshape(value.shape or (1,))
+        return symbol.var(taken, shape=value.shape, dtype=value.dtype)
 
     def values(self) -> dict[str, np.ndarray]:
         """The values of the variables."""

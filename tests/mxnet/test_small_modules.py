@@ -309,6 +309,7 @@ def test_arguments_have_mxnet_s_names(mx):
     assert nd.ones((1, 3)).broadcast_like(other=nd.ones((2, 3))).shape == (2, 3)
     assert nd.from_numpy(np.ones(2), array_cls=nd.NDArray).shape == (2,)
     x, y = sym.var("x"), sym.var("y")
+    assert x.broadcast_like(y).list_arguments() == ["x", "y"]
     assert sym.Group([x, y], create_fn=sym.Symbol).list_outputs() == ["x", "y"]
     for block in (mx.gluon.nn.LayerNorm(), mx.gluon.nn.GroupNorm()):
         n = 1 if isinstance(block, mx.gluon.nn.GroupNorm) else 2

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # The methods that only call their operator on the array; in MXNet's order.
 _WORDS = """
 abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes
-cbrt ceil clip cos cosh degrees depth_to_space diag exp
+broadcast_like cbrt ceil clip cos cosh degrees depth_to_space diag exp
 expm1 fix flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm
 one_hot ones_like pad pick prod radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt
 shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax softmin sort

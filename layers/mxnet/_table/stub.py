@@ -93,8 +93,11 @@ def _operands(name: str) -> list[str]:
 def _class_of_methods(owner: str, module: Any) -> str:
     """The methods of NDArray, or of Symbol, that are operators."""
     spell = _function if owner == "NDArray" else _composed
+    own = {method.__name__ for method in module.HANDWRITTEN}
     methods = [
-        spell(name, getattr(op, name), "    ") for name in _methods.NAMES if hasattr(op, name)
+        spell(name, getattr(op, name), "    ")
+        for name in _methods.NAMES
+        if hasattr(op, name) and name not in own
     ]
     for method in module.HANDWRITTEN:
         form = str(inspect.signature(method)).replace(f"self: '{owner}'", "self").replace("'", "")

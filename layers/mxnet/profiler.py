@@ -382,7 +382,7 @@ def dump_profile() -> None:
 
 
 def _write_down(name: str, category: str, phase: str, nanoseconds: int, **more) -> None:
-    """Add an event of one's own, if the profiler runs."""
+    """Add an event to the trace, if the profiler runs."""
     if _session.running is None:
         return
     place = {"pid": category, "tid": threading.get_ident()}
@@ -529,7 +529,7 @@ class Counter:
 
 
 class Marker:
-    """A moment.
+    """A moment, which the trace shows.
 
     Parameters
     ----------

@@ -1045,7 +1045,7 @@ def check_numeric_gradient(
 
 
 def _checked_nodes(grad_nodes, args: dict) -> dict[str, str]:
-    """What is asked of the gradients to check."""
+    """The gradient request of each argument whose gradient is to be checked."""
     if grad_nodes is None:
         return dict.fromkeys(args, "write")
     if isinstance(grad_nodes, dict):

@@ -48,18 +48,18 @@ def test_each_name_once():
 
 def test_all_are_there(old):
     assert [name for name in ALL if not hasattr(old, name)] == []
-    assert not names.missing()
+    assert not names.removed_names()
 
 
 def test_to_ask_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        names.missing()
+        names.removed_names()
 
 
 def test_what_numpy_has_stays():
     there = {name: vars(np)[name] for name in ALL if name in vars(np)}
-    assert not there.keys() & names.missing().keys()
+    assert not there.keys() & names.removed_names().keys()
 
 
 def test_from_numpy_import_all():

@@ -83,7 +83,7 @@ def _tensors(state, index):
 
 
 def _stored(state: NDArray) -> Stored:
-    """What is stored of a sparse state; MXNet takes it that it has all rows, or none."""
+    """What is stored of a sparse state, with all rows or none: MXNet reads no others."""
     stored = state._stored
     if not isinstance(stored, RowSparse) or not len(stored.rows):
         return stored
@@ -224,7 +224,7 @@ def _expect_dict(value: Any, name: str) -> dict:
 
 
 def _expect_count(index: int | str, count: Any) -> int:
-    """How often a parameter was updated."""
+    """The number of updates of a parameter; refuse what cannot be one."""
     if type(count) is not int or not 0 <= count < INT_LIMIT:
         raise ArgumentError(
             f"parameter {quoted(index)} was updated {quoted(count)} times\n"

@@ -130,7 +130,7 @@ def _old_numpy() -> ModuleType:
     import numpy
 
     arrays = {make.__name__: _of_unequal_rows(make) for make in (numpy.array, numpy.asarray)}
-    return _WithNames(numpy, numpy_names.PYTHON | numpy_names.missing() | arrays)
+    return _WithNames(numpy, numpy_names.PYTHON | numpy_names.removed_names() | arrays)
 
 
 def _of_unequal_rows(make: Callable) -> Callable:

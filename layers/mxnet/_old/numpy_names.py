@@ -177,7 +177,7 @@ OTHERS = {
 }
 
 
-def missing() -> dict[str, Any]:
+def removed_names() -> dict[str, Any]:
     """The removed names that this NumPy does not have, with their meanings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # looking up a deprecated name warns
@@ -273,7 +273,7 @@ def add_methods(kind: type) -> None:
 
 def restore() -> None:
     """Add the removed names, arguments and methods to NumPy. Names that it has stay as they are."""
-    names = missing()
+    names = removed_names()
     vars(np).update(names | without_old_arguments())
     np.__all__ += [name for name in names if name not in PYTHON]
     add_methods(np.ndarray)

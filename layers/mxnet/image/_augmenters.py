@@ -82,7 +82,7 @@ class Augmenter(Dumped):
 
 
 class SequentialAug(Augmenter):
-    """Several one after another."""
+    """Augmenters that are applied one after another."""
 
     def __init__(self, ts):
         super().__init__()
@@ -98,7 +98,7 @@ class SequentialAug(Augmenter):
 
 
 class RandomOrderAug(SequentialAug):
-    """Several, in an order that is drawn for each image."""
+    """Augmenters that are applied in an order that is drawn for each image."""
 
     def __call__(self, src: NDArray) -> NDArray:
         random.shuffle(self.ts)
@@ -324,7 +324,7 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Gray, with a probability."""
+    """The image in gray, with probability `p`."""
 
     def __init__(self, p: float):
         super().__init__(p=p)
@@ -336,7 +336,7 @@ class RandomGrayAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Left and right exchanged, with a probability."""
+    """The image mirrored left to right, with probability `p`."""
 
     def __init__(self, p: float):
         super().__init__(p=p)
@@ -347,7 +347,7 @@ class HorizontalFlipAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """Another dtype."""
+    """The image in the dtype `typ`."""
 
     def __init__(self, typ="float32"):
         super().__init__(type=typ)
@@ -360,7 +360,7 @@ class CastAug(Augmenter):
 def colour_augmenters(
     brightness: float, contrast: float, saturation: float, hue: float, pca_noise: float, gray: float
 ) -> list[Augmenter]:
-    """Those that are asked for with more than 0."""
+    """The augmenters of the colours whose amounts are not 0."""
     found: list[Augmenter] = []
     if brightness or contrast or saturation:
         found.append(ColorJitterAug(brightness, contrast, saturation))

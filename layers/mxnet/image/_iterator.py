@@ -250,7 +250,7 @@ class ImageIter(DataIter):
         return np.zeros(self.provide_label[0].shape, np.float32)
 
     def _fill(self, data: NDArray, label: np.ndarray, count: int) -> int:
-        """Add images to a batch that has so many until it is full or they end; how many it has."""
+        """Add images to a batch of `count` until it is full or they end; return its count then."""
         while count < self.batch_size:
             try:
                 given, encoded = self.next_sample()
@@ -359,7 +359,7 @@ class InvalidImageError(MXNetError):
 
 
 def _as_ndarray(label: np.ndarray) -> NDArray:
-    """The label of a list, which has NumPy's: an array of MXNet for each line takes memory."""
+    """A label of a list as an NDArray; the list keeps NumPy's arrays, which take less memory."""
     return nd.array(label, dtype=label.dtype)
 
 

@@ -51,11 +51,11 @@ def resized(image: torch.Tensor, width: int, height: int, method: int) -> torch.
     is_known = image.dtype in (torch.uint8, torch.float32, torch.float64)
     method = LINEAR if method == LINEAR_EXACT else method
     y = resample("imresize", image if is_known else image.float(), height, width, method)
-    return _as(y, image.dtype)
+    return _in_dtype(y, image.dtype)
 
 
-def _as(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Rounded and limited to what the dtype has."""
+def _in_dtype(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Numbers in a dtype: for integers rounded, and limited to those that it has."""
     if dtype.is_floating_point or x.dtype == dtype:
         return x.to(dtype)
     limits = torch.iinfo(dtype)
@@ -91,7 +91,7 @@ def bordered(image: torch.Tensor, margins: tuple[int, ...], border: int, values)
         rows, columns = _sources(h, top, bottom, border), _sources(w, left, right, border)
         return image.index_select(0, rows).index_select(1, columns)
     filled = image.new_empty(h + top + bottom, w + left + right, channels)
-    filled[:] = _as(torch.tensor([*values, *[0.0] * channels][:channels]), image.dtype)
+    filled[:] = _in_dtype(torch.tensor([*values, *[0.0] * channels][:channels]), image.dtype)
     filled[top : top + h, left : left + w] = image
     return filled
 

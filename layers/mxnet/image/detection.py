@@ -90,7 +90,7 @@ class DetBorrowAug(DetAugmenter):
 
 
 class DetRandomSelectAug(DetAugmenter):
-    """One of several, which is drawn; or none.
+    """One of several augmenters, drawn for each image; or none.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Left and right exchanged, with a probability; the label is written into."""
+    """The image mirrored left to right, with probability `p`; the label is written into."""
 
     def __init__(self, p: float):
         super().__init__(p=p)
@@ -140,7 +140,7 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 def _areas(boxes: np.ndarray) -> np.ndarray:
-    """Of boxes (n, 4): xmin, ymin, xmax, ymax."""
+    """The areas (n,) of boxes (n, 4): xmin, ymin, xmax, ymax."""
     return np.maximum(0, boxes[:, 2] - boxes[:, 0]) * np.maximum(0, boxes[:, 3] - boxes[:, 1])
 
 
@@ -340,7 +340,7 @@ def CreateMultiRandCropAugmenter(
     max_attempts=50,
     skip_prob=0,
 ) -> DetRandomSelectAug:
-    """One of several `DetRandomCropAug`, which is drawn.
+    """One of several `DetRandomCropAug`, drawn for each image.
 
     Where an argument is a list, there are as many; what is no list is the same for all.
 

@@ -144,7 +144,7 @@ class ImageDetRecordIter(RecordIter):
             )
 
     def _sampler(self, number: int) -> SimpleNamespace:
-        """The ranges of a sampler; a list of one is that of all."""
+        """The ranges of a sampler; an option of one value is the same for all samplers."""
         o, ranges = self._options, {}
         for name in _RANGES:
             limits = getattr(o, f"min_crop_{name}"), getattr(o, f"max_crop_{name}")
@@ -287,7 +287,7 @@ def _drawn_box(sampler: SimpleNamespace, h: int, w: int, draw: random.Random) ->
 
 
 def _areas(box: np.ndarray, objects: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """What a box has in common with each object, its own area, and theirs."""
+    """The areas that a box shares with each object, its own area, and those of the objects."""
     low, high = np.maximum(objects[:, 1:3], box[:2]), np.minimum(objects[:, 3:5], box[2:])
     common = (high - low).clip(0).prod(1)
     area = (objects[:, 3:5] - objects[:, 1:3]).clip(0).prod(1)

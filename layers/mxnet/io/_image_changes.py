@@ -1,4 +1,4 @@
-"""What `ImageRecordIter` does to an image, by its options; draws are a `random.Random`'s."""
+"""What `ImageRecordIter` does to an image, by its options; a `random.Random` draws."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def changed(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> tor
 
 
 def _warped(image: torch.Tensor, o: SimpleNamespace, draw: random.Random) -> torch.Tensor:
-    """Rotated, sheared, scaled and stretched, about its middle."""
+    """The image rotated, sheared, scaled and stretched, about its middle."""
     least, most = _aspect_ratios(o)
     stretches = (least, most) != (1, 1) and not o.random_resized_crop
     scales = (o.min_random_scale, o.max_random_scale) != (1, 1) and not o.random_resized_crop

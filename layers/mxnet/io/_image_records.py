@@ -106,7 +106,7 @@ def read_options(name: str, given: dict, defaults: dict[str, Any]) -> SimpleName
 
 
 def _parser(option: str, default: Any) -> Callable[[Any], Any]:
-    """What reads an option; old programs give texts, as of a command line."""
+    """The function that reads an option, also of text, which old programs give."""
     if option == "dtype":  # which `_dtype` reads
         return lambda value: value
     if option in TYPES:
@@ -176,7 +176,7 @@ class RecordIter(_BatchIter):
         return (width,) if width > 1 else ()
 
     def _prepare(self, record: bytes, name: str, draw: random.Random, data, label) -> int:
-        """Write the image and the label of a record into arrays; its id."""
+        """Write the image and the label of a record into arrays; return its id."""
         raise NotImplementedError(f"{type(self).__name__}._prepare")
 
     # Epochs

@@ -166,7 +166,7 @@ class DataParallelExecutorGroup:
 
     def _bind_executor(self, index: int, shared: Executor | None) -> Executor:
         """An executor on one context, for its part of a batch."""
-        shapes, types = self._known(self.slices[index])
+        shapes, types = self._input_specs(self.slices[index])
         arg_shapes, _, aux_shapes = self.symbol.infer_shape(**shapes)
         if arg_shapes is None:
             raise ShapeError(
@@ -207,7 +207,7 @@ class DataParallelExecutorGroup:
         inputs.update({n: array for n, array in args.items() if n not in self.param_names})
         return self._executor(index, args, grads, aux, contexts, shared)
 
-    def _known(self, part: slice) -> tuple[dict, dict]:
+    def _input_specs(self, part: slice) -> tuple[dict, dict]:
         """The shapes and dtypes of the inputs for a part of a batch."""
         shapes, types = {}, {}
         for desc in self.data_shapes + self.label_shapes:

@@ -478,7 +478,7 @@ class Module(BaseModule):
                 self._updater([row[k] for row in keys], gradients[k], weights[k])
 
     def _new_keys(self, name: str) -> list:
-        """Of a parameter that only another Module with this optimizer had no use for."""
+        """The keys of a parameter that the Module whose optimizer this one borrows has not."""
         names = [*self._keys, name]
         by_name = isinstance(self._kvstore, KVStore)
         return keys_of_weights(names, len(self._context), by_name)[name]

@@ -164,7 +164,7 @@ class BaseRNNCell:
         return ()
 
     def _step_name(self) -> str:
-        """What names of the next step begin with."""
+        """Count a step; return what names in it begin with."""
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 

@@ -406,7 +406,7 @@ class _Lists:
                 )
 
     def policy(self, scale=lambda: 1.0) -> precision.Policy:
-        """What the lists say."""
+        """The policy that casts as these lists say."""
         return precision.Policy(
             self.dtype,
             self.low,

@@ -312,7 +312,7 @@ class Graph:
         raise Step(self, node).unsupported(f"it has {attribute.name}")
 
     def symbol(self, name: str) -> Symbol:
-        """What the graph calls by this name.
+        """The Symbol of a name in the file's graph.
 
         Raises
         ------

@@ -133,7 +133,7 @@ def _clip(step: Step) -> Symbol:
 
 
 def _softmax(step: Step, operator: Callable) -> Symbol:
-    """Along one axis; until set 12 of operators along all from it on."""
+    """Softmax along an axis; until operator set 12 along that axis and all after it."""
     if step.opset >= 13:
         return operator(step.x(), axis=step.attribute("axis", -1))
     axis = step.axis(step.attribute("axis", 1))
@@ -203,7 +203,7 @@ def _padding(step: Step, kernel: Sequence[int], strides, dilations) -> tuple[lis
 
 
 def _padded(step: Step, x: Symbol, before, after, value: float = 0.0, mode="constant") -> Symbol:
-    """The array with more of it, or of `value`, around; `Pad` wants 4 or 5 axes."""
+    """The array with margins of `value` or of its own elements; `Pad` wants 4 or 5 axes."""
     widths = [n for pair in zip(before, after) for n in pair]
     if not any(widths):
         return x
@@ -321,8 +321,9 @@ def _instance_norm(step: Step) -> Symbol:
 @row("LayerNormalization")
 def _layer_norm(step: Step) -> Symbol:
     step.expect("stash_type", 1)
-    if step.axis(step.attribute("axis", -1)) != len(step.shape()) - 1:
-        raise step.unsupported("it is along several axes")
+    axis, last = step.axis(step.attribute("axis", -1)), len(step.shape()) - 1
+    if axis != last:
+        raise step.unsupported(f"it is along the axes {axis} to {last}, and not along one")
     eps = step.attribute("epsilon", 1e-5)
     return sym.LayerNorm(step.x(), step.x(1), step.x(2), axis=-1, eps=eps)
 

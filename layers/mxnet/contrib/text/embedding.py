@@ -91,7 +91,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._idx_to_vec = nd.from_numpy(found).as_in_context(current_context())
 
     def _take(self, embeddings: Sequence[_TokenEmbedding], vocabulary: vocab.Vocabulary) -> None:
-        """Have the words of a vocabulary, and vectors from others behind each other."""
+        """Take the words of a vocabulary, and for each the vectors of embeddings, concatenated."""
         words = vocabulary.idx_to_token
         size = sum(each.vec_len for each in embeddings)
         found, end = nd.empty((len(words), size)), 0
@@ -107,7 +107,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         self._idx_to_token, self._token_to_idx = list(words), dict(vocabulary.token_to_idx)
 
     def _build_embedding_for_vocabulary(self, vocabulary: vocab.Vocabulary | None) -> None:
-        """Have only the words of a vocabulary, if there is one."""
+        """Keep only the words of a vocabulary, if one is given."""
         if vocabulary is not None:
             _expect_vocabulary(vocabulary)
             self._take([self], vocabulary)

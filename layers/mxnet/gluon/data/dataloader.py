@@ -395,7 +395,7 @@ class _Workers(TorchDataLoader):
 
 
 class _Task:
-    """What PyTorch takes for a data set: at the indices of a batch, the batch, pickled."""
+    """The data set that PyTorch sees: at the indices of a batch it has that batch, pickled."""
 
     def __init__(self, dataset: Sequence, batchify_fn: Callable):
         self._dataset, self._batchify_fn = dataset, batchify_fn
@@ -433,7 +433,7 @@ def _with_tensor(array_class: type, tensor: torch.Tensor, context: Context) -> N
 
 
 def _in_shared_memory(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy there: the worker may keep the array itself, and must not see writes of others."""
+    """A copy in shared memory: the worker may keep the tensor, and must not see others write it."""
     storage = torch.UntypedStorage._new_shared(tensor.nbytes)
     return torch.empty(0, dtype=tensor.dtype).set_(storage, 0, tensor.shape).copy_(tensor)
 
@@ -445,7 +445,7 @@ def _pickled(value: Any) -> bytes:
 
 
 class _Failed:
-    """What a worker could not make a batch of: the exception, and where it was."""
+    """An exception that a worker raised while it made a batch, and its traceback."""
 
     def __init__(self, error: Exception, where: str):
         self.error, self.where = error, where
@@ -470,7 +470,7 @@ class _InWorker(Exception):
 
 
 def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id) -> Iterator:
-    """The batches of an epoch, at whose end the workers are idle. They end if it is broken off."""
+    """Yield the batches of an epoch. The workers are idle after it, and end if it is broken off."""
     wrong: Exception | None = None
     complete = False
     try:
@@ -505,7 +505,7 @@ def _receive(workers, batches, idle_workers, timeout, pin_memory, pin_device_id)
 
 
 def _explained(error: RuntimeError, timeout: float, waited: float) -> MXNetError | None:
-    """PyTorch's error of a worker that was killed or takes too long; None if it may take longer."""
+    """The error for PyTorch's, of a worker killed or too slow; None while it may take longer."""
     if "timed out" in str(error):
         return _timed_out(timeout) if waited >= timeout else None
     return MXNetError(

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+CONDITIONAL_FP32_FUNCS = [
+    ("Activation", "act_type", ["softrelu"]),
+    ("LeakyReLU", "act_type", ["elu", "selu"]),
+]
+
 
 def read(module: str) -> dict[str, list[str]]:
     """The lists of a module, by their names."""

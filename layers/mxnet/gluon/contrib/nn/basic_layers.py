@@ -64,7 +64,7 @@ class HybridConcurrent(HybridSequential):
 
 
 class Identity(HybridBlock):
-    """Its input: one branch of a HybridConcurrent, for a connection that skips the others.
+    """Returns its input: the branch of a HybridConcurrent that skips what the others compute.
 
     Inputs: any. Outputs: the same.
     """

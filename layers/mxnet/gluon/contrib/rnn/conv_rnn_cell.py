@@ -89,9 +89,9 @@ class _ConvCell(HybridRecurrentCell):
         self._in_channels = spatial.pop(self._channel_axis - 1)
         grown = zip(spatial, pad, dilate, kernel)
         sizes = [size + 2 * p - d * (k - 1) for size, p, d, k in grown]
-        self._state_shape = self._laid(hidden_channels, sizes)
-        rows, inward = self.gates * hidden_channels, self._laid(self._in_channels, kernel)
-        within = self._laid(hidden_channels, self._h2h_kernel)
+        self._state_shape = self._in_layout(hidden_channels, sizes)
+        rows, inward = self.gates * hidden_channels, self._in_layout(self._in_channels, kernel)
+        within = self._in_layout(hidden_channels, self._h2h_kernel)
         for name, shape, init in (
             ("i2h_weight", (rows, *inward), i2h_weight_initializer),
             ("h2h_weight", (rows, *within), h2h_weight_initializer),
@@ -104,8 +104,8 @@ class _ConvCell(HybridRecurrentCell):
     def _sizes(self, given) -> tuple[int, ...]:
         return (given,) * self.axes if isinstance(given, int) else tuple(given)
 
-    def _laid(self, channels: int, spatial) -> tuple[int, ...]:
-        """Channels and the others, in the layout."""
+    def _in_layout(self, channels: int, spatial) -> tuple[int, ...]:
+        """A shape of channels and spatial sizes, in the order of the layout."""
         return (channels, *spatial) if self._channel_axis == 1 else (*spatial, channels)
 
     def _alias(self) -> str:

@@ -17,7 +17,7 @@ def _normalized(channels: int, kernel: int, **kwargs) -> list[HybridBlock]:
 
 
 def _dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
-    """What comes in, and beside it `growth_rate` new channels."""
+    """A layer whose outputs are its inputs and `growth_rate` new channels."""
     new = nn.HybridSequential(prefix="")
     new.add(*_normalized(bn_size * growth_rate, 1), *_normalized(growth_rate, 3, padding=1))
     if dropout:

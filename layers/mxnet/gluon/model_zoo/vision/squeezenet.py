@@ -18,7 +18,7 @@ def _conv(channels: int, kernel: int, padding: int = 0) -> nn.HybridSequential:
 
 
 def _fire(squeezed: int, expanded: int) -> nn.HybridSequential:
-    """Few channels, then many: half of them of 1 by 1, half of 3 by 3."""
+    """A convolution to few channels, then to many: half of them by 1 x 1, half by 3 x 3."""
     both = HybridConcurrent(axis=1, prefix="")
     row = nn.HybridSequential(prefix="")
     row.add(_conv(squeezed, 1))

@@ -10,7 +10,7 @@ import numpy
 import torch
 
 from . import registry
-from .base import ArgumentError, BoundsError, ShapeError
+from .base import ArgumentError, BoundsError, ShapeError, quoted
 from .ndarray import NDArray
 
 __all__ = [
@@ -328,6 +328,13 @@ class Built(EvalMetric):
     def _batch(self, label: torch.Tensor, pred: torch.Tensor) -> None:
         raise NotImplementedError
 
+    def _expect_as_many(self, label: torch.Tensor, pred: torch.Tensor) -> None:
+        if len(label) != len(pred):
+            raise ShapeError(
+                f"{self.name}: {len(label)} labels, {len(pred)} predictions\n"
+                "  expected as many of both"
+            )
+
 
 @register
 class CustomMetric(EvalMetric):
@@ -428,11 +435,7 @@ class TopKAccuracy(Built):
             )
         label = label.to(torch.int64).flatten()
         found = pred.topk(min(self.top_k, pred.shape[1]), 1).indices
-        if len(found) != len(label):
-            raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(found)} predictions\n"
-                "  expected as many of both"
-            )
+        self._expect_as_many(label, found)
         self._add((found == label[:, None]).sum(), len(label))
 
 
@@ -498,14 +501,13 @@ class _Binary(Built):
         if pred.dim() != 2:
             raise ShapeError(f"{self.name}: predictions are {tuple(pred.shape)}\n  expected (n, 2)")
         found, label = pred.argmax(1), label.to(pred.device, torch.int64).flatten()
-        if len(found) != len(label):
-            raise ShapeError(
-                f"{self.name}: {len(label)} labels, {len(found)} predictions\n"
-                "  expected as many of both"
-            )
+        self._expect_as_many(label, found)
         cells = torch.bincount((2 * label + found).clamp(0, 4), minlength=5).tolist()
         if cells[4] or (label < 0).any() or (found > 1).any():
-            raise ArgumentError(f"{self.name}: more than two classes\n  expected classes 0 and 1")
+            raise ArgumentError(
+                f"{self.name}: labels are {quoted(label.tolist())}, predictions are "
+                f"{quoted(found.tolist())}\n  expected two classes, 0 and 1"
+            )
         counts = _BinaryCounts()
         counts.passes, counts.alarms, counts.misses, counts.hits, _ = cells
         return counts
@@ -564,7 +566,10 @@ class PCC(Built):
                 "  expected (n,) and (n, classes), or classes in both"
             )
         if (label < 0).any() or (found < 0).any():
-            raise ArgumentError(f"{self.name}: labels are {label.tolist()}\n  expected classes")
+            raise ArgumentError(
+                f"{self.name}: labels are {quoted(label.tolist())}, predictions are "
+                f"{quoted(found.tolist())}\n  expected classes, 0 or more"
+            )
         pairs, counts = torch.stack((label, found)).unique(dim=1, return_counts=True)
         seen = dict(zip(zip(*pairs.tolist()), counts.tolist()))
         self._table.update(seen)

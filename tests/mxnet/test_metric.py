@@ -239,6 +239,21 @@ def test_of_ones_own():
         assert mine.get() == mine.get_global() == ("mine", 5.0)
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("name", ["f1", "pcc"])
+def test_labels_that_are_no_classes_are_shown_and_only_some(name):
+    labels, scores = nd.array([0.0] * 1000) - 3, nd.array([[0.0, 1.0]] * 1000)
+    with pytest.raises(ValueError, match=rf"{name}: labels are \[-3, .*\.\.\.\]") as caught:
+        metric.create(name).update([labels], [scores])
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize("name, options", [("f1", {}), ("top_k_acc", {"top_k": 2})])
+def test_as_many_labels_as_predictions(name, options):
+    with pytest.raises((ValueError, AssertionError, IndexError)):
+        metric.create(name, **options).update([nd.ones(2)], [nd.ones((3, 3))])
+
+
 def test_base():
     with pytest.raises(NotImplementedError):
         metric.EvalMetric("x").update([], [])

@@ -381,6 +381,10 @@ REFUSED = {
     "a size": (
         model_of("DepthToSpace", [IMAGE], {"blocksize": 2**40})[0], "blocksize is 1099511627776",
     ),
+    "several axes": (
+        model_of("LayerNormalization", [X, Known(numbers(4))], {"axis": 1}, opset=17)[0],
+        "LayerNormalization .*: it is along the axes 1 to 2",
+    ),
     "integers divided": (model_of("Div", [ints(3), ints(2)])[0], "it divides numbers of int64"),
     "a second output": (
         model(helper.make_node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2]), {"x": IMAGE},

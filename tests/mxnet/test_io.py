@@ -222,6 +222,13 @@ def test_csv(mx, csv):
     ]
 
 
+def test_iterators_over_files_are_of_one_class(mx, csv):
+    # GluonCV's training programs ask for it.
+    iterator = mx.io.CSVIter(data_shape=(4,), batch_size=2, **csv)
+    assert isinstance(iterator, mx.io.MXDataIter) and isinstance(iterator, mx.io.DataIter)
+    assert not isinstance(mx.io.NDArrayIter(np.zeros((2, 3))), mx.io.MXDataIter)
+
+
 def test_csv_without_rounds(mx, csv):
     iterator = mx.io.CSVIter(data_shape=(4,), batch_size=2, round_batch=False, **csv)
     for _ in range(2):

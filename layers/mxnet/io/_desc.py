@@ -10,7 +10,7 @@ import numpy as np
 from ..base import ArgumentError
 from ..ndarray import NDArray
 
-__all__ = ["DataBatch", "DataDesc", "DataIter"]
+__all__ = ["DataBatch", "DataDesc", "DataIter", "MXDataIter"]
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
@@ -171,3 +171,10 @@ class DataIter:
     def getpad(self) -> int | None:
         """The number of examples at the end that only fill up the batch; None is 0."""
         return None
+
+
+class MXDataIter(DataIter):
+    """The base of the iterators over files, such as CSVIter and ImageRecordIter.
+
+    MXNet's are made by its C library, and are of this class; programs ask for it by isinstance.
+    """

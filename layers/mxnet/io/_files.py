@@ -20,7 +20,7 @@ import numpy as np
 from .._files.opening import open_file
 from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..ndarray import NDArray, array
-from ._desc import DataDesc, DataIter
+from ._desc import DataDesc, MXDataIter
 
 __all__ = ["CSVIter", "MNISTIter"]
 
@@ -28,7 +28,7 @@ _CHUNK_SIZE = 1 << 20  # bytes read from a file at once
 _MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
 
 
-class _InMemory(DataIter):
+class _InMemory(MXDataIter):
     """Batches of two NumPy arrays; after the last example a batch goes on with the first ones.
 
     `last_batch` says what becomes of a last batch that is not full: 'pad' fills it with the first

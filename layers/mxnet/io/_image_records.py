@@ -24,7 +24,7 @@ from .._threads import use_one_thread
 from ..base import ArgumentError, MXNetError, UnsupportedError, quoted
 from ..context import cpu
 from ..ndarray import NDArray
-from ._desc import DataDesc
+from ._desc import DataDesc, MXDataIter
 from ._image_changes import CHANGES, changed, normalized
 from ._record_source import Source, read_list
 from .io import DataBatch, _BatchIter
@@ -125,7 +125,7 @@ def named(record: str) -> Iterator[None]:
         raise type(error)(f"{record}: {error}") from None
 
 
-class RecordIter(_BatchIter):
+class RecordIter(_BatchIter, MXDataIter):
     """The base of iterators over image records: an order of records, threads, batches.
 
     A subclass has `defaults`, and `_prepare`, which runs in threads.

@@ -10,7 +10,7 @@ from .._threads import use_one_thread
 from ..base import ArgumentError, ShapeError, UnsupportedError
 from ..ndarray import NDArray, array
 from ..ndarray.sparse import CSRNDArray
-from ._desc import DataBatch, DataDesc, DataIter
+from ._desc import DataBatch, DataDesc, DataIter, MXDataIter
 from ._files import CSVIter, MNISTIter
 from ._libsvm import LibSVMIter, rows_of_matrix
 
@@ -21,6 +21,7 @@ __all__ = [
     "DataIter",
     "LibSVMIter",
     "MNISTIter",
+    "MXDataIter",
     "NDArrayIter",
     "PrefetchingIter",
     "ResizeIter",

@@ -166,6 +166,34 @@ def test_json_writes_numbers_of_numpy(run):
     assert printed(done).splitlines() == ["{'score': 0.25, 'id': 3}", refused, "dump"]
 
 
+def test_autocfg_knows_types_of_today(run):
+    pytest.importorskip("autocfg")
+    done = run(
+        """
+        from typing import Any, Union
+        from autocfg import dataclass
+        @dataclass
+        class Options:
+            teacher: Union[None, str] = None
+            rate: Union[float, int] = 1
+            norm: Any = 3
+            steps: Union[tuple, list] = (1, 2)
+        """,
+        """
+        import layers.mxnet
+        Options = layers.mxnet.gluoncv().model_zoo.Options
+        print(Options(teacher="net", rate=0.5))
+        try:
+            Options(rate="fast")
+        except TypeError as error:
+            print(str(error).partition(".")[2])
+        """,
+    )
+    shown, refused = printed(done).splitlines()
+    assert shown == "Options(teacher=net, rate=0.5, norm=3, steps=(1, 2))"
+    assert "rate` requires typing.Union[float, int], given <class 'str'>:fast" in refused
+
+
 def test_a_dependency_that_is_absent_is_told_where_it_is_used(run):
     done = run(
         """

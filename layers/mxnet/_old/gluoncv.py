@@ -1,4 +1,4 @@
-"""GluonCV on this package, as it is installed: no file of it is changed, and no other package.
+"""GluonCV on this package, as it is installed: no file of it or of another package is changed.
 
 GluonCV 0.10.5.post0 was written for MXNet 1.9 and for the Python and NumPy of its time. Its
 modules, and nobody else, get another ``import`` statement, by ``__builtins__`` in their namespaces:
@@ -13,6 +13,8 @@ its modules import      and get
 ``PIL.Image``           Pillow's module with the names that it has removed, such as ANTIALIAS
 ``json``                json that writes NumPy's numbers: with NumPy 2 scores are of float32,
                         where they were Python's
+``autocfg``             autocfg whose check of types knows Any and Union as Python has them since
+                        3.10: until then ``gluoncv.auto`` cannot be imported; others get it too
 a package of `NEEDED`   where it is absent, a stand-in that says so when it is used
 ======================  ==========================================================================
 
@@ -38,7 +40,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union, get_args, get_origin
 
 from . import numpy_names
 
@@ -60,7 +62,13 @@ NEEDED = {
     "yacs": "yacs",
     "yaml": "pyyaml",
 }
-INT_OF_ONE = {"gluoncv.model_zoo.center_net.target_generator"}
+INT_OF_ONE = {
+    "gluoncv.model_zoo.center_net.target_generator",
+    "gluoncv.auto.estimators.center_net.center_net",
+    "gluoncv.auto.estimators.faster_rcnn.faster_rcnn",
+    "gluoncv.auto.estimators.ssd.ssd",
+    "gluoncv.auto.estimators.yolo.yolo",
+}
 # Names that Pillow 10 has removed, with the present ones.
 PILLOW = {"ANTIALIAS": "LANCZOS", "CUBIC": "BICUBIC", "LINEAR": "BILINEAR"}
 
@@ -170,6 +178,20 @@ def _number(value: Any) -> Any:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
+def _autocfg() -> ModuleType:
+    import autocfg.dataclasses
+
+    check = autocfg.dataclasses.is_instance
+
+    def is_instance(value: Any, kind: Any) -> bool:
+        if get_origin(kind) is Union:
+            return any(is_instance(value, one) for one in get_args(kind))
+        return kind is Any or check(value, kind)
+
+    autocfg.dataclasses.is_instance = is_instance
+    return autocfg
+
+
 def _distutils() -> ModuleType:
     version = ModuleType("distutils.version")
     version.LooseVersion = LooseVersion
@@ -178,6 +200,7 @@ def _distutils() -> ModuleType:
 
 # What GluonCV's modules get for a package, and what there is to say about it.
 SUBSTITUTES = {
+    "autocfg": (_autocfg, "autocfg that knows the types of Python 3.10 and later"),
     "PIL": (_old_pillow, "Pillow with the names that it has removed"),
     "distutils": (_distutils, "LooseVersion of this package"),
     "json": (_json, "json that writes NumPy's numbers"),

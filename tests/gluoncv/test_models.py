@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 from recorded import Recorded
-from zoo.steps import Run
+from zoo.steps import Run, alike
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
 NAMES = [
@@ -68,3 +68,19 @@ def test_a_model(mx, gluoncv, golden, name, tmp_path):
     golden.check(name, [sample(y) for y in run.first], 1e-4, 1e-4)
     loss, reached = told["train"].split(", ")
     golden.check(f"{name}, loss", [float(loss), int(reached)], 1e-3)
+
+
+def test_boxes_of_equal_scores_may_come_in_another_order():
+    kinds, scores = np.arange(4.0).reshape(1, 4, 1), np.float64([[[0.9], [0.5], [0.5], [0.1]]])
+    boxes = np.arange(16.0).reshape(1, 4, 4)
+    outputs = [kinds, scores, boxes]
+    swapped = [y[:, [0, 2, 1, 3]] for y in outputs]
+    assert alike(swapped, outputs, "ssd") == "0e+00, 2 boxes of equal scores in another order"
+    with pytest.raises(ValueError, match="apart by"):
+        alike(swapped, outputs, "classifier")
+    moved = [kinds, scores, boxes + [[[0], [0], [1], [0]]]]
+    with pytest.raises(ValueError, match=r"apart by 6.7e-02, 4 of 24 numbers"):
+        alike(moved, outputs, "ssd")
+    unequal = [y[:, [1, 0, 2, 3]] for y in outputs]
+    with pytest.raises(ValueError, match="apart by"):
+        alike(unequal, outputs, "ssd")

@@ -25,9 +25,10 @@ MOST_KIB = 4 << 20  # of memory: a process that has held more ends after its mod
 class Worker:
     """A process with one engine, started anew where it dies or takes too long."""
 
-    def __init__(self, engine, python, folder, small, seconds):
-        self.engine, self.seconds, self.process = engine, seconds, None
-        self.command = [python, "-m", "zoo.worker", engine, folder, *["--small"] * small]
+    def __init__(self, engine, python, folder, given):
+        self.engine, self.seconds, self.process = engine, given.seconds, None
+        flags = ["--small"] * given.small + ["--outputs-only"] * given.outputs_only
+        self.command = [python, "-m", "zoo.worker", engine, folder, *flags]
 
     def ask(self, name):
         """What came of a model's steps."""
@@ -66,6 +67,7 @@ def options():
     ask = argparse.ArgumentParser(prog="python -m zoo", description=__doc__)
     ask.add_argument("names", nargs="*", help="models (all of the zoo)")
     ask.add_argument("--small", action="store_true", help="with small inputs where they may be")
+    ask.add_argument("--outputs-only", action="store_true", help="of MXNet, to compare with")
     ask.add_argument("--again", action="store_true", help="also those that were run before")
     ask.add_argument("--seconds", type=int, default=1800, help="how long a model may take (1800)")
     ask.add_argument("--mxnet", default=ROOT / ".venv-mxnet/bin/python", help="MXNet's Python")
@@ -79,9 +81,9 @@ def main():
     found = json.loads(given.results.read_text()) if given.results.exists() else {}
     names = names_of_the_zoo()
     with tempfile.TemporaryDirectory() as folder:
-        workers = [Worker("torch", sys.executable, folder, given.small, given.seconds)]
+        workers = [Worker("torch", sys.executable, folder, given)]
         if shutil.which(given.mxnet):
-            workers.insert(0, Worker("mxnet", given.mxnet, folder, given.small, given.seconds))
+            workers.insert(0, Worker("mxnet", given.mxnet, folder, given))
         for name in given.names or names:
             if name in found and not given.again:
                 continue

@@ -29,6 +29,7 @@ def main():
     ask.add_argument("engine", choices=["torch", "mxnet"])
     ask.add_argument("folder")
     ask.add_argument("--small", action="store_true")
+    ask.add_argument("--outputs-only", action="store_true")
     options = ask.parse_args()
     answers, sys.stdout = sys.stdout, sys.stderr  # GluonCV prints
     if options.engine == "torch":
@@ -45,7 +46,8 @@ def main():
 
     writes = options.engine == "mxnet"
     for line in sys.stdin:
-        run = Run(mx, gluoncv, line.strip(), options.folder, options.small, writes)
+        only = writes and options.outputs_only
+        run = Run(mx, gluoncv, line.strip(), options.folder, options.small, writes, only)
         told = run() | {"peak_kib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}
         print(json.dumps(told), file=answers, flush=True)
 

@@ -52,10 +52,11 @@ def text(found, names):
     whole = sum(len({*passed(each)}) == 1 for each in ours)
     equal = [is_equal(each) for each in ours]
     compared = sum(each is not None for each in equal)
+    both = sum(len({*passed(each)}) == 1 and is_equal(each) is True for each in ours)
     counts = (
         f"Of the {len(names)} names {len(found)} were run; {whole} of them go through all steps "
         f"on layers.mxnet. Outputs of {compared} were compared with MXNet's: {equal.count(True)} "
-        "are equal.\n"
+        f"are equal. {both} do both.\n"
     )
     lines = [row(name, found[name]) for name in names if name in found]
     rest = [name for name in names if name not in found]

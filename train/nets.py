@@ -11,7 +11,7 @@ from layers.engine import gluon, nd
 
 from . import Refused
 from .data import Data
-from .options import NETS
+from .options import DETECTORS, NETS
 from .own_file import described, load_file, one_line
 from .summary import Summary, summarize
 
@@ -31,10 +31,10 @@ def net_of(options: Namespace, data: Data):
     Refused
         It cannot be made for this data with these options, or its file cannot be used.
     """
-    name, outputs = options.net, data.task.outputs
-    if name not in NETS:
+    name, outputs, known = options.net, data.task.outputs, NETS | DETECTORS
+    if name not in known:
         return made_by_user(name, data)
-    settings = {option: getattr(options, option) for option in NETS[name]}
+    settings = {option: getattr(options, option) for option in known[name]}
     try:
         if name == "mlp":
             return nets.mlp(data.features, settings.pop("hidden"), outputs, **settings)

@@ -340,7 +340,7 @@ def test_help(capsys):
 
 def test_the_best_epoch_is_the_one_that_the_run_says():
     first, second = ({"epoch": i, "held_out_accuracy": i / 2} for i in (1.0, 2.0))
-    run = SimpleNamespace(classes=["a", "b"])
+    run = SimpleNamespace(classes=["a", "b"], outputs="scores")
     for result, best in (({"epoch": 1}, first), ({"epoch": 3}, None), (None, None)):
         report = RunReport(Path("run"), {"result": result}, run, [first, second], [])
         assert report.best is best

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from .data import add_data
 from .learning import OPTIMIZERS, SCHEDULES, add_learning, check_learning, check_step
-from .nets import NETS, add_net, complete_net
+from .nets import DETECTORS, NETS, add_net, complete_net
 from .parser import Parser, check_utf8, parse
 from .where import add_where
 
 __all__ = [
+    "DETECTORS",
     "NETS",
     "OPTIMIZERS",
     "SCHEDULES",

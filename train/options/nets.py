@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import Refused
 from .values import integer_from, share, sizes, wrong
 
-__all__ = ["NETS", "add_net", "complete_net"]
+__all__ = ["DETECTORS", "NETS", "add_net", "complete_net"]
 
 # The options of each net, and their values where none is given.
 NETS: dict[str, dict[str, Any]] = {
@@ -22,9 +22,8 @@ NETS: dict[str, dict[str, Any]] = {
     },
     "mixer": {"patch": 2, "units": 64, "depth": 2, "dropout": 0.0},
     "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
-    "ssd_lite": {"units": 24},
 }
-DETECTORS = ["ssd_lite"]  # of train.detect
+DETECTORS: dict[str, dict[str, Any]] = {"ssd_lite": {"units": 24}}  # of train.detect
 EVERY = [*dict.fromkeys(name for row in NETS.values() for name in row)]
 
 
@@ -65,14 +64,14 @@ def add_more(add: Callable) -> None:
 
 
 def net(text: str) -> str:
-    return one_of([name for name in NETS if name not in DETECTORS], text)
+    return one_of(NETS, text)
 
 
 def detector(text: str) -> str:
     return one_of(DETECTORS, text)
 
 
-def one_of(known: list[str], text: str) -> str:
+def one_of(known: Iterable[str], text: str) -> str:
     """The name of one of these nets, or that of a file and a function in it."""
     file, colon, function = text.rpartition(":")
     if text not in known and not (colon and file.endswith(".py") and function.isidentifier()):
@@ -89,7 +88,7 @@ def complete_net(options: Namespace) -> None:
         One is given that the net does not have.
     """
     name = getattr(options, "net", "mlp")
-    own = NETS.get(name, {})
+    own = (NETS | DETECTORS).get(name, {})
     for option in EVERY:
         if getattr(options, option, None) is None:
             if hasattr(options, option):

@@ -52,7 +52,7 @@ def add(parser: Parser) -> None:
 def work(options: argparse.Namespace) -> None:
     from .exporting import export  # not before the engine
 
-    for line in export(options.run, options.to, options.out):
+    for line in export(options.run, options.to, options.out, options.operators):
         say(line, sys.stdout)
 
 

@@ -44,9 +44,13 @@ numpy.savez(out, **load_file(file))
 """
 MXNET = """\
 import sys, warnings, numpy
+from pathlib import Path
 import layers.ops
 from layers.engine import gluon, nd
-file, x, out = sys.argv[1:]
+from train.own_file import load_file
+file, x, out, *operators = sys.argv[1:]
+for each in operators:
+    load_file(Path(each), "--operators")
 warnings.simplefilter("ignore")
 net = gluon.SymbolBlock.imports(f"{file}-symbol.json", ["data"], f"{file}-0000.params")
 numpy.savez(out, y=net(nd.array(numpy.load(x))).asnumpy())
@@ -74,11 +78,14 @@ class Format:
     lost: str
     needs: tuple[str, ...] = ()
     has_graph: bool = True
+    has_operators: bool = False  # of the user's, which its loader has to know
     needs_exchange: bool = False
 
 
-def export(folder: Path, kind: str, out: Path | None) -> list[str]:
+def export(folder: Path, kind: str, out: Path | None, operators: Path | None = None) -> list[str]:
     """Write the network of a run's folder, and say what was written.
+
+    `operators` is a file with operators of the network, which has been run.
 
     Raises
     ------
@@ -100,14 +107,16 @@ def export(folder: Path, kind: str, out: Path | None) -> list[str]:
         with TemporaryDirectory(prefix=".export", dir=out.parent) as made:
             with refusing_networks(f"--to {kind}"):
                 said, count = form.write(Path(made) / out.name, network)
-            compared = compare(Path(made) / out.name, form, folder, run, network, count)
+            own = (operators,) if operators and form.has_operators else ()
+            compared = compare(Path(made) / out.name, form, folder, run, network, count, own)
             names = sorted(os.listdir(made))
             for name in names:
                 os.replace(Path(made) / name, out.with_name(name))
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error
     files = " and ".join(str(out.with_name(name)) for name in names)
-    return [f"{files}: {said}", f"lost: {form.lost}", compared]
+    lost = f"{form.lost}{''.join(f', and its own ones {file}' for file in own)}"
+    return [f"{files}: {said}", f"lost: {lost}", compared]
 
 
 def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
@@ -197,10 +206,18 @@ def write_mxnet(path: Path, network: Network) -> tuple[str, int]:
     return "the network with its scaling, the names of classes and columns", SAMPLES
 
 
-def compare(path: Path, form: Format, folder: Path, run: Run, network: Network, count: int) -> str:
+def compare(
+    path: Path,
+    form: Format,
+    folder: Path,
+    run: Run,
+    network: Network,
+    count: int,
+    operators: tuple[Path, ...],
+) -> str:
     """Load what was written in a process of its own, and compare it with the network."""
     x = samples(network, run)[:count]
-    found = reload(path, form, x)
+    found = reload(path, form, x, operators)
     if not form.has_graph:
         expected = {name: array.asnumpy() for name, array in network.structured.items()}
         same = found.keys() == expected.keys() and all(
@@ -236,7 +253,9 @@ def samples(network: Network, run: Run) -> np.ndarray:
     return (run.mean + np.array(run.std) * values).astype("float32")
 
 
-def reload(path: Path, form: Format, x: np.ndarray) -> dict[str, np.ndarray]:
+def reload(
+    path: Path, form: Format, x: np.ndarray, operators: tuple[Path, ...] = ()
+) -> dict[str, np.ndarray]:
     """What a file's loader says of samples."""
     exchange = engine.exchange()
     loader = form.loader or (exchange and exchange.LOADERS[path.suffix]) or ""
@@ -247,7 +266,10 @@ def reload(path: Path, form: Format, x: np.ndarray) -> dict[str, np.ndarray]:
         given, out = (Path(folder, name) for name in ("x.npy", "y.npz"))
         np.save(given, x)
         done = subprocess.run(
-            [sys.executable, "-c", loader, path.resolve(), given, out],
+            [
+                *(sys.executable, "-c", loader, path.resolve(), given, out),
+                *(file.resolve() for file in operators),
+            ],
             env=env,
             cwd=folder,  # no module of the current folder is imported
             capture_output=True,
@@ -284,6 +306,9 @@ FORMATS: dict[str, tuple[Format, ...]] = {
         ),
     ),
     "mxnet": (
-        Format(("",), write_mxnet, MXNET, "nothing; its operators of this library need layers.ops"),
+        Format(
+            ("",), write_mxnet, MXNET, "nothing; its operators of this library need layers.ops",
+            has_operators=True,
+        ),
     ),
 }  # fmt: skip

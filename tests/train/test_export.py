@@ -115,7 +115,7 @@ def test_loaded_in_this_process(say, runs, tmp_path, monkeypatch, suffix):
     kind = {".onnx": "onnx", ".pt2": "torch"}[suffix]
     needing(kind)
     folder, x = runs["kind"]
-    monkeypatch.setattr(exporting, "reload", lambda path, form, x: {"y": predicted(folder, x)})
+    monkeypatch.setattr(exporting, "reload", lambda path, form, x, _: {"y": predicted(folder, x)})
     file = tmp_path / f"a{suffix}"
     said = say(folder, "--to", kind, "--out", file)
     assert str(file) in said and "lost: " in said
@@ -253,6 +253,24 @@ def test_a_network_of_a_fixed_size_takes_one_sample(say, runs, tmp_path, monkeyp
         r"its outputs differ by \S+ of the largest, which is \S+ \(\S+\)", said
     )
     assert opened == [True, False]
+
+
+def test_operators_of_ones_own(say, runs, tmp_path):
+    """The process that loads the file again has to know them, too."""
+    (tmp_path / "exported_ops.py").write_text(
+        "from layers import OperatorBlock\nfrom layers.engine import gluon\n"
+        "from layers.ops import operator\n\n"
+        "@operator\nclass cube:\n    def forward(x):\n        return x * x * x\n"
+        "    def dx(dy, x):\n        return 3 * x * x * dy\n\n"
+        "def build(shape, outputs):\n    net = gluon.nn.HybridSequential()\n"
+        "    net.add(OperatorBlock(cube), gluon.nn.Dense(outputs))\n    return net\n"
+    )
+    net, run = tmp_path / "exported_ops.py", tmp_path / "run"
+    data = runs["kind"][0].with_name("kind.npz")
+    argv = ["--data", data, "--net", f"{net}:build", "--epochs", "1", "--out", run]
+    assert main([str(word) for word in argv]) == 0
+    said = say(run, "--to", "mxnet", "--out", tmp_path / "model", "--operators", net)
+    assert f"layers.ops, and its own ones {net}" in said and "in a process of its own" in said
 
 
 def test_without_out_it_is_beside_the_run(say, runs):

@@ -189,6 +189,19 @@ def test_scheduler_counts_updates():
         optimizer.set_learning_rate(0.1)
 
 
+def test_any_function_is_a_scheduler():
+    optimizer = mx.optimizer.SGD(lr_scheduler=lambda updates: 1 / updates)
+    optimizer._update_count([0])
+    optimizer._update_count([0])
+    assert optimizer.learning_rate == 0.5
+
+
+@pytest.mark.engine("torch")
+def test_a_number_is_no_scheduler():
+    with pytest.raises(ValueError, match="SGD: lr_scheduler is 3\n  expected an LRScheduler"):
+        mx.optimizer.SGD(lr_scheduler=3)
+
+
 def test_learning_rate_goes_before_the_schedulers():
     schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=1.0)
     assert mx.optimizer.SGD(learning_rate=0.3, lr_scheduler=schedule).learning_rate == 0.3

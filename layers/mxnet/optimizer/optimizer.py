@@ -77,7 +77,7 @@ class Optimizer:
         Gradients are cut to plus and minus this.
     learning_rate : float, optional
         0.01 by default; given with a scheduler, it is the scheduler's `base_lr`.
-    lr_scheduler : LRScheduler, optional
+    lr_scheduler : LRScheduler or another function of the number of updates, optional
     sym : Symbol, optional
         Whose attributes ``__lr_mult__`` and ``__wd_mult__`` count, by the names of arguments.
     begin_num_update : int
@@ -90,7 +90,7 @@ class Optimizer:
     Raises
     ------
     ArgumentError
-        `param_idx2name` is no dict.
+        `param_idx2name` is no dict, or `lr_scheduler` cannot be called.
     """
 
     opt_registry: dict[str, type[Optimizer]] = {}
@@ -120,6 +120,11 @@ class Optimizer:
                 f"{type(self).__name__}: param_idx2name is {param_idx2name!r}\n"
                 "  expected a dict of index to name"
             )
+        if not (lr_scheduler is None or callable(lr_scheduler)):
+            raise ArgumentError(
+                f"{type(self).__name__}: lr_scheduler is {lr_scheduler!r}\n"
+                "  expected an LRScheduler, or a function of the number of updates"
+            )
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None:
@@ -127,7 +132,7 @@ class Optimizer:
         else:
             if learning_rate is not None:
                 lr_scheduler.base_lr = learning_rate
-            self.lr = lr_scheduler.base_lr
+            self.lr = getattr(lr_scheduler, "base_lr", None)  # a function has none
         self.wd = wd
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision

@@ -137,6 +137,8 @@ def test_what_is_absent_says_what_is_there():
         AttributeError, match=r"no 'fft'\n  expected one of abs, .*zeros_like; inside"
     ):
         mnp.fft  # noqa: B018 - its lookup is the test
+    with pytest.raises(AttributeError, match="no 'maximun'; did you mean 'maximum'?"):
+        mnp.maximun  # noqa: B018 - its lookup is the test
     assert not hasattr(mnp, "np_") and "exp" in dir(mnp)
     assert (mnp.exp.__name__, mnp.exp.__doc__) == ("exp", "`numpy.exp` on NDArrays.")
 

@@ -100,6 +100,13 @@ def test_simple_bind(mx):
     assert values(executor.grad_dict) == {"x": None, "fc_weight": None, "fc_bias": None}
 
 
+@pytest.mark.engine("torch")
+def test_a_misspelt_argument_of_simple_bind(mx):
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    with pytest.raises(ValueError, match="more of data, fc_weight.*\n  ignored: dat, which"):
+        net.simple_bind(mx.cpu(), dat=(2, 3))
+
+
 @pytest.mark.engine("torch")  # MXNet leaves them, unless what BatchNorm gave is used again
 def test_states(mx):
     net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", momentum=0.5)

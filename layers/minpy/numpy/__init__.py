@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator as python
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -344,8 +345,10 @@ __all__ = sorted([*_CONSTANTS, *_TABLE, "random"])
 
 
 def __getattr__(name: str) -> Any:
+    near = get_close_matches(name[:100], __all__, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
     raise AttributeError(
-        f"layers.minpy.numpy has no {name!r}\n"
+        f"layers.minpy.numpy has no {name!r}{hint}\n"
         f"  expected one of {', '.join(__all__)}; inside @customop('numpy') all of NumPy is there"
     )
 

@@ -508,7 +508,8 @@ def _listed(params) -> list[Parameter]:
     if isinstance(params, (dict, ParameterDict)):
         params = [params[name] for name in sorted(params.keys())]
     if not isinstance(params, (list, tuple)) or not params:
-        raise ArgumentError(f"Trainer: params is {params!r}\n  expected Parameters")
+        what = "net.collect_params()" if hasattr(params, "collect_params") else "Parameters"
+        raise ArgumentError(f"Trainer: params is {params!r}\n  expected {what}")
     for parameter in params:
         if not isinstance(parameter, Parameter):
             raise ArgumentError(

@@ -11,7 +11,13 @@ from .. import _dtype, _np_shape
 from .._files import atomic
 from .._files.opening import open_file
 from ..attribute import AttrScope
-from ..base import ArgumentError, MXNetError, NotImplementedForSymbol, UnsupportedError
+from ..base import (
+    ArgumentError,
+    MXNetError,
+    NotImplementedForSymbol,
+    ShapeError,
+    UnsupportedError,
+)
 from ..context import current_context
 from . import _infer, _json
 from ._node import HIDDEN, Entry, Node, by_name, copy_graph, ordered, states, with_hidden_names
@@ -379,7 +385,15 @@ class Symbol(Methods):
 
         known = {*self.list_arguments(), *self.list_auxiliary_states()}
         shapes = {n: s for n, s in kwargs.items() if n in known and isinstance(s, (tuple, list))}
-        return simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, **shapes)
+        try:
+            return simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, **shapes)
+        except ShapeError as error:
+            if kwargs.keys() <= shapes.keys():
+                raise
+            ignored = ", ".join(n for n in kwargs if n not in shapes)
+            raise ShapeError(
+                f"{error}\n  ignored: {ignored}, which name no argument's shape"
+            ) from None
 
     def eval(self, ctx=None, **kwargs):
         """The outputs for given values of all variables, a list of NDArrays."""

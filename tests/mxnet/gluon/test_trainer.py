@@ -470,6 +470,12 @@ def test_no_parameters(params):
 
 
 @pytest.mark.engine("torch")
+def test_a_network_is_no_parameters():
+    with pytest.raises(ValueError, match=r"expected net.collect_params\(\)"):
+        Trainer(net(), "sgd")
+
+
+@pytest.mark.engine("torch")
 @pytest.mark.parametrize("params", [[], {}], ids=str)
 def test_nothing_to_train(params):
     with pytest.raises(ValueError, match="Parameters"):

@@ -176,6 +176,17 @@ def test_a_batch_may_be_of_any_class(mx):
         assert module.get_outputs()[0].asnumpy().tolist() == [[3]] * size
 
 
+@pytest.mark.engine("torch")
+def test_fit_on_a_data_loader(mx):
+    """It is told how to make an iterator of it, and the iterator does."""
+    samples = mx.gluon.data.ArrayDataset(np.ones((4, 2), np.float32), np.zeros(4, np.float32))
+    loader = mx.gluon.data.DataLoader(samples, 2)
+    module = mx.mod.Module(mlp(mx))
+    with pytest.raises(ValueError, match="type DataLoader\n  expected a DataIter; mx.contrib.io"):
+        module.fit(loader, num_epoch=1)
+    module.fit(mx.contrib.io.DataLoaderIter(loader), num_epoch=1)
+
+
 @pytest.mark.engine("torch")  # MXNet needs provide_data in batches of a BucketingModule
 def test_a_batch_of_any_class_for_a_bucketing_module(mx):
     def graph(key):

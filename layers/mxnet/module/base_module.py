@@ -117,10 +117,15 @@ class BaseModule:
         Raises
         ------
         ArgumentError
-            `num_epoch` is missing.
+            `num_epoch` is missing, or `train_data` is no DataIter.
         """
         if num_epoch is None:
             raise ArgumentError("fit: num_epoch is missing\n  expected how many epochs to train")
+        if not hasattr(train_data, "provide_data"):
+            raise ArgumentError(
+                f"fit: train_data is of type {type(train_data).__name__}\n"
+                "  expected a DataIter; mx.contrib.io.DataLoaderIter makes one of a DataLoader"
+            )
         self.bind(
             train_data.provide_data,
             train_data.provide_label,

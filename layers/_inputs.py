@@ -10,7 +10,7 @@ import numpy as np
 
 from .engine import adapter
 
-__all__ = ["expect_numbers", "expect_shapes", "expect_weights", "in_order"]
+__all__ = ["expect_kind", "expect_numbers", "expect_shapes", "expect_weights", "in_order"]
 
 
 def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
@@ -88,3 +88,19 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         wrong &= values != left_out
     if wrong.any():
         raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
+
+
+def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
+    """Refuse to stand for a layer that is none of these, or has a forward pass of its own.
+
+    Raises
+    ------
+    TypeError
+        The message has the layer's class.
+    """
+    kind = next((kind for kind in kinds if isinstance(old, kind)), None)
+    if kind and type(old).hybrid_forward is kind.hybrid_forward:
+        return
+    given = "has a forward pass of its own" if kind else "is another layer"
+    names = ", ".join(f"{kind.__module__.split('.')[0]}'s {kind.__name__}" for kind in kinds)
+    raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {names}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from .engine import expect, gluon
+from .engine import adapter, expect, gluon
 from .ops import Operator, gelu_tanh, hard_swish, relu, sigmoid, softplus, sparsemax, swish
 
 __all__ = [
@@ -29,13 +29,49 @@ class Elementwise(gluon.HybridBlock):
     """
 
     operator: Operator
+    replaces: tuple[str, ...] = ()  # Gluon's activations of this formula, as `activation_of` says
+
+    @classmethod
+    def of(cls, old) -> Elementwise:
+        """A layer in place of one of Gluon's or GluonCV's that computes the same.
+
+        Parameters
+        ----------
+        old : Block
+            A `gluon.nn.Activation` of this kind, or another activation without parameters.
+
+        Returns
+        -------
+        Elementwise
+            Of this class; any shape to the same shape.
+
+        Raises
+        ------
+        TypeError
+            `old` computes something else.
+        """
+        if type(old) is not cls and activation_of(old) not in cls.replaces:
+            raise TypeError(
+                f"{cls.__name__}.of: {type(old).__name__} is {activation_of(old)!r}\n"
+                f"  expected {' or '.join(cls.replaces) or 'no layer: Gluon has none like it'}"
+            )
+        return cls(prefix=old.prefix, **cls._options_of(old))
+
+    @staticmethod
+    def _options_of(old) -> dict:
+        return {}
 
     def __call__(self, x):
         expect(self.name, (x,))
         return super().__call__(x)
 
     def hybrid_forward(self, F, x):
-        return self.operator(x)
+        return self._apply(F, self.operator, x)
+
+    @staticmethod
+    def _apply(F, operator, x, **attributes):
+        plain = adapter().in_plain_layout  # around it there may be convolutions
+        return plain(F, operator(plain(F, x), **attributes))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -53,6 +89,7 @@ class SigmoidBlock(Elementwise):
     """
 
     operator = sigmoid
+    replaces = ("sigmoid",)
 
 
 class ReLUBlock(Elementwise):
@@ -67,6 +104,7 @@ class ReLUBlock(Elementwise):
     """
 
     operator = relu
+    replaces = ("relu",)
 
 
 class SoftplusBlock(Elementwise):
@@ -82,6 +120,7 @@ class SoftplusBlock(Elementwise):
     """
 
     operator = softplus
+    replaces = ("softrelu",)
 
 
 class MishBlock(Elementwise):
@@ -96,6 +135,8 @@ class MishBlock(Elementwise):
 
     D. Misra, Mish: a self regularized non-monotonic activation function, arXiv:1908.08681, 2019.
     """
+
+    replaces = ("mish",)
 
     def hybrid_forward(self, F, x):
         return x * F.tanh(F.Activation(x, act_type="softrelu"))
@@ -113,6 +154,7 @@ class HardSwishBlock(Elementwise):
     """
 
     operator = hard_swish
+    replaces = ("HardSwish",)
 
 
 class SwishBlock(Elementwise):
@@ -134,13 +176,19 @@ class SwishBlock(Elementwise):
     """
 
     operator = swish
+    replaces = ("Swish", "SiLU")
+
+    @staticmethod
+    def _options_of(old) -> dict:
+        beta = old._attributes.get("beta", 1) if isinstance(old, SwishBlock) else old._beta
+        return {"beta": beta}
 
     def __init__(self, beta: float = 1.0, **kwargs):
         super().__init__(**kwargs)
         self._attributes = {} if beta == 1 else {"beta": beta}
 
     def hybrid_forward(self, F, x):
-        return swish(x, **self._attributes)
+        return self._apply(F, swish, x, **self._attributes)
 
     def __repr__(self) -> str:
         return f"SwishBlock({', '.join(f'{n}={v}' for n, v in self._attributes.items())})"
@@ -166,13 +214,20 @@ class GELUBlock(Elementwise):
     """
 
     operator = gelu_tanh
+    replaces = ("GELU",)
+
+    @staticmethod
+    def _options_of(old) -> dict:
+        return {"approximate": getattr(old, "_approximate", False)}
 
     def __init__(self, approximate: bool = False, **kwargs):
         super().__init__(**kwargs)
         self._approximate = approximate
 
     def hybrid_forward(self, F, x):
-        return gelu_tanh(x) if self._approximate else F.LeakyReLU(x, act_type="gelu")
+        if self._approximate:
+            return self._apply(F, gelu_tanh, x)
+        return F.LeakyReLU(x, act_type="gelu")
 
     def __repr__(self) -> str:
         return f"GELUBlock({'approximate=True' if self._approximate else ''})"
@@ -191,6 +246,12 @@ class SparsemaxBlock(Elementwise):
     """
 
     operator = sparsemax
+
+
+def activation_of(old) -> str:
+    """What an activation of Gluon's computes: the name of its kind, else that of its class."""
+    kind = type(old)
+    return old._act_type if kind is gluon.nn.Activation else kind.__name__
 
 
 _BLOCKS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._inputs import expect_kind
 from .activation import activate
 from .engine import expect, gluon
 from .ops import dense, lsq
@@ -51,11 +52,14 @@ class DenseBlock(gluon.HybridBlock):
     quantize_inputs : bool or str
         Whether inputs are rounded to as many bits: 'signed', which True means too, or 'unsigned',
         which uses all levels where no input is below 0, as after relu.
+    flatten : bool
+        Whether all axes of x but the first are taken as one, as Gluon's Dense does by default; else
+        the last axis is mapped.
 
     Inputs:
-        - **x**: (..., in_channels)
+        - **x**: (..., in_channels); with `flatten` (n, ...), of in_channels numbers in a sample
     Outputs:
-        - **y**: (..., channels)
+        - **y**: (..., channels); with `flatten` (n, channels)
 
     Raises
     ------
@@ -79,9 +83,11 @@ class DenseBlock(gluon.HybridBlock):
         dtype: str = "float32",
         quantize: int | None = None,
         quantize_inputs: bool | str = False,
+        flatten: bool = False,
         **kwargs,
     ):
         super().__init__(**kwargs)
+        self._flatten, self._shared = flatten, "params" in kwargs
         if bias is None or isinstance(bias, (bool, np.bool_)):
             learnable, self._attributes = bool(bias), {}
         elif isinstance(bias, (int, float, np.number)):
@@ -111,6 +117,54 @@ class DenseBlock(gluon.HybridBlock):
                 )
             self.activation = activate(activation)
 
+    @classmethod
+    def of(cls, old, **options) -> DenseBlock:
+        """A layer in place of another one, with its Parameters: y is that of the old layer.
+
+        `weight` and `bias` are the same Parameter objects, with their names, values, contexts and
+        multipliers, so that a Trainer of the old layer updates them and files fit both. Only with
+        `quantize` there are new ones, `weight_scale` and `input_scale`, which are initialized where
+        the weight is, and get their values at the first call.
+
+        Parameters
+        ----------
+        old : gluon.nn.Dense or DenseBlock
+            It need not be initialized yet.
+        **options
+            Of this class, in place of those that follow from `old`: ``quantize=8`` for example.
+
+        Returns
+        -------
+        DenseBlock
+            (n, ...) to (n, units) where `old` flattens, else (..., in_units) to (..., units).
+
+        Raises
+        ------
+        TypeError
+            `old` is neither, or of a class with a forward pass of its own.
+        """
+        expect_kind(cls.__name__, old, (gluon.nn.Dense, DenseBlock))
+        channels, in_channels = old.weight.shape
+        bias = getattr(old, "bias", None)
+        found = {
+            "bias": bias is not None,
+            "weight_initializer": old.weight.init,
+            "bias_initializer": "zeros" if bias is None else bias.init,
+            "dtype": old.weight.dtype,
+            "flatten": old._flatten,
+        }
+        if isinstance(old, DenseBlock):
+            found |= {"activation": old.activation, "quantize": old._bits} | old._attributes
+            if levels := old._input_levels:
+                found["quantize_inputs"] = "signed" if levels["signed"] else "unsigned"
+        elif old.act is not None:
+            found["activation"] = old.act._act_type
+        new = cls(in_channels, channels, **found | options, prefix=old.prefix, params=old.params)
+        for name, parameter in new.params.items():
+            if name not in old.params:
+                _initialize_as(old.weight, parameter)
+        return new
+
     def __call__(self, x):
         expect(self.name, (x,))
         if self._input_levels:
@@ -118,8 +172,11 @@ class DenseBlock(gluon.HybridBlock):
         return super().__call__(x)
 
     def hybrid_forward(self, F, x, weight, bias=None, weight_scale=None, input_scale=None):
+        x = F.flatten(x) if self._flatten else x
         if weight_scale is not None:
-            inputs = None if all(self.weight.shape) else x  # which tell the shape of the weight
+            # They tell the shape of the weight; a graph may have been told of a shared one before
+            # its shape was known.
+            inputs = None if all(self.weight.shape) and not self._shared else x
             weight = lsq(weight, weight_scale, inputs, bits=self._bits)
         if input_scale is not None:
             x = lsq(x, input_scale, per_sample=True, **self._input_levels)
@@ -130,6 +187,15 @@ class DenseBlock(gluon.HybridBlock):
         channels, in_channels = self.weight.shape
         bits = "" if self._bits is None else f", {self._bits} bits"
         return f"{type(self).__name__}({in_channels or None} -> {channels}{bits})"
+
+
+def _initialize_as(weight, parameter) -> None:
+    """Initialize a Parameter on the contexts of another one, if that is initialized."""
+    try:
+        ctx = weight.list_ctx()
+    except RuntimeError:  # it is not, and both will be together
+        return
+    parameter.initialize(ctx=ctx)
 
 
 def _levels(bits: int | None, inputs: bool | str) -> dict:

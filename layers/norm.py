@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .engine import expect, gluon
+from ._inputs import expect_kind
+from .engine import adapter, expect, gluon
 from .ops import group_norm, layer_norm, rms_norm
 
 __all__ = ["GroupNormBlock", "LayerNormBlock", "RMSNormBlock"]
@@ -28,8 +29,8 @@ class Normalization(gluon.HybridBlock):
                 shape=(in_channels,),
                 dtype=dtype,
                 init=init,
-                grad_req="write" if learned else "null",
                 allow_deferred_init=True,
+                **({} if learned else {"grad_req": "null"}),  # a shared one keeps its own
             )
         setattr(self, name, made)
 
@@ -76,6 +77,35 @@ class LayerNormBlock(Normalization):
     ):
         super().__init__(in_channels, epsilon, scale, gamma_initializer, dtype, **kwargs)
         self._make("beta", in_channels, center, beta_initializer, dtype)
+
+    @classmethod
+    def of(cls, old) -> LayerNormBlock:
+        """A layer in place of Gluon's, with its Parameters: y is that of the old layer.
+
+        `gamma` and `beta` are the same Parameter objects, with their names and values, and are
+        learned where they were.
+
+        Parameters
+        ----------
+        old : gluon.nn.LayerNorm or LayerNormBlock
+            Of the last axis, -1. It need not be initialized yet.
+
+        Returns
+        -------
+        LayerNormBlock
+            (..., in_channels) to the same shape.
+
+        Raises
+        ------
+        TypeError
+            `old` is neither, or of a class with a forward pass of its own.
+        ValueError
+            `old` normalizes another axis.
+        """
+        expect_kind(cls.__name__, old, (gluon.nn.LayerNorm, LayerNormBlock))
+        if getattr(old, "_axis", -1) != -1:
+            raise ValueError(f"{cls.__name__}.of: the axis is {old._axis}\n  expected -1")
+        return cls(epsilon=_epsilon(old), **_shared(old))
 
     def hybrid_forward(self, F, x, gamma, beta):
         return layer_norm(x, gamma, beta, **self._attributes)
@@ -169,9 +199,79 @@ class GroupNormBlock(Normalization):
         self._make("beta", in_channels, center, beta_initializer, dtype)
         self._attributes["groups"] = num_groups
 
+    @classmethod
+    def of(cls, old, in_channels: int = 0) -> GroupNormBlock:
+        """A layer in place of Gluon's, with its Parameters or their values: y is the old layer's.
+
+        Of an InstanceNorm, `gamma` and `beta` are the same Parameter objects, with a group for each
+        channel. Gluon's GroupNorm has one gamma and one beta for each group, so there the
+        Parameters are new ones of the same names, (in_channels,), with each group's value for all
+        of its channels.
+
+        Parameters
+        ----------
+        old : gluon.nn.GroupNorm, gluon.nn.InstanceNorm or GroupNormBlock
+            A GroupNorm must be initialized.
+        in_channels : int
+            How many channels there are; a GroupNorm does not know it. With 0 it is the size of the
+            other layers' gamma.
+
+        Returns
+        -------
+        GroupNormBlock
+            (n, in_channels, ...) to the same shape.
+
+        Raises
+        ------
+        TypeError
+            `old` is none of these, or of a class with a forward pass of its own.
+        ValueError
+            `in_channels` is needed, or `old` normalizes another axis than 1.
+        """
+        kinds = (gluon.nn.GroupNorm, gluon.nn.InstanceNorm, GroupNormBlock)
+        expect_kind(cls.__name__, old, kinds)
+        if getattr(old, "_axis", 1) != 1:
+            raise ValueError(f"{cls.__name__}.of: the axis is {old._axis}\n  expected 1")
+        if isinstance(old, GroupNormBlock):
+            return cls(old._attributes["groups"], epsilon=_epsilon(old), **_shared(old))
+        groups = old.gamma.shape[0] or in_channels
+        if not in_channels and isinstance(old, gluon.nn.InstanceNorm):
+            in_channels = groups
+        if not in_channels:
+            raise ValueError(
+                f"{cls.__name__}.of: in_channels is 0, and {type(old).__name__} does not know it\n"
+                "  expected the number of channels"
+            )
+        if isinstance(old, gluon.nn.InstanceNorm):
+            return cls(groups, epsilon=_epsilon(old), **_shared(old) | {"in_channels": in_channels})
+        new = cls(groups, in_channels, _epsilon(old), dtype=old.gamma.dtype, prefix=old.prefix)
+        for mine, its in ((new.gamma, old.gamma), (new.beta, old.beta)):
+            mine.grad_req, mine.lr_mult, mine.wd_mult = its.grad_req, its.lr_mult, its.wd_mult
+            mine.initialize(ctx=its.list_ctx())
+            mine.set_data(its.list_data()[0].repeat(in_channels // groups))
+        return new
+
     def hybrid_forward(self, F, x, gamma, beta):
-        return group_norm(x, gamma, beta, **self._attributes)
+        plain = adapter().in_plain_layout  # around it there may be convolutions
+        return plain(F, group_norm(plain(F, x), gamma, beta, **self._attributes))
 
     def __repr__(self) -> str:
         groups = self._attributes["groups"]
         return f"GroupNormBlock({self.gamma.shape[0] or None} in {groups} groups)"
+
+
+def _epsilon(old) -> float:
+    """Of one of this library's normalizations, or of Gluon's."""
+    return old._attributes["eps"] if isinstance(old, Normalization) else old._epsilon
+
+
+def _shared(old) -> dict:
+    """The arguments by which a layer has gamma and beta of another one."""
+    return {
+        "in_channels": old.gamma.shape[0],
+        "gamma_initializer": old.gamma.init,
+        "beta_initializer": old.beta.init,
+        "dtype": old.gamma.dtype,
+        "prefix": old.prefix,
+        "params": old.params,
+    }

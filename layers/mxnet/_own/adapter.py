@@ -94,6 +94,11 @@ class Adapter:
         return Adapter.adopt(values.copy(), context)
 
     @staticmethod
+    def in_plain_layout(F, x):
+        """x as it is: any operator reads PyTorch's arrays right, in whatever layout."""
+        return x
+
+    @staticmethod
     def tensors(who: str):
         """The conversions between arrays and tensors, for an operator written in PyTorch."""
         return conversions

@@ -1,0 +1,169 @@
+"""Layers of any Gluon net replaced by others, such as this library's, with their parameters kept.
+
+Each layer of this library that computes what one of Gluon does has a classmethod `of`:
+
+====================  ==============================  ============================================
+layer                 stands for                      its parameters
+====================  ==============================  ============================================
+`DenseBlock`          nn.Dense                        the same objects
+`LayerNormBlock`      nn.LayerNorm                    the same objects
+`GroupNormBlock`      nn.InstanceNorm                 the same objects
+`GroupNormBlock`      nn.GroupNorm                    new ones, a group's values for its channels
+`ReLUBlock`           nn.Activation("relu")           none
+`SigmoidBlock`        nn.Activation("sigmoid")        none
+`SoftplusBlock`       nn.Activation("softrelu")       none
+`GELUBlock`           nn.GELU                         none
+`SwishBlock`          nn.Swish                        none
+`HardSwishBlock`      GluonCV's HardSwish             none
+====================  ==============================  ============================================
+
+The same objects have the same names, in `collect_params` and in `save_parameters`: files that were
+saved before fit afterwards, and a Trainer goes on with them. Operators that a net calls by itself,
+such as ``F.Activation`` in a residual block, are no layers, and stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ._errors import note
+from .activation import (
+    GELUBlock,
+    HardSwishBlock,
+    ReLUBlock,
+    SigmoidBlock,
+    SoftplusBlock,
+    SwishBlock,
+    activation_of,
+)
+from .dense import DenseBlock
+from .engine import gluon
+from .norm import LayerNormBlock
+
+__all__ = ["counterpart", "replace"]
+
+_ACTIVATIONS = {
+    kind: block
+    for block in (GELUBlock, HardSwishBlock, ReLUBlock, SigmoidBlock, SoftplusBlock, SwishBlock)
+    for kind in block.replaces
+}
+
+
+def replace(net, kind, make: Callable) -> list[str]:
+    """Put other layers in the places of those of a class, wherever they are in a net.
+
+    ``replace(net, gluon.nn.Dense, DenseBlock.of)`` gives a net that computes the same; and with
+    ``lambda old: DenseBlock.of(old, quantize=8)`` one that learns to be stored in 8 bits.
+
+    A layer that is in several places is replaced by one. A new layer is hybridized as the old one
+    was, and graphs that were made are made again at the next call: so `net` has to be the whole net
+    that is called. Hooks of the old layers are not taken over.
+
+    Parameters
+    ----------
+    net : Block
+        It is changed.
+    kind : type or tuple of type
+        The class of the layers, or several; those of derived classes are found too.
+    make : callable
+        Called with a layer, returns the Block in its place; or None to leave it as it is, and look
+        at what is inside.
+
+    Returns
+    -------
+    list of str
+        The places, by the names that `save_parameters` gives: ``["output"]``, ``["features.3"]``.
+
+    Raises
+    ------
+    TypeError
+        `make` returned something else, or a layer cannot be replaced. The net is as it was.
+    ValueError
+        `net` itself is of the class, and has no layers inside.
+    """
+    if isinstance(net, kind) and not net._children:
+        raise ValueError(
+            f"replace: the net itself is a {type(net).__name__}\n"
+            "  expected a net with such layers inside; call `make` yourself"
+        )
+    made: dict[int, tuple] = {}  # with the old layer, whose id must stay its own
+    places = list(_places(net, kind, make, made))
+    new = {i: block for i, (old, block) in made.items() if block is not old}
+    for block in list(_blocks(net)):
+        _put(block, new)
+    if new:
+        for block in _blocks(net):
+            if isinstance(block, gluon.HybridBlock):
+                block._clear_cached_op()
+    return places
+
+
+def counterpart(old):
+    """This library's layer for one of Gluon's or GluonCV's, as a `make` for `replace`.
+
+    ``replace(net, gluon.HybridBlock, counterpart)`` replaces all of which there are.
+
+    Parameters
+    ----------
+    old : Block
+
+    Returns
+    -------
+    Block or None
+        What computes the same, with its parameters; None where there is none.
+    """
+    if type(old) is gluon.nn.Dense:
+        return DenseBlock.of(old)
+    if type(old) is gluon.nn.LayerNorm and old._axis == -1:
+        return LayerNormBlock.of(old)
+    block = _ACTIVATIONS.get(activation_of(old))
+    return block.of(old) if block else None
+
+
+def _places(net, kind, make: Callable, made: dict, prefix: str = "") -> Iterator[str]:
+    """Make new layers; the names of the places that they are for."""
+    for key, old in net._children.items():
+        name = prefix + key
+        if isinstance(old, kind) and id(old) not in made:
+            try:
+                made[id(old)] = old, _checked(make(old), old, net)
+            except Exception as error:
+                note(error, f"in replace, for {name}: {old!r}")
+                raise
+        if made.get(id(old), (old, old))[1] is not old:
+            yield name
+        else:
+            yield from _places(old, kind, make, made, f"{name}.")
+
+
+def _blocks(net) -> Iterator:
+    yield net
+    for child in net._children.values():
+        yield from _blocks(child)
+
+
+def _checked(new, old, parent):
+    """What `make` returned, hybridized as the old layer was."""
+    if new is None or new is old:
+        return old
+    expected = gluon.HybridBlock if isinstance(parent, gluon.HybridBlock) else gluon.Block
+    if not isinstance(new, expected):
+        raise TypeError(
+            f"replace: make returned {type(new).__name__}\n"
+            f"  expected a {expected.__name__}, or None to leave the layer"
+        )
+    if getattr(old, "_active", False):
+        new.hybridize(True, **dict(old._flags))
+    return new
+
+
+def _put(parent, new: dict) -> None:
+    """Change the children of a block, and its attributes and lists that have them."""
+    for key, child in parent._children.items():
+        if id(child) in new:
+            parent._children[key] = new[id(child)]
+    for name, value in vars(parent).items():
+        if id(value) in new:  # which Gluon refuses for a block of another class
+            object.__setattr__(parent, name, new[id(value)])
+        elif isinstance(value, list):
+            value[:] = [new.get(id(each), each) for each in value]

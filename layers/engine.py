@@ -13,6 +13,7 @@ import sys
 import time
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the names that `__getattr__` finds; both engines have one API
@@ -140,7 +141,7 @@ def exchange() -> Any:
 
 
 def gluoncv() -> Any:
-    """GluonCV, on this engine.
+    """GluonCV on this engine, imported at the first use.
 
     Raises
     ------
@@ -148,12 +149,19 @@ def gluoncv() -> Any:
         It, or something that it needs, is not installed.
     """
     try:
-        return _engine().gluoncv() if name() == "torch" else import_module("gluoncv")
+        return _engine().gluoncv() if name() == "torch" else _installed_gluoncv()
     except ModuleNotFoundError as error:
         missing = "is" if error.name == "gluoncv" else f"needs {error.name}, which is"
         raise EngineError(
             f"GluonCV {missing} not installed\n  expected pip install 'gluon-layers[gluoncv]'"
         ) from error
+
+
+def _installed_gluoncv() -> Any:
+    found = find_spec("gluoncv")
+    if not (found and found.origin):  # a folder of this name without an __init__.py has a spec too
+        raise ModuleNotFoundError("gluoncv", name="gluoncv")
+    return import_module("gluoncv")
 
 
 def describe() -> dict[str, Any]:

@@ -81,6 +81,8 @@ class Learner:
         The net itself casts its inputs to the precision, as one made by `with_scaling` does.
     workers : Workers
         The processes that train it together.
+    forward : HybridBlock, optional
+        What the loss is computed of, where that is not the net's output.
     """
 
     files: tuple[str, ...] = (
@@ -107,13 +109,18 @@ class Learner:
         precision: str = "float32",
         casts: bool = False,
         workers: Workers | None = None,
+        forward=None,
     ):
         self.workers = workers or Workers()
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features, self.clip, self.accumulate = features, clip, accumulate
         self.average: Average | None = None
         self.lines: list[str] = []
-        self.forward, self.precision, self.scaler = net, precision, loss_scaler(precision)
+        self.forward, self.precision, self.scaler = (
+            forward or net,
+            precision,
+            loss_scaler(precision),
+        )
         self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
         if precision != "float32":
             net.cast(precision)
@@ -137,9 +144,15 @@ class Learner:
             initialize(net, ctx)
             summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
+        loss, forward = cls.measured(data.task), None
+        if getattr(options, "head", None) == "fused":
+            from .gluoncv_nets import Features, FusedMeasured, head_of
+
+            head = head_of(net)
+            loss, forward = FusedMeasured(head), Features(net, head)
         learner = cls(
             net,
-            cls.measured(data.task),
+            loss,
             trainer,
             ctx,
             options.hybridize,
@@ -149,6 +162,7 @@ class Learner:
             precision=options.precision,
             casts=True,
             workers=workers,
+            forward=forward,
         )
         learner.lines = [table(summary), ""]
         return learner

@@ -32,6 +32,10 @@ def net_of(options: Namespace, data: Data):
         It cannot be made for this data with these options, or its file cannot be used.
     """
     name, outputs, known = options.net, data.task.outputs, NETS | DETECTORS
+    if name.startswith("gluoncv:"):
+        from .gluoncv_nets import made_by_gluoncv  # which needs what others do not
+
+        return of_images(made_by_gluoncv(options, image_shape(data.shape), outputs), data.shape)
     if name not in known:
         return made_by_user(name, data)
     settings = {option: getattr(options, option) for option in known[name]}
@@ -160,8 +164,25 @@ def try_out(net, options: Namespace, data: Data, ctx) -> Summary:
         found = summarize(net, x)
     except Exception as error:
         file = options.net.rpartition(":")[0]
-        raise Refused(f"--net {options.net}: {described(error, file)}") from error
+        hint = enlarging(options.net, data.shape)
+        raise Refused(f"--net {options.net}: {described(error, file)}{hint}") from error
     if not data.task.takes(found.outputs):
         shape = ", ".join(map(str, ("samples", *found.outputs)))
         raise Refused(f"--net {options.net}: outputs are ({shape}); expected {data.task.expected}")
     return found
+
+
+def enlarging(name: str, shape: tuple[int, ...]) -> str:
+    """How images become as large as a net of GluonCV's wants them, if they are smaller."""
+    image = image_shape(shape)
+    if not name.startswith("gluoncv:") or image is None:
+        return ""
+    from .gluoncv_nets import wanted
+
+    size, (_, height, width) = wanted(name.partition(":")[2]), image
+    if min(height, width) >= size:
+        return ""
+    return (
+        f"; it is made for images of {size} x {size}, and these are {height} x {width}: "
+        f"--image-size {size} resizes them"
+    )

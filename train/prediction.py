@@ -22,7 +22,7 @@ from layers.engine import gluon, mx, nd
 from . import Refused, symbolic  # noqa: F401 - the operators in the graphs of train.module
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
-from .data.images import SUFFIXES, file_source, read_images
+from .data.images import SUFFIXES, file_source, read_images, resize
 from .data.prepare import rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
@@ -92,6 +92,9 @@ def predictions(folder: Path, name: str) -> Predictions:
         if samples.x.ndim == 2 and len(run.shape) > 1:  # rows already
             samples.x = samples.x.reshape(-1, *fitting(samples, run))
         samples.x = as_trained(samples.x, tuple(run.shape))
+        if run.resized and samples.x.ndim == len(run.shape) + 1 and not samples.files:
+            first = len(run.shape) == 3 and run.shape[2] > 4  # the channels are before the height
+            samples.x = resize(samples.x, tuple(run.shape[1:] if first else run.shape[:2]))
         x = rows(samples, tuple(run.shape))
     except Refused as error:
         raise Refused(str(error) if name in str(error) else f"{name}: {error}") from error

@@ -8,7 +8,7 @@ import pytest
 
 from train import Refused
 from train.data import Reading, batches, load, steps
-from train.data.images import FILES
+from train.data.images import FILES, resize
 from train.data.prepare import scaling
 
 FILES = list(FILES)
@@ -356,8 +356,30 @@ def test_options_of_tables_are_for_tables(tmp_path, option):
             load(data, how=Reading(**option))
 
 
-def test_an_option_of_images_is_for_their_files(tmp_path):
+def test_tables_are_not_resized(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    for data in ("digits", str(tmp_path / "a.csv")):
-        with pytest.raises(Refused, match="it is not resized; expected no --image-size"):
-            load(data, how=Reading(size=(4, 4)))
+    with pytest.raises(Refused, match="it has no images; expected no --image-size"):
+        load(str(tmp_path / "a.csv"), how=Reading(size=(4, 4)))
+    np.savez(tmp_path / "a.npz", x=np.ones((9, 2)), y=np.arange(9) % 2)
+    with pytest.raises(Refused, match=r"x is \(9, 2\); expected images, for --image-size"):
+        load(str(tmp_path / "a.npz"), how=Reading(size=(4, 4)))
+
+
+@pytest.mark.parametrize("shape", [(9, 4, 6), (9, 4, 6, 3), (9, 3, 5, 6)], ids=str)
+def test_images_of_arrays_are_resized(tmp_path, shape):
+    x = np.random.RandomState(0).uniform(size=shape)
+    np.savez(tmp_path / "a.npz", x=x, y=np.arange(9) % 2)
+    first = shape[1] == 3
+    found = load(str(tmp_path / "a.npz"), how=Reading(size=(8, 12)))
+    assert found.shape == ((3, 8, 12) if first else (8, 12, *shape[3:])) and found.resized
+    assert x.min() <= found.x.min() < found.x.max() <= x.max()
+    resized = resize(x, (8, 12))
+    means = [each.mean(axis=(2, 3) if first else (1, 2)) for each in (x, resized)]
+    np.testing.assert_allclose(*means, atol=0.05)
+
+
+def test_digits_are_resized():
+    small, large = load("digits"), load("digits", how=Reading(size=(16, 16)))
+    assert large.shape == (16, 16) and large.pixels == 16
+    np.testing.assert_array_equal(small.y, large.y)
+    np.testing.assert_allclose(small.x.mean(axis=1), large.x.mean(axis=1), atol=0.35)

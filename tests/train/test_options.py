@@ -119,7 +119,11 @@ def test_everything_given(monkeypatch):
         ("--ignore", "a,a", "each once"),
         ("--image-size", "0", "such as 32 or 32,48"),
         ("--image-size", "8,8,3", "such as 32 or 32,48"),
-        ("--net", "magic", "mlp, mixer, vit, or a function in a file such as my.py:build"),
+        (
+            "--net",
+            "magic",
+            "mlp, mixer, vit, gluoncv:NAME, or a function in a file such as my.py:build",
+        ),
         ("--net", "my.py", "such as my.py:build"),
         ("--norm", "group", "layer"),
         ("--dropout", "1", "from 0 to below 1"),

@@ -27,6 +27,8 @@ __all__ = [
     "read_idx_files",
     "read_images",
     "read_rec",
+    "resize",
+    "resize_samples",
 ]
 
 FILES = {  # the number of axes of each
@@ -206,6 +208,45 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
     x = np.frombuffer(pixels, np.uint8).reshape(shape)
     names = tuple(name for name, _ in sources)
     return Samples(x, None, "the images", pixels=255, resized=resize, files=names)
+
+
+def resize_samples(samples: Samples, size: tuple[int, ...]) -> Samples:
+    """Samples whose images have another height and width, with those that are held out."""
+    if samples.x.ndim not in (3, 4):
+        raise Refused(f"{samples.x_name} is {samples.x.shape}; expected images, for --image-size")
+    samples.x, samples.resized = resize(samples.x, size), True
+    if samples.held_out:
+        resize_samples(samples.held_out, size)
+    return samples
+
+
+def resize(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Images by bicubic interpolation, as those in files are resized.
+
+    Parameters
+    ----------
+    x : array (n, h, w), (n, h, w, c) or (n, c, h, w), with c to 4
+    size : tuple of int
+        The height and width.
+
+    Returns
+    -------
+    array
+        With the axes of x, uint8 where x is, else float32 within the range of x.
+    """
+    from PIL import Image
+
+    last = x.ndim == 4 and x.shape[3] <= 4
+    ordered = np.moveaxis(x, 3, 1) if last else x
+    dtype = np.uint8 if x.dtype == np.uint8 else np.float32
+    planes = np.ascontiguousarray(ordered, dtype).reshape(-1, *ordered.shape[-2:])
+    found = np.empty((len(planes), *size), dtype)
+    for i, plane in enumerate(planes):
+        found[i] = Image.fromarray(plane).resize(size[::-1], Image.Resampling.BICUBIC)
+    if dtype is np.float32:
+        np.clip(found, x.min(), x.max(), out=found)
+    found = found.reshape(*ordered.shape[:-2], *size)
+    return np.moveaxis(found, 1, 3) if last else found
 
 
 def common(sources: Iterable[Source], size: tuple[int, ...] | None) -> tuple[Any, bool]:

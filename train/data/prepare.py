@@ -83,7 +83,7 @@ def load(name: str, validation: str | None = None, how: Reading | None = None) -
 def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     """The samples that a name stands for, with the columns, or the size of images, of others."""
     shape = samples.x.shape[1:] if samples.pixels else None
-    size = shape[:2] if shape and samples.resized else None
+    size = how.size if samples.resized else None
     columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored
     found = read(name, replace(how, target=samples.target, **columns, shape=shape, size=size))
     if found.held_out:

@@ -35,6 +35,13 @@ def read(name: str, how: Reading) -> Samples:
     """
     if how.boxes:
         return read_boxes(name)
+    samples = read_as_it_is(name, how)
+    has_files = samples.resized or samples.files  # which are resized as they are read
+    return samples if how.size is None or has_files else images.resize_samples(samples, how.size)
+
+
+def read_as_it_is(name: str, how: Reading) -> Samples:
+    """The samples of a name; images in files of their own are resized."""
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
     expect_used(name, path, how)
@@ -78,9 +85,8 @@ def expect_used(name: str, path: Path, how: Reading) -> None:
     if given and not is_table:
         files = " and ".join(table.SUFFIXES)
         raise Refused(f"it has no columns; expected no {given[0]}, which is for {files} files")
-    has_files = path.suffix == ".rec" or (name and path.is_dir())
-    if how.size and not has_files:
-        raise Refused("it is not resized; expected no --image-size, which is for a folder and .rec")
+    if how.size and is_table:
+        raise Refused("it has no images; expected no --image-size, which resizes images")
 
 
 def folder_of(name: str, folder: str) -> Path:

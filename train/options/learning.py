@@ -142,8 +142,14 @@ def check_learning(options: Namespace) -> None:
     Raises
     ------
     Refused
-        A compiled step is asked for, and something between its parts.
+        A compiled step is asked for, and something between its parts; or a last layer that is fused
+        with the loss, and no loss of classes in float32.
     """
+    if getattr(options, "head", None) == "fused":
+        if options.precision != "float32":
+            raise Refused("--head fused: computes in float32; expected no --precision")
+        if options.task == "regression":
+            raise Refused("--head fused: has the loss of classes; expected --head dense")
     if getattr(options, "hybridize", "none") == "step":
         check_step(options.clip, options.accumulate, options.precision)
 

@@ -24,7 +24,9 @@ NETS: dict[str, dict[str, Any]] = {
     "vit": {"patch": 2, "units": 64, "depth": 2, "heads": 4, "dropout": 0.0},
 }
 DETECTORS: dict[str, dict[str, Any]] = {"ssd_lite": {"units": 24}}  # of train.detect
-EVERY = [*dict.fromkeys(name for row in NETS.values() for name in row)]
+# The options of GluonCV's nets, ``gluoncv:NAME``.
+GLUONCV: dict[str, Any] = {"pretrained": None, "head": "dense"}
+EVERY = [*dict.fromkeys(name for row in NETS.values() for name in row), *GLUONCV]
 
 
 def add_net(add: Callable, program: str) -> None:
@@ -44,7 +46,7 @@ def add_net(add: Callable, program: str) -> None:
             type=net,
             default="mlp",
             metavar="NET",
-            help="mlp, mixer, vit, or a function in a file: my.py:function (mlp)",
+            help="mlp, mixer, vit, a function in a file: my.py:function, or gluoncv:NAME (mlp)",
         )
     add("--hidden", type=sizes, metavar="N,N", help="units of the hidden layers (256,128)")
     if program != "train.module":
@@ -61,6 +63,13 @@ def add_more(add: Callable) -> None:
     add("--units", type=whole, metavar="N", help="numbers that stand for a patch (64)")
     add("--depth", type=whole, metavar="N", help="blocks of a mixer or vit (2)")
     add("--heads", type=whole, metavar="N", help="heads of a vit's attention (4)")
+    add("--pretrained", metavar="FILE", help="MXNet's .params for a net of gluoncv: (none)")
+    add(
+        "--head",
+        choices=["dense", "fused"],
+        metavar="KIND",
+        help="last layer of a net of gluoncv: dense, or fused with the loss (dense)",
+    )
 
 
 def net(text: str) -> str:
@@ -74,8 +83,11 @@ def detector(text: str) -> str:
 def one_of(known: Iterable[str], text: str) -> str:
     """The name of one of these nets, or that of a file and a function in it."""
     file, colon, function = text.rpartition(":")
+    if file == "gluoncv" and function and known is NETS:
+        return text  # its names are known when GluonCV is imported
     if text not in known and not (colon and file.endswith(".py") and function.isidentifier()):
-        raise wrong(text, f"{', '.join(known)}, or a function in a file such as my.py:build")
+        more = ", gluoncv:NAME," * (known is NETS) or ","
+        raise wrong(text, f"{', '.join(known)}{more} or a function in a file such as my.py:build")
     return text
 
 
@@ -88,7 +100,7 @@ def complete_net(options: Namespace) -> None:
         One is given that the net does not have.
     """
     name = getattr(options, "net", "mlp")
-    own = (NETS | DETECTORS).get(name, {})
+    own = GLUONCV if name.startswith("gluoncv:") else (NETS | DETECTORS).get(name, {})
     for option in EVERY:
         if getattr(options, option, None) is None:
             if hasattr(options, option):

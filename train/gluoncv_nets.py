@@ -1,0 +1,273 @@
+"""Classifiers of GluonCV's model zoo as networks to train: ``--net gluoncv:NAME``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from layers import DenseBlock, LinearCrossEntropyLoss, engine
+from layers._errors import did_you_mean
+from layers.engine import gluon, mx, nd
+from layers.ops import dense
+from layers.surgery import replace
+
+from . import Refused
+from .own_file import one_line
+
+__all__ = ["Features", "FusedMeasured", "Head", "head_of", "made_by_gluoncv", "wanted"]
+
+# The names of the zoo that are no classifiers of images.
+OTHERS = (
+    r"siamrpn|monodepth2|_pose_|ssd_|yolo|center_net|rcnn|fastscnn|^(fcn|psp|deeplab|danet|icnet)_|"
+    r"hrnet.*_s$|_int8$|kinetics|ucf101|hmdb51|sthsthv2|_custom$|^(c3d|p3d|r2plus1d|i3d|slowfast)_"
+)
+LISTED = 5  # names in a message
+
+
+class Head(DenseBlock):
+    """The last layer; with `skipped` it gives its inputs, of which the loss computes the scores."""
+
+    skipped = False
+
+    def hybrid_forward(self, F, x, weight, bias=None):
+        if self.skipped:
+            return F.flatten(x)
+        return super().hybrid_forward(F, x, weight, bias)
+
+
+class Features(gluon.HybridBlock):
+    """A network without its last layer: what `FusedMeasured` takes.
+
+    Inputs:
+        - **x**: (n, features)
+    Outputs:
+        - **y**: (n, units) of the last layer's inputs
+    """
+
+    def __init__(self, net, head: Head, **kwargs):
+        super().__init__(**kwargs)
+        self.net = net
+        self.head = [head]  # in a list: it is a part of the net already
+
+    def hybrid_forward(self, F, x):
+        head = self.head[0]
+        head.skipped = True
+        try:
+            return self.net(x)
+        finally:
+            head.skipped = False
+
+
+class FusedMeasured(gluon.HybridBlock):
+    """The last layer and the loss in one, and 1 where the highest score is the label's: (n, 2).
+
+    The loss is `layers.ops.linear_cross_entropy`; the scores that the metric is of have no
+    gradient, and are not kept.
+    """
+
+    def __init__(self, head: Head, **kwargs):
+        super().__init__(**kwargs)
+        channels, in_channels = head.weight.shape
+        with self.name_scope():
+            self.loss = LinearCrossEntropyLoss(
+                in_channels,
+                channels,
+                bias=hasattr(head, "bias"),
+                weight_initializer=head.weight.init,
+                bias_initializer=head.bias.init if hasattr(head, "bias") else "zeros",
+                params=head.params,
+            )
+            self.scores = Scores(head)
+
+    def hybrid_forward(self, F, x, label):
+        right = F.BlockGrad(F.argmax(self.scores(F.BlockGrad(x)), axis=1) == label)
+        return F.stack(self.loss(x, label), right, axis=1)
+
+
+class Scores(gluon.HybridBlock):
+    """x wᵀ + b with the Parameters of a last layer, which get no gradient by it."""
+
+    def __init__(self, head: Head, **kwargs):
+        super().__init__(params=head.params, **kwargs)
+        self.weight = head.weight
+        if hasattr(head, "bias"):
+            self.bias = head.bias
+
+    def hybrid_forward(self, F, x, weight, bias=None):
+        return dense(x, F.BlockGrad(weight), None if bias is None else F.BlockGrad(bias))
+
+
+def head_of(net) -> Head | None:
+    """The last layer of a network that was made here."""
+    if isinstance(net, Head):
+        return net
+    found = (head_of(child) for child in net._children.values())
+    return next(filter(None, found), None)
+
+
+def wanted(name: str) -> int:
+    """Height and width of the images that a net of this name was made for."""
+    if name.startswith("cifar"):
+        return 32
+    if re.search("inceptionv3|xception", name):
+        return 299
+    return 331 if re.search("nasnet_[567]", name) else 224
+
+
+def made_by_gluoncv(options: Namespace, image: tuple[int, ...] | None, outputs: int):
+    """The net of a name, with as many outputs, and its last layer a `Head`.
+
+    Returns
+    -------
+    HybridBlock
+        (n, 3, height, width) to (n, outputs); gray images are taken in three equal colours. Its
+        parameters await their first call, or are those of ``--pretrained``.
+
+    Raises
+    ------
+    Refused
+        GluonCV is absent or has no such classifier, samples are no images, or a file of parameters
+        does not fit.
+    """
+    option, name = f"--net {options.net}", options.net.partition(":")[2]
+    if image is None:
+        raise Refused(f"{option}: it takes images; for tables there is --net mlp")
+    zoo = model_zoo(option)
+    check_name(option, name, zoo.get_model_list())
+    try:
+        with quiet():
+            net = zoo.get_model(name, pretrained=False, classes=outputs)
+    except Exception as error:
+        raise Refused(f"{option}: {type(error).__name__}: {one_line(error)}") from error
+    if not isinstance(net, gluon.HybridBlock):
+        raise Refused(f"{option}: it is a {type(net).__name__}; expected a HybridBlock")
+    net.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))
+    place = last_layer(net, outputs)
+    if options.pretrained:
+        load(net, Path(os.path.expanduser(options.pretrained)), options, place)
+    if place is None:
+        if options.head == "fused":
+            raise Refused(f"--head fused: the last layer of {name} is no Dense; expected dense")
+    else:
+        last = dict(blocks(net))[place]
+        replace(net, gluon.nn.Dense, lambda old: Head.of(old) if old is last else None)
+    found = gluon.nn.HybridSequential()
+    with found.name_scope():
+        if image[0] == 1:
+            found.add(InColours())
+        found.add(net)
+    return found
+
+
+class InColours(gluon.HybridBlock):
+    """Gray images in three colours that are equal: (n, 1, h, w) to (n, 3, h, w)."""
+
+    def hybrid_forward(self, F, x):
+        return F.concat(x, x, x, dim=1)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without GluonCV's warnings; Pillow refuses damaged images afterwards as it did before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    files = sys.modules.get("PIL.ImageFile")
+    if files is not None:
+        files.LOAD_TRUNCATED_IMAGES = False  # which GluonCV sets for the whole process
+
+
+def model_zoo(option: str):
+    """GluonCV's models on this engine."""
+    try:
+        with quiet():
+            return engine.gluoncv().model_zoo
+    except (ImportError, engine.EngineError) as error:
+        raise Refused(f"{option}: {one_line(error)}") from error
+
+
+def check_name(option: str, name: str, names: list[str]) -> None:
+    """Refuse what the zoo does not have, and what does not classify images."""
+    known = [each for each in names if not re.search(OTHERS, each)]
+    if name.lower() in known:
+        return
+    if name.lower() in names:
+        raise Refused(f"{option}: it does not classify images; expected a classifier of the zoo")
+    near = did_you_mean(name.lower(), known).strip()
+    start = re.match("[a-z_]*", name.lower())[0]
+    alike = [each for each in known if start and each.startswith(start)][:LISTED]
+    listed = f"expected one of {len(known)}, such as {', '.join(alike or known[:LISTED])}"
+    raise Refused(f"{option}: GluonCV has no such model; {near + '; ' if near else ''}{listed}")
+
+
+def blocks(net, prefix: str = "") -> Iterator:
+    """All blocks inside a net with the names that their parameters begin with."""
+    for key, child in net._children.items():
+        yield prefix + key, child
+        yield from blocks(child, f"{prefix}{key}.")
+
+
+def last_layer(net, outputs: int) -> str | None:
+    """The place of the last layer with parameters, if that is a Dense of so many units."""
+    found = [(name, block) for name, block in blocks(net) if block._reg_params]
+    name, block = found[-1]
+    is_dense = type(block) is gluon.nn.Dense and block.weight.shape[0] == outputs
+    return name if is_dense else None
+
+
+def load(net, path: Path, options: Namespace, place: str | None) -> None:
+    """Give a net the parameters of a file; the last layer keeps its own if its size differs.
+
+    Raises
+    ------
+    Refused
+        The file cannot be read, or is of another net; the message has what does not fit.
+    """
+    option = f"--pretrained {options.pretrained}"
+    if not path.is_file():
+        raise Refused(f"{option}: there is no such file")
+    try:
+        arrays = nd.load(str(path))
+    except Exception as error:
+        raise Refused(f"{option}: it is no file of parameters: {one_line(error)}") from error
+    if not isinstance(arrays, dict) or not arrays:
+        raise Refused(f"{option}: its arrays have no names; expected those of save_parameters")
+    arrays = {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in arrays.items()}
+    parameters = net._collect_params_with_prefix()
+    if not any("." in name for name in arrays):  # the names of an exported graph
+        parameters = {p.name.removeprefix(net.prefix): p for p in parameters.values()}
+        common = os.path.commonprefix(list(arrays))
+        common = common[: common.rfind("_") + 1]
+        arrays = {name.removeprefix(common): array for name, array in arrays.items()}
+    head = net_head(net, place)
+    missing, extra = sorted({*parameters} - {*arrays}), sorted({*arrays} - {*parameters})
+    if missing or extra:
+        said = [f"it has no {shown(missing)}"] * bool(missing)
+        said += [f"{options.net} has no {shown(extra)}"] * bool(extra)
+        raise Refused(f"{option}: it is of another net: {'; '.join(said)}")
+    for name, parameter in parameters.items():
+        shape, given = parameter.shape, arrays[name].shape
+        fits = len(shape) == len(given) and all(s in (0, g) for s, g in zip(shape, given))
+        if fits:
+            parameter.shape = given
+            parameter.set_data(arrays[name].astype(parameter.dtype))
+        elif not any(parameter is each for each in head):
+            raise Refused(f"{option}: {name} is {given}; expected {shape} of {options.net}")
+
+
+def net_head(net, place: str | None) -> list:
+    """The parameters of the last layer: they fit the classes, and may be other than a file's."""
+    found = [block for name, block in blocks(net) if block._reg_params]
+    last = dict(blocks(net))[place] if place else found[-1]
+    return list(last._reg_params.values())
+
+
+def shown(names: list[str]) -> str:
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(names[:2]) + more

@@ -173,8 +173,10 @@ class _Finder(MetaPathFinder):
 
 
 def watch(module: dict[str, Any] | None = None) -> None:
-    """Have modules of this package, and imports of others, say what is absent.
+    """Have modules answer for names that they do not define, and imports of absent modules say why.
 
+    A module imports what `later` has, and hands on what MXNet's does, as `star_imports` says; of
+    any other name of MXNet it says that it is absent. Its ``__all__`` is extended accordingly.
     Without `module` all that are imported; one that is imported later calls this with its
     ``globals()``.
     """

@@ -339,7 +339,10 @@ def test_training_of_faster_rcnn(mx, gluoncv, draw, held, pyramid):
     batch = gluoncv.data.batchify.FasterRCNNTrainBatchify(net)
     found = transform(src, label)
     other = transform(src.transpose((1, 0, 2)), label[:2])
+    masks = [mx.nd.array(draw.rand(n, 6, 5 + n)) for n in (4, 2)]
+    masked = gluoncv.data.batchify.MaskRCNNTrainBatchify(net)
     held(
+        masked([(*found, masks[0]), (*other, masks[1])]),
         *(found, batch([found, other])),
         preset.FasterRCNNDefaultTrainTransform(short=(30, 40), max_size=64)(src, label),
         preset.FasterRCNNDefaultValTransform(48, 64)(src, label),

@@ -14,6 +14,8 @@ from . import arrays, graphs, params, records
 from .judge import Reader
 from .states import States
 
+EARLY = ".* ends early. a JPEG"  # the warning of an image that is read as far as it goes
+
 
 def _bytes(found: Any) -> int:
     """The bytes of arrays."""

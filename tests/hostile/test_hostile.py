@@ -12,11 +12,12 @@ pytest.importorskip("PIL", reason="one of the readers is that of images")
 
 from hostile.campaign import SHARES, campaign, run, table
 from hostile.judge import Reader, judge
-from hostile.readers import READERS
+from hostile.readers import EARLY, READERS
 from layers.mxnet import MXNetError
 
 pytestmark = [
     pytest.mark.engine("torch"),
+    pytest.mark.filterwarnings(f"ignore:{EARLY}"),
     pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX"),
 ]
 

@@ -7,6 +7,8 @@ compared with its bytes before memory is taken for them.
 from __future__ import annotations
 
 import io
+import warnings
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -22,6 +24,7 @@ FORMATS = ("JPEG", "PNG", "BMP", "TIFF", "GIF", "WEBP", "PPM")
 # PNG of one colour has about 8000, as 8 pixels fit in a byte and deflate makes 1032 bytes of one.
 SMALL = 1 << 20
 PIXELS_OF_BYTE = 10_000
+JPEG_BEGIN, JPEG_END = b"\xff\xd8", b"\xff\xd9"
 
 
 class ImageFileError(MXNetError, ValueError):
@@ -44,7 +47,8 @@ def decode(data: bytes, name: str, gray: bool = False) -> np.ndarray:
     """The pixels (height, width, 3), RGB, or (height, width, 1), of uint8.
 
     An alpha channel is left out, of 16 bits the high 8 are taken, and an orientation in the image's
-    EXIF data is not looked at. `name` is what an error calls the image.
+    EXIF data is not looked at. A JPEG that ends early is decoded as far as it goes, with a warning.
+    `name` is what an error calls the image.
 
     Raises
     ------
@@ -76,14 +80,15 @@ def decode_upright(data: bytes, name: str, gray: bool) -> np.ndarray:
 
 
 def _read(data: bytes, name: str, convert) -> np.ndarray:
-    pillow = _pillow()
     try:
-        with pillow.open(io.BytesIO(data), formats=FORMATS) as image:
-            _check_size(image, len(data), pillow.MAX_IMAGE_PIXELS)
-            return convert(image)
+        return _opened(data, convert)
     except MXNetError as error:
         raise ImageFileError(f"{name} {error}") from None
     except Exception as error:  # Pillow raises many kinds for damaged files
+        pixels = _ended(data, convert) if "truncated" in str(error) else None
+        if pixels is not None:
+            warnings.warn(f"{name} ends early: a JPEG, decoded as far as it goes", stacklevel=4)
+            return pixels
         told = type(error).__name__ if isinstance(error, MemoryError) else str(error)[:200]
         if type(error).__name__ == "UnidentifiedImageError":
             begin = data[:8].hex(" ") or "nothing"
@@ -91,6 +96,24 @@ def _read(data: bytes, name: str, convert) -> np.ndarray:
         raise ImageFileError(
             f"{name} cannot be decoded: {told}\n  expected a whole image: {', '.join(FORMATS)}"
         ) from None
+
+
+def _ended(data: bytes, convert) -> np.ndarray | None:
+    """The pixels of a JPEG whose last bytes are missing, the missing ones gray; None if it is none.
+
+    Data sets have such files, and MXNet decodes them; its missing pixels are of any value.
+    """
+    if data.startswith(JPEG_BEGIN):
+        with suppress(Exception):  # it is damaged in another way: the first error says how
+            return _opened(data + JPEG_END, convert)
+    return None
+
+
+def _opened(data: bytes, convert) -> np.ndarray:
+    pillow = _pillow()
+    with pillow.open(io.BytesIO(data), formats=FORMATS) as image:
+        _check_size(image, len(data), pillow.MAX_IMAGE_PIXELS)
+        return convert(image)
 
 
 def _check_size(image: Any, size: int, most: int | None) -> None:

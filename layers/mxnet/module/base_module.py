@@ -121,11 +121,7 @@ class BaseModule:
         """
         if num_epoch is None:
             raise ArgumentError("fit: num_epoch is missing\n  expected how many epochs to train")
-        if not hasattr(train_data, "provide_data"):
-            raise ArgumentError(
-                f"fit: train_data is of type {type(train_data).__name__}\n"
-                "  expected a DataIter; mx.contrib.io.DataLoaderIter makes one of a DataLoader"
-            )
+        _expect_iterator("fit: train_data", train_data)
         self.bind(
             train_data.provide_data,
             train_data.provide_label,
@@ -459,3 +455,11 @@ def _as_list(callbacks) -> list:
     if callbacks is None:
         return []
     return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+
+
+def _expect_iterator(what: str, data) -> None:
+    if not hasattr(data, "provide_data"):
+        raise ArgumentError(
+            f"{what} is of type {type(data).__name__}\n"
+            "  expected a DataIter; mx.contrib.io.DataLoaderIter makes one of a DataLoader"
+        )

@@ -19,6 +19,7 @@ from layers.surgery import replace
 
 from . import Refused
 from .own_file import one_line
+from .screen import say
 
 __all__ = ["Features", "FusedMeasured", "Head", "head_of", "made_by_gluoncv", "wanted"]
 
@@ -34,6 +35,15 @@ class Head(DenseBlock):
     """The last layer; with `skipped` it gives its inputs, of which the loss computes the scores."""
 
     skipped = False
+
+    @contextmanager
+    def skipping(self) -> Iterator[None]:
+        """Inside the `with` statement it gives its inputs."""
+        self.skipped = True
+        try:
+            yield
+        finally:
+            self.skipped = False
 
     def hybrid_forward(self, F, x, weight, bias=None):
         if self.skipped:
@@ -52,16 +62,11 @@ class Features(gluon.HybridBlock):
 
     def __init__(self, net, head: Head, **kwargs):
         super().__init__(**kwargs)
-        self.net = net
-        self.head = [head]  # in a list: it is a part of the net already
+        self.net, self.skipping = net, head.skipping  # the head is a part of the net already
 
     def hybrid_forward(self, F, x):
-        head = self.head[0]
-        head.skipped = True
-        try:
+        with self.skipping():
             return self.net(x)
-        finally:
-            head.skipped = False
 
 
 class FusedMeasured(gluon.HybridBlock):
@@ -154,6 +159,7 @@ def made_by_gluoncv(options: Namespace, image: tuple[int, ...] | None, outputs: 
     if place is None:
         if options.head == "fused":
             raise Refused(f"--head fused: the last layer of {name} is no Dense; expected dense")
+        say(f"{options.net}: its last layer is no Dense, and stays as it is", sys.stdout)
     else:
         last = dict(blocks(net))[place]
         replace(net, gluon.nn.Dense, lambda old: Head.of(old) if old is last else None)
@@ -200,7 +206,7 @@ def check_name(option: str, name: str, names: list[str]) -> None:
     if name.lower() in names:
         raise Refused(f"{option}: it does not classify images; expected a classifier of the zoo")
     near = did_you_mean(name.lower(), known).strip()
-    start = re.match("[a-z_]*", name.lower())[0]
+    start = re.match("[a-z]*", name.lower())[0]
     alike = [each for each in known if start and each.startswith(start)][:LISTED]
     listed = f"expected one of {len(known)}, such as {', '.join(alike or known[:LISTED])}"
     raise Refused(f"{option}: GluonCV has no such model; {near + '; ' if near else ''}{listed}")

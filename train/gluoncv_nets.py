@@ -63,6 +63,14 @@ class Features(gluon.HybridBlock):
     def __init__(self, net, head: Head, **kwargs):
         super().__init__(**kwargs)
         self.net, self.skipping = net, head.skipping  # the head is a part of the net already
+        self.unused = {*head.collect_params()}
+
+    def collect_params(self, select=None):
+        """Without the last layer's, which a graph of this block does not have."""
+        every = super().collect_params(select)
+        found = gluon.ParameterDict(every.prefix)
+        found.update({name: p for name, p in every.items() if name not in self.unused})
+        return found
 
     def hybrid_forward(self, F, x):
         with self.skipping():

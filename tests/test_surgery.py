@@ -296,7 +296,7 @@ def test_what_is_left_and_what_is_refused():
 
 
 def test_fine_tuning_in_few_bits_recovers_accuracy():
-    """The program of docs/training.md, on scikit-learn's digits."""
+    """The numbers of docs/training.md, on scikit-learn's digits."""
     from sklearn.datasets import load_digits
 
     found = load_digits()

@@ -367,7 +367,7 @@ def test_tables_are_not_resized(tmp_path):
 
 @pytest.mark.parametrize("shape", [(9, 4, 6), (9, 4, 6, 3), (9, 3, 5, 6)], ids=str)
 def test_images_of_arrays_are_resized(tmp_path, shape):
-    x = np.random.RandomState(0).uniform(size=shape)
+    x = np.random.RandomState(0).uniform(size=shape).astype("float32")
     np.savez(tmp_path / "a.npz", x=x, y=np.arange(9) % 2)
     first = shape[1] == 3
     found = load(str(tmp_path / "a.npz"), how=Reading(size=(8, 12)))

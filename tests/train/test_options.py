@@ -63,6 +63,8 @@ def test_everything_given(monkeypatch):
         "units": None,
         "depth": None,
         "heads": None,
+        "pretrained": None,
+        "head": None,
         "optimizer": "sgd",
         "optimizer_option": [("momentum", 0.8), ("lazy_update", False)],
         "lr": 1e-3,

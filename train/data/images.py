@@ -233,9 +233,16 @@ def resize(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     -------
     array
         With the axes of x, uint8 where x is, else float32 within the range of x.
-    """
-    from PIL import Image
 
+    Raises
+    ------
+    Refused
+        Pillow is not installed.
+    """
+    try:
+        from PIL import Image
+    except ModuleNotFoundError as error:
+        raise Refused("Pillow is not installed: pip install pillow") from error
     last = x.ndim == 4 and x.shape[3] <= 4
     ordered = np.moveaxis(x, 3, 1) if last else x
     dtype = np.uint8 if x.dtype == np.uint8 else np.float32

@@ -1,4 +1,4 @@
-"""Compare this library with its peers: ``python -m benchmarks [--quick] [--only NAME]``.
+"""Compare this library with its peers: ``python -m benchmarks [--quick] [--only NAME ...]``.
 
 The contestants take turns (A B C A B C ...), and what counts is their ratio. Before they are timed
 they must compute the same. The table goes to the terminal, everything to a JSON file, by default
@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.page:
         print(*page.write(), sep="\n")
         return 0
-    suites = [s for s in SUITES if options.only in (None, s.name)]
+    suites = [s for s in SUITES if not options.only or s.name in options.only]
     settings = QUICK if options.quick else LONG
     processes = {c.process for suite in suites for c in suite.contestants}
     results = {}
@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--page", action="store_true", help="measure nothing: write docs/benchmarks.md"
     )
-    parser.add_argument("--only", choices=[s.name for s in SUITES], help="one suite")
+    names = [s.name for s in SUITES]
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="these suites")
     parser.add_argument(
         "--out",
         type=Path,

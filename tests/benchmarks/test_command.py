@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.__main__ import main
+from benchmarks.contest import Contest
+
 ROOT = Path(__file__).resolve().parents[2]
 ROW = {"seconds", "median", "steady", "ratio", "ratio_low", "ratio_high"}
 
@@ -94,6 +97,14 @@ def test_unknown_interpreter_is_refused():
     done = run("--jax", "no-such-python")
     assert done.returncode == 2
     assert "no-such-python" in done.stderr
+
+
+def test_several_suites_are_chosen(monkeypatch, tmp_path):
+    """They run in the order of all."""
+    asked = []
+    monkeypatch.setattr(Contest, "run", lambda contest, suite: asked.append(suite.name))
+    assert main(["--only", "int8", "calls", "--device", "cpu", "--out", str(tmp_path / "a")]) == 0
+    assert asked == ["calls", "int8"]
 
 
 def test_unknown_suite_is_refused():

@@ -148,7 +148,12 @@ def _expect_any_shape(custom: list[Node]) -> None:
 
 def _compare(program, module, args: tuple) -> None:
     """Whether what was traced gives what the graph gives."""
-    found, expected = program.module()(*args), module(*args)
+    try:
+        expected = module(*args)
+    except IndexError:  # an operator takes ids, which are whole
+        args = tuple([a.round() for a in args])
+        expected = module(*args)
+    found = program.module()(*args)
     if not isinstance(found, (list, tuple)):
         found, expected = [found], [expected]
     if not agree(expected, found):

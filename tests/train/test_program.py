@@ -104,6 +104,8 @@ def test_config_says_how_to_do_it_again(digits, engine):
         "units": None,
         "depth": None,
         "heads": None,
+        "pretrained": None,
+        "head": None,
         "epochs": 30,
         "batch_size": 64,
         "optimizer": "adam",

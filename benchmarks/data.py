@@ -95,6 +95,13 @@ def lookups(rows: int, size: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
     return random.randint(rows, size=batch).astype("int32"), weight
 
 
+def parameters(count: int, shape: tuple[int, ...]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """So many weights of a shape, and a gradient of each."""
+    random = np.random.RandomState(0)
+    weights, gradients = (random.normal(size=(count, *shape)).astype("float32") for _ in range(2))
+    return [*weights], [*gradients]
+
+
 def spread(random: np.random.RandomState, shapes: list[tuple[int, ...]]) -> list[np.ndarray]:
     """Weights, the first size out, that keep the spread of what goes through them and a ReLU."""
     return [

@@ -1,4 +1,4 @@
-"""Suites of whole models: those of Gluon's model zoo, and of GluonCV."""
+"""Suites of whole models: those of Gluon's model zoo, and of GluonCV; and of their updates."""
 
 from __future__ import annotations
 
@@ -30,6 +30,32 @@ ZOO_INFERENCE, ZOO_TRAINING = (
         compiles=True,
     )
     for name, training in (("inference", False), ("training", True))
+)
+
+OPTIMIZERS = Suite(
+    "optimizers",
+    "optimizers",
+    "One update of 200 parameters",
+    [
+        Contestant("PyTorch, foreach", OURS, "pytorch", ""),
+        Contestant("layers.mxnet", OURS, "gluon", ""),
+        Contestant("MXNet", MXNET, "gluon", ""),
+        Contestant("MXNet, 1 thread", MXNET_1, "gluon", ""),
+    ],
+    [
+        Case(
+            f"{title}, {shape[0]} x {shape[1]}",
+            {"name": name, "options": options, "count": 200, "shape": shape},
+        )
+        for title, name, options in (
+            ("SGD with momentum", "sgd", {"momentum": 0.9}),
+            ("Adam", "adam", {}),
+            ("RMSProp", "rmsprop", {}),
+            ("AdaGrad", "adagrad", {}),
+        )
+        for shape in ((8, 8), (128, 128))
+    ],
+    1e-2,  # RMSProp's epsilon is inside of the root in MXNet
 )
 
 NO_BASE = {"pretrained_base": False}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .models import GLUONCV, ZOO_INFERENCE, ZOO_TRAINING
+from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .other_arrays import INT8, SPARSE
 from .rows import REASONS
 from .rows import ROWS as OPERATOR_ROWS
@@ -449,6 +449,7 @@ SUITES = (
     PIPELINE,
     LSTM,
     BUCKETING,
+    OPTIMIZERS,
     SPARSE,
     ZOO_INFERENCE,
     ZOO_TRAINING,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .models import GLUONCV, ZOO_INFERENCE, ZOO_TRAINING
+from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .suites import (
     BFLOAT16,
     BUCKETING,
@@ -157,6 +157,10 @@ TARGETS = [
             ("recorded", "eager"),
             ("compiled", "torch.compile"),
         )
+    ),
+    *(
+        Target("optimizers", case.name, "layers.mxnet", "PyTorch, foreach", 1.1)
+        for case in OPTIMIZERS.cases
     ),
     *(
         Target("gluoncv", case.name, f"layers.mxnet, {run}", against, limit)

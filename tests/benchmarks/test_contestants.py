@@ -20,6 +20,7 @@ from benchmarks.suites import (
     LIBRARIES,
     LSTM,
     OPERATORS,
+    OPTIMIZERS,
     OURS,
     PIPELINE,
     SUITES,
@@ -45,6 +46,7 @@ SMALL = {
     TRAINING.name: {"size": 32, "batch": 2, "training": True},
     BFLOAT16.name: {"size": 16, "backward": True},
     PIPELINE.name: {"count": 4, "batch": 2},
+    OPTIMIZERS.name: {"name": "rmsprop", "options": {}, "count": 9, "shape": (3, 2)},
     LSTM.name: {"steps": 3, "batch": 2, "size": 5, "layers": 2},
     BUCKETING.name: {"count": 60, "batch": 2, "size": 4, "layers": 1},
 }

@@ -964,8 +964,11 @@ class RMSProp(Fused):
         return tuple(zeros(weight) for _ in range(3 if self.centered else 1))
 
     def _apply(self, lr, wd, t, w, g, n, *means):
-        g = self._decayed(g, w, wd)
-        _mean_square(n, g, self.gamma1)
+        scale = self.rescale_grad  # in the factors of g where g has nothing else to go through
+        if wd or self.clip_gradient or self.centered:
+            g, scale = self._decayed(g, w, wd), 1.0
+        torch._foreach_mul_(n, self.gamma1)
+        torch._foreach_addcmul_(n, g, g, (1 - self.gamma1) * scale**2)
         root = torch._foreach_add(n, self.epsilon)
         if self.centered:
             mean, delta = means
@@ -977,7 +980,7 @@ class RMSProp(Fused):
             torch._foreach_add_(w, delta)
         else:
             torch._foreach_sqrt_(root)
-            torch._foreach_addcdiv_(w, g, root, -lr)
+            torch._foreach_addcdiv_(w, g, root, -lr * scale)
         if self.clip_weights:
             torch._foreach_clamp_min_(w, -self.clip_weights)
             torch._foreach_clamp_max_(w, self.clip_weights)

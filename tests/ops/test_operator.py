@@ -740,3 +740,26 @@ def test_what_is_no_class():
         operator("mine")
     with pytest.raises(TypeError, match="expected a class with forward; layers.ops.customop makes"):
         operator(lambda x: x)
+
+
+@pytest.mark.engine("torch")
+def test_what_is_not_recorded_goes_no_way_through_autograd(monkeypatch):
+    """Also where PyTorch's own grad mode is on, as it is outside of `record`."""
+    import torch
+
+    from layers.mxnet._own import call
+
+    @operator
+    class twice:
+        """y = 2 x"""
+
+        def forward(x):
+            return x * 2
+
+        def dx(dy):
+            return dy * 2
+
+    monkeypatch.setattr(call, "_apply", None)
+    with torch.enable_grad():
+        assert twice(nd.ones((2,))).asnumpy().tolist() == [2, 2]
+        assert torch.is_grad_enabled()

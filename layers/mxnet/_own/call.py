@@ -136,15 +136,15 @@ def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     if state.recorder is not None and not it.pure:
         hint = "" if it.pure is False else "; `pure = True` in a CustomOpProp says that it is"
         state.recorder.refuse_impure(it.what, hint)
-    if torch.is_grad_enabled():
-        return _recorded(it, tensors)
-    if it.traced or not state.recording:
-        return forward_of(it, tensors)
-    _set_grad_enabled(True)
+    enabled = torch.is_grad_enabled()
+    asked = enabled if it.traced else state.recording
+    if enabled is asked:
+        return _recorded(it, tensors) if asked else forward_of(it, tensors)
+    _set_grad_enabled(asked)
     try:
-        return _recorded(it, tensors)
+        return _recorded(it, tensors) if asked else forward_of(it, tensors)
     finally:
-        _set_grad_enabled(False)
+        _set_grad_enabled(enabled)
 
 
 def _recorded(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:

@@ -259,3 +259,22 @@ def test_the_graph_tells_the_shape_of_what_is_drawn(mx):
     assert y.shape == (40, 50) and len(set(y.flat)) > 1500 and y.min() >= 1
     assert mx.sym.random.normal().infer_shape_partial()[1] == [()]
     assert mx.sym.random.randn(2, data=x).list_arguments() == []
+
+
+DENSITIES_OF_COUNTS = {
+    "poisson": [[1.5]],
+    "negative_binomial": [[2], [0.4]],
+    "generalized_negative_binomial": [[2], [0.5]],
+}
+
+
+@pytest.mark.parametrize("name", DENSITIES_OF_COUNTS)
+def test_densities_have_no_gradient_by_counts(mx, nd, name):
+    counts, *parameters = map(nd.array, ([[0, 1, 4]], *DENSITIES_OF_COUNTS[name]))
+    for x in (counts, *parameters):
+        x.attach_grad()
+    with mx.autograd.record():
+        y = getattr(nd, f"random_pdf_{name}")(counts, *parameters, is_log=True)
+    y.backward()
+    assert counts.grad.asnumpy().tolist() == [[0, 0, 0]]
+    assert all(x.grad.asnumpy().any() for x in parameters)

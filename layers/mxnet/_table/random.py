@@ -287,8 +287,11 @@ def _shuffle(data: Tensor) -> Tensor:
     return data[torch.randperm(data.shape[0], device=data.device)]
 
 
-def density(name, logarithm, doc, *parameters):
-    """Register exp(logarithm(sample, *parameters)), the density of a distribution at samples."""
+def density(name, logarithm, doc, *parameters, counts=False):
+    """Register exp(logarithm(sample, *parameters)), the density of a distribution at samples.
+
+    The gradient by samples that are counts is 0.
+    """
     dirichlet = name == "dirichlet"
 
     def template(logarithm):
@@ -308,7 +311,10 @@ def density(name, logarithm, doc, *parameters):
             at = [p.reshape(p.shape + (1,) * (sample.dim() - p.dim())) for p in given]
             if dirichlet:
                 at = [p.unsqueeze(-2) for p in given]
-            y = logarithm(sample, *at)
+            if counts:
+                y = logarithm(sample.detach(), *at) + constant(torch.zeros_like(sample), sample)
+            else:
+                y = logarithm(sample, *at)
             return y if is_log else y.exp()
 
         return _signed(row, ["sample", *parameters], {}, is_log=(bool, False))
@@ -354,6 +360,7 @@ density(
     lambda x, lam: x * torch.log(lam) - lam - torch.lgamma(x + 1),
     "λˣ exp(-λ) / x!",
     "lam",
+    counts=True,
 )
 density(
     "negative_binomial",
@@ -361,6 +368,7 @@ density(
     "of the failures before the k-th success, each with probability p",
     "k",
     "p",
+    counts=True,
 )
 density(
     "generalized_negative_binomial",
@@ -368,6 +376,7 @@ density(
     "of counts with mean μ and variance μ + αμ²",
     "mu",
     "alpha",
+    counts=True,
 )
 density(
     "dirichlet",

@@ -158,6 +158,19 @@ def test_indices_that_are_not_there(mx, nd, sparse):
             make().check_format()
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 3, 1)], ids=str)
+def test_a_csr_matrix_has_two_axes(sparse, shape):
+    with pytest.raises(ValueError):  # MXNet names no shape
+        sparse.csr_matrix(([1.0, 2.0], [0, 1], [0, 1, 2]), shape=shape)
+
+
+@pytest.mark.engine("torch")  # MXNet finds it when the values are read
+def test_zeros_of_csr_have_two_axes(sparse):
+    for shape in (3,), (2, 3, 1):
+        with pytest.raises(ValueError, match="expected two axes"):
+            sparse.zeros("csr", shape)
+
+
 @pytest.mark.engine("torch")  # MXNet stores what is beyond the array, or loses one of two
 def test_indices_are_checked_when_an_array_is_made(nd, sparse):
     for columns, indptr, message in (

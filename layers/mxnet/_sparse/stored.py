@@ -106,6 +106,8 @@ class CSR(NamedTuple):
 
     def problem(self, full: bool = True) -> str:
         """What is wrong with the sizes and, with `full`, with each index; '' if nothing is."""
+        if len(self.shape) != 2:
+            return f"the shape of csr is {self.shape}, which has {len(self.shape)} axes, not 2"
         k = len(self.values)
         if self.values.dim() != 1 or self.columns.shape != (k,) or self.indptr.dim() != 1:
             return (
@@ -258,11 +260,13 @@ def all_zeros(stype: str, shape: Sequence[int], dtype: torch.dtype, device: torc
     Raises
     ------
     ShapeError
-        The shape has no axis.
+        The shape has no axis, or that of csr not two.
     """
     shape = tuple(shape)
     if not shape:
         raise ShapeError(f"{stype}: the shape is {shape}\n  expected at least one axis")
+    if stype == "csr" and len(shape) != 2:
+        raise ShapeError(f"csr: the shape is {shape}\n  expected two axes")
     if stype == "row_sparse":
         values = torch.empty((0, *shape[1:]), dtype=dtype, device=device)
         return RowSparse(shape, values, torch.empty(0, dtype=torch.int64, device=device))

@@ -62,6 +62,8 @@ def zeros(stype: str, shape, ctx: Context | None = None, dtype=None, **kwargs) -
     ------
     ArgumentError
         There is no such storage type.
+    ShapeError
+        The shape has no axis, or that of csr not two.
     """
     if stype == "default":
         return _create.zeros(shape, ctx, dtype, **kwargs)

@@ -120,7 +120,8 @@ def csr_matrix(arg1, shape=None, ctx: Context | None = None, dtype=None) -> CSRN
         By default as the indices need it.
     ctx : Context, optional
     dtype : optional
-        By default that of the values, float32 for Python's numbers.
+        By default that of the values. Python's numbers are float32, and with (rows, columns) as
+        NumPy makes them, float64 or int64.
 
     Raises
     ------

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from layers import engine
 from layers.engine import gluon, mx, nd
 
 from . import Refused, blocks
 from .data import Data
+from .gluoncv_package import gluoncv
 from .nets import image_shape
 from .task import Task
 from .workers import Workers
@@ -161,15 +161,11 @@ class Precision(mx.metric.EvalMetric):
     Raises
     ------
     Refused
-        GluonCV is not installed.
+        GluonCV cannot be imported.
     """
 
     def __init__(self, classes: Any, shape: tuple[int, ...]):
-        try:
-            package = engine.gluoncv()
-        except engine.EngineError as error:
-            raise Refused("; ".join(line.strip() for line in str(error).splitlines())) from error
-        kind = package.utils.metrics.voc_detection.VOCMApMetric
+        kind = gluoncv().utils.metrics.voc_detection.VOCMApMetric
         self.inner = kind(iou_thresh=OVERLAP, class_names=list(classes))
         _, height, width = image_shape(tuple(shape))
         self.size = np.array([width, height, width, height], "float32")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
-import warnings
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from layers import DenseBlock, LinearCrossEntropyLoss, engine
+from layers import DenseBlock, LinearCrossEntropyLoss
 from layers._errors import did_you_mean
 from layers.engine import gluon, mx, nd
 from layers.ops import dense
 from layers.surgery import replace
 
 from . import Refused
+from .gluoncv_package import gluoncv, quiet
 from .own_file import one_line
 from .screen import say
 
@@ -151,7 +151,7 @@ def made_by_gluoncv(options: Namespace, image: tuple[int, ...] | None, outputs: 
     option, name = f"--net {options.net}", options.net.partition(":")[2]
     if image is None:
         raise Refused(f"{option}: it takes images; for tables there is --net mlp")
-    zoo = model_zoo(option)
+    zoo = gluoncv(option).model_zoo
     check_name(option, name, zoo.get_model_list())
     try:
         with quiet():
@@ -161,15 +161,15 @@ def made_by_gluoncv(options: Namespace, image: tuple[int, ...] | None, outputs: 
     if not isinstance(net, gluon.HybridBlock):
         raise Refused(f"{option}: it is a {type(net).__name__}; expected a HybridBlock")
     net.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))
-    place = last_layer(net, outputs)
+    last = last_layer(net)
+    is_dense = type(last) is gluon.nn.Dense and last.weight.shape[0] == outputs
     if options.pretrained:
-        load(net, Path(os.path.expanduser(options.pretrained)), options, place)
-    if place is None:
+        load(net, Path(os.path.expanduser(options.pretrained)), options, last)
+    if not is_dense:
         if options.head == "fused":
             raise Refused(f"--head fused: the last layer of {name} is no Dense; expected dense")
         say(f"{options.net}: its last layer is no Dense, and stays as it is", sys.stdout)
     else:
-        last = dict(blocks(net))[place]
         replace(net, gluon.nn.Dense, lambda old: Head.of(old) if old is last else None)
     found = gluon.nn.HybridSequential()
     with found.name_scope():
@@ -186,28 +186,14 @@ class InColours(gluon.HybridBlock):
         return F.concat(x, x, x, dim=1)
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without GluonCV's warnings; Pillow refuses damaged images afterwards as it did before."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-    files = sys.modules.get("PIL.ImageFile")
-    if files is not None:
-        files.LOAD_TRUNCATED_IMAGES = False  # which GluonCV sets for the whole process
-
-
-def model_zoo(option: str):
-    """GluonCV's models on this engine."""
-    try:
-        with quiet():
-            return engine.gluoncv().model_zoo
-    except (ImportError, engine.EngineError) as error:
-        raise Refused(f"{option}: {one_line(error)}") from error
-
-
 def check_name(option: str, name: str, names: list[str]) -> None:
-    """Refuse what the zoo does not have, and what does not classify images."""
+    """Refuse what the zoo does not have, and what does not classify images.
+
+    Raises
+    ------
+    Refused
+        The message has names that are like it.
+    """
     known = [each for each in names if not re.search(OTHERS, each)]
     if name.lower() in known:
         return
@@ -220,23 +206,20 @@ def check_name(option: str, name: str, names: list[str]) -> None:
     raise Refused(f"{option}: GluonCV has no such model; {near + '; ' if near else ''}{listed}")
 
 
-def blocks(net, prefix: str = "") -> Iterator:
-    """All blocks inside a net with the names that their parameters begin with."""
-    for key, child in net._children.items():
-        yield prefix + key, child
-        yield from blocks(child, f"{prefix}{key}.")
+def blocks(net) -> Iterator:
+    """All blocks inside a net."""
+    for child in net._children.values():
+        yield child
+        yield from blocks(child)
 
 
-def last_layer(net, outputs: int) -> str | None:
-    """The place of the last layer with parameters, if that is a Dense of so many units."""
-    found = [(name, block) for name, block in blocks(net) if block._reg_params]
-    name, block = found[-1]
-    is_dense = type(block) is gluon.nn.Dense and block.weight.shape[0] == outputs
-    return name if is_dense else None
+def last_layer(net):
+    """The last block inside a net that has parameters of its own."""
+    return [block for block in blocks(net) if block._reg_params][-1]
 
 
-def load(net, path: Path, options: Namespace, place: str | None) -> None:
-    """Give a net the parameters of a file; the last layer keeps its own if its size differs.
+def load(net, path: Path, options: Namespace, last) -> None:
+    """Give a net the parameters of a file; the layer `last` keeps its own if its size differs.
 
     Raises
     ------
@@ -259,7 +242,6 @@ def load(net, path: Path, options: Namespace, place: str | None) -> None:
         common = os.path.commonprefix(list(arrays))
         common = common[: common.rfind("_") + 1]
         arrays = {name.removeprefix(common): array for name, array in arrays.items()}
-    head = net_head(net, place)
     missing, extra = sorted({*parameters} - {*arrays}), sorted({*arrays} - {*parameters})
     if missing or extra:
         said = [f"it has no {shown(missing)}"] * bool(missing)
@@ -271,15 +253,8 @@ def load(net, path: Path, options: Namespace, place: str | None) -> None:
         if fits:
             parameter.shape = given
             parameter.set_data(arrays[name].astype(parameter.dtype))
-        elif not any(parameter is each for each in head):
+        elif not any(parameter is own for own in last._reg_params.values()):
             raise Refused(f"{option}: {name} is {given}; expected {shape} of {options.net}")
-
-
-def net_head(net, place: str | None) -> list:
-    """The parameters of the last layer: they fit the classes, and may be other than a file's."""
-    found = [block for name, block in blocks(net) if block._reg_params]
-    last = dict(blocks(net))[place] if place else found[-1]
-    return list(last._reg_params.values())
 
 
 def shown(names: list[str]) -> str:

@@ -29,16 +29,6 @@ SHORT = ["--data", "scenes:24", "--epochs", "2", "--batch-size", "12", "--units"
 BOXES = Reading(boxes=True)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def truncated_images():
-    """GluonCV lets the whole process read truncated images; the other tests want an error."""
-    from PIL import ImageFile
-
-    whole = ImageFile.LOAD_TRUNCATED_IMAGES
-    yield
-    ImageFile.LOAD_TRUNCATED_IMAGES = whole
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, engine):
     """The folder of a short run."""

@@ -2,19 +2,22 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
+import textwrap
 
 import numpy as np
 import pytest
 
 from layers import DenseBlock, SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, gluoncv_nets, predict, report
+from train import Refused, gluoncv_package, predict, report
 from train import export as export_program
 from train.__main__ import main
 from train.blocks import Measured
 from train.gluoncv_nets import Features, FusedMeasured, Head, check_name, head_of
+from train.gluoncv_package import gluoncv, quiet
 from train.options import parse
 
 spec = importlib.util.find_spec("gluoncv")  # a folder of the name has no origin
@@ -109,7 +112,7 @@ def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
 @installed
 def test_parameters_from_a_file(start, tmp_path, engine, capsys):
     """Those of another number of classes: all but the last layer's are taken over."""
-    zoo = gluoncv_nets.model_zoo("--net")
+    zoo = gluoncv().model_zoo
     net = zoo.get_model("cifar_resnet20_v1", classes=10)
     net.initialize(mx.init.Xavier())
     net(nd.ones((1, 3, 12, 12)))
@@ -140,7 +143,7 @@ def test_files_that_do_not_fit(start, tmp_path, capsys):
     assert f"{NET} has no fc.bias" in said
     file.write_bytes(b"text")
     assert "it is no file of parameters" in refusal(capsys, start("--pretrained", str(file)))
-    net = gluoncv_nets.model_zoo("--net").get_model("cifar_wideresnet16_10", classes=2)
+    net = gluoncv().model_zoo.get_model("cifar_wideresnet16_10", classes=2)
     net.initialize()
     net(nd.ones((1, 3, 12, 12)))
     net.save_parameters(str(file))
@@ -197,9 +200,33 @@ def test_without_gluoncv(monkeypatch, tmp_path, capsys, engine):
     def absent():
         raise ModuleNotFoundError(said.replace("; ", "\n  "), name="gluoncv")
 
-    monkeypatch.setattr(gluoncv_nets.engine, "gluoncv", absent)
+    monkeypatch.setattr(gluoncv_package.engine, "gluoncv", absent)
     argv = ["--net", NET, "--engine", engine, "--out", str(tmp_path / "out")]
     assert said in refusal(capsys, main(argv))
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_pillow_reads_files_as_before(before, monkeypatch):
+    from PIL import ImageFile
+
+    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", before)
+    with pytest.raises(ValueError), quiet():
+        ImageFile.LOAD_TRUNCATED_IMAGES = not before
+        raise ValueError
+    assert ImageFile.LOAD_TRUNCATED_IMAGES is before
+
+
+@installed
+def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
+    program = """
+        from PIL import ImageFile
+        from train.detecting import Precision
+        Precision(("a", "b"), (8, 8))
+        print(ImageFile.LOAD_TRUNCATED_IMAGES)
+    """
+    argv = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]
+    environment = os.environ | {"LAYERS_ENGINE": engine}
+    assert subprocess.check_output(argv, text=True, env=environment).strip() == "False"
 
 
 def test_the_training_does_not_import_it_unasked():

@@ -75,12 +75,12 @@ GLUONCV = Suite(
     ],
     [
         Case(
-            f"{title}, 3 x {size} x {size}, {kind} {batch}",
+            f"{title}, 3 x {size} x {size}, {kind}, batch {batch}",
             {
                 "net": net,
                 "size": size,
                 "batch": batch,
-                "training": kind == "training, batch",
+                "training": kind == "training",
                 "options": options,
             },
         )
@@ -91,9 +91,9 @@ GLUONCV = Suite(
             ("DeepLab", "deeplab_resnet50_ade", 96, NO_BASE | {"crop_size": 96}),
         )
         for kind, batch in (
-            ("inference, batch", 1),
-            ("inference, batch", 8),
-            ("training, batch", 4),
+            ("inference", 1),
+            ("inference", 8),
+            ("training", 4),
         )
     ],
     2e-2,

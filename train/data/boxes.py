@@ -11,7 +11,13 @@ __all__ = ["boxes", "kinds_of"]
 
 
 def kinds_of(samples: Samples) -> tuple[str, ...]:
-    """The names of the classes, which are numbers from 0 to the greatest that there is."""
+    """The names of the classes, which are numbers from 0 to the greatest that there is.
+
+    Raises
+    ------
+    Refused
+        The labels are no rows of a class and a box, or the greatest class is not from 0 to 999.
+    """
     expect_rows(samples)
     greatest = samples.y[..., 0].max()
     if not 0 <= greatest < 1000:

@@ -7,7 +7,8 @@ import torch
 __all__ = ["NO_LABEL", "class_numbers", "expect_classes", "no_class", "whole"]
 
 
-NO_LABEL = -(2**62) - 1  # no float, so that no label is taken for one that PyTorch ignores
+# The label that PyTorch is told to ignore: no float has this value, so that it ignores none.
+NO_LABEL = -(2**62) - 1
 
 
 def whole(numbers: torch.Tensor, otherwise: int) -> torch.Tensor:

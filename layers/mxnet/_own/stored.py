@@ -27,9 +27,9 @@ def call(
     The inputs are cast to the storage types that `infer_storage_type` gives, the outputs have
     them; and so the gradients, as `infer_storage_type_backward` says.
     """
-    given = [*arrays, *states]
-    dtypes = [a._autograd_tensor.dtype for a in given]
-    signature = signature_of(definition, tuple(a.shape for a in given), tuple(dtypes), context)
+    shapes = tuple(a.shape for a in (*arrays, *states))
+    dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
+    signature = signature_of(definition, shapes, dtypes, context)
     stypes = definition.storage_types([a.stype for a in arrays])
     it = StoredCall(signature, states, stypes)
     if state.recorder is not None and not it.pure:
@@ -41,11 +41,11 @@ def call(
         inputs = [_Input(a) for a in arrays]
         tensors = [tensor_with_sparse_gradient(a) for a in arrays]
         handles = _Recorded.apply(it, inputs, *tensors)
-    return [_result(y, handle, context) for y, handle in zip(it.given, handles)]
+    return [_result(y, handle, context) for y, handle in zip(it.recorded_outputs, handles)]
 
 
 class _Input:
-    """An input as backward needs it: what is stored of it, or the number of a saved tensor."""
+    """An input, and the storage type of the gradient that is kept for it, if it is a leaf."""
 
     def __init__(self, array: NDArray):
         self.array = array.detach()
@@ -59,7 +59,7 @@ class StoredCall(PropCall):
     def __init__(self, signature, states: list[NDArray], stypes: tuple[list, list, list]):
         super().__init__(signature, states)
         self.stypes = stypes
-        self.given: list[NDArray] = []  # the outputs
+        self.recorded_outputs: list[NDArray] = []
 
     def forward(self, arrays: list[NDArray]) -> list[NDArray]:
         """The outputs, of the storage types of the Prop."""
@@ -127,7 +127,7 @@ class _Recorded(torch.autograd.Function):
         dense = [a._tensor for a in arrays if not a._is_sparse]
         dense += [y for y in results if isinstance(y, Tensor)]
         ctx.save_for_backward(*dense)
-        it.given = outputs
+        it.recorded_outputs = outputs
         return tuple([y if isinstance(y, Tensor) else y._autograd_tensor for y in results])
 
     @staticmethod
@@ -136,12 +136,12 @@ class _Recorded(torch.autograd.Function):
         it, tensors = ctx.it, iter(saved_tensors(ctx))
         arrays = [NDArray(next(tensors), it.context) if a is None else a for a in ctx.arrays]
         count = len(it.inputs)
-        given = [
+        dys = [
             NDArray(dy, it.context) if dy.layout is torch.strided else wrap_gradient(dy, it.context)
             for dy in dys
         ]
         asked = ctx.needs_input_grad[2:]
-        return None, None, *it.backward(arrays[:count], arrays[count:], given, ctx.igrads, asked)
+        return None, None, *it.backward(arrays[:count], arrays[count:], dys, ctx.igrads, asked)
 
 
 def _as_stored(array: NDArray, stype: str) -> NDArray:

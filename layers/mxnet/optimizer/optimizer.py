@@ -1254,9 +1254,6 @@ class Test(Optimizer):
         state[:] = weight
 
 
-_NOTHING_CHECKED = type(None), type(None), None  # whose calls give None
-
-
 class Updater:
     """Calls an optimizer, and keeps the states between the calls.
 
@@ -1318,10 +1315,10 @@ class Updater:
                 self._make_state(i, w)
             elif self._dtypes.get(i) is not w._autograd_tensor.dtype:
                 self._expect_no_state(i, w)
-            of_w, of_g, state = checked.get(i, _NOTHING_CHECKED)
-            if of_w() is not w or of_g() is not g or state is not states[i]:
-                self.optimizer._expect_shapes(i, w, g, states[i])
-                checked[i] = ref(w), ref(g), states[i]
+            state, known = states[i], checked.get(i)
+            if not (known and known[0]() is w and known[1]() is g and known[2] is state):
+                self.optimizer._expect_shapes(i, w, g, state)
+                checked[i] = ref(w), ref(g), state
         return [states[i] for i in index]
 
     def _make_state(self, index, weight: NDArray) -> None:

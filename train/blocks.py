@@ -116,11 +116,8 @@ class Learner:
         self.features, self.clip, self.accumulate = features, clip, accumulate
         self.average: Average | None = None
         self.lines: list[str] = []
-        self.forward, self.precision, self.scaler = (
-            forward or net,
-            precision,
-            loss_scaler(precision),
-        )
+        self.forward = forward or net
+        self.precision, self.scaler = precision, loss_scaler(precision)
         self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
         if precision != "float32":
             net.cast(precision)

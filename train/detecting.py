@@ -16,7 +16,7 @@ from .nets import image_shape
 from .task import Task
 from .workers import Workers
 
-__all__ = ["Detections", "Learner", "MultiBoxLoss", "Precision"]
+__all__ = ["Detections", "Learner", "MeanAveragePrecision", "MultiBoxLoss"]
 
 OVERLAP = 0.5  # of an anchor with an object's box, and of a detection with that of the truth
 NEGATIVES = 3  # anchors of the background that are learned for each of an object
@@ -41,7 +41,7 @@ class Learner(blocks.Learner):
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
         """The learner for these options."""
-        metric = Precision(data.task.classes, data.shape)
+        metric = MeanAveragePrecision(data.task.classes, data.shape)
         learner = super().of(data, ctx, options, workers)
         learner.metrics = [metric]
         check_outputs(options.net, learner.net, nd.array(data.x[:2], ctx=ctx[0]), data.task)
@@ -79,7 +79,7 @@ def check_outputs(name: str, net: gluon.Block, x: Any, task: Task) -> None:
 
 
 class MultiBoxLoss(gluon.HybridBlock):
-    """The loss of a single shot detector, for each image, by the number of its matched anchors.
+    """The loss of a single shot detector: of each image, divided by its matched anchors.
 
     The cross entropy of the anchors that are matched with an object, and of the hardest others,
     three for each; and the smooth L1 distance of the offsets of the matched ones.
@@ -149,7 +149,7 @@ class Detector(gluon.HybridBlock):
         return self.detections(*self.net(x))
 
 
-class Precision(mx.metric.EvalMetric):
+class MeanAveragePrecision(mx.metric.EvalMetric):
     """Mean average precision at an intersection over union of 0.5, as GluonCV's VOCMApMetric.
 
     Parameters

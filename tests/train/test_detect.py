@@ -18,7 +18,7 @@ from train import Refused, detect, predict, report
 from train.data import Reading, load
 from train.data.samples import Samples
 from train.data.scenes import CLASSES, SIDE, scenes
-from train.detecting import Detections, MultiBoxLoss, Precision
+from train.detecting import Detections, MeanAveragePrecision, MultiBoxLoss
 from train.task import Detection
 
 spec = importlib.util.find_spec("gluoncv")
@@ -192,7 +192,8 @@ def test_detections_are_the_objects():
 
 @needs_gluoncv
 def test_mean_average_precision():
-    metric = Precision(("a", "b"), (20, 10))  # height and width: the boxes are not square
+    height, width = 20, 10  # the boxes are not square
+    metric = MeanAveragePrecision(("a", "b"), (height, width))
     label = nd.array([[[0, 0.1, 0.1, 0.5, 0.5], [1, 0.5, 0.5, 0.9, 0.9]]])
     right = [[0, 0.9, 0.1, 0.1, 0.5, 0.5], [1, 0.8, 0.5, 0.5, 0.9, 0.9], [-1] * 6]
     metric.update([label], [nd.array([right])])

@@ -220,8 +220,8 @@ def test_pillow_reads_files_as_before(before, monkeypatch):
 def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
     program = """
         from PIL import ImageFile
-        from train.detecting import Precision
-        Precision(("a", "b"), (8, 8))
+        from train.detecting import MeanAveragePrecision
+        MeanAveragePrecision(("a", "b"), (8, 8))
         print(ImageFile.LOAD_TRUNCATED_IMAGES)
     """
     argv = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]

@@ -13,7 +13,7 @@ import numpy as np
 from layers.engine import nd
 
 from .. import Refused
-from ..detecting import OVERLAP, Precision
+from ..detecting import OVERLAP, MeanAveragePrecision
 from ..prediction import SURE, edges_of
 from .html import Html, joined, table, tag
 from .mistakes import pixels_of
@@ -54,7 +54,7 @@ def overview(run: RunReport, measured: Measured, colour: int) -> Html:
     """How well each class is found, and the first images."""
     scenes = [scene(measured, i) for i in range(len(measured.x))]
     try:
-        metric = Precision(run.run.classes, tuple(run.run.shape))
+        metric = MeanAveragePrecision(run.run.classes, tuple(run.run.shape))
         metric.update([nd.array(measured.y)], [nd.array(measured.values)])
         precision = {name: f"{value:.1%}" for name, value in metric.by_class().items()}
         note: Any = ""

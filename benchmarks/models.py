@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from .suite import MXNET, MXNET_1, OURS, Case, Contestant, Suite
 
+TORCHVISION = [
+    Contestant("torchvision, eager", OURS, "pytorch", "eager"),
+    Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
+]
+EAGER, PLAIN = (
+    Contestant(f"layers.mxnet, {run}", OURS, "gluon", run) for run in ("eager", "plain")
+)
+GRAPHS = [
+    Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
+    Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
+    Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
+    Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
+]
+
 ZOO_INFERENCE, ZOO_TRAINING = (
     Suite(
         f"zoo-{name}",
         "zoo",
         f"Nets of the model zoo, {name}",
-        [
-            Contestant("torchvision, eager", OURS, "pytorch", "eager"),
-            Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
-            Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
-            Contestant("layers.mxnet, plain", OURS, "gluon", "plain"),
-            Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
-            Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
-            Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
-            Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
-        ],
+        [*TORCHVISION, EAGER, PLAIN, *GRAPHS],
         [
             Case(
                 f"{net}, 3 x 96 x 96, batch 8",
@@ -64,15 +69,7 @@ GLUONCV = Suite(
     "gluoncv",
     "gluoncv",
     "Models of GluonCV",
-    [
-        Contestant("layers.mxnet, eager", OURS, "gluon", "eager"),
-        Contestant("layers.mxnet, recorded", OURS, "gluon", "recorded"),
-        Contestant("layers.mxnet, compiled", OURS, "gluon", "compiled"),
-        Contestant("MXNet, hybridized", MXNET, "gluon", "recorded"),
-        Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "recorded"),
-        Contestant("torchvision, eager", OURS, "pytorch", "eager"),
-        Contestant("torchvision, torch.compile", OURS, "pytorch", "compiled"),
-    ],
+    [EAGER, *GRAPHS, *TORCHVISION],
     [
         Case(
             f"{title}, 3 x {size} x {size}, {kind}, batch {batch}",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import torch
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from ..base import ArgumentError, ShapeError, UnsupportedError
-from .registry import REQUIRED, Tensor, op
+from .registry import REQUIRED, Op, Tensor, op
 
 KERNELS = {  # and the number of gates
     "rnn_relu": (torch.rnn_relu, 1),
@@ -66,16 +67,20 @@ def RNN(
     _check(mode, num_layers, p, state_size, projection_size, clips)
     sizes = state_size, num_layers, bidirectional, mode, projection_size
     expected = _shapes(tuple(data.shape), *sizes, use_sequence_length)
+    if state is None:  # RNN_OF_PARTS has states that are left out
+        zeros = [data.new_zeros(shape) for name, shape in expected.items() if "state" in name]
+        state, state_cell = (*zeros, None)[:2]
     state, state_cell = (_begin(data, s) for s in (state, state_cell))
-    given = {"parameters": parameters, "state": state, "state_cell": state_cell}
-    _expect(data, given | {"sequence_length": sequence_length}, expected, sizes)
+    given = {"state": state, "state_cell": state_cell, "sequence_length": sequence_length}
+    parts = parameters if isinstance(parameters, tuple) else (parameters,)
+    _expect(data, parts, given, expected, sizes)
     if data.is_meta:  # the kernels take t steps to tell the same
         h = state.shape[-1] * (1 + bidirectional)
         results = (data.new_empty(*data.shape[:2], h), state, state_cell)
     else:
         kept = training or torch.is_grad_enabled()
         arguments = True, num_layers, p if training else 0.0, kept, bidirectional
-        weights = _weights(parameters, layout(data.shape[2], *sizes), projection_size)
+        weights = _weights(parts, layout(data.shape[2], *sizes), projection_size)
         results = _run(mode, data, (state, state_cell), sequence_length, weights, arguments)
     return results[: 3 if mode == "lstm" else 2] if state_outputs else results[0]
 
@@ -111,6 +116,7 @@ def _lengths(data, given):
 MAX_LAYERS = 1000  # an attribute of a file; each layer takes time before there is any data
 
 
+@lru_cache(maxsize=256)
 def layout(columns, state_size, num_layers, bidirectional, mode, projection_size):
     """The shapes of the parts of `parameters`: the matrices of all layers, then the biases."""
     if num_layers > MAX_LAYERS:
@@ -122,7 +128,7 @@ def layout(columns, state_size, num_layers, bidirectional, mode, projection_size
         layer_columns = directions * size if layer else columns
         one = [(rows, layer_columns), (rows, size)]
         matrices += (one + [(size, state_size)] * (projection_size is not None)) * directions
-    return matrices + [(rows,)] * (2 * num_layers * directions)
+    return (*matrices, *[(rows,)] * (2 * num_layers * directions))
 
 
 def columns_of(parameters, *sizes):
@@ -133,16 +139,12 @@ def columns_of(parameters, *sizes):
     return columns if columns > 0 and not rest else None
 
 
-def _weights(parameters, shapes, projected):
-    """The parts in PyTorch's order: W, R, b, c and P, layer by layer."""
-    sizes = [math.prod(shape) for shape in shapes]
-    # What `_rnn_param_concat` was given, if nothing was written since: to split what it returned
-    # takes a copy of all gradients in backward, and another one as they are added to the parts'.
-    parts, versions = getattr(parameters, "parts", ((), []))
-    is_written = [t._version for t in (*parts, parameters)] != versions
-    if is_written or [part.numel() for part in parts] != sizes:
-        parts = parameters.split(sizes)
-    parts = [p if p.shape == shape else p.view(shape) for p, shape in zip(parts, shapes)]
+def _weights(parts, shapes, projected):
+    """The weights in PyTorch's order: W, R, b, c and P, layer by layer."""
+    if tuple([part.shape for part in parts]) != shapes:
+        flat = parts[0] if len(parts) == 1 else torch.cat([part.flatten() for part in parts])
+        parts = flat.split([math.prod(shape) for shape in shapes])
+        parts = [part.view(shape) for part, shape in zip(parts, shapes)]
     each = 3 if projected else 2
     biases = parts[len(parts) // (each + 2) * each :]
     weights = []
@@ -176,13 +178,15 @@ def _begin(data, state):
     return data.new_zeros(state.shape[0], data.shape[1], state.shape[2])
 
 
-def _expect(data, given, expected, sizes):
+def _expect(data, parts, given, expected, sizes):
     """Check that the inputs are those that the attributes leave, in the right shapes."""
-    for name, tensor in given.items():
-        shape = None if tensor is None else tuple(tensor.shape)
+    shapes = {name: None if t is None else tuple(t.shape) for name, t in given.items()}
+    is_one = len(parts) == 1
+    shapes["parameters"] = tuple(parts[0].shape) if is_one else (sum(p.numel() for p in parts),)
+    for name, shape in shapes.items():
         if shape != expected.get(name):
             size, layers, bidirectional, mode, _ = sizes
-            columns = columns_of(tensor.numel(), *sizes) if name == "parameters" else None
+            columns = columns_of(math.prod(shape), *sizes) if name == "parameters" else None
             hint = f", as of {columns} features," if columns else ""
             raise ShapeError(
                 f"RNN: {name} is {shape}{hint} for data {tuple(data.shape)}\n"
@@ -224,6 +228,41 @@ def _(mode, state_outputs):
 RNN.infer(_shapes)
 
 
+class _OfParts(Op):
+    """RNN of the parts of its `parameters`, beside the table: to pack them takes a copy in a call.
+
+    The inputs are data, the parts as `layout` has them, the states of RNN or none of them, which
+    stands for zeros, and sequence_length if there is one.
+    """
+
+    def __init__(self):
+        super().__init__(RNN.function, RNN.name, counted=None, traceable=False, draws=True)
+        self.function = self.run = _of_parts
+        self.inputs, self.needed, self.variadic = ("data",), (), True
+        self.outputs_rule = RNN.outputs_rule
+
+    def __reduce__(self) -> str:
+        return "RNN_OF_PARTS"  # there is one
+
+
+def _of_parts(*data: Tensor, training: bool = False, **attributes):
+    data, *others = data
+    count = count_parts(attributes)
+    parts, rest = tuple(others[:count]), others[count:]
+    lengths = rest.pop() if attributes.get("use_sequence_length") else None
+    state, cell = (*rest, None, None)[:2]
+    return RNN.function(data, parts, state, cell, lengths, **attributes, training=training)
+
+
+def count_parts(attributes: dict) -> int:
+    """How many arrays `parameters` consist of."""
+    names = "state_size", "num_layers", "bidirectional", "mode", "projection_size"
+    return len(layout(1, *[attributes.get(name, RNN.defaults[name]) for name in names]))
+
+
+RNN_OF_PARTS = _OfParts()
+
+
 @op
 def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     """The arrays one after the other along an axis: the `parameters` of RNN from their parts.
@@ -231,10 +270,7 @@ def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
     Along axis 0, arrays of more than one axis are taken as flat.
     """
     is_flat = dim or all(part.dim() == 1 for part in data)
-    parameters = torch.cat(data if is_flat else [part.flatten() for part in data], dim)
-    if not torch.compiler.is_compiling():
-        parameters.parts = data, [t._version for t in (*data, parameters)]
-    return parameters
+    return torch.cat(data if is_flat else [part.flatten() for part in data], dim)
 
 
 @_rnn_param_concat.back

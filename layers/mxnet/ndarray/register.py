@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -49,9 +50,9 @@ def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required, parsers = set(operator.required), operator.parsers
-    by_position = needed > 0 and not (
-        operator.variadic or operator.supplied or operator.states or operator.storage_rule
-    )
+    if operator.variadic:
+        needed, count = 1, sys.maxsize
+    by_position = needed > 0 and not (operator.states or operator.storage_rule)
 
     def function(*args, **kwargs):
         # A fast path for the commonest call, inputs by position and attributes by name. `call`
@@ -61,7 +62,7 @@ def eager(operator: registry.Op) -> Callable:
         if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
         try:
-            if len(args) == needed:
+            if len(args) == needed or operator.variadic:
                 tensors = [a._tensor for a in args]
             else:
                 tensors = [a._tensor for a in args[:needed]]
@@ -73,7 +74,10 @@ def eager(operator: registry.Op) -> Callable:
             tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:
             return call(operator, args, kwargs)
-        result = compute(operator, tensors, kwargs, args[0]._context)
+        context = args[0]._context
+        for name in operator.supplied:
+            kwargs[name] = _supply(name, context)
+        result = compute(operator, tensors, kwargs, context)
         if state.recording:
             note_origin(result, operator, kwargs, args)
         return result

@@ -7,10 +7,12 @@ from typing import Any
 
 from .._own.node import CUSTOM
 from .._table.registry import SUPPLIED, Op
+from .._table.rnn import RNN, RNN_OF_PARTS
 from ..base import RecordingError, UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray._origin import UNKNOWN, Step, step_and_index, variable
 from ._node import Entry, Node, copy_graph
+from ._rnn_parts import packed
 from .register import texts
 from .symbol import Symbol
 
@@ -58,8 +60,10 @@ def get_symbol(x: NDArray) -> Symbol:
             if hasattr(operator, "as_custom"):  # one of `layers.ops`
                 inputs, attributes = operator.as_custom(inputs, attributes)
                 operator = CUSTOM
-            given = [entry for entry in inputs if entry is not None]
-            made[id(step)] = _node(f"node_{next(names)}", operator, attributes, given).entries
+            name, given = f"node_{next(names)}", [entry for entry in inputs if entry is not None]
+            if operator is RNN_OF_PARTS:
+                operator, given = RNN, packed(name, given, attributes)
+            made[id(step)] = _node(name, operator, attributes, given).entries
     return Symbol([made[id(last)][index]])
 
 

@@ -4,6 +4,7 @@ MXNet's are recorded in tests/golden/gluon/rnn.npz, under ``case:name``.
 """
 
 import inspect
+import json
 from pathlib import Path
 
 import numpy as np
@@ -572,16 +573,39 @@ def test_masked_and_reversed_sequences():
 
 
 @pytest.mark.engine("torch")
-def test_packed_parameters_that_are_written(mx):
-    """RNN takes the parts that were packed, unless what they were packed into says otherwise."""
-    parts = [mx.nd.ones(n) for n in (4, 4, 2, 2)]  # W, R, b and c, of one unit each way
-    packed = mx.nd._internal._rnn_param_concat(*parts, dim=0)
-    x, begin = mx.nd.ones((1, 1, 2)), mx.nd.zeros((1, 1, 2))
-    settings = {"state_size": 2, "num_layers": 1, "mode": "rnn_relu"}
-    assert mx.nd.RNN(x, packed, begin, **settings).asnumpy().tolist() == [[[4, 4]]]
-    packed[:] = 2
-    assert mx.nd.RNN(x, packed, begin, **settings).asnumpy().tolist() == [[[8, 8]]]
-    parts[0][:] = 5
-    again = mx.nd._internal._rnn_param_concat(*parts, dim=0)
-    parts[0][:] = 7
-    assert mx.nd.RNN(x, again, begin, **settings).asnumpy().tolist() == [[[12, 12]]]
+@pytest.mark.parametrize("layer", ["GRU", "LSTM"])
+def test_the_symbol_of_a_recorded_layer_packs_its_parameters(mx, layer):
+    """It computes RNN of their parts; the graph is MXNet's."""
+    net = getattr(rnn, layer)(3, bidirectional=True, input_size=2)
+    net.initialize()
+    x = nd.ones((4, 1, 2))
+    x.attach_grad()
+    with autograd.record():
+        y = net(x)
+    nodes = json.loads(autograd.get_symbol(y).tojson())["nodes"]
+    operators = [node["op"] for node in nodes if node["op"] != "null"]
+    assert operators == ["_rnn_param_concat", "RNN"]
+
+
+@pytest.mark.engine("torch")
+def test_a_hybridized_layer_whose_zero_states_are_also_given_back(mx):
+    """Its states are zeros of a size that only the call tells, and something else uses them."""
+    net = rnn.LSTM(3, input_size=2)
+    net.initialize()
+
+    class WithStates(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def hybrid_forward(self, F, x):
+            begin = self.net._states_of_any_batch(F) if F is mx.sym else self.net.begin_state(5)
+            y, _ = self.net(x, begin)
+            return y, begin[0] + 1
+
+    block = WithStates()
+    x = nd.ones((4, 5, 2))
+    expected = [a.asnumpy() for a in block(x)]
+    block.hybridize()
+    for found, right in zip(block(x), expected):
+        np.testing.assert_allclose(found.asnumpy(), right, **TOLERANCE)

@@ -10,6 +10,7 @@ from ..._np_shape import unknown_size
 from ..._table import rnn
 from ...base import ArgumentError, ShapeError, UnsupportedError
 from ...ndarray import NDArray
+from ...ndarray.register import eager
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..parameter import ParameterError
@@ -24,6 +25,7 @@ from .rnn_cell import (
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
+_rnn_of_parts = eager(rnn.RNN_OF_PARTS)
 _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
@@ -86,7 +88,7 @@ class _RNNLayer(HybridBlock):
         )
         parts = _PARTS[:4] if projection_size is None else _PARTS
         layers = [f"{side}{i}" for i in range(count) for side in "lr"[: self._dir]]
-        names = [  # as the operator has them
+        self._parts = [  # of the operator's parameters: weights, then biases
             f"{layer}_{part}"
             for role in ("weight", "bias")
             for layer in layers
@@ -94,7 +96,7 @@ class _RNNLayer(HybridBlock):
             if part.endswith(role)
         ]
         sizes = size, count, self._dir == 2, mode, projection_size
-        shapes = dict(zip(names, rnn.layout(input_size, *sizes)))
+        shapes = dict(zip(self._parts, rnn.layout(input_size, *sizes)))
         for name in (f"{layer}_{part}" for layer in layers for part in parts):
             parameter = self.params.get(
                 name,
@@ -191,16 +193,16 @@ class _RNNLayer(HybridBlock):
                 f"  expected {len(self.state_info())}, as begin_state() gives"
             )
         x = inputs if self._layout == "TNC" else F.swapaxes(inputs, dim1=0, dim2=1)
-        begin = self._states_of_any_batch(F) if states is None else states
-        weights = [p for n, p in parameters.items() if n.endswith("weight")]
-        if F is symbol:  # MXNet, which reads exported graphs, does not flatten them itself
-            weights = [p.reshape(-1) for p in weights]
-        biases = [p for n, p in parameters.items() if n.endswith("bias")]
-        given = dict(zip(("state", "state_cell"), begin))
+        given = dict(zip(("state", "state_cell"), states or self._states_of_any_batch(F)))
         if sequence_length is not None:
             given["sequence_length"] = sequence_length
-        packed = F._internal._rnn_param_concat(*weights, *biases, dim=0)
-        y, *end = F.RNN(x, packed, **given, **self._kwargs)
+        parts = [parameters[name] for name in self._parts]
+        if F is symbol:  # MXNet, which reads exported graphs, does not flatten weights itself
+            weights = [p.reshape(-1) for n, p in zip(self._parts, parts) if n.endswith("weight")]
+            packed = F._internal._rnn_param_concat(*weights, *parts[len(weights) :], dim=0)
+            y, *end = F.RNN(x, packed, **given, **self._kwargs)
+        else:
+            y, *end = _rnn_of_parts(x, *parts, *given.values(), **self._kwargs)
         y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
         return y if states is None else (y, end)
 

@@ -411,6 +411,20 @@ def test_integers_do_not_compute_with_larger_numbers(mx, nd, number):
             getattr(nd, name)(number, x)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize(
+    "dtype, large", [("float16", 65510), ("float16", 65520), ("float16", 1e10), ("float32", 1e39)]
+)
+def test_floats_meet_numbers_beyond_their_range(nd, dtype, large):
+    x, y = np.array([-2, 0, 0.5, 3], dtype), np.dtype(dtype).type(large)
+    same(nd.array(x, dtype=dtype) ** large, x**y, dtype)
+    for name in ("maximum", "minimum", "multiply", "lesser"):
+        function = {"lesser": np.less}.get(name) or getattr(np, name)
+        with np.errstate(invalid="ignore", over="ignore"):
+            expected = function(x, y).astype(dtype)
+        same(getattr(nd, name)(nd.array(x, dtype=dtype), large), expected, dtype)
+
+
 @torch_only  # MXNet ends the process
 def test_integers_do_not_divide_by_zero(nd):
     x = nd.array([1, 2], dtype="int32")

@@ -16,6 +16,8 @@ from ..base import ArgumentError, DTypeError, ShapeError
 from .attributes import Axis, Shape
 from .registry import Tensor, family, op, zeros
 
+HALF_MAX = 65504.0  # the largest number of float16
+
 
 def broadcast(name, function, doc, *aliases, **rules):
     """Register y = function(lhs, rhs), both of one dtype; a size of 1 is repeated to fit."""
@@ -61,13 +63,13 @@ def scalar(name, function, doc, *aliases, beyond=None, **rules):
     """Register y = function(data, scalar).
 
     `beyond(scalar, dtype)` gives what stands for a number that the integers of data cannot be;
-    without it such a number is refused.
+    without it such a number is refused. Floats that are too large for data are infinite.
     """
 
     def template(function):
         def row(data: Tensor, scalar: float = 1.0, is_int: bool = True) -> Tensor:
             if data.is_floating_point():
-                return function(data, float(scalar))
+                return function(data, _rounded(float(scalar), data.dtype))
             data = data.to(_promoted(data.dtype, is_int))
             if not is_int:
                 return function(data, float(scalar))
@@ -115,6 +117,17 @@ def _promoted(dtype, is_int):
     if not is_int:
         return torch.float64
     return torch.int64 if dtype is torch.bool else dtype
+
+
+def _rounded(number, dtype):
+    """A float, infinite where it is beyond the largest number of a dtype by half a unit or more."""
+    if -HALF_MAX <= number <= HALF_MAX:  # within all of them
+        return number
+    info = torch.finfo(dtype)
+    if not abs(number) > info.max:  # nor NaN
+        return number
+    nearest = math.inf if abs(number) >= info.max * (1 + info.eps / 4) else info.max
+    return math.copysign(nearest, number)
 
 
 def _whole(number, dtype):

@@ -81,10 +81,12 @@ DIFFERENCES = {
         ndarray.SoftmaxActivation symbol.SoftmaxActivation ndarray.SoftmaxOutput
         symbol.SoftmaxOutput ndarray.Pooling symbol.Pooling gluon.nn.AvgPool1D gluon.nn.AvgPool2D
         gluon.nn.AvgPool3D""",
+    "The power 0.5 of minus infinity": "",
     "batch_take has a gradient": "ndarray.batch_take symbol.batch_take",
     "Derivatives at 0": "ndarray.prod symbol.prod ndarray.gamma symbol.gamma",
     "A backend that does not exist is refused": "gluon.HybridBlock.hybridize",
     "A hook of operators gets arrays": "gluon.Block.register_op_hook",
+    "infer_shape_partial infers more": "",
     "A hybridized block takes other inputs, too": "",
     "A value that is set leaves the states of the optimizer": "",
     "A stale gradient is not added again": "gluon.Trainer.step",
@@ -93,6 +95,7 @@ DIFFERENCES = {
     "Dropout with p=1": "ndarray.Dropout symbol.Dropout gluon.nn.Dropout",
     "PoissonNLLLoss with targets of 0": "gluon.loss.PoissonNLLLoss",
     "SoftmaxOutput of three axes or more": "ndarray.Softmax symbol.Softmax",
+    "A softmax of 16 bits as float64": "",
     "BidirectionalCell with valid_length": "gluon.rnn.BidirectionalCell",
     "Lengths of sequences on a CPU": """
         gluon.rnn.RNN gluon.rnn.LSTM gluon.rnn.GRU ndarray.RNN symbol.RNN""",

@@ -142,6 +142,7 @@ REFUSED = {
     "eval": b"\x80\x04cbuiltins\neval\nX\x01\x00\x00\x001\x85R.",
     "an import that fails": b"\x80\x04cno_such_module\nx\n)R.",
     "the old way to make one": b"\x80\x04(cos\nsystem\nX\x01\x00\x00\x00ao.",
+    "text with an escape that Python warns of": b"S'\\\xd0'\n.",
     "another old way": b"(S'a'\nios\nsystem\n.",
     "arguments of a class": b"\x80\x04cmxnet.a\nB\nN\x85\x81.",
     "an id of other data": b"\x80\x04X\x01\x00\x00\x00aQ.",

@@ -619,6 +619,7 @@ def test_depth_of_graphs_in_a_file_is_bounded(mx):
 def test_wrong_locations_of_while_and_cond(mx):
     for name, key, value, message in [
         ("while", "cond_input_locs", "[3]", r"variables of cond are the inputs \(3,\)"),
+        ("while", "cond_input_locs", str([1] * 5000), r"the inputs \(1, [1, ]{,60}\.\.\.\)\n"),
         ("while", "func_var_locs", "[0, 0]", r"func_var_locs are \(0, 0\)"),
         ("while", "func_var_locs", "[0, 3]", r"func_var_locs are \(0, 3\)"),
         ("while", "max_iterations", "0", "max_iterations is 0"),

@@ -93,7 +93,7 @@ class _Machine:
                 if instruction.name == "STOP":
                     break
                 self.step(instruction.name, argument)
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, DeprecationWarning) as error:  # where warnings are errors
             if isinstance(error, ParamsFileError):
                 raise
             raise self.error(

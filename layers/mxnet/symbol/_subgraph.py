@@ -14,7 +14,7 @@ import torch
 from .._run.program import Program
 from .._table import registry
 from .._table.registry import REQUIRED
-from ..base import ArgumentError, ShapeError, UnsupportedError
+from ..base import ArgumentError, ShapeError, UnsupportedError, quoted
 from . import _infer
 from ._node import Entry, ordered
 
@@ -116,7 +116,7 @@ class ControlFlow(registry.Op):
             fits = len(indices) == len(graph.variables) and all(0 <= i < count for i in indices)
             self._require(
                 fits,
-                f"the variables of {part} are the inputs {indices}",
+                f"the variables of {part} are the inputs {quoted(indices)}",
                 f"{len(graph.variables)} of {count} inputs",
             )
         self.carried: dict[int, int] = self.carried_inputs(**attributes)

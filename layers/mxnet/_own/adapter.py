@@ -15,7 +15,7 @@ from .. import _dtype
 from .._run.draws import generator_states
 from .._table import precision, registry
 from .._tensor import describe
-from ..autograd import is_inside_operator, state
+from ..autograd import enter_operator, is_inside_operator, leave_operator, state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import BORROWED, LENT, VIEWED
@@ -26,7 +26,7 @@ from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
 from . import conversions, fused, native
-from .call import CustomCall, as_input, call, take_tensor
+from .call import CustomCall, call, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -42,6 +42,7 @@ class Adapter:
     def __init__(self, operator):
         self.operator = operator
         self._calls: dict[tuple, OperatorCall] = {}
+        self._latest: OperatorCall | None = None  # of a call without attributes
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         try:
@@ -61,10 +62,13 @@ class Adapter:
             tensors = [
                 self._state(n, a, t) for n, a, t in zip(self.operator.inputs, inputs, tensors)
             ]
-        context = _context_of(inputs)
+        first = inputs[0] if inputs else None
+        context = _context_of(inputs) if first is None else first._context
         results = call(self.call(context, attributes), tensors)
-        outputs = [NDArray(t, context, LENT) for t in results]
-        result = outputs if len(outputs) > 1 else outputs[0]
+        if len(results) == 1:
+            result = NDArray(results[0], context, LENT)
+        else:
+            result = [NDArray(t, context, LENT) for t in results]
         if state.recording and hasattr(self.operator, "prop"):
             note_origin(result, self, attributes, inputs)
         return result
@@ -110,15 +114,21 @@ class Adapter:
         """What is called with arrays of a context."""
         if torch.compiler.is_compiling():  # inside another operator
             return OperatorCall(self.operator, context, state.training, attributes).as_traced()
-        key = context.device_type, context.device_id, state.training
+        training, latest = state.training, self._latest
+        if not attributes and latest is not None:
+            if latest.context is context and latest.training is training:
+                return latest
+        key = context.device_type, context.device_id, training
         if attributes:
             key += tuple(attributes), *map(_exact, attributes.values())
         made = self._calls.get(key)
         if made is None:
             if len(self._calls) >= CALLS:  # an attribute may change in every call
                 self._calls.clear()
-            made = OperatorCall(self.operator, context, state.training, attributes)
+            made = OperatorCall(self.operator, context, training, attributes)
             self._calls[key] = made
+        if not attributes:
+            self._latest = made
         return made
 
     def _node(self, inputs: list, attributes: dict[str, Any]) -> Symbol:
@@ -215,16 +225,35 @@ class OperatorCall(CustomCall):
         ]
         for i in self.states:
             arrays[i]._held = VIEWED
-        y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
+        if self.traced or registry.wrap is not None:
+            y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
+        else:  # what `run` does, which takes longer
+            before = enter_operator(context, self.training)
+            try:
+                y = self.operator.forward(*arrays, **self.attributes)
+            except Exception as error:
+                self.note_failure(error, "forward", tensors, {})
+                raise
+            finally:
+                leave_operator(before)
+        if type(y) is NDArray:  # nearly always
+            found = y._tensor.shape, y._tensor.dtype
+            if self._seen.get(specs) != found and not self.traced:
+                self._check_once(specs, found, (y,), tensors)
+            return (take_tensor(y),)
         values = y if isinstance(y, (list, tuple)) else (y,)
         if not self.traced:  # where it is, it was checked before
             found = [(a._tensor.shape, a._tensor.dtype) for a in values if isinstance(a, NDArray)]
             if self._seen.get(specs) != found:
-                self._check(values, tensors)
-                if len(self._seen) > 1024:
-                    self._seen.clear()
-                self._seen[specs] = found
+                self._check_once(specs, found, values, tensors)
         return tuple([take_tensor(a) for a in values])
+
+    def _check_once(self, specs, found, values: Sequence, tensors: tuple) -> None:
+        """Check outputs for inputs of these shapes and dtypes, and keep what was found."""
+        self._check(values, tensors)
+        if len(self._seen) > 1024:
+            self._seen.clear()
+        self._seen[specs] = found
 
     def native(self, tensors):
         function = native.NATIVE.get(self.operator.native)
@@ -235,17 +264,17 @@ class OperatorCall(CustomCall):
         return function(*tensors, **self.attributes)
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
+        plan = self._plans.get(asked) or self._plan(asked)
+        if not plan.saved:
+            return []
         values = inputs + outputs
-        return [values[i] for i in self._plan(asked).saved]
+        return [values[i] for i in plan.saved]
 
     def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        plan = self._plans.get(asked)
-        if plan is None:
-            plan = self._plans[asked] = GradientPlan(self.operator, asked)
-        return plan
+        return self._plans.setdefault(asked, GradientPlan(self.operator, asked))
 
     def backward(self, saved, dys, specs, asked) -> tuple:
-        operator, plan = self.operator, self._plan(asked)
+        operator, plan = self.operator, self._plans.get(asked) or self._plan(asked)
         if plan.missing:
             name = plan.missing[0]
             raise RecordingError(
@@ -253,7 +282,18 @@ class OperatorCall(CustomCall):
                 f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
         tensors = saved + dys
-        found = self.run("backward", tensors, self._gradients, tensors, plan)
+        if self.traced or registry.wrap is not None:
+            found = self.run("backward", tensors, self._gradients, tensors, plan)
+        else:  # what `run` does, which takes longer
+            again = self.twice and torch.is_grad_enabled()
+            before = enter_operator(self.context, self.training, again)
+            try:
+                found = self._gradients(tensors, plan)
+            except Exception as error:
+                self.note_failure(error, "backward", tensors, {})
+                raise
+            finally:
+                leave_operator(before)
         gradients = [None] * len(specs)
         for name, i in plan.wanted.items():
             if name not in found:
@@ -261,25 +301,39 @@ class OperatorCall(CustomCall):
                     f"operator {operator.name!r}: backward gave no gradient of {name}\n"
                     f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
                 )
-            gradients[i] = _expect_spec(operator, name, found[name], specs[i])
+            gradient = found[name]
+            if type(gradient) is not NDArray:
+                raise _no_array(operator, name, gradient)
+            tensor, (shape, dtype) = gradient._tensor, specs[i]
+            if tensor.shape != shape or tensor.dtype is not dtype:
+                raise ShapeError(
+                    f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
+                    f"  expected {tuple(shape)} {_dtype.name(dtype)}"
+                )
+            gradients[i] = tensor
         return tuple(gradients)
 
     def _gradients(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
         operator, context = self.operator, self.context
-        # A gradient that is itself to be differentiated is computed with the tensors as they are.
-        wrap = NDArray if torch.is_grad_enabled() else as_input
-        arrays = {n: t if t is None else wrap(t, context) for n, t in zip(plan.known, tensors)}
-        if self.attributes:
-            arrays |= self.attributes
-        if plan.saves and not self.traced and torch.is_grad_enabled():
+        arrays = self.attributes.copy()
+        if enabled := torch.is_grad_enabled():
+            # A gradient that is itself to be differentiated is computed with them as they are.
+            for name, t in zip(plan.known, tensors):
+                arrays[name] = t if t is None else NDArray(t, context)
+        else:
+            for name, t in zip(plan.known, tensors):
+                if t is not None and t.requires_grad:
+                    t = t.detach()
+                arrays[name] = t if t is None else NDArray(t, context, BORROWED)
+        if enabled and plan.saves and not self.traced:
             arrays |= self._saves_again(arrays)
         if operator.backward is not None:
             names = next(iter(operator.needs.values()), ())
             return _expect_gradients(operator, operator.backward(**{n: arrays[n] for n in names}))
-        return {
-            name: rule(**{n: arrays[n] for n in needs})
-            for name, (rule, needs) in plan.rules.items()
-        }
+        found = {}
+        for name, (rule, needs) in plan.rules.items():
+            found[name] = rule(**{n: arrays[n] for n in needs} if needs else arrays)
+        return found
 
     def _saves_again(self, arrays: dict[str, Any]) -> dict[str, NDArray]:
         """What forward saves, computed from the inputs again, with a past.
@@ -416,24 +470,19 @@ class GradientPlan:
         ]
         needed = {n for w in self.wanted for n in operator.needs[w]}
         rules = operator.gradients
-        self.rules = {n: (rules[n], operator.needs[n]) for n in self.wanted if n in rules}
         self.saved = [i for i, n in enumerate(names) if n in needed]
         self.saves = needed & {*operator.saves}
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
+        # By input, the function and what it takes; () where that is all that is known.
+        needs = {n: operator.needs[n] for n in self.wanted if n in rules}
+        everything = {*self.known} if not operator.attributes else None
+        self.rules = {
+            n: (rules[n], () if {*taken} == everything else taken) for n, taken in needs.items()
+        }
 
 
-def _expect_spec(operator, name: str, gradient, spec: tuple) -> torch.Tensor:
-    """A gradient's tensor, if it is of the shape and dtype of its input."""
-    if not isinstance(gradient, NDArray):
-        raise DTypeError(
-            f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
-            f"  expected an NDArray{_making(gradient, [name])}"
-        )
-    tensor = gradient._tensor
-    shape, dtype = spec
-    if tensor.shape != shape or tensor.dtype is not dtype:
-        raise ShapeError(
-            f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
-            f"  expected {tuple(shape)} {_dtype.name(dtype)}"
-        )
-    return tensor
+def _no_array(operator, name: str, gradient: Any) -> DTypeError:
+    return DTypeError(
+        f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
+        f"  expected an NDArray{_making(gradient, [name])}"
+    )

@@ -112,11 +112,15 @@ class CustomCall:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            req = f"; req {kwargs['req']}" if "req" in kwargs else ""
-            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
+            self.note_failure(error, phase, tensors, kwargs)
             raise
         finally:
             leave_operator(before)
+
+    def note_failure(self, error: Exception, phase: str, tensors: Iterable, kwargs: dict) -> None:
+        """Tell with an error of the operator's own code where it was raised."""
+        req = f"; req {kwargs['req']}" if "req" in kwargs else ""
+        note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
 
     def as_traced(self) -> CustomCall:
         """The same call, for a compiled graph."""
@@ -159,17 +163,17 @@ class Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, it: CustomCall, *tensors):
-        specs = specs_of(tensors)
+        ctx.it = it
+        ctx.specs = specs = specs_of(tensors)
         results = _separate(it, it.forward(tensors, specs))
-        ctx.it, ctx.specs = it, specs
-        asked = ctx.needs_input_grad[1:]
-        ctx.save_for_backward(*it.saved_for_backward(tensors, results, asked))
-        return results[: it.visible]
+        if saved := it.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
+            ctx.save_for_backward(*saved)
+        return results if it.visible is None else results[: it.visible]
 
     @staticmethod
     def backward(ctx, *dys):
-        it = ctx.it
-        gradients = it.backward(saved_tensors(ctx), dys, ctx.specs, ctx.needs_input_grad[1:])
+        it, specs, asked = ctx.it, ctx.specs, ctx.needs_input_grad[1:]
+        gradients = it.backward(saved_tensors(ctx), dys, specs, asked)
         if it.traced:
             gradients = _separate(it, gradients)
         elif not it.twice and torch.is_grad_enabled():
@@ -181,8 +185,10 @@ class Differentiable(torch.autograd.Function):
 _apply = super(torch.autograd.Function, Differentiable).apply
 
 
-def specs_of(tensors: Iterable) -> Specs:
+def specs_of(tensors: Sequence) -> Specs:
     """The shape and dtype of each."""
+    if len(tensors) == 1 and (t := tensors[0]) is not None:
+        return ((t.shape, t.dtype),)
     return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
 
 
@@ -257,6 +263,8 @@ def _separate(it: CustomCall, results: tuple) -> tuple:
     """
     if it.traced:
         return tuple([None if t is None else t.clone() for t in results])
+    if len(results) == 1:
+        return (results[0].detach(),)
     return tuple([t.detach() for t in results])
 
 

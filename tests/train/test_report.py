@@ -14,9 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from layers import nets
+from layers.engine import nd, sym
 from train import module, report
 from train.__main__ import main
 from train.reports import figures, mistakes
+from train.reports.names import MOVING, names_of
 from train.reports.page import new_folder, words_of
 from train.reports.read import Measured, RunReport
 
@@ -59,7 +62,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self.addresses += [v for n, v in attributes if n in ("src", "href", "xlink:href", "action")]
-        if tag not in ("meta", "img", "br"):
+        if tag not in ("meta", "img", "br", "wbr"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attributes):
@@ -187,10 +190,37 @@ def test_statistics(say, runs, tmp_path):
     assert known["0.mean"][1] == "1 x 2"
     assert float(known["0.mean"][4]) == pytest.approx(np.linalg.norm(mean), rel=1e-3)
     assert known["1.0.weight"][1] == "8 x 2" and known["1.2.bias"][1] == "3"
-    sigmoid = next(
-        row for row in page.rows("Activations, on held-out samples") if "sigmoid" in row[0]
-    )
-    assert sigmoid[1] == "12 x 8" and 0 < float(sigmoid[2]) < 1
+    head, *rows = page.rows("Activations, on held-out samples")
+    assert head[:3] == ["layer", "operator", "shape"]
+    named = list(dict.fromkeys(row[0] for row in rows))  # MXNet's sigmoid is copied before it
+    assert named == ["Standardize", "DenseBlock 1", "SigmoidBlock", "DenseBlock 2"]
+    assert [row[1] for row in rows[:3]] == ["broadcast_sub", "broadcast_div", "dense"]
+    sigmoid = next(row for row in rows if row[1] == "sigmoid")
+    assert sigmoid[2] == "12 x 8" and 0 < float(sigmoid[3]) < 1
+
+
+def test_names_of_layers():
+    net = nets.vit((1, 8, 8), 3, patch=4, units=8, depth=2, heads=2)
+    net.initialize()
+    net(nd.ones((1, 1, 8, 8)))
+    found = names_of(net(sym.var("data")))
+    layers = [layer for layer, operator in found.values() if operator not in MOVING]
+    attention = [f"MultiHeadAttention 1 › {name}" for name in ("query", "key", "value")]
+    assert layers[:3] == ["DenseBlock 1", "Positions", "LayerNormBlock 1"]
+    assert layers[3:6] == attention and "SwiGLU 2 › gate" in layers
+    assert layers[6] == "MultiHeadAttention 1 › ScaledDotProductAttention"
+    assert names_of(sym.exp(sym.var("x"), name="mine")) == {"mine": ("mine", "exp")}
+
+
+def test_rows_of_many_columns(say, tmp_path):
+    x = np.random.default_rng(0).normal(size=(40, 12))
+    np.savez(tmp_path / "wide.npz", x=x, y=x.sum(axis=1))
+    wide = ["--data", str(tmp_path / "wide.npz"), "--task", "regression"]
+    assert main([*SHORT, *wide, "--out", str(tmp_path / "wide")]) in (0, 3)
+    page = page_of(say, tmp_path, tmp_path / "wide")
+    head, *rows = page.rows("Worst mistakes")
+    assert head[3:] == [f"x[{i}]" for i in range(8)] and {*map(len, rows)} == {len(head)}
+    assert "The data has 12 columns; the first 8 are shown." in page.texts
 
 
 def test_differences(say, runs, tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["Html", "joined", "table", "tag"]
 
-VOID = ("br", "img", "meta")
+VOID = ("br", "img", "meta", "wbr")
 
 
 class Html(str):

@@ -146,8 +146,11 @@ def rows(run: RunReport, measured: Measured, order: np.ndarray) -> Html:
     x = measured.x.reshape(len(measured.x), -1)
     names = run.run.columns or [f"x[{i}]" for i in range(x.shape[1])]
     head: list[Any] = ["true", "predicted", "probability" if run.run.classes else "off by"]
-    head += [*names[:COLUMNS], *([f"and {len(names) - COLUMNS} more"] * (len(names) > COLUMNS))]
-    return table(
-        head,
+    found = table(
+        head + names[:COLUMNS],
         [[*told(run, measured, i), *[f"{v:.4g}" for v in x[i, :COLUMNS]]] for i in order.tolist()],
     )
+    if len(names) <= COLUMNS:
+        return found
+    text = f"The data has {len(names)} columns; the first {COLUMNS} are shown."
+    return joined([found, tag("p", text, class_="soft")])

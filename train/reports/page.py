@@ -205,12 +205,16 @@ def of_run(run: RunReport, colour: int) -> Html:
 
 
 def statistics(rows: list[Statistics]) -> Html:
-    head = ["", "shape", "mean", "deviation", "norm", "least", "greatest", "zeros"]
+    """A table of parameters, by their names; or of activations, by their layers and operators."""
+    computed = any(row.operator for row in rows)
+    head = ["layer", "operator"] if computed else [""]
+    head += ["shape", "mean", "deviation", "norm", "least", "greatest", "zeros"]
     return table(
         head,
         [
             [
                 tag("td", row.name),
+                *([tag("td", breakable(row.operator))] if computed else []),
                 tag("td", " x ".join(map(str, row.shape)) or "number", class_="short"),
                 *[number(v) for v in (row.mean, row.std, row.norm, row.least, row.most)],
                 f"{row.zeros:.1%}",
@@ -218,6 +222,11 @@ def statistics(rows: list[Statistics]) -> Html:
             for row in rows
         ],
     )
+
+
+def breakable(name: str) -> Html:
+    """A name that may go on in the next line after an underscore."""
+    return Html(joined([name]).replace("_", f"_{tag('wbr')}"))
 
 
 def words_of(name: str, value: Any) -> list[str]:

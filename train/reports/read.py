@@ -19,6 +19,7 @@ from ..data.arrays import refusing_damage
 from ..exporting import Network, read_network
 from ..prediction import Run, forward, read_run, refusing_networks, softmax
 from ..task import Detection, Task
+from .names import MOVING, names_of
 
 __all__ = ["Measured", "RunReport", "Statistics", "lookup", "read_runs"]
 
@@ -27,7 +28,7 @@ ACTIVATIONS = 256  # held-out samples that activations are measured on
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the values of a parameter or of an activation."""
+    """Of the values of a parameter; or of an activation, whose `name` is its layer's."""
 
     name: str
     shape: tuple[int, ...]
@@ -37,6 +38,7 @@ class Statistics:
     zeros: float
     least: float
     most: float
+    operator: str = ""  # that computes an activation
 
 
 @dataclass(frozen=True)
@@ -195,25 +197,31 @@ def brief(value: object) -> str:
     return text if len(text) < 60 else f"{text[:60]}…"
 
 
-def statistics_of(name: str, values: np.ndarray) -> Statistics:
+def statistics_of(name: str, values: np.ndarray, operator: str = "") -> Statistics:
     x = values.astype("float64")
     return Statistics(
         name, values.shape, float(x.mean()), float(x.std()), float(np.linalg.norm(x)),
-        float((x == 0).mean()), float(x.min()), float(x.max()),
+        float((x == 0).mean()), float(x.min()), float(x.max()), operator,
     )  # fmt: skip
 
 
 def activations(network: Network, x: np.ndarray, folder: Path) -> list[Statistics]:
-    """Of the output of each operator of the graph, for these samples."""
-    internals = network.graph.get_internals()
-    variables = {*network.graph.list_inputs()}
-    names = [name for name in internals.list_outputs() if name not in variables]
+    """Of the outputs of the graph's operators that change numbers, for these samples."""
+    internals, known = network.graph.get_internals(), names_of(network.graph)
+    shown = {
+        name: known[internals[name].name]
+        for name in internals.list_outputs()
+        if internals[name].name in known and known[internals[name].name][1] not in MOVING
+    }
     with refusing_networks(f"{folder}: the activations cannot be computed"):
-        inner = mx.sym.Group([internals[name] for name in names])
+        inner = mx.sym.Group([internals[name] for name in shown])
         net = gluon.SymbolBlock(inner, mx.sym.var("data"))
         net.collect_params().initialize(ctx=mx.cpu())
         for name, parameter in net.collect_params().items():
             parameter.set_data(network.arrays[name])
         outputs = net(nd.array(x))
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
-    return [statistics_of(name, output.asnumpy()) for name, output in zip(names, outputs)]
+    return [
+        statistics_of(layer, output.asnumpy(), operator)
+        for (layer, operator), output in zip(shown.values(), outputs)
+    ]

@@ -49,11 +49,11 @@ td.number, th.number { text-align: right; white-space: nowrap; }
 td.short { white-space: nowrap; }
 td.best { font-weight: 700; }
 .small { font-size: 12.5px; color: var(--soft); }
-.confusion td, .confusion th { border: 0; text-align: center; padding: 6px 4px; min-width: 38px; }
+.confusion td, .confusion th { border: 0; text-align: center; padding: 6px 4px; min-width: 46px; }
 .confusion tbody th, .confusion .rate { text-align: right; padding: 6px 12px; color: var(--soft); }
 .confusion tbody th { color: var(--ink); }
 .confusion td { border-radius: 5px; }
-.confusion tbody tr:last-child td { text-align: center; }
+.confusion tbody tr:last-child td { text-align: center; padding: 6px 4px; }
 .confusion { width: auto; border-collapse: separate; border-spacing: 2px; margin: 8px; }
 .zero { color: var(--line); }
 .gallery { display: flex; flex-wrap: wrap; gap: 14px; margin: 12px 0; }

@@ -25,10 +25,10 @@ class linear_cross_entropy:
 
     For x of 8192 x 512 and 32000 classes in float32, a step takes 32 MB beside inputs and gradients
     where its composition takes 2.9 GB, and 0.95 of its time on one thread of a CPU; 0.7 to 0.85 for
-    x of 2048 x 256 and 16000 classes, but 1.1 for 1024 x 128 and 8000. Gradients are computed
-    together, and written in place: it has no second derivative. Up to four blocks of scores are
-    less work to keep than to compute again: there PyTorch keeps them, as for the composition, in
-    0.9 to 1.0 of its time.
+    x of 2048 x 256 and 16000 classes, but 0.9 to 1.3 for 1024 x 128 and 8000. Gradients are
+    computed together, and written in place: it has no second derivative. Up to four blocks of
+    scores are less work to keep than to compute again: there PyTorch keeps them, as for the
+    composition, in 0.9 to 1.0 of its time.
 
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (...)
     label : (...) class numbers, which `layers.ops` says more of

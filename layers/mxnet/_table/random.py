@@ -287,10 +287,10 @@ def _shuffle(data: Tensor) -> Tensor:
     return data[torch.randperm(data.shape[0], device=data.device)]
 
 
-def density(name, logarithm, doc, *parameters, counts=False):
+def density(name, logarithm, doc, *parameters, flat=False):
     """Register exp(logarithm(sample, *parameters)), the density of a distribution at samples.
 
-    The gradient by samples that are counts is 0.
+    With `flat` the gradient by samples is 0: they are counts, or the density does not need them.
     """
     dirichlet = name == "dirichlet"
 
@@ -311,11 +311,11 @@ def density(name, logarithm, doc, *parameters, counts=False):
             at = [p.reshape(p.shape + (1,) * (sample.dim() - p.dim())) for p in given]
             if dirichlet:
                 at = [p.unsqueeze(-2) for p in given]
-            if counts:
-                y = logarithm(sample.detach(), *at) + constant(torch.zeros_like(sample), sample)
-            else:
-                y = logarithm(sample, *at)
-            return y if is_log else y.exp()
+            y = logarithm(sample.detach() if flat else sample, *at)
+            y = y if is_log else y.exp()
+            if flat and torch.is_grad_enabled():
+                return y + constant(torch.zeros_like(sample), sample)
+            return y.expand_as(sample).contiguous() if flat else y
 
         return _signed(row, ["sample", *parameters], {}, is_log=(bool, False))
 
@@ -331,10 +331,11 @@ def _log_negative_binomial(x, k, p):
 
 density(
     "uniform",
-    lambda x, low, high: -torch.log(high - low) + constant(torch.zeros_like(x), x),
+    lambda x, low, high: -torch.log(high - low),
     "1 / (high - low), also where a sample lies outside",
     "low",
     "high",
+    flat=True,
 )
 density(
     "normal",
@@ -360,7 +361,7 @@ density(
     lambda x, lam: x * torch.log(lam) - lam - torch.lgamma(x + 1),
     "λˣ exp(-λ) / x!",
     "lam",
-    counts=True,
+    flat=True,
 )
 density(
     "negative_binomial",
@@ -368,7 +369,7 @@ density(
     "of the failures before the k-th success, each with probability p",
     "k",
     "p",
-    counts=True,
+    flat=True,
 )
 density(
     "generalized_negative_binomial",
@@ -376,7 +377,7 @@ density(
     "of counts with mean μ and variance μ + αμ²",
     "mu",
     "alpha",
-    counts=True,
+    flat=True,
 )
 density(
     "dirichlet",

@@ -44,6 +44,7 @@ _CALLS = "some calls of PyTorch, each of which costs more than its part of the w
 REASONS: dict[str, str] = {
     "LRN": "a sum for each of its channels, and two roots, each through memory",
     "SequenceMask": _PASSES,
+    "_contrib_MultiBoxPrior": _CALLS,
     "_contrib_box_decode": _CALLS,
     "_contrib_box_encode": _CALLS,
     "_contrib_quantize": _PASSES,

@@ -423,9 +423,20 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
             raise ArgumentError(
                 f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
-        dy = torch.ones_like(tensor) if gradient is None else gradient._tensor_to_keep()
+        if gradient is None:
+            dy = torch.ones_like(tensor)
+        elif gradient._is_sparse and _takes_sparse(tensor):
+            dy = gradient._stored.to_coo()
+        else:
+            dy = gradient._tensor_to_keep()
         found[id(head)] = tensor, dy
     return tuple(zip(*found.values()))
+
+
+def _takes_sparse(head: torch.Tensor) -> bool:
+    """Whether what computed a head takes its gradient as PyTorch's sparse tensor."""
+    function = getattr(head.grad_fn, "_forward_cls", None)
+    return getattr(function, "takes_sparse_gradients", False)
 
 
 def _notes(heads: Sequence[torch.Tensor]) -> list[dict]:

@@ -83,13 +83,27 @@ def test_storage_types_of_a_custom_operator(mx, case):
     ]
 
 
-def test_a_row_sparse_head_gradient_of_a_custom_operator(mx):
-    define(mx, "square-head", "same", "same")
+@pytest.mark.parametrize("of_x", ["default", "row_sparse", "csr"])
+@pytest.mark.parametrize("of_dy", ["row_sparse", "csr"])
+def test_a_sparse_head_gradient_reaches_a_custom_operator_as_it_is(mx, of_dy, of_x):
+    name = f"square-head-{of_dy}-{of_x}"
+    define(mx, name, "same", "same")
+    x, dy = marked(mx, of_x), np.array([[1, 0, 1], [0, 0, 0], [0, 1, 3]], "float32")
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type=name)
+    y.backward(mx.nd.array(dy).tostype(of_dy))
+    assert x.grad.asnumpy().tolist() == (np.array(DOUBLES) * dy).tolist()
+    assert seen[-1] == ("backward", [of_dy], [of_x], [of_x])
+
+
+def test_a_sparse_head_gradient_is_added_to_what_else_is_sent_back(mx):
+    define(mx, "square-heads", "same", "same")
     x = marked(mx, "row_sparse")
     with mx.autograd.record():
-        y = mx.nd.Custom(x, op_type="square-head")
-    y.backward(mx.nd.ones((3, 3)).tostype("row_sparse"))
-    assert x.grad.asnumpy().tolist() == DOUBLES
+        y = mx.nd.Custom(x, op_type="square-heads")
+        z = mx.nd.sum(y)
+    mx.autograd.backward([y, z], [mx.nd.ones((3, 3)).tostype("row_sparse"), None])
+    assert x.grad.asnumpy().tolist() == np.multiply(DOUBLES, 2).tolist()
 
 
 def test_a_custom_operator_on_rows_in_a_graph(mx):
@@ -195,3 +209,19 @@ def test_what_backward_does_not_depend_on_is_left_out_of_sparse_arrays(mx):
         y = mx.nd.Custom(x, op_type="square-left-out")
     with pytest.raises(mx.base.MXNetError, match=r"in_data\[0\] is read in backward"):
         y.backward()
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("stype", ["row_sparse", "csr"])
+def test_nan_of_sparse_arrays_is_told_on_request(mx, stype, monkeypatch):
+    monkeypatch.setattr("layers.mxnet._own.call.CHECK_NAN", True)
+    define(mx, f"square-nan-{stype}", "same", "same")
+    x = mx.nd.array([[0, 1.0], [0, 0], [1e30, 0]]).tostype(stype)
+    x.attach_grad(stype=stype)
+    with pytest.raises(FloatingPointError, match=r"output output is inf at \(2, 0\)"):
+        mx.nd.Custom(x, op_type=f"square-nan-{stype}")
+    x[:] = mx.nd.array([[0, 1.0], [0, 0], [1e10, 0]]).tostype(stype)
+    with mx.autograd.record():
+        y = mx.nd.Custom(x, op_type=f"square-nan-{stype}")
+    with pytest.raises(FloatingPointError, match=r"the gradient of data is inf at \(2, 0\)"):
+        y.backward(mx.nd.full((3, 2), 1e30))

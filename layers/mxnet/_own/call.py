@@ -210,32 +210,44 @@ class Finite(CustomCall):
     def forward(self, tensors, specs):
         results = self.it.forward(tensors, specs)
         names = self.it.outputs or range(len(results))
-        self._look("forward", tensors, {f"output {n}": t for n, t in zip(names, results)})
+        found = {f"output {n}": t for n, t in zip(names, results)}
+        expect_finite(self.it, "forward", tensors, found)
         return results
 
     def backward(self, saved, dys, specs, asked):
         gradients = self.it.backward(saved, dys, specs, asked)
         names = self.it.inputs or range(len(gradients))
         found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-        self._look("backward", (*saved, *dys), found)
+        expect_finite(self.it, "backward", (*saved, *dys), found)
         return gradients
 
-    def _look(self, phase: str, given: Iterable, found: dict[str, Tensor | None]) -> None:
-        for name, tensor in found.items():
-            if _is_finite(tensor) or not all(map(_is_finite, given)):
-                continue
-            wrong = (~tensor.isfinite()).nonzero()
-            first = tuple(wrong[0].tolist())
-            raise NotFiniteError(
-                f"{self.what}: {name} is {tensor[first].item()} at {first}, and not finite at "
-                f"{len(wrong)} of {tensor.numel()} places\n"
-                f"  expected finite values, as all that it was given are\n"
-                f"  in {phase} of {self.what} ({self.it.shown(given)})"
-            )
+
+def expect_finite(it: CustomCall, phase: str, given: Iterable, found: dict[str, Any]) -> None:
+    """Raise for what a call has made, where it is not finite, and all that it was given is.
+
+    These are tensors, or what is stored of sparse arrays, or None.
+    """
+    for name, made in found.items():
+        if _is_finite(made) or not all(map(_is_finite, given)):
+            continue
+        values = _values(made)
+        wrong = (~values.isfinite()).nonzero()
+        place = tuple(wrong[0].tolist())
+        at = place if values is made else made.place(*place)
+        raise NotFiniteError(
+            f"{it.what}: {name} is {values[place].item()} at {at}, and not finite at "
+            f"{len(wrong)} of {values.numel()} places{' stored' if values is not made else ''}\n"
+            f"  expected finite values, as all that it was given are\n"
+            f"  in {phase} of {it.what} ({it.shown(given)})"
+        )
 
 
-def _is_finite(tensor: Tensor | None) -> bool:
-    return tensor is None or bool(tensor.isfinite().all())
+def _values(x: Any) -> Tensor:
+    return x if isinstance(x, Tensor) else x.values
+
+
+def _is_finite(x: Any) -> bool:
+    return x is None or bool(_values(x).isfinite().all())
 
 
 def as_input(tensor: Tensor, context: Context) -> NDArray:

@@ -11,6 +11,7 @@ from .._sparse.call import tensor_with_sparse_gradient
 from .._sparse.stored import RowSparse
 from ..autograd import saved_tensors, state
 from ..ndarray.ndarray import NDArray
+from . import call as own_call
 from .call import as_output, take_tensor
 from .prop import Output, PropCall, PropDefinition, signature_of
 
@@ -77,6 +78,9 @@ class StoredCall(PropCall):
             aux=[*self.states],
         )
         self._expect_written("out_data", listed, outputs, result)
+        if own_call.CHECK_NAN:
+            found = {f"output {n}": _stored(y) for n, y in zip(self.outputs, outputs)}
+            own_call.expect_finite(self, "forward", [*map(_stored, arrays)], found)
         return outputs
 
     def backward(self, inputs: list[NDArray], outputs: list[NDArray], dys, igrads, asked):
@@ -101,6 +105,11 @@ class StoredCall(PropCall):
             aux=[*self.states],
         )
         self._expect_written("in_grad", listed, gradients, result)
+        if own_call.CHECK_NAN:
+            names = [f"the gradient of {n}" for n in self.inputs]
+            found = {n: _stored(g) for n, g, a in zip(names, gradients, asked) if a}
+            given = [*map(_stored, (*inputs, *outputs, *dys))]
+            own_call.expect_finite(self, "backward", given, found)
         return [_gradient(g) if a else None for g, a in zip(gradients, asked)]
 
     def _empty(self, stype: str, shape: Sequence[int], dtype: torch.dtype) -> NDArray:
@@ -116,6 +125,8 @@ class StoredCall(PropCall):
 
 class _Recorded(torch.autograd.Function):
     """A call on arrays, of which PyTorch knows sparse ones by their handles."""
+
+    takes_sparse_gradients = True
 
     @staticmethod
     def forward(ctx, it: StoredCall, inputs: list[_Input], *tensors):
@@ -142,6 +153,11 @@ class _Recorded(torch.autograd.Function):
         ]
         asked = ctx.needs_input_grad[2:]
         return None, None, *it.backward(arrays[:count], arrays[count:], dys, ctx.igrads, asked)
+
+
+def _stored(array: NDArray):
+    """A dense array's tensor, or what is stored of a sparse one."""
+    return array._stored if isinstance(array, BaseSparseNDArray) else array._tensor
 
 
 def _as_stored(array: NDArray, stype: str) -> NDArray:

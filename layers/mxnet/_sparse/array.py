@@ -25,6 +25,7 @@ from .stored import (
     copy_to,
     from_dense,
     from_gradient,
+    indptr_of_rows,
     with_values,
 )
 
@@ -413,8 +414,13 @@ def zeros_of(stype: str, shape, like: torch.Tensor, context: Context) -> NDArray
 
 
 def wrap_gradient(gradient: torch.Tensor, context: Context) -> NDArray:
-    """The array of a gradient that PyTorch has as a sparse tensor."""
-    return wrap(from_gradient("row_sparse", gradient), context)
+    """The array of a gradient that PyTorch has as a sparse tensor, of rows or of elements."""
+    if gradient.sparse_dim() == 1:
+        return wrap(from_gradient("row_sparse", gradient), context)
+    gradient = gradient.coalesce()
+    rows, columns = gradient.indices()
+    indptr = indptr_of_rows(rows, gradient.shape[0])
+    return wrap(CSR(tuple(gradient.shape), gradient.values(), indptr, columns), context)
 
 
 def cast(array: NDArray, stype: str) -> NDArray:

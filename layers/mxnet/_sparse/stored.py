@@ -52,6 +52,10 @@ class RowSparse(NamedTuple):
         """The tensors of indices, in MXNet's order."""
         return (self.rows,)
 
+    def place(self, i: int, *rest: int) -> tuple[int, ...]:
+        """Where in the array the element of `values` at an index is."""
+        return (int(self.rows[i]), *rest)
+
     def problem(self, full: bool = True) -> str:
         """What is wrong with the sizes and, with `full`, with each index; '' if nothing is."""
         stored = (len(self.rows), *self.shape[1:])
@@ -78,9 +82,13 @@ class RowSparse(NamedTuple):
         dense.view(bits)[self.rows] = self.values.contiguous().view(bits)
         return dense
 
+    def to_coo(self) -> Tensor:
+        """The same as PyTorch's sparse tensor."""
+        return gradient_of_rows(self.shape, self.rows, self.values)
+
     def to_gradient(self) -> Tensor:
         """The same as PyTorch's sparse tensor, which its autograd sums up."""
-        return gradient_of_rows(self.shape, self.rows, self.values)
+        return self.to_coo()
 
 
 class CSR(NamedTuple):
@@ -97,6 +105,10 @@ class CSR(NamedTuple):
     def indices(self) -> tuple[Tensor, ...]:
         """The tensors of indices, in MXNet's order."""
         return self.indptr, self.columns
+
+    def place(self, i: int) -> tuple[int, int]:
+        """Where in the matrix the i-th of the values is."""
+        return int(self.rows[i]), int(self.columns[i])
 
     @property
     def rows(self) -> Tensor:
@@ -160,6 +172,11 @@ class CSR(NamedTuple):
         bits = _BITS[dense.element_size()]
         dense.view(bits)[self.rows, self.columns] = self.values.view(bits)
         return dense
+
+    def to_coo(self) -> Tensor:
+        """The same as PyTorch's sparse tensor, with an index for each of the two axes."""
+        places = torch.stack([self.rows, self.columns.to(self.rows.dtype)])
+        return torch.sparse_coo_tensor(places, self.values, self.shape, check_invariants=False)
 
     def to_gradient(self) -> Tensor:
         """The dense matrix: PyTorch's autograd does not sum up sparse ones of this form."""

@@ -79,7 +79,9 @@ def test_the_size_of_a_batch_is_wanted(files, tmp_path):
 WRONG = {
     "x 0:1": "line 2: 'x' is no number",
     "1 0:x": "line 2: 'x' is no number",
-    "1 0:nan": "line 2: 'nan' is no number",
+    "1 0:nan": "line 2: 'nan' is not a finite number",
+    "-inf 0:1": "line 2: '-inf' is not a finite number",
+    "1 0:1e999": "line 2: '1e999' is not a finite number",
     "1 0": "line 2: '0' is no pair",
     "1 -1:2": "line 2: '-1:2' is no pair",
     "1 a:2": "line 2: 'a:2' is no pair",

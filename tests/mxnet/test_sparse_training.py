@@ -194,6 +194,51 @@ def test_rows_that_are_not_there_cannot_be_pulled(row):
         rows_pulled(store, [1, row])
 
 
+def zeros_of_rows(*shape):
+    return nd.sparse.zeros("row_sparse", shape)
+
+
+UNFIT = {  # what is pulled, into what, by which row_ids; and what the message says
+    "a-dense-key": (
+        "a",
+        zeros_of_rows(4, 2),
+        nd.array([0]),
+        "key 'a' is of storage type 'default'",
+    ),
+    "into-dense": (
+        "b",
+        nd.ones((4, 2)),
+        nd.array([0]),
+        "key 'b': out is of storage type 'default'",
+    ),
+    "shape": ("b", zeros_of_rows(4, 3), nd.array([0]), "key 'b': out is (4, 3)\n  expected (4, 2)"),
+    "no-array": ("b", 3, nd.array([0]), "key 'b': out has 3 (int)"),
+    "a-list": ("b", zeros_of_rows(4, 2), [1, 2], "key 'b': row_ids has 1 (int)"),
+    "too-many": ("b", zeros_of_rows(4, 2), [nd.array([0])] * 2, "key 'b': 2 row_ids for 1 arrays"),
+    "beyond": ("b", zeros_of_rows(4, 2), nd.array([4]), "key 'b': row_ids go from 4 to 4"),
+}
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_cannot_be_pulled_by_rows_is_told_with_the_key(case):
+    key, out, row_ids, text = UNFIT[case]
+    store = mx.kv.create()
+    store.init(["a", "b"], [nd.ones((4, 2)), nd.ones((4, 2)).tostype("row_sparse")])
+    with pytest.raises(mx.MXNetError) as refused:
+        store.row_sparse_pull(key, out=out, row_ids=row_ids)
+    assert text in str(refused.value)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("stype", ["default", "row_sparse"])
+def test_an_array_of_another_shape_is_not_pulled_into(stype):
+    store = mx.kv.create()
+    store.init(7, nd.ones((4, 2)).tostype(stype))
+    with pytest.raises(ValueError, match=r"pull: key 7: out is \(4, 3\)\n  expected \(4, 2\)"):
+        store.pull(7, out=nd.zeros((4, 3)).tostype(stype), ignore_sparse=False)
+
+
 def test_an_optimizer_of_a_store_is_given_rows():
     store = mx.kv.create("device")
     store.init("a", nd.ones((4, 2)).tostype("row_sparse"))

@@ -180,12 +180,15 @@ def _pair(word: bytes) -> tuple[int, float]:
 
 
 def _finite(word: bytes) -> float:
+    text = quoted(word.decode("latin-1"))
     try:
         found = float(word)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found) or b"_" in word:
-        raise ValueError(f"{quoted(word.decode('latin-1'))} is no number")
+        raise ValueError(f"{text} is no number") from None
+    if b"_" in word:
+        raise ValueError(f"{text} is no number")
+    if not math.isfinite(found):
+        raise ValueError(f"{text} is not a finite number")
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 
@@ -12,7 +12,7 @@ import torch
 from .._files import optimizer_states
 from .._sparse.rows import is_sparse
 from .._sparse.stored import sum_rows
-from ..base import ArgumentError, MXNetError, UnsupportedError
+from ..base import ArgumentError, MXNetError, ShapeError, UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray.sparse import RowSparseNDArray
 from ..optimizer import Optimizer, Updater, get_updater
@@ -251,16 +251,25 @@ class KVStore(KVStoreBase):
         ------
         ArgumentError
             There are not as many values as keys.
+        ShapeError
+            An array in `out` has another shape than what is kept.
         MXNetError
             A key has no value yet: see `init`.
         """
         for k, arrays in _pairs(key, out):
             kept = self._at(k)
             for array in arrays:
-                if not is_sparse(array):
-                    kept._as_dense().copyto(array)
-                elif not ignore_sparse:
+                sparse = is_sparse(array)
+                if sparse and ignore_sparse:
+                    continue
+                if array.shape != kept.shape:
+                    raise ShapeError(
+                        f"pull: key {k!r}: out is {array.shape}\n  expected {kept.shape}"
+                    )
+                if sparse:
                     array[:] = kept
+                else:
+                    kept._as_dense().copyto(array)
 
     def row_sparse_pull(self, key, out=None, priority: int = 0, row_ids=None) -> None:
         """Copy some rows of what is kept into row_sparse arrays, which have no others afterwards.
@@ -279,7 +288,9 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            `out` or `row_ids` is missing, or there are not as many of each.
+            `out` or `row_ids` is missing or no NDArray, or there are not as many of each.
+        ShapeError
+            An array in `out` has another shape than what is kept.
         MXNetError
             A key has no value yet, or one that is dense; or an array in `out` is dense.
         """
@@ -292,16 +303,11 @@ class KVStore(KVStoreBase):
             ids = [given for _, given in _pairs(key, row_ids)]
         for (k, arrays), given in zip(pairs, ids):
             kept = self._at(k)
-            if len(given) == 1:
-                given = list(given) * len(arrays)
-            if len(arrays) != len(given) or not all(map(_is_row_sparse, [kept, *arrays])):
-                raise MXNetError(
-                    f"row_sparse_pull: key {k!r} is {kept.stype!r}, out {[a.stype for a in arrays]}"
-                    f", with {len(given)} row_ids\n  expected 'row_sparse', and row_ids for each"
-                )
+            given = list(given) * len(arrays) if len(given) == 1 else given
+            _expect_to_pull_rows(k, kept, arrays, given)
             for array, numbers in zip(arrays, given):
                 rows = numbers._tensor.reshape(-1).to(kept.context.device, torch.int64).unique()
-                expect_rows("row_sparse_pull", rows, kept.shape[0])
+                expect_rows(f"row_sparse_pull: key {k!r}", rows, kept.shape[0])
                 array[:] = kept.retain(NDArray(rows, kept.context))
 
     def pushpull(self, key, value, out=None, priority: int = 0) -> None:
@@ -383,6 +389,35 @@ TYPES |= dict.fromkeys(LOCAL, KVStore)
 
 def _is_row_sparse(array: NDArray) -> bool:
     return isinstance(array, RowSparseNDArray)
+
+
+def _expect_to_pull_rows(key, kept: NDArray, arrays: Sequence, row_ids: Sequence) -> None:
+    """Refuse what rows of a key cannot be pulled into, and row numbers that do not fit to it."""
+    name = f"row_sparse_pull: key {key!r}"
+    if not _is_row_sparse(kept):
+        raise MXNetError(
+            f"{name} is of storage type {kept.stype!r}\n"
+            "  expected 'row_sparse'; pull copies arrays of any"
+        )
+    for what, listed in ("out", arrays), ("row_ids", row_ids):
+        for array in listed:
+            if not isinstance(array, NDArray):
+                raise ArgumentError(
+                    f"{name}: {what} has {array!r} ({type(array).__name__})\n"
+                    "  expected NDArrays; nd.array(...) makes one"
+                )
+    for array in arrays:
+        if not _is_row_sparse(array):
+            raise MXNetError(
+                f"{name}: out is of storage type {array.stype!r}\n  expected 'row_sparse'"
+            )
+        if array.shape != kept.shape:
+            raise ShapeError(f"{name}: out is {array.shape}\n  expected {kept.shape}")
+    if len(row_ids) != len(arrays):
+        raise ArgumentError(
+            f"{name}: {len(row_ids)} row_ids for {len(arrays)} arrays in out\n"
+            "  expected one for each, or one for all"
+        )
 
 
 def expect_rows(name: str, rows: torch.Tensor, n: int) -> None:

@@ -90,6 +90,42 @@ def differs_because(place: str, ours: Any, entry: dict[str, Any], refused: list[
     return next(filter(None, told.values()), "")
 
 
+PARTS = ("_contrib_", "_image_", "_linalg_", "_random_", "_sample_", "_sparse_")
+
+
+class Operators(NamedTuple):
+    """MXNet's operators by their first name, whether they are public, and why one is absent."""
+
+    public: dict[str, bool]
+    absent: dict[str, str]
+
+    def counted(self, public: bool = False) -> tuple[int, int]:
+        """How many operators there are, and how many of them work."""
+        names = [name for name in self.public if self.public[name] or not public]
+        return len(names), sum(name not in self.absent for name in names)
+
+
+def operators() -> Operators:
+    """Those of MXNet's operator information, without what its engine makes for itself.
+
+    An operator is public if one of its names has no underscore in front, or is that of a part of
+    `mx.nd`: `_contrib_box_nms` is `mx.nd.contrib.box_nms`.
+    """
+    import_module(f"{PACKAGE}.ndarray")  # fills the table
+    registry = import_module(f"{PACKAGE}._table.registry")
+    here = {*registry.names()}
+    rows = json.loads((GOLDEN / "operators.json").read_text("utf-8"))
+    public, absent = {}, {}
+    for first in sorted(rows.keys() - reasons.OF_THE_ENGINE):
+        words = [first, *rows[first]["aliases"]]
+        public[first] = any(not w.startswith("_") or w.startswith(PARTS) for w in words)
+        if first in here and isinstance(row := registry.get(first), registry.Absent):
+            absent[first] = row.__doc__.removeprefix("Not supported: ")
+        elif not here.issuperset(words) and first not in reasons.CONTROL | {"Custom"}:
+            absent[first] = reasons.NOT_YET
+    return Operators(public, absent)
+
+
 def private_operators() -> tuple[list[str], list[str]]:
     """Operators whose names begin with an underscore: those that are here, and those that are not.
 

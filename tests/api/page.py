@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import lost
 from .compared import Name, names, private_operators
+from .compared import operators as compared_operators
 from .recording import NUMPY
 
 ROOT = Path(__file__).parents[2]
@@ -52,11 +53,25 @@ def page() -> str:
 
 
 def operators() -> str:
-    """The section of the operators that are not public, which graphs in files have."""
+    """The sections of MXNet's operators, and of those that are not public: graphs in files."""
     here, absent = private_operators()
     text = (HERE / "operators.md").read_text("utf-8")
+    found = compared_operators()
+    (count, working), (public, public_working) = found.counted(), found.counted(public=True)
+    refused: dict[str, list[str]] = {}
+    for name, why in found.absent.items():
+        refused.setdefault(why, []).append(name)
     return text.format(
-        here=len(here), count=len(here) + len(absent), absent=wrapped(quoted(absent))
+        here=len(here),
+        count=len(here) + len(absent),
+        absent=wrapped(quoted(absent)),
+        operators=count,
+        working=working,
+        percent=percent(working, count),
+        public=public,
+        public_working=public_working,
+        public_percent=percent(public_working, public),
+        refused="\n".join(wrapped(f"- {quoted(ns)}: {why}", "  ") for why, ns in refused.items()),
     )
 
 

@@ -43,6 +43,15 @@ def test_the_differences_are_told():
 
 
 @torch_only
+@pytest.mark.parametrize("public", [False, True], ids=["all", "public"])
+def test_most_operators_work_and_each_other_has_a_reason(public):
+    found = compared.operators()
+    count, working = found.counted(public)
+    assert working >= 0.97 * count
+    assert reasons.NOT_YET not in found.absent.values(), found.absent
+
+
+@torch_only
 @pytest.mark.parametrize(
     "places", [reasons.DIFFERS, " ".join(reasons.DIFFERENCES.values()).split()], ids=["own", "page"]
 )

@@ -9,6 +9,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from layers import DenseBlock, SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
@@ -16,6 +17,7 @@ from train import Refused, gluoncv_package, predict, report
 from train import export as export_program
 from train.__main__ import main
 from train.blocks import Measured
+from train.data.images import CIFAR_FILES
 from train.gluoncv_nets import Features, FusedMeasured, Head, check_name, head_of
 from train.gluoncv_package import gluoncv, quiet
 from train.options import parse
@@ -85,6 +87,57 @@ def test_a_resumed_training_is_the_same_bit_for_bit(start, tmp_path):
     assert main(["--config", config, "--out", str(tmp_path / "again")]) == 0
     for name, array in arrays(tmp_path / "again").items():
         np.testing.assert_array_equal(array, whole[name], err_msg=name)
+
+
+def write_cifar(root):
+    """Bright and dark pictures, of two of the ten classes, in the binary files of CIFAR-10."""
+    draw = np.random.RandomState(0)
+    for name in CIFAR_FILES:
+        kinds = np.arange(12)[:, None] % 2
+        rows = np.concatenate([kinds, draw.randint(0, 128, (12, 3072)) + 127 * kinds], axis=1)
+        (root / name).write_bytes(rows.astype("uint8").tobytes())
+    return f"cifar10:{root}"
+
+
+def write_folder(root):
+    """A folder of pictures for each class."""
+    draw = np.random.RandomState(0)
+    for kind, name in enumerate(("cat", "dog")):
+        (root / name).mkdir()
+        for i in range(20):
+            pixels = draw.randint(0, 128, (32, 32, 3)) + 127 * kind
+            Image.fromarray(pixels.astype("uint8")).save(root / name / f"{i}.png")
+    return str(root)
+
+
+@installed
+@pytest.mark.parametrize("write", [write_cifar, write_folder], ids=["cifar10", "folder"])
+def test_files_of_pictures(write, tmp_path, capsys, engine):
+    """Trained, stopped and resumed, predicted, reported and exported."""
+    (tmp_path / "data").mkdir()
+    data = write(tmp_path / "data")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    common = ["--net", NET, "--data", data, "--engine", engine, "--batch-size", "4"]
+    for more in (
+        ["--epochs", "3", "--out", str(whole)],
+        ["--epochs", "2", "--out", str(parts)],
+        ["--epochs", "3", "--out", str(parts), "--resume"],
+    ):
+        assert main([*common, *more]) == 0
+    assert {"checkpoints", "config.json", "history.csv"} <= {*os.listdir(parts)}
+    expected = arrays(whole)
+    for name, array in arrays(parts).items():
+        np.testing.assert_array_equal(array, expected[name], err_msg=name)
+    picture = tmp_path / "bright.png"
+    Image.fromarray(np.full((32, 32, 3), 200, "uint8")).save(picture)
+    capsys.readouterr()
+    assert predict.main([str(parts), str(picture), "--engine", engine]) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header == "file,class,probability"
+    assert line.split(",")[1] == {"cifar10": "automobile"}.get(data.partition(":")[0], "dog")
+    page = tmp_path / "report.html"
+    assert report.main([str(parts), "--out", str(page), "--engine", engine]) == 0
+    assert export_program.main([str(parts), "--to", "mxnet", "--engine", engine]) == 0
 
 
 @installed
@@ -167,9 +220,19 @@ def test_nets_that_cannot_be_trained(name, message, start, capsys):
 
 
 @installed
-@pytest.mark.parametrize("name", ["mobilenet0.25", "resnet18_v1b", "mobilenetv2_0.25"])
+@pytest.mark.parametrize("name", ["mobilenet0.25", "resnet18_v1b"])
 def test_other_nets(name, start, capsys):
     assert start("--net", f"gluoncv:{name}", "--image-size", "32") == 0
+
+
+@installed
+def test_a_net_that_ends_in_a_convolution(start, capsys):
+    """It is trained as it is; what the loss could take along is not there."""
+    net = ["--net", "gluoncv:mobilenetv2_0.25", "--image-size", "32"]
+    assert start(*net) == 0
+    assert "its last layer is no Dense, and stays as it is" in capsys.readouterr().out
+    said = refusal(capsys, start(*net, "--head", "fused", out="fused"))
+    assert "--head fused: the last layer of mobilenetv2_0.25 is no Dense; expected dense" in said
 
 
 def test_names():

@@ -161,7 +161,14 @@ def _installed_gluoncv() -> Any:
     found = find_spec("gluoncv")
     if not (found and found.origin):  # a folder of this name without an __init__.py has a spec too
         raise ModuleNotFoundError("gluoncv", name="gluoncv")
-    return import_module("gluoncv")
+    # It cannot be imported beside PyTorch 2, which it does not need on MXNet.
+    torch = {"torch": sys.modules["torch"]} if "torch" in sys.modules else {}
+    sys.modules["torch"] = None  # type: ignore[assignment]  # as Python marks what is absent
+    try:
+        return import_module("gluoncv")
+    finally:
+        del sys.modules["torch"]
+        sys.modules.update(torch)
 
 
 def describe() -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 from numpy.random import RandomState
 
-from layers.engine import gluon, mx, nd
+from layers.engine import gluon, gluoncv, nd
 
 from ..data import ZOO_RATE, images, spread
 from ..worker import Entry
@@ -22,16 +20,6 @@ class Squares(gluon.HybridBlock):
         return first + second
 
 
-def zoo():
-    """GluonCV's models, on the engine that runs."""
-    if hasattr(mx, "gluoncv"):
-        return mx.gluoncv().model_zoo
-    sys.modules["torch"] = None  # GluonCV refuses PyTorch 2, which it does not need
-    from gluoncv import model_zoo
-
-    return model_zoo
-
-
 def without_dropout(block: gluon.Block) -> None:
     if isinstance(block, gluon.nn.Dropout):
         block._rate = 0
@@ -42,7 +30,7 @@ def build(
 ) -> Entry:
     """`net` is the name of a model, made with `options`; `variant` a key of HYBRIDIZE."""
     data, label = (nd.array(a, ctx=place(device)) for a in images(size, batch))
-    block = zoo().get_model(net, **options)
+    block = gluoncv().model_zoo.get_model(net, **options)
     block.apply(without_dropout)
     block.initialize(ctx=place(device))
     block(data)  # the shapes

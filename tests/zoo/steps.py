@@ -112,7 +112,8 @@ def settle(mx, net, inputs):
         y = flat(getattr(net, "features", net)(*inputs) if hasattr(net, "rpn") else net(*inputs))
     mx.nd.waitall()
     if hasattr(net, "class_predictors"):  # scores that are all 1 have no order
-        most = 3 / y[0].asnumpy().std()
+        scores = y[0].asnumpy()
+        most = min(3 / scores.std(), 8 / np.abs(scores).max())
         for weight in net.class_predictors.collect_params(".*weight").values():
             weight.set_data(weight.data() * min(1.0, float(most)))
     for norm, momentum in zip(norms, before):

@@ -119,9 +119,9 @@ def test_files_of_pictures(write, tmp_path, capsys, engine):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     common = ["--net", NET, "--data", data, "--engine", engine, "--batch-size", "4"]
     for more in (
-        ["--epochs", "3", "--out", str(whole)],
-        ["--epochs", "2", "--out", str(parts)],
-        ["--epochs", "3", "--out", str(parts), "--resume"],
+        ["--epochs", "2", "--out", str(whole)],
+        ["--epochs", "1", "--out", str(parts)],
+        ["--epochs", "2", "--out", str(parts), "--resume"],
     ):
         assert main([*common, *more]) == 0
     assert {"checkpoints", "config.json", "history.csv"} <= {*os.listdir(parts)}

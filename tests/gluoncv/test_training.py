@@ -100,8 +100,8 @@ def test_classification_of_imagenet(mx, gluoncv, draw, learn, tmp_path):
     net.hybridize(static_alloc=True, static_shape=True)
     schedule = gluoncv.utils.LRSequential(
         [
-            gluoncv.utils.LRScheduler("linear", 0, 0.1, nepochs=1, iters_per_epoch=2),
-            gluoncv.utils.LRScheduler("cosine", 0.1, 0, nepochs=2, iters_per_epoch=2),
+            gluoncv.utils.LRScheduler("linear", 0, 0.01, nepochs=1, iters_per_epoch=2),
+            gluoncv.utils.LRScheduler("cosine", 0.01, 0, nepochs=2, iters_per_epoch=2),
         ]
     )
     options = {"wd": 0.1, "momentum": 0.9, "lr_scheduler": schedule}

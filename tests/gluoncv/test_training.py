@@ -247,8 +247,8 @@ def test_yolo3(mx, gluoncv, boxes, learn, frozen):
     net.hybridize()
     rates = gluoncv.utils.LRSequential(
         [
-            schedule("linear", 0, 1e-4, nepochs=1, iters_per_epoch=1),
-            schedule("step", 1e-4, nepochs=2, iters_per_epoch=1, step_epoch=[1], step_factor=0.1),
+            schedule("linear", 0, 1e-5, nepochs=1, iters_per_epoch=1),
+            schedule("step", 1e-5, nepochs=2, iters_per_epoch=1, step_epoch=[1], step_factor=0.1),
         ]
     )
     options = {"wd": 5e-4, "momentum": 0.9, "lr_scheduler": rates}

@@ -21,6 +21,7 @@ from layers.engine import mx, nd
 
 from . import Refused, symbolic
 from .prediction import GRAPH, PARAMETERS, Run, forward, read_run, refusing_networks
+from .tensors import tensors_as_bytes
 
 __all__ = ["export"]
 
@@ -38,7 +39,10 @@ numpy.savez(out, y=net.run(None, {"data": numpy.load(x)})[0])
 """
 SAFETENSORS = """\
 import sys, numpy
-from safetensors.numpy import load_file
+try:
+    from safetensors.numpy import load_file
+except ImportError:
+    from train.tensors import read_tensors as load_file
 file, x, out = sys.argv[1:]
 numpy.savez(out, **load_file(file))
 """
@@ -189,10 +193,8 @@ def write_state_dict(path: Path, network: Network) -> tuple[str, int]:
 
 
 def write_safetensors(path: Path, network: Network) -> tuple[str, int]:
-    from safetensors.numpy import save_file
-
     arrays = {name: array.asnumpy() for name, array in network.structured.items()}
-    save_file(arrays, path, metadata=network.notes)
+    path.write_bytes(tensors_as_bytes(arrays, network.notes))
     said = f"{len(arrays)} arrays, those of the scaling among them, and the names of classes"
     return said, SAMPLES
 
@@ -302,7 +304,7 @@ FORMATS: dict[str, tuple[Format, ...]] = {
     "safetensors": (
         Format(
             (".safetensors",), write_safetensors, SAFETENSORS,
-            "the network itself, which a program has to make", ("safetensors",), has_graph=False,
+            "the network itself, which a program has to make", has_graph=False,
         ),
     ),
     "mxnet": (

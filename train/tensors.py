@@ -21,9 +21,15 @@ NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 SIZE = struct.Struct("<Q")
 
 
-def tensors_as_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
-    """The content of a file. A dtype that NumPy lacks, as bfloat16, becomes float32."""
-    header, pieces, end = {}, [], 0
+def tensors_as_bytes(
+    arrays: Mapping[str, np.ndarray], notes: Mapping[str, str] | None = None
+) -> bytes:
+    """The content of a file. A dtype that NumPy lacks, as bfloat16, becomes float32.
+
+    `notes` are texts that the file has beside its arrays, as its metadata.
+    """
+    header: dict[str, Any] = {"__metadata__": dict(notes)} if notes else {}
+    pieces, end = [], 0
     for name, array in arrays.items():
         if array.dtype.newbyteorder("<") not in NAMES:
             array = array.astype("<f4")
@@ -40,7 +46,7 @@ def tensors_as_bytes(arrays: Mapping[str, np.ndarray]) -> bytes:
     return b"".join([SIZE.pack(len(text)), text, *pieces])
 
 
-def read_tensors(path: Path) -> dict[str, np.ndarray]:
+def read_tensors(path: str | Path) -> dict[str, np.ndarray]:
     """The arrays in a file.
 
     Raises
@@ -48,7 +54,7 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
     ValueError
         It is no such file, or damaged; the message says where.
     """
-    content = path.read_bytes()
+    content = Path(path).read_bytes()
     if len(content) < SIZE.size:
         raise ValueError(f"it has {len(content)} bytes, which is too short")
     (length,) = SIZE.unpack_from(content)

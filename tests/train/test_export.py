@@ -21,12 +21,13 @@ from train.__main__ import main
 from train.data import load
 from train.prediction import forward, read_run
 from train.scaling import with_scaling
+from train.tensors import read_tensors
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSES = ("<b>&amp", "rot", "grün")
 TORCH = pytest.mark.engine("torch")
 PROGRAMS = {"gluon": main, "module": module.main}
-NEEDED = {"onnx": ("onnx", "onnxscript", "onnxruntime"), "safetensors": ("safetensors",)}
+NEEDED = {"onnx": ("onnx", "onnxscript", "onnxruntime")}
 # What a user of each format writes. They print the class names, and write the outputs.
 READERS = {
     "onnx": """
@@ -146,9 +147,7 @@ def test_loaded_in_a_fresh_process(say, runs, tmp_path, kind, target):
 
 
 def test_safetensors_into_a_net(say, runs, tmp_path):
-    needing("safetensors")
-    from safetensors import safe_open
-
+    safe_open = pytest.importorskip("safetensors", reason="it is not installed").safe_open
     folder, x = runs["kind"]
     file = tmp_path / "a.safetensors"
     assert "arrays are those of the network" in say(folder, "--to", "safetensors", "--out", file)
@@ -161,6 +160,23 @@ def test_safetensors_into_a_net(say, runs, tmp_path):
     net = with_scaling(nets.mlp(2, [8], 3), load(str(folder.parent / "kind.npz")))
     net.load_parameters(str(file))
     np.testing.assert_allclose(net(nd.array(x)).asnumpy(), predicted(folder, x), rtol=1e-5)
+
+
+def test_safetensors_without_its_package(say, runs, tmp_path, monkeypatch):
+    folder, _ = runs["kind"]
+    hidden = tmp_path / "hidden"
+    (hidden / "safetensors").mkdir(parents=True)
+    (hidden / "safetensors/__init__.py").write_text("raise ImportError('hidden')")
+    for name in [name for name in sys.modules if name.split(".")[0] == "safetensors"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(hidden)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(hidden), os.getenv("PYTHONPATH", "")]))
+    file = tmp_path / "a.safetensors"
+    assert "arrays are those of the network" in say(folder, "--to", "safetensors", "--out", file)
+    found = read_tensors(file)
+    for name, array in read_tensors(folder / "model.safetensors").items():
+        np.testing.assert_array_equal(found[name], array)
+    assert b'"__metadata__":{"made by":"layers ' in file.read_bytes()
 
 
 MODULE = """

@@ -233,6 +233,17 @@ def test_bad_parameters(mx, nd, draw):
         draw(nd).asnumpy()
 
 
+@pytest.mark.engine("torch")
+def test_ends_the_wrong_way_round_are_told(mx, nd):
+    for draw, text in (
+        (lambda: nd.random.uniform(5, 1), "random.uniform: low is 5, high is 1\n  expected low <="),
+        (lambda: nd.random.randint(5, 5), "random.randint: low is 5, high is 5\n  expected low <"),
+    ):
+        with pytest.raises(mx.MXNetError) as refused:
+            draw()
+        assert text in str(refused.value)
+
+
 @pytest.mark.parametrize("as_array", [False, True], ids=["number", "array"])
 def test_generalized_negative_binomial_without_dispersion(mx, nd, as_array):
     """Poisson's: the variance is the mean."""

@@ -104,6 +104,8 @@ def _signed(row, tensors, numbers, **attributes):
 def _uniform(y, low, high):
     if isinstance(low, Tensor):
         return y.uniform_().mul_(high - low).add_(low)
+    if low > high:
+        raise ArgumentError(f"random.uniform: low is {low}, high is {high}\n  expected low <= high")
     return y.uniform_(low, high)
 
 
@@ -199,6 +201,8 @@ def _random_randint(
 ) -> Tensor:
     """Integers, each from low to high - 1 as likely; int32 where no dtype is given."""
     sizes = _sizes("randint", shape)
+    if low >= high:
+        raise ArgumentError(f"random.randint: low is {low}, high is {high}\n  expected low < high")
     return torch.randint(low, high, sizes, dtype=dtype or torch.int32, device=device)
 
 

@@ -592,7 +592,9 @@ case("_contrib_index_copy", (5,), values(3, dtype="int32"), (1,))
 case("_contrib_index_copy", (3, 1, 2), values(1, 1, dtype="int64"), (2, 1, 2), grad=False)
 case("ravel_multi_index", values([0, 1, 2], [3, 2, 1]), shape=(3, 4))
 case("ravel_multi_index", values([2, 1], [0, 9], [1, 1], dtype="int64"), shape=(-1, 4, 2))
+case("ravel_multi_index", values([1.7, 0], [2.3, 1.9]), shape=(2, 3), grad=False)
 case("unravel_index", values(0, 5, 11, 23), shape=(2, 3, 4))
+case("unravel_index", values(1.75, 5.4, -0.5), shape=(2, 3), grad=False)
 case("unravel_index", values(0, 5, 11, 23, -7, dtype="int32"), shape=(-1, 7))
 case(
     "unravel_index",

@@ -95,7 +95,7 @@ DIFFERENCES = {
     "Dropout with p=1": "ndarray.Dropout symbol.Dropout gluon.nn.Dropout",
     "PoissonNLLLoss with targets of 0": "gluon.loss.PoissonNLLLoss",
     "SoftmaxOutput of three axes or more": "ndarray.Softmax symbol.Softmax",
-    "A softmax of 16 bits as float64": "",
+    "A softmax of 16 bits in another dtype": "",
     "BidirectionalCell with valid_length": "gluon.rnn.BidirectionalCell",
     "Lengths of sequences on a CPU": """
         gluon.rnn.RNN gluon.rnn.LSTM gluon.rnn.GRU ndarray.RNN symbol.RNN""",

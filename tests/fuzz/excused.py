@@ -26,7 +26,7 @@ EMPTY = r"np\.zeros\(\(.*\b0\b"
 UNBOUNDED = "softsign|relu|Activation|smooth_l1|moments"
 ADDED = (
     "clip|mean|moments|reverse|boolean_mask|Output|copy|context|split|linalg|[lL]oss|Pool"
-    "|amp_multicast"
+    "|amp_multicast|astype"
 )
 OVER_THE_EDGE = "ceil_mode=True|pooling_convention='full'"
 LIST_BESIDE_NONE = r"(\.\.\.|None).*(np\.array|\[\[)|(np\.array|\[\[).*(\.\.\.|None)"
@@ -129,6 +129,8 @@ RULES = [
     ),
     Rule("a number is divided by a learning rate of 0", "ftrl", "lr='?0[,)']", theirs="nan"),
     Rule("numbers are sorted of which one is NaN", "sort|topk", "nan"),
+    Rule("a range of quantization that is NaN", "operators/_contrib_quantize$", "nan"),
+    Rule("0 times an infinity, or NaN, beside a pixel that is taken", "BilinearResize", "inf|nan"),
     # MXNet's own errors
     Rule("MXNet takes a size of 0 for one that it does not know", program=EMPTY),
     Rule(
@@ -170,6 +172,20 @@ RULES = [
         docs=NO_DERIVATIVE,
     ),
     Rule("MXNet's asscalar is an array where there are several axes", "asscalar"),
+    Rule(
+        "MXNet takes queries, keys and values of which some are left over",
+        "interleaved_matmul",
+        ours=r"^ShapeError: .*expected \(length, batch, \d d\)",
+    ),
+    Rule("MXNet leaves the weights of 32 bits as they are", "operators/mp_lamb_update_phase2"),
+    Rule(
+        "MXNet writes no result where the gradient is scaled by 0",
+        "operators/_(mp_)?adamw_update",
+        r"x[45] = mx\.nd\.array\(\[(.*, )?-?0\.0\b",
+    ),
+    Rule(
+        "init_output=False", "all_finite", ours="^UnsupportedError: multi_all_finite: init_output"
+    ),
     Rule("MXNet's nansum of an infinity is NaN", "nansum", "inf", theirs="nan"),
     # Derivatives at infinities, NaN and poles
     Rule("a gradient where the input is infinite or NaN", UNBOUNDED, "inf|nan"),
@@ -200,6 +216,10 @@ RULES = [
     Rule("average pooling over the edge", "AvgPool|Pooling", OVER_THE_EDGE, docs=NO_DERIVATIVE),
     Rule("max pooling recorded for prediction", "Pool", "train_mode=False", docs=NO_DERIVATIVE),
     Rule("the gradient of SoftmaxOutput", "SoftmaxOutput", "out_grad", docs=NO_DERIVATIVE),
+    Rule(
+        "the determinant of a 1 x 1 matrix of 0", "linalg_det", r"\[\[0\.0\]\]", docs=NO_DERIVATIVE
+    ),
+    Rule("BatchNormReLU recorded for prediction", "BatchNormReLU", "train_mode=False"),
     Rule("RNN in float64", "operators/RNN", "float64", docs=NO_DERIVATIVE),
     Rule("PReLU, hybridized", "", "(?s)PReLU.*hybridize", docs=NO_DERIVATIVE),
     Rule("a list beside None", "indexing", LIST_BESIDE_NONE, docs="A list beside None"),
@@ -209,6 +229,24 @@ RULES = [
         "(?s)scale=False|^(?!.*fix_gamma='?(False|0)).*nd",
         docs="BatchNorm leaves gamma as it is",
         differs=is_one,
+    ),
+    Rule(
+        "running averages outside of record",
+        "operators/BatchNorm",
+        r"(?s)^(?!.*record\()(?=.*train_mode)",
+        docs="BatchNorm updates its running averages in forward",
+    ),
+    Rule(
+        "gradients of images",
+        "operators/_image_",
+        "backward",
+        docs="Image operators have the gradients of what they compute",
+    ),
+    Rule(
+        "a softmax of 16 bits in another dtype",
+        "softm",
+        "(?s)float16.*dtype='?float(32|64)",
+        docs="A softmax of 16 bits in another dtype",
     ),
     Rule(
         "an image is not written whole",

@@ -289,3 +289,9 @@ def test_densities_have_no_gradient_by_counts(mx, nd, name):
     y.backward()
     assert counts.grad.asnumpy().tolist() == [[0, 0, 0]]
     assert all(x.grad.asnumpy().any() for x in parameters)
+
+
+def test_the_density_of_one_dirichlet_sample_each(nd):
+    alpha, samples = nd.array([[1.7, 2.2], [1.85, 1.7]]), nd.array([[0.2, 0.8], [0.5, 0.5]])
+    y = nd.random_pdf_dirichlet(samples, alpha)
+    assert y.asnumpy() == pytest.approx([1.312668, 1.396398], rel=1e-5)

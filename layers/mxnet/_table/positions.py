@@ -89,7 +89,7 @@ def _ravel_multi_index(data: Tensor, shape: Shape | None = None) -> Tensor:
             "  expected a row of data for each axis of shape"
         )
     at = torch.zeros_like(data[0])
-    for row, size in zip(data, shape):
+    for row, size in zip(_whole(data), shape):
         at = at * size + row
     return at
 
@@ -102,11 +102,15 @@ def _unravel_index(data: Tensor, shape: Shape | None = None) -> Tensor:
     """
     if not shape:
         raise ArgumentError(f"_unravel_index: shape is {shape}\n  expected the shape of an array")
-    rest, found = data, []
+    rest, found = _whole(data), []
     for size in shape[:0:-1]:
         found.append(torch.fmod(rest, size))
         rest = torch.div(rest, size, rounding_mode="trunc")
     return torch.stack([rest, *found[::-1]])
+
+
+def _whole(data: Tensor) -> Tensor:
+    return data.trunc() if data.is_floating_point() else data
 
 
 _ravel_multi_index.grad(zeros)

@@ -314,7 +314,8 @@ def density(name, logarithm, doc, *parameters, flat=False):
                 )
             at = [p.reshape(p.shape + (1,) * (sample.dim() - p.dim())) for p in given]
             if dirichlet:
-                at = [p.unsqueeze(-2) for p in given]
+                ones = (1,) * (sample.dim() - given[0].dim())
+                at = [p.reshape(p.shape[:-1] + ones + p.shape[-1:]) for p in given]
             y = logarithm(sample.detach() if flat else sample, *at)
             y = y if is_log else y.exp()
             if flat and torch.is_grad_enabled():

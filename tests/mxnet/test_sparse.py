@@ -561,3 +561,19 @@ def test_indices_in_floating_point_lose_what_is_behind_the_point(mx, kind):
     rows = mx.nd.sparse.row_sparse_array((np.ones((2, 2)), made([0.0, 2.5])), shape=(4, 2))
     assert rows.indices.asnumpy().tolist() == [0, 2]
     assert rows.indices.dtype == csr.indices.dtype == np.int64
+
+
+@pytest.mark.parametrize("stype", ["row_sparse", "csr", "default"])
+def test_a_product_of_dense_matrices_in_the_storage_type_asked_for(mx, stype):
+    x, y = mx.nd.array([[1, 0], [0, 0]]), mx.nd.array([[1, 2], [3, 4]])
+    x.attach_grad()
+    with mx.autograd.record():
+        z = mx.nd.dot(x, y, forward_stype=stype)
+    z.backward()
+    assert (z.stype, z.asnumpy().tolist()) == (stype, [[1, 2], [0, 0]])
+    assert x.grad.asnumpy().tolist() == [[3, 7], [3, 7]]
+    graph = mx.sym.dot(mx.sym.var("x"), mx.sym.var("y"), forward_stype=stype)
+    (z,) = graph.bind(mx.cpu(), {"x": x, "y": y}).forward()
+    assert (z.stype, z.asnumpy().tolist()) == (stype, [[1, 2], [0, 0]])
+    z = mx.nd.batch_dot(mx.nd.ones((1, 2, 3)), mx.nd.ones((1, 3, 2)), forward_stype=stype)
+    assert (z.stype, z.asnumpy().tolist()) == ("default", [[[3, 3], [3, 3]]])

@@ -89,7 +89,10 @@ def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return CSR(tuple(product.shape), product[:, columns].reshape(-1), indptr, columns.repeat(n))
 
 
-@rule("dot", "default row_sparse", *(f"row_sparse {s}" for s in ("default", *SPARSE)), "csr csr")
+_OF_COPIES = (f"row_sparse {s}" for s in ("default", *SPARSE))
+
+
+@rule("dot", "default default", "default row_sparse", *_OF_COPIES, "csr csr")
 def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return _dense_dot(operator, x, y, transpose_a, transpose_b, forward_stype)
 

@@ -46,6 +46,11 @@ def dot(
     return y.reshape((*left, *right) or (1,))
 
 
+@dot.stored
+def _(forward_stype):
+    return forward_stype or "default"
+
+
 @dot.sends_rows
 def _(lhs, transpose_a):
     return ("rhs",) if lhs == "csr" and not transpose_a else ()

@@ -296,6 +296,11 @@ class Op:
         rule = self.storage_rule
         return rule is not None and ask(rule, self.defaults | attributes) != "default"
 
+    @property
+    def storage_attributes(self) -> tuple[str, ...]:
+        """The attributes by which it makes a sparse array of dense inputs."""
+        return () if self.storage_rule is None else _named(self.storage_rule)
+
     def row_gradients(self, stypes: dict[str, str], attributes: dict) -> Sequence[str]:
         """The inputs whose gradient is row_sparse, from the storage types of all by name."""
         rule = self.row_gradients_rule

@@ -52,7 +52,8 @@ def eager(operator: registry.Op) -> Callable:
     required, parsers = set(operator.required), operator.parsers
     if operator.variadic:
         needed, count = 1, sys.maxsize
-    by_position = needed > 0 and not (operator.states or operator.storage_rule)
+    by_position = needed > 0 and not operator.states
+    of_storage = operator.storage_attributes
 
     def function(*args, **kwargs):
         # A fast path for the commonest call, inputs by position and attributes by name. `call`
@@ -60,6 +61,8 @@ def eager(operator: registry.Op) -> Callable:
         if not by_position or not needed <= len(args) <= count:
             return call(operator, args, kwargs)
         if required and not kwargs.keys() >= required:
+            return call(operator, args, kwargs)
+        if of_storage and not kwargs.keys().isdisjoint(of_storage):
             return call(operator, args, kwargs)
         try:
             if len(args) == needed or operator.variadic:

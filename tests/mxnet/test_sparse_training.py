@@ -426,3 +426,17 @@ def test_operators_that_update(recorded, name, stype):
     assert {x.stype for x in (weight, *states)} == {stype}
     values = [x.asnumpy() for x in (weight, *states)]
     recorded.check(f"operator {name} {stype}", values, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "of_weight, of_state", [("row_sparse", "default"), ("default", "row_sparse")]
+)
+@pytest.mark.parametrize("update", ["sgd_mom_update", "adam_update"])
+def test_a_lazy_update_wants_states_stored_as_the_weight(update, of_weight, of_state):
+    weight = nd.ones((3, 2)).tostype(of_weight)
+    states = [nd.ones((3, 2)).tostype(of_state) for _ in range(1 + (update == "adam_update"))]
+    options = {"lr": 0.25, "out": weight} | ({} if len(states) == 2 else {"momentum": 0.5})
+    getattr(nd, update)(
+        weight, nd.sparse.row_sparse_array(([[1, 1]], [1]), shape=(3, 2)), *states, **options
+    )
+    assert (weight.asnumpy() != 1).all()

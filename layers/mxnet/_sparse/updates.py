@@ -12,18 +12,24 @@ from .rows import row_copies, rows_of
 
 __all__ = ["call", "is_by_rows"]
 
-LAZY = {"sgd_update", "sgd_mom_update", "adam_update"}  # unless lazy_update is False
+FTRL = "ftrl_update"  # of a row_sparse weight
+LAZY = {"sgd_update", "sgd_mom_update", "adam_update", FTRL}  # unless lazy_update is False
 BY_ROWS = {"_sparse_adagrad_update", "_contrib_group_adagrad_update"}
 
 
 def is_by_rows(operator: registry.Op, arrays: list, known: dict) -> bool:
-    """Whether an operator changes the rows that its gradient, the second input, has."""
+    """Whether an operator changes only the rows that its gradient, the second input, has.
+
+    As in MXNet, a lazy update wants states of the weight's storage type.
+    """
     name = operator.name
-    if name == "ftrl_update":
-        lazy = arrays[0].stype == "row_sparse"
-    else:
-        lazy = name in BY_ROWS or (name in LAZY and known["lazy_update"])
-    return lazy and rows_of(arrays[1]) is not None
+    if name not in BY_ROWS | LAZY or rows_of(arrays[1]) is None:
+        return False
+    weight, _, *states = arrays
+    alike = name in BY_ROWS or {a.stype for a in states} <= {weight.stype}
+    return alike and (
+        weight.stype == "row_sparse" if name == FTRL else known.get("lazy_update", True)
+    )
 
 
 def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:

@@ -45,8 +45,6 @@ REASONS: dict[str, str] = {
     "LRN": "a sum for each of its channels, and two roots, each through memory",
     "SequenceMask": _PASSES,
     "_contrib_MultiBoxPrior": _CALLS,
-    "_contrib_box_decode": _CALLS,
-    "_contrib_box_encode": _CALLS,
     "_contrib_quantize": _PASSES,
     "_contrib_quantized_embedding": _CALLS,
     "_image_adjust_lighting": _CALLS,
@@ -258,10 +256,10 @@ row("_contrib_hawkesll", (16, 4), (4,), (4,), (16, 4), (16, 100), Ints((16, 100)
     Exact((100.0,) * 16), Exact((100.0,) * 16))  # fmt: skip
 row("_contrib_box_iou", Boxes((500, 4)), Boxes((200, 4)))
 row("_contrib_bipartite_matching", (4, 100, 50), threshold=0.1)
-row("_contrib_box_encode", Ints((2, 200), 2), Ints((2, 200), 10), Boxes((2, 200, 4)),
-    Boxes((2, 10, 4)), Exact((0.1,) * 4), Exact((0.1,) * 4))  # fmt: skip
-row("_contrib_box_decode", (2, 500, 4), Boxes((1, 500, 4)))
 # The anchors of SSD 300, and classes of VOC.
+row("_contrib_box_encode", Ints((4, 8732), 2), Ints((4, 8732), 10), Boxes((4, 8732, 4)),
+    Boxes((4, 10, 4)), Exact((0.1,) * 4), Exact((0.1,) * 4))  # fmt: skip
+row("_contrib_box_decode", (4, 8732, 4), Boxes((1, 8732, 4)))
 row("_contrib_MultiBoxPrior", (1, 16, 38, 38), sizes=(0.1, 0.14), ratios=(1, 2, 0.5))
 row("_contrib_MultiBoxTarget", Boxes((1, 8732, 4)), Boxes((4, 8, 5), first=20), (4, 21, 8732))
 row("_contrib_MultiBoxDetection", (4, 21, 8732), (4, 4 * 8732), Boxes((1, 8732, 4)), nms_topk=400)

@@ -44,19 +44,26 @@ if not _too_late and not _set_by_user:
         del os.environ["GOMP_SPINCOUNT"]  # a child process decides for itself
 
 
-class _OpenBLAS:
+class _Locked:
+    """What all threads of a process set, behind a lock."""
+
+    def __init__(self):
+        self._renew_lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
+
+    def _renew_lock(self) -> None:
+        """Take a new lock: a child process lacks the thread that may hold the old one."""
+        self._lock = threading.Lock()
+
+
+class _OpenBLAS(_Locked):
     """The OpenBLAS of NumPy, whose number of threads is one for the whole process."""
 
     def __init__(self, get_num_threads: Callable[[], int], set_num_threads: Callable[[int], None]):
         self._get, self._set = get_num_threads, set_num_threads
         self._users, self._before = 0, 1
-        self.renew_lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.renew_lock)
-
-    def renew_lock(self) -> None:
-        """Take a new lock: a child process lacks the thread that may hold the old one."""
-        self._lock = threading.Lock()
+        super().__init__()
 
     def limit(self) -> None:
         """Compute on one thread, until `release` is called as often as this."""
@@ -94,15 +101,27 @@ def _find_openblas() -> _OpenBLAS | None:
 _openblas = _find_openblas()
 
 
+class _NumberOfThreads(_Locked):
+    """PyTorch's number of threads, which a thread of Python takes over where it first computes."""
+
+    def set_to_one_here(self) -> None:
+        """Set it to 1 in this thread alone."""
+        import torch
+
+        with self._lock:  # else a thread that begins meanwhile takes the 1 for everybody's number
+            count = torch.get_num_threads()
+            torch.set_num_threads(1)  # also for the threads that begin to compute after this
+            for_later_threads = threading.Thread(target=torch.set_num_threads, args=(count,))
+            for_later_threads.start()
+            for_later_threads.join()
+
+
+_number_of_threads = _NumberOfThreads()
+
+
 def use_one_thread() -> None:
     """Let PyTorch's computations in this thread of Python run on it alone."""
-    import torch
-
-    count = torch.get_num_threads()
-    torch.set_num_threads(1)  # also for the threads that begin to compute after this
-    for_later_threads = threading.Thread(target=torch.set_num_threads, args=(count,))
-    for_later_threads.start()
-    for_later_threads.join()
+    _number_of_threads.set_to_one_here()
 
 
 class _Running(threading.local):

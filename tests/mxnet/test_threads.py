@@ -328,3 +328,27 @@ def test_threads_that_make_batches_compute_on_one(batches, tmp_path):
     finally:
         torch.set_num_threads(before)
     assert seen == {1, ("later", 2)}
+
+
+def test_threads_that_are_set_to_one_at_a_time_leave_the_number_as_it_was():
+    """None takes what another has set for a moment for the number of all later threads."""
+    import torch
+
+    from layers.mxnet._threads import use_one_thread
+
+    seen = []
+    before = torch.get_num_threads()
+    try:
+        for _ in range(10):
+            torch.set_num_threads(2)
+            threads = [Thread(target=use_one_thread) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            later = Thread(target=lambda: seen.append(torch.get_num_threads()))
+            later.start()
+            later.join()
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [2] * 10

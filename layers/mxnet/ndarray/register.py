@@ -52,7 +52,8 @@ def eager(operator: registry.Op) -> Callable:
     required, parsers = set(operator.required), operator.parsers
     if operator.variadic:
         needed, count = 1, sys.maxsize
-    by_position = needed > 0 and not operator.states
+    has_states = operator.states or type(operator).state_names is not registry.Op.state_names
+    by_position = needed > 0 and not has_states
     of_storage = operator.storage_attributes
 
     def function(*args, **kwargs):

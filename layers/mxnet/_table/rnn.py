@@ -67,20 +67,24 @@ def RNN(
     _check(mode, num_layers, p, state_size, projection_size, clips)
     sizes = state_size, num_layers, bidirectional, mode, projection_size
     expected = _shapes(tuple(data.shape), *sizes, use_sequence_length)
+    parts = parameters if isinstance(parameters, tuple) else (parameters,)
+    weights = _weights(data, parts, expected, sizes)
     if state is None:  # RNN_OF_PARTS has states that are left out
         zeros = [data.new_zeros(shape) for name, shape in expected.items() if "state" in name]
         state, state_cell = (*zeros, None)[:2]
-    state, state_cell = (_begin(data, s) for s in (state, state_cell))
+    else:
+        state, state_cell = _begin(data, state), _begin(data, state_cell)
     given = {"state": state, "state_cell": state_cell, "sequence_length": sequence_length}
-    parts = parameters if isinstance(parameters, tuple) else (parameters,)
-    _expect(data, parts, given, expected, sizes)
+    for name, tensor in given.items():
+        shape = None if tensor is None else tensor.shape
+        if shape != expected.get(name):
+            raise _wrong_shape(data, name, shape, expected, sizes)
     if data.is_meta:  # the kernels take t steps to tell the same
         h = state.shape[-1] * (1 + bidirectional)
         results = (data.new_empty(*data.shape[:2], h), state, state_cell)
     else:
         kept = training or torch.is_grad_enabled()
         arguments = True, num_layers, p if training else 0.0, kept, bidirectional
-        weights = _weights(parts, layout(data.shape[2], *sizes), projection_size)
         results = _run(mode, data, (state, state_cell), sequence_length, weights, arguments)
     return results[: 3 if mode == "lstm" else 2] if state_outputs else results[0]
 
@@ -139,12 +143,16 @@ def columns_of(parameters, *sizes):
     return columns if columns > 0 and not rest else None
 
 
-def _weights(parts, shapes, projected):
+def _weights(data, parts, expected, sizes):
     """The weights in PyTorch's order: W, R, b, c and P, layer by layer."""
+    shapes = layout(data.shape[2], *sizes)
     if tuple([part.shape for part in parts]) != shapes:
         flat = parts[0] if len(parts) == 1 else torch.cat([part.flatten() for part in parts])
+        if flat.shape != expected["parameters"]:
+            raise _wrong_shape(data, "parameters", flat.shape, expected, sizes)
         parts = flat.split([math.prod(shape) for shape in shapes])
         parts = [part.view(shape) for part, shape in zip(parts, shapes)]
+    projected = sizes[-1] is not None
     each = 3 if projected else 2
     biases = parts[len(parts) // (each + 2) * each :]
     weights = []
@@ -178,21 +186,15 @@ def _begin(data, state):
     return data.new_zeros(state.shape[0], data.shape[1], state.shape[2])
 
 
-def _expect(data, parts, given, expected, sizes):
-    """Check that the inputs are those that the attributes leave, in the right shapes."""
-    shapes = {name: None if t is None else tuple(t.shape) for name, t in given.items()}
-    is_one = len(parts) == 1
-    shapes["parameters"] = tuple(parts[0].shape) if is_one else (sum(p.numel() for p in parts),)
-    for name, shape in shapes.items():
-        if shape != expected.get(name):
-            size, layers, bidirectional, mode, _ = sizes
-            columns = columns_of(math.prod(shape), *sizes) if name == "parameters" else None
-            hint = f", as of {columns} features," if columns else ""
-            raise ShapeError(
-                f"RNN: {name} is {shape}{hint} for data {tuple(data.shape)}\n"
-                f"  expected {name} {expected.get(name)} with mode={mode!r}, state_size={size}, "
-                f"num_layers={layers}, bidirectional={bidirectional}"
-            )
+def _wrong_shape(data, name, shape, expected, sizes) -> ShapeError:
+    size, layers, bidirectional, mode, _ = sizes
+    columns = columns_of(math.prod(shape), *sizes) if name == "parameters" else None
+    hint = f", as of {columns} features," if columns else ""
+    return ShapeError(
+        f"RNN: {name} is {shape and tuple(shape)}{hint} for data {tuple(data.shape)}\n"
+        f"  expected {name} {expected.get(name)} with mode={mode!r}, state_size={size}, "
+        f"num_layers={layers}, bidirectional={bidirectional}"
+    )
 
 
 def _check(mode, num_layers, p, state_size, projection_size, clips):

@@ -56,8 +56,13 @@ def _before_flattening(entry: Entry) -> Entry:
 
 
 def packed(name: str, inputs: list[Entry], attributes: dict) -> list[Entry]:
-    """The inputs of RNN, in a node of this name, in place of those of RNN_OF_PARTS."""
+    """The inputs of RNN, in a node of this name, in place of those of RNN_OF_PARTS.
+
+    States that are left out are variables.
+    """
     data, *others = inputs
     count = count_parts(attributes)
     parts = Node(PACK, f"{name}_parameters", others[:count], {"dim": 0}, {"dim": "0"})
-    return [data, (parts, 0), *others[count:]]
+    names, rest = RNN.input_names(attributes)[2:], others[count:]
+    states = [(Node(None, f"{name}_{state}"), 0) for state in names[: len(names) - len(rest)]]
+    return [data, (parts, 0), *states, *rest]

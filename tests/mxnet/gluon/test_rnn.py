@@ -599,7 +599,7 @@ def test_a_hybridized_layer_whose_zero_states_are_also_given_back(mx):
             self.net = net
 
         def hybrid_forward(self, F, x):
-            begin = self.net._states_of_any_batch(F) if F is mx.sym else self.net.begin_state(5)
+            begin = self.net.begin_state(0 if F is mx.sym else 5, func=F.zeros)
             y, _ = self.net(x, begin)
             return y, begin[0] + 1
 

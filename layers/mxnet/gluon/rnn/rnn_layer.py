@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from ... import ndarray, symbol
@@ -27,11 +27,6 @@ __all__ = ["GRU", "LSTM", "RNN"]
 
 _rnn_of_parts = eager(rnn.RNN_OF_PARTS)
 _PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
-
-
-@cache
-def _no_sequences(shape: tuple, dtype: str) -> NDArray:
-    return ndarray.empty(shape, dtype=dtype)
 
 
 class _RNNLayer(HybridBlock):
@@ -148,12 +143,6 @@ class _RNNLayer(HybridBlock):
             for i, info in enumerate(self.state_info(batch_size))
         ]
 
-    def _states_of_any_batch(self, F) -> list:
-        """States of a batch of no size yet, which the operator takes as zeros for all sequences."""
-        if F is symbol:
-            return self.begin_state(unknown_size(), func=F.zeros)
-        return [_no_sequences(i["shape"], i["dtype"]) for i in self.state_info()]
-
     def cast(self, dtype) -> None:
         """Convert all parameters, and the states of `begin_state`, to another dtype."""
         super().cast(dtype)
@@ -193,16 +182,18 @@ class _RNNLayer(HybridBlock):
                 f"  expected {len(self.state_info())}, as begin_state() gives"
             )
         x = inputs if self._layout == "TNC" else F.swapaxes(inputs, dim1=0, dim2=1)
-        given = dict(zip(("state", "state_cell"), states or self._states_of_any_batch(F)))
-        if sequence_length is not None:
-            given["sequence_length"] = sequence_length
         parts = [parameters[name] for name in self._parts]
+        lengths = {} if sequence_length is None else {"sequence_length": sequence_length}
         if F is symbol:  # MXNet, which reads exported graphs, does not flatten weights itself
             weights = [p.reshape(-1) for n, p in zip(self._parts, parts) if n.endswith("weight")]
             packed = F._internal._rnn_param_concat(*weights, *parts[len(weights) :], dim=0)
+            # Without states these are zeros for whatever number of sequences comes.
+            begin = states or self.begin_state(unknown_size(), func=F.zeros)
+            given = dict(zip(("state", "state_cell"), begin)) | lengths
             y, *end = F.RNN(x, packed, **given, **self._kwargs)
         else:
-            y, *end = _rnn_of_parts(x, *parts, *given.values(), **self._kwargs)
+            rest = [*(states or ()), *lengths.values()]
+            y, *end = _rnn_of_parts(x, *parts, *rest, **self._kwargs)
         y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
         return y if states is None else (y, end)
 

@@ -529,6 +529,26 @@ def test_an_operator_is_pickled_by_its_place():
     assert pickle.loads(pickle.dumps(dense)) is dense
 
 
+def test_a_gradient_that_asks_for_nothing():
+    @operator
+    class with_constant_gradient:
+        def forward(x, b):
+            return x + b
+
+        def dx(dy):
+            return dy
+
+        def db():
+            return nd.ones((2,))
+
+    x, b = nd.ones((2,)), nd.ones((2,))
+    b.attach_grad()
+    with autograd.record():
+        y = with_constant_gradient(x, b)
+    y.backward(nd.array([3, 4]))
+    assert b.grad.asnumpy().tolist() == [1, 1]
+
+
 def test_a_gradient_that_asks_for_all():
     @operator
     class power:

@@ -15,7 +15,7 @@ from .. import _dtype
 from .._run.draws import generator_states
 from .._table import precision, registry
 from .._tensor import describe
-from ..autograd import enter_operator, is_inside_operator, leave_operator, state
+from ..autograd import is_inside_operator, state
 from ..base import DTypeError, MXNetError, RecordingError, ShapeError
 from ..context import Context, current_context
 from ..ndarray._memory import BORROWED, LENT, VIEWED
@@ -225,17 +225,7 @@ class OperatorCall(CustomCall):
         ]
         for i in self.states:
             arrays[i]._held = VIEWED
-        if self.traced or registry.wrap is not None:
-            y = self.run("forward", tensors, self.operator.forward, *arrays, **self.attributes)
-        else:  # what `run` does, which takes longer
-            before = enter_operator(context, self.training)
-            try:
-                y = self.operator.forward(*arrays, **self.attributes)
-            except Exception as error:
-                self.note_failure(error, "forward", tensors, {})
-                raise
-            finally:
-                leave_operator(before)
+        y = self.run("forward", tensors, self.operator.forward, arrays, self.attributes)
         if type(y) is NDArray:  # nearly always
             found = y._tensor.shape, y._tensor.dtype
             if self._seen.get(specs) != found and not self.traced:
@@ -264,17 +254,20 @@ class OperatorCall(CustomCall):
         return function(*tensors, **self.attributes)
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
-        plan = self._plans.get(asked) or self._plan(asked)
+        plan = self._plan(asked)
         if not plan.saved:
             return []
         values = inputs + outputs
         return [values[i] for i in plan.saved]
 
     def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
-        return self._plans.setdefault(asked, GradientPlan(self.operator, asked))
+        plan = self._plans.get(asked)
+        if plan is None:
+            plan = self._plans[asked] = GradientPlan(self.operator, asked)
+        return plan
 
     def backward(self, saved, dys, specs, asked) -> tuple:
-        operator, plan = self.operator, self._plans.get(asked) or self._plan(asked)
+        operator, plan = self.operator, self._plan(asked)
         if plan.missing:
             name = plan.missing[0]
             raise RecordingError(
@@ -282,18 +275,7 @@ class OperatorCall(CustomCall):
                 f"  expected {operator.gradient_form(name)}, or {name}.detach() where it is passed"
             )
         tensors = saved + dys
-        if self.traced or registry.wrap is not None:
-            found = self.run("backward", tensors, self._gradients, tensors, plan)
-        else:  # what `run` does, which takes longer
-            again = self.twice and torch.is_grad_enabled()
-            before = enter_operator(self.context, self.training, again)
-            try:
-                found = self._gradients(tensors, plan)
-            except Exception as error:
-                self.note_failure(error, "backward", tensors, {})
-                raise
-            finally:
-                leave_operator(before)
+        found = self.run("backward", tensors, self._gradients, (tensors, plan), {})
         gradients = [None] * len(specs)
         for name, i in plan.wanted.items():
             if name not in found:
@@ -301,39 +283,28 @@ class OperatorCall(CustomCall):
                     f"operator {operator.name!r}: backward gave no gradient of {name}\n"
                     f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
                 )
-            gradient = found[name]
-            if type(gradient) is not NDArray:
-                raise _no_array(operator, name, gradient)
-            tensor, (shape, dtype) = gradient._tensor, specs[i]
-            if tensor.shape != shape or tensor.dtype is not dtype:
-                raise ShapeError(
-                    f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
-                    f"  expected {tuple(shape)} {_dtype.name(dtype)}"
-                )
-            gradients[i] = tensor
+            gradients[i] = _expect_spec(operator, name, found[name], specs[i])
         return tuple(gradients)
 
     def _gradients(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
         operator, context = self.operator, self.context
         arrays = self.attributes.copy()
-        if enabled := torch.is_grad_enabled():
-            # A gradient that is itself to be differentiated is computed with them as they are.
-            for name, t in zip(plan.known, tensors):
-                arrays[name] = t if t is None else NDArray(t, context)
-        else:
-            for name, t in zip(plan.known, tensors):
-                if t is not None and t.requires_grad:
-                    t = t.detach()
-                arrays[name] = t if t is None else NDArray(t, context, BORROWED)
-        if enabled and plan.saves and not self.traced:
+        # A gradient that is itself to be differentiated is computed with the tensors as they are.
+        again = torch.is_grad_enabled()
+        held = None if again else BORROWED
+        for name, t in zip(plan.known, tensors):
+            if t is not None:
+                t = NDArray(t if again or not t.requires_grad else t.detach(), context, held)
+            arrays[name] = t
+        if again and plan.saves and not self.traced:
             arrays |= self._saves_again(arrays)
         if operator.backward is not None:
             names = next(iter(operator.needs.values()), ())
             return _expect_gradients(operator, operator.backward(**{n: arrays[n] for n in names}))
-        found = {}
-        for name, (rule, needs) in plan.rules.items():
-            found[name] = rule(**{n: arrays[n] for n in needs} if needs else arrays)
-        return found
+        return {
+            name: rule(**{n: arrays[n] for n in needs})
+            for name, (rule, needs) in plan.rules.items()
+        }
 
     def _saves_again(self, arrays: dict[str, Any]) -> dict[str, NDArray]:
         """What forward saves, computed from the inputs again, with a past.
@@ -470,19 +441,23 @@ class GradientPlan:
         ]
         needed = {n for w in self.wanted for n in operator.needs[w]}
         rules = operator.gradients
+        self.rules = {n: (rules[n], operator.needs[n]) for n in self.wanted if n in rules}
         self.saved = [i for i, n in enumerate(names) if n in needed]
         self.saves = needed & {*operator.saves}
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
-        # By input, the function and what it takes; () where that is all that is known.
-        needs = {n: operator.needs[n] for n in self.wanted if n in rules}
-        everything = {*self.known} if not operator.attributes else None
-        self.rules = {
-            n: (rules[n], () if {*taken} == everything else taken) for n, taken in needs.items()
-        }
 
 
-def _no_array(operator, name: str, gradient: Any) -> DTypeError:
-    return DTypeError(
-        f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
-        f"  expected an NDArray{_making(gradient, [name])}"
-    )
+def _expect_spec(operator, name: str, gradient, spec: tuple) -> torch.Tensor:
+    """A gradient's tensor, if it is of the shape and dtype of its input."""
+    if not isinstance(gradient, NDArray):
+        raise DTypeError(
+            f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
+            f"  expected an NDArray{_making(gradient, [name])}"
+        )
+    tensor, (shape, dtype) = gradient._tensor, spec
+    if tensor.shape != shape or tensor.dtype is not dtype:
+        raise ShapeError(
+            f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
+            f"  expected {tuple(shape)} {_dtype.name(dtype)}"
+        )
+    return tensor

@@ -100,7 +100,9 @@ class CustomCall:
         """
         raise NotImplementedError
 
-    def run(self, phase: str, tensors: Iterable, function: Callable, /, *args, **kwargs) -> Any:
+    def run(
+        self, phase: str, tensors: Iterable, function: Callable, args: Sequence, kwargs: dict
+    ) -> Any:
         """Run the operator's own code; what fails in it is told with `tensors`."""
         if self.traced:  # these are set around the whole graph
             return function(*args, **kwargs)
@@ -112,15 +114,11 @@ class CustomCall:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            self.note_failure(error, phase, tensors, kwargs)
+            req = f"; req {kwargs['req']}" if "req" in kwargs else ""
+            note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
             raise
         finally:
             leave_operator(before)
-
-    def note_failure(self, error: Exception, phase: str, tensors: Iterable, kwargs: dict) -> None:
-        """Tell with an error of the operator's own code where it was raised."""
-        req = f"; req {kwargs['req']}" if "req" in kwargs else ""
-        note(error, f"  in {phase} of {self.what} ({self.shown(tensors)}{req})")
 
     def as_traced(self) -> CustomCall:
         """The same call, for a compiled graph."""
@@ -168,7 +166,7 @@ class Differentiable(torch.autograd.Function):
         results = _separate(it, it.forward(tensors, specs))
         if saved := it.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
             ctx.save_for_backward(*saved)
-        return results if it.visible is None else results[: it.visible]
+        return results[: it.visible]
 
     @staticmethod
     def backward(ctx, *dys):

@@ -82,7 +82,7 @@ class FunctionCall(CustomCall):
 
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
         arrays = [as_input(t, self.context) for t in tensors]
-        y = self.run("forward", tensors, self.function.forward, *arrays)
+        y = self.run("forward", tensors, self.function.forward, arrays, {})
         self.many = isinstance(y, (list, tuple))
         arrays = y if self.many else (y,)
         self._are_arrays("output", arrays)
@@ -90,7 +90,7 @@ class FunctionCall(CustomCall):
 
     def backward(self, saved, dys, specs, asked) -> tuple[torch.Tensor | None, ...]:
         arrays = [as_input(t, self.context) for t in dys]
-        given = self.run("backward", dys, self.function.backward, *arrays)
+        given = self.run("backward", dys, self.function.backward, arrays, {})
         given = given if isinstance(given, (list, tuple)) else (given,)
         if len(given) != len(specs):
             raise MXNetError(

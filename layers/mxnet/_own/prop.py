@@ -283,16 +283,14 @@ class PropCall(CustomCall):
         types = zip(self.signature.out_shapes, self.signature.out_types)
         outputs = [Output(shape, dtype, self.context) for shape, dtype in types]
         given = [*outputs]
-        result = self.run(
-            "forward",
-            tensors,
-            self.operator.forward,
-            is_train=self.training,
-            req=["write"] * len(outputs),
-            in_data=[as_input(t, self.context) for t in tensors],
-            out_data=given,
-            aux=[*self.states],
-        )
+        arguments = {
+            "is_train": self.training,
+            "req": ["write"] * len(outputs),
+            "in_data": [as_input(t, self.context) for t in tensors],
+            "out_data": given,
+            "aux": [*self.states],
+        }
+        result = self.run("forward", tensors, self.operator.forward, (), arguments)
         self._expect_written("out_data", given, outputs, result)
         return tuple([take_tensor(o) for o in outputs])
 
@@ -306,17 +304,17 @@ class PropCall(CustomCall):
         count, (tops, _, _) = len(specs), self.definition.dependencies
         gradients = [Output(tuple(s), t, self.context) for s, t in specs]
         given = [*gradients]
-        result = self.run(
-            "backward",
-            (),
-            self.operator.backward,
-            req=["write" if a else "null" for a in asked],
-            out_grad=self._shown("out_grad", [t if i in tops else None for i, t in enumerate(dys)]),
-            in_data=self._shown("in_data", saved[:count]),
-            out_data=self._shown("out_data", saved[count:]),
-            in_grad=given,
-            aux=[*self.states],
-        )
+        arguments = {
+            "req": ["write" if a else "null" for a in asked],
+            "out_grad": self._shown(
+                "out_grad", [t if i in tops else None for i, t in enumerate(dys)]
+            ),
+            "in_data": self._shown("in_data", saved[:count]),
+            "out_data": self._shown("out_data", saved[count:]),
+            "in_grad": given,
+            "aux": [*self.states],
+        }
+        result = self.run("backward", (), self.operator.backward, (), arguments)
         self._expect_written("in_grad", given, gradients, result)
         return tuple([take_tensor(g) if a else None for g, a in zip(gradients, asked)])
 

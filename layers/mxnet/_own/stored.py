@@ -67,16 +67,14 @@ class StoredCall(PropCall):
         shapes, types = self.signature.out_shapes, self.signature.out_types
         outputs = [self._empty(*one) for one in zip(self.stypes[1], shapes, types)]
         listed = [*outputs]
-        result = self.run(
-            "forward",
-            (),
-            self.operator.forward,
-            is_train=self.training,
-            req=["write"] * len(outputs),
-            in_data=arrays,
-            out_data=listed,
-            aux=[*self.states],
-        )
+        arguments = {
+            "is_train": self.training,
+            "req": ["write"] * len(outputs),
+            "in_data": arrays,
+            "out_data": listed,
+            "aux": [*self.states],
+        }
+        result = self.run("forward", (), self.operator.forward, (), arguments)
         self._expect_written("out_data", listed, outputs, result)
         if own_call.CHECK_NAN:
             found = {f"output {n}": _stored(y) for n, y in zip(self.outputs, outputs)}
@@ -93,17 +91,15 @@ class StoredCall(PropCall):
         shapes, types = self.signature.in_shapes, self.signature.dtypes
         gradients = [self._empty(*one) for one in zip(told[3], shapes, types)]
         listed = [*gradients]
-        result = self.run(
-            "backward",
-            (),
-            self.operator.backward,
-            req=["write" if a else "null" for a in asked],
-            out_grad=shown("out_grad", dys, tops),
-            in_data=shown("in_data", inputs, ins),
-            out_data=shown("out_data", outputs, outs),
-            in_grad=listed,
-            aux=[*self.states],
-        )
+        arguments = {
+            "req": ["write" if a else "null" for a in asked],
+            "out_grad": shown("out_grad", dys, tops),
+            "in_data": shown("in_data", inputs, ins),
+            "out_data": shown("out_data", outputs, outs),
+            "in_grad": listed,
+            "aux": [*self.states],
+        }
+        result = self.run("backward", (), self.operator.backward, (), arguments)
         self._expect_written("in_grad", listed, gradients, result)
         if own_call.CHECK_NAN:
             names = [f"the gradient of {n}" for n in self.inputs]

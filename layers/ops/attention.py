@@ -22,10 +22,10 @@ class scaled_dot_product_attention:
     a sample. The row of a query that may attend to no key is 0, and so are its gradients.
 
     Of 8 heads with 2048 queries and keys of size 64 in float32, a step takes 9 MB beside output and
-    gradients, where the composition of built-in operators takes 640 MB, and 0.34 to 0.58 of its
-    time on a CPU; 0.36 to 0.65 with 512 queries and keys, and there 1.0 of the time of PyTorch's
-    own attention, which it calls on a CPU. Elsewhere, where d is not e, and where a causal mask
-    does not start at the first key, the formula here computes it; it takes 68 MB beside output and
+    gradients, where the composition of built-in operators takes 640 MB, and about half
+    its time on a CPU, as with 512 queries and keys. There it takes as long as PyTorch's own
+    attention, which it calls on a CPU. Elsewhere, where d is not e, and where a causal mask does
+    not start at the first key, the formula here computes it; it takes 68 MB beside output and
     gradients.
 
     q : (batch, heads, queries, d)      k : (batch, heads, keys, d)      v : (batch, heads, keys, e)

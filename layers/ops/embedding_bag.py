@@ -31,9 +31,9 @@ class embedding_bag:
     optimizer still updates all rows.
 
     For 4096 bags of 100 ids and w (10000, 64) in float32, a step takes 23 MB, output and gradient
-    among them, where the composition of Embedding and sum takes 106 MB. On one core it takes 0.4
-    to 0.7 of its time for 1024 bags of 50 and w (100000, 64), but 0.8 to 1.4 for 256 bags of 20 and
-    w (10000, 128), and 2.6 for 32 bags of 4. Apache MXNet makes the array of all rows too.
+    among them, where the composition of Embedding and sum takes 106 MB. On one core it takes half
+    its time for 1024 bags of 50 and w (100000, 64), but as long for 256 bags of 20 and w (10000,
+    128), and 2.6 times as long for 32 bags of 4. Apache MXNet makes the array of all rows too.
     """
 
     saves = ("numbers", "starts")  # rows of w, and where bags begin in them

@@ -18,7 +18,7 @@ class gelu_tanh:
 
     It differs from x Φ(x), which is ``nd.LeakyReLU(x, act_type="gelu")``, by less than 0.0005.
     It keeps x for backward, where the composition of built-in operators keeps 6 arrays. A step
-    takes 0.3 to 0.7 of its time (512 x 1024 on a CPU; 0.65 at 2048 x 2048, 1.1 at 64 x 128).
+    takes 0.7 of its time (512 x 1024 on a CPU; 1.1 at 64 x 128).
 
     D. Hendrycks, K. Gimpel, Gaussian error linear units (GELUs), arXiv:1606.08415, 2016.
     """

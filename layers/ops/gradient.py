@@ -18,7 +18,7 @@ class gradient_reversal:
 
     x : any shape      scale : (1,), an array that may change from step to step, or left out
 
-    It keeps nothing for backward, and takes 0.4 to 0.5 of the time of BlockGrad(1.5 x) - 0.5 x
+    It keeps nothing for backward, and takes half the time of BlockGrad(1.5 x) - 0.5 x
     (forward and backward, 512 x 1024 elements, one thread).
 
     Y. Ganin, V. Lempitsky, Unsupervised domain adaptation by backpropagation, ICML 2015.
@@ -43,7 +43,7 @@ class gradient_scale:
 
     x : any shape      scale : (1,), an array that may change from step to step, or left out
 
-    It keeps nothing for backward, and takes 0.4 to 0.5 of the time of BlockGrad(0.75 x) + 0.25 x
+    It keeps nothing for backward, and takes half the time of BlockGrad(0.75 x) + 0.25 x
     (forward and backward, 512 x 1024 elements, one thread).
     """
 
@@ -67,8 +67,8 @@ class gradient_clip:
     dx = min(1, norm / |c|) c,  c = min(max(dy, -value), value)      x, y : any shape
 
     The norm is that of the whole array, and is computed without overflow, for which a step takes
-    1.4 to 2.0 times as long as an `autograd.Function` with ``nd.norm`` (512 x 1024 elements, one
-    thread). Nothing is kept for backward. No composition of built-in operators has this gradient.
+    1.5 times as long as an `autograd.Function` with ``nd.norm`` (512 x 1024 elements, one thread).
+    Nothing is kept for backward. No composition of built-in operators has this gradient.
 
     R. Pascanu, T. Mikolov, Y. Bengio, On the difficulty of training recurrent neural networks,
     ICML 2013.

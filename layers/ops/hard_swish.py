@@ -13,8 +13,8 @@ class hard_swish:
     """Hard swish, y = x min(max(x + 3, 0), 6) / 6, of any shape; its slope is 0 at -3 and 1 at 3.
 
     It keeps x for backward, where the composition of built-in operators keeps 3 arrays. A step
-    takes about the same time and memory at its peak (0.95 to 1.05 of the time at 512 x 1024 on a
-    CPU; 1.3 at 64 x 128).
+    takes as long, and as much memory at its peak (512 x 1024 on a CPU; 1.3 times as long at 64 x
+    128).
 
     A. Howard et al., Searching for MobileNetV3, arXiv:1905.02244, 2019.
     """

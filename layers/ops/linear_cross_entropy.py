@@ -24,11 +24,11 @@ class linear_cross_entropy:
     `ignore_label`, y and its gradients are 0.
 
     For x of 8192 x 512 and 32000 classes in float32, a step takes 32 MB beside inputs and gradients
-    where its composition takes 2.9 GB, and 0.95 of its time on one thread of a CPU; 0.7 to 0.85 for
-    x of 2048 x 256 and 16000 classes, but 0.9 to 1.3 for 1024 x 128 and 8000. Gradients are
-    computed together, and written in place: it has no second derivative. Up to four blocks of
-    scores are less work to keep than to compute again: there PyTorch keeps them, as for the
-    composition, in 0.9 to 1.0 of its time.
+    where its composition takes 2.9 GB, and 0.95 of its time on one thread of a CPU; 0.8 for x of
+    2048 x 256 and 16000 classes, but 1.2 for 1024 x 128 and 8000. Gradients are computed together,
+    and written in place: it has no second derivative. Up to four blocks of scores are less work to
+    keep than to compute again: there PyTorch keeps them, as for the composition, which takes as
+    long.
 
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (...)
     label : (...) class numbers, which `layers.ops` says more of
@@ -107,8 +107,8 @@ class info_nce:
 
     y is that of the diagonal. The matrix x zᵀ is not kept, but for few rows, as in
     `linear_cross_entropy`: 8192 x 256 in float32 take 67 MB a step on a CPU, where the composition
-    of built-in operators takes 806 MB. A step takes 0.6 of its time for 64 x 64, 0.85 for 256 x
-    128, and 0.95 to 1.05 for 2048 x 256.
+    of built-in operators takes 806 MB. A step takes 0.6 of its time for 64 x 64, 0.8 for 256 x
+    128, and as long for 2048 x 256.
 
     x, z : (n, k)      y : (n,)
 

@@ -13,8 +13,8 @@ class softmax:
     """Probabilities y = softmax(x), with the gradient of the cross entropy -log y[label].
 
     It is a loss: it takes no head gradient, and its gradient is that of the sum over the samples,
-    not the derivative of y. The built-in SoftmaxOutput has the same one; a step takes 0.65 to 1.1
-    of its time for 256 x 1000 on a CPU with PyTorch. Where a label is no class, both have y.
+    not the derivative of y. The built-in SoftmaxOutput has the same one; a step takes 0.7 of
+    its time for 256 x 1000 on a CPU with PyTorch. Where a label is no class, both have y.
 
     x : (n, m)      label : (n,) class numbers      y : (n, m)
 
@@ -39,8 +39,8 @@ class softmax:
 class softmax_cross_entropy:
     """Cross entropy of each sample, y = -log softmax(x)[label].
 
-    With PyTorch, whose own function has this gradient, a step takes 0.9 to 1.05 of the time of the
-    composition of built-in operators for 256 x 1000 on a CPU, and 0.85 for 64 x 10.
+    With PyTorch, whose own function has this gradient, a step takes as long as the composition of
+    built-in operators for 256 x 1000 on a CPU, and 0.85 of its time for 64 x 10.
 
     x : (n, m)      label : (n,) class numbers, which `layers.ops` says more of      y : (n,)
     """

@@ -89,10 +89,13 @@ def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return CSR(tuple(product.shape), product[:, columns].reshape(-1), indptr, columns.repeat(n))
 
 
-_OF_COPIES = (f"row_sparse {s}" for s in ("default", *SPARSE))
-
-
-@rule("dot", "default default", "default row_sparse", *_OF_COPIES, "csr csr")
+@rule(
+    "dot",
+    "default default",
+    "default row_sparse",
+    *(f"row_sparse {s}" for s in ("default", *SPARSE)),
+    "csr csr",
+)
 def _(operator, x, y, transpose_a, transpose_b, forward_stype):
     return _dense_dot(operator, x, y, transpose_a, transpose_b, forward_stype)
 

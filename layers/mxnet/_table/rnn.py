@@ -231,10 +231,10 @@ RNN.infer(_shapes)
 
 
 class _OfParts(Op):
-    """RNN of the parts of its `parameters`, beside the table: to pack them takes a copy in a call.
+    """RNN that takes the parts of `parameters` one by one: to pack them takes a copy in each call.
 
-    The inputs are data, the parts as `layout` has them, the states of RNN or none of them, which
-    stands for zeros, and sequence_length if there is one.
+    The inputs are data, the parts in the order of `layout`, all states or none, which stands for
+    zeros, and sequence_length if there is one. It is not in the table: MXNet has no such operator.
     """
 
     def __init__(self):
@@ -244,7 +244,7 @@ class _OfParts(Op):
         self.outputs_rule = RNN.outputs_rule
 
     def __reduce__(self) -> str:
-        return "RNN_OF_PARTS"  # there is one
+        return "RNN_OF_PARTS"  # by its name in this module
 
 
 def _of_parts(*data: Tensor, training: bool = False, **attributes):

@@ -26,7 +26,7 @@ from ..ndarray._origin import note_origin
 from ..ndarray.utils import pieces
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes, types
-from ..symbol._rnn_parts import unpacked
+from ..symbol._rnn_parts import with_parts
 from ._nesting import BlockError, _flatten, _regroup
 from .parameter import DeferredInitializationError, Parameter
 
@@ -66,7 +66,7 @@ class Graph:
         self.inputs, self.what = inputs, what
         flat, self._format = _flatten(outputs, "output")
         self.symbol = Group(flat)
-        self.program = self.run = Program(unpacked(self.symbol._entries))
+        self.program = self.run = Program(with_parts(self.symbol._entries))
         self._monitored: Monitored | None = None
         numbers = {id(v._entries[0][0]): i for i, v in enumerate(inputs)}
         self.sources: list[int | Parameter] = []

@@ -12,7 +12,7 @@ from ..base import RecordingError, UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray._origin import UNKNOWN, Step, step_and_index, variable
 from ._node import Entry, Node, copy_graph
-from ._rnn_parts import packed
+from ._rnn_parts import with_packed
 from .register import texts
 from .symbol import Symbol
 
@@ -62,7 +62,7 @@ def get_symbol(x: NDArray) -> Symbol:
                 operator = CUSTOM
             name, given = f"node_{next(names)}", [entry for entry in inputs if entry is not None]
             if operator is RNN_OF_PARTS:
-                operator, given = RNN, packed(name, given, attributes)
+                operator, given = RNN, with_packed(name, given, attributes)
             made[id(step)] = _node(name, operator, attributes, given).entries
     return Symbol([made[id(last)][index]])
 

@@ -19,7 +19,7 @@ from layers.engine import nd, sym
 from train import module, report
 from train.__main__ import main
 from train.reports import figures, mistakes
-from train.reports.names import MOVING, names_of
+from train.reports.names import REARRANGING, names_of
 from train.reports.page import new_folder, words_of
 from train.reports.read import Measured, RunReport
 
@@ -204,7 +204,7 @@ def test_names_of_layers():
     net.initialize()
     net(nd.ones((1, 1, 8, 8)))
     found = names_of(net(sym.var("data")))
-    layers = [layer for layer, operator in found.values() if operator not in MOVING]
+    layers = [layer for layer, operator in found.values() if operator not in REARRANGING]
     attention = [f"MultiHeadAttention 1 › {name}" for name in ("query", "key", "value")]
     assert layers[:3] == ["DenseBlock 1", "Positions", "LayerNormBlock 1"]
     assert layers[3:6] == attention and "SwiGLU 2 › gate" in layers

@@ -19,7 +19,7 @@ from ..data.arrays import refusing_damage
 from ..exporting import Network, read_network
 from ..prediction import Run, forward, read_run, refusing_networks, softmax
 from ..task import Detection, Task
-from .names import MOVING, names_of
+from .names import REARRANGING, names_of
 
 __all__ = ["Measured", "RunReport", "Statistics", "lookup", "read_runs"]
 
@@ -208,11 +208,9 @@ def statistics_of(name: str, values: np.ndarray, operator: str = "") -> Statisti
 def activations(network: Network, x: np.ndarray, folder: Path) -> list[Statistics]:
     """Of the outputs of the graph's operators that change numbers, for these samples."""
     internals, known = network.graph.get_internals(), names_of(network.graph)
-    shown = {
-        name: known[internals[name].name]
-        for name in internals.list_outputs()
-        if internals[name].name in known and known[internals[name].name][1] not in MOVING
-    }
+    nodes = {name: internals[name].name for name in internals.list_outputs()}
+    named = {name: known[node] for name, node in nodes.items() if node in known}
+    shown = {name: both for name, both in named.items() if both[1] not in REARRANGING}
     with refusing_networks(f"{folder}: the activations cannot be computed"):
         inner = mx.sym.Group([internals[name] for name in shown])
         net = gluon.SymbolBlock(inner, mx.sym.var("data"))

@@ -12,8 +12,8 @@ from .rows import row_copies, rows_of
 
 __all__ = ["call", "is_by_rows"]
 
-FTRL = "ftrl_update"  # of a row_sparse weight
-LAZY = {"sgd_update", "sgd_mom_update", "adam_update", FTRL}  # unless lazy_update is False
+FTRL = "ftrl_update"  # lazy where its weight is row_sparse
+LAZY = {"sgd_update", "sgd_mom_update", "adam_update"}  # unless lazy_update is False
 BY_ROWS = {"_sparse_adagrad_update", "_contrib_group_adagrad_update"}
 
 
@@ -23,13 +23,13 @@ def is_by_rows(operator: registry.Op, arrays: list, known: dict) -> bool:
     As in MXNet, a lazy update wants states of the weight's storage type.
     """
     name = operator.name
-    if name not in BY_ROWS | LAZY or rows_of(arrays[1]) is None:
+    if name not in {*BY_ROWS, *LAZY, FTRL} or rows_of(arrays[1]) is None:
         return False
+    if name in BY_ROWS:
+        return True
     weight, _, *states = arrays
-    alike = name in BY_ROWS or {a.stype for a in states} <= {weight.stype}
-    return alike and (
-        weight.stype == "row_sparse" if name == FTRL else known.get("lazy_update", True)
-    )
+    is_lazy = weight.stype == "row_sparse" if name == FTRL else known["lazy_update"]
+    return is_lazy and all(state.stype == weight.stype for state in states)
 
 
 def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:

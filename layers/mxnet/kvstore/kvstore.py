@@ -303,7 +303,8 @@ class KVStore(KVStoreBase):
             ids = [given for _, given in _pairs(key, row_ids)]
         for (k, arrays), given in zip(pairs, ids):
             kept = self._at(k)
-            given = list(given) * len(arrays) if len(given) == 1 else given
+            if len(given) == 1:
+                given = list(given) * len(arrays)
             _expect_to_pull_rows(k, kept, arrays, given)
             for array, numbers in zip(arrays, given):
                 rows = numbers._tensor.reshape(-1).to(kept.context.device, torch.int64).unique()
@@ -392,12 +393,12 @@ def _is_row_sparse(array: NDArray) -> bool:
 
 
 def _expect_to_pull_rows(key, kept: NDArray, arrays: Sequence, row_ids: Sequence) -> None:
-    """Refuse what rows of a key cannot be pulled into, and row numbers that do not fit to it."""
+    """Refuse arrays that rows of a key cannot be copied into, and a wrong number of `row_ids`."""
     name = f"row_sparse_pull: key {key!r}"
     if not _is_row_sparse(kept):
         raise MXNetError(
             f"{name} is of storage type {kept.stype!r}\n"
-            "  expected 'row_sparse'; pull copies arrays of any"
+            "  expected 'row_sparse'; pull copies arrays of any storage type"
         )
     for what, listed in ("out", arrays), ("row_ids", row_ids):
         for array in listed:
@@ -421,10 +422,7 @@ def _expect_to_pull_rows(key, kept: NDArray, arrays: Sequence, row_ids: Sequence
 
 
 def expect_rows(name: str, rows: torch.Tensor, n: int) -> None:
-    """Refuse numbers of rows, which rise, that are not those of an array of `n` rows.
-
-    Raises ArgumentError.
-    """
+    """Raise ArgumentError where row numbers, in rising order, go beyond an array of `n` rows."""
     if len(rows) and not (rows[0] >= 0 and rows[-1] < n):
         raise ArgumentError(
             f"{name}: row_ids go from {int(rows[0])} to {int(rows[-1])}\n  expected 0 to {n - 1}"

@@ -183,10 +183,8 @@ class Differentiable(torch.autograd.Function):
 _apply = super(torch.autograd.Function, Differentiable).apply
 
 
-def specs_of(tensors: Sequence) -> Specs:
+def specs_of(tensors: Iterable) -> Specs:
     """The shape and dtype of each."""
-    if len(tensors) == 1 and (t := tensors[0]) is not None:
-        return ((t.shape, t.dtype),)
     return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
 
 
@@ -273,8 +271,6 @@ def _separate(it: CustomCall, results: tuple) -> tuple:
     """
     if it.traced:
         return tuple([None if t is None else t.clone() for t in results])
-    if len(results) == 1:
-        return (results[0].detach(),)
     return tuple([t.detach() for t in results])
 
 

@@ -41,9 +41,9 @@ def without_dropout(block):
 
 @pytest.fixture
 def learn(mx, golden, request):
-    """Train by a function from a batch to what goes backward and to the losses that are told.
+    """Train, and hold the mean losses of all steps, or of the first `held`, to MXNet's.
 
-    Their means at each step are held to MXNet's, or those at the first steps, as many as `held`.
+    `losses` gives, for a batch, the heads to go backward from and the losses to be compared.
     """
 
     def learn(trainer, batches, losses, size, held=None):

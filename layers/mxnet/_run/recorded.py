@@ -60,14 +60,16 @@ class Recorded(Specialized):
         self._has_custom = any(n.op is CUSTOM for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
 
-    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        if self.is_asked:
-            helps = self._has_custom or cuda_graph.can_capture(context)
+    def __call__(
+        self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
+    ) -> list[Tensor]:
+        if self._has_custom:
+            helps = self.is_asked or self.program.outputs == 1
         else:
-            helps = self._has_custom and self.program.outputs == 1
-        if not helps:
-            self.keep(kind, self.plain)
-            return self.plain(tensors, context)
+            helps = self.is_asked and cuda_graph.can_capture(context)
+        return super().__call__(tensors, context, kind) if helps else self.plain(tensors, context)
+
+    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         self._attempts[kind] = attempt = self._attempts.get(kind, 0) + 1
         if attempt > ATTEMPTS:
             self.refuse(kind, f"no gradient was asked for in {ATTEMPTS} calls")

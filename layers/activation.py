@@ -270,7 +270,13 @@ ACTIVATIONS = tuple(sorted((*_BLOCKS, *_OTHERS)))
 
 
 def activate(activation):
-    """The activation of a layer, from its argument: a name, a function or Block, or None."""
+    """The activation of a layer, from its argument: a name, a function or Block, or None.
+
+    Raises
+    ------
+    ValueError
+        It is neither a function nor the name of an activation.
+    """
     if activation is None or callable(activation):
         return activation
     if activation in _BLOCKS:

@@ -120,7 +120,13 @@ class EmbeddingBag(gluon.HybridBlock):
 
 
 def expect_ascending(offsets: np.ndarray, count: int) -> None:
-    """Refuse offsets that are not where bags begin in so many ids."""
+    """Refuse offsets that are not where bags begin in so many ids.
+
+    Raises
+    ------
+    ValueError
+        The offsets are not whole numbers in ascending order, from 0 to at most the count.
+    """
     steps = np.diff(offsets.astype("float64"), prepend=0, append=count)
     if steps[0] or (steps < 0).any() or (offsets != np.floor(offsets)).any():
         raise ValueError(

@@ -115,7 +115,13 @@ def expect_classes(who, label, count, options):
 
 
 def target_options(loss, ignore_label, smoothing, z_loss):
-    """The attributes of a cross entropy that are not the defaults."""
+    """The attributes of a cross entropy that are not the defaults.
+
+    Raises
+    ------
+    ValueError
+        `smoothing` is not from 0 to 1.
+    """
     if not 0 <= smoothing <= 1:
         raise ValueError(
             f"{type(loss).__name__}: smoothing is {smoothing}\n  expected a number from 0 to 1"

@@ -189,7 +189,13 @@ def inside(context, training: bool) -> Iterator[None]:
 
 
 def expect_no_second_derivative(way: str = "asnumpy()") -> None:
-    """Refuse to read values in a gradient that is itself to be differentiated."""
+    """Refuse to read values in a gradient that is itself to be differentiated.
+
+    Raises
+    ------
+    RecordingError
+        A gradient is being computed that is itself to be differentiated.
+    """
     if state.differentiating:
         raise RecordingError(
             f"a second derivative through {way}, which autograd cannot see through\n"
@@ -233,7 +239,13 @@ class Leaf:
 
 
 def mark(array, grad, req: str) -> None:
-    """Make an array a variable whose gradient goes to `grad`."""
+    """Make an array a variable whose gradient goes to `grad`.
+
+    Raises
+    ------
+    ArgumentError
+        `req` is not 'write', 'add' or 'null'.
+    """
     if req not in ("write", "add", "null"):
         raise ArgumentError(
             f"attach_grad: grad_req is {req!r}\n  expected 'write', 'add' or 'null'"

@@ -136,7 +136,13 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def from_device(device: torch.device) -> Context:
-    """The context of a tensor's device."""
+    """The context of a tensor's device.
+
+    Raises
+    ------
+    ContextError
+        The device is neither a CPU nor a GPU of CUDA.
+    """
     if device.type not in ("cpu", "cuda"):
         raise ContextError(f"Context: there is none for PyTorch's {device}\n  expected cpu or cuda")
     return Context("gpu", device.index or 0) if device.type == "cuda" else Context("cpu", 0)

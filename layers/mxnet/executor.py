@@ -431,7 +431,13 @@ def class_for(symbol, args: dict[str, NDArray]) -> type[Executor]:
 
 
 def gradient_requests(grad_req, names: list[str]) -> dict[str, str]:
-    """What is asked of the gradient of each argument."""
+    """What is asked of the gradient of each argument.
+
+    Raises
+    ------
+    ArgumentError
+        A request is not 'write', 'add' or 'null', or a list has another length than the names.
+    """
     requests = _by_name("grad_req", grad_req, names, partial=True)
     wrong = next((r for r in requests.values() if r not in ("write", "add", "null")), None)
     if wrong is not None:

@@ -308,6 +308,11 @@ def find(op_type: str) -> type:
     """The `CustomOpProp` of a name; an error with the nearest names when there is none.
 
     A name may come from a file. No module that it names is imported, but this library's own.
+
+    Raises
+    ------
+    MXNetError
+        No operator is registered under the name.
     """
     if isinstance(op_type, OpType):
         return op_type.prop_class
@@ -325,6 +330,11 @@ def expect_registered(op_type: str, module: str | None, where: str) -> None:
     """Refuse an operator of a file that is not registered, with the module that would do it.
 
     Nothing is imported but this library's own: a file may be anybody's.
+
+    Raises
+    ------
+    MXNetError
+        No operator is registered under the name.
     """
     try:
         find(op_type)

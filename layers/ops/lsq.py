@@ -65,7 +65,13 @@ class lsq:
 
 
 def limits(bits, signed):
-    """The least and the greatest whole number of so many bits."""
+    """The least and the greatest whole number of so many bits.
+
+    Raises
+    ------
+    ValueError
+        The number of bits is not from 1 to 16, or from 2 to 16 where values are signed.
+    """
     least = 2 if signed else 1
     if not least <= bits <= 16:
         kind = "signed" if signed else "unsigned"

@@ -235,7 +235,13 @@ class KLDivLoss(Loss):
         self._axis = axis
 
     def hybrid_forward(self, F, pred, label, sample_weight=None):
-        """The loss of each sample."""
+        """The loss of each sample.
+
+        Raises
+        ------
+        ArgumentError
+            The loss's weight is no number.
+        """
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
@@ -329,7 +335,13 @@ class TripletLoss(Loss):
         self._margin = margin
 
     def hybrid_forward(self, F, pred, positive, negative):
-        """The loss of each sample."""
+        """The loss of each sample.
+
+        Raises
+        ------
+        ArgumentError
+            The loss's weight is no number.
+        """
         near = F.square(_reshape_like(F, positive, pred) - pred)
         far = F.square(_reshape_like(F, negative, pred) - pred)
         distance = F.sum(near - far, axis=self._batch_axis, exclude=True)
@@ -363,7 +375,13 @@ class PoissonNLLLoss(Loss):
         self._compute_full = compute_full
 
     def hybrid_forward(self, F, pred, target, sample_weight=None, epsilon=1e-8):
-        """The loss, one number."""
+        """The loss, one number.
+
+        Raises
+        ------
+        ArgumentError
+            The loss's weight is no number.
+        """
         target = _reshape_like(F, target, pred)
         if self._from_logits:
             loss = F.exp(pred) - target * pred
@@ -394,7 +412,13 @@ class CosineEmbeddingLoss(Loss):
         self._margin = margin
 
     def hybrid_forward(self, F, input1, input2, label, sample_weight=None):
-        """The loss of each sample."""
+        """The loss of each sample.
+
+        Raises
+        ------
+        ArgumentError
+            The loss's weight is no number.
+        """
         input1 = _reshape_like(F, input1, input2)
         dot, square1, square2 = (
             F.reshape(F.sum(a * b, axis=-1), shape=(-1, 1))
@@ -452,7 +476,13 @@ class CTCLoss(Loss):
     def hybrid_forward(
         self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None
     ):
-        """The loss of each sample."""
+        """The loss of each sample.
+
+        Raises
+        ------
+        ArgumentError
+            The loss's weight is no number.
+        """
         if self._layout == "NTC":
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._label_layout == "TN":

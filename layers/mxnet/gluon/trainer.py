@@ -313,6 +313,11 @@ class Trainer:
 
         Returns the states of their weights, as `Optimizer.create_state` makes them, which the
         update is to change.
+
+        Raises
+        ------
+        ArgumentError
+            `batch_size` is 0.
         """
         self._rescale(batch_size)
         return self._updaters[0].begin_update(index, [self._params[i].data() for i in index])

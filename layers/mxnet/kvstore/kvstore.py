@@ -57,7 +57,15 @@ def create(name: str = "local") -> KVStoreBase:
 
 
 def maker(name: str) -> Callable[[], KVStoreBase]:
-    """What makes a store of this name: see `create`."""
+    """What makes a store of this name: see `create`.
+
+    Raises
+    ------
+    UnsupportedError
+        There is no such type.
+    ArgumentError
+        The type is not text, or the registered class lacks methods that a Trainer calls.
+    """
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore: the type is {name!r}\n  expected a name, such as 'device'")
     name = name.lower()

@@ -147,7 +147,13 @@ class DataParallelExecutorGroup:
         return axes
 
     def bind_exec(self, data_shapes, label_shapes, shared_group=None, reshape=False) -> None:
-        """Make the executors for shapes; with `reshape` from those that there are."""
+        """Make the executors for shapes; with `reshape` from those that there are.
+
+        Raises
+        ------
+        ShapeError
+            The shapes do not determine those of all arguments.
+        """
         self.data_shapes, self.label_shapes = as_descs(data_shapes), as_descs(label_shapes or [])
         self.data_layouts = self.decide_slices(self.data_shapes)
         self.label_layouts = [DataDesc.get_batch_axis(d.layout) for d in self.label_shapes]
@@ -337,7 +343,13 @@ class DataParallelExecutorGroup:
                     executor.arg_dict[desc.name][:] = piece
 
     def forward(self, data_batch, is_train: bool | None = None) -> None:
-        """Compute the outputs for a batch; `is_train` is as bound by default."""
+        """Compute the outputs for a batch; `is_train` is as bound by default.
+
+        Raises
+        ------
+        ArgumentError
+            The batch has more or fewer arrays than the inputs that were bound.
+        """
         self._copy_inputs(self.data_shapes, data_batch.data)
         if self.label_shapes and data_batch.label:
             self._copy_inputs(self.label_shapes, data_batch.label)

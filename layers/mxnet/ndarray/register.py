@@ -127,7 +127,14 @@ def signature(operator: registry.Op, array: str = "NDArray") -> inspect.Signatur
 
 
 def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
-    """Call an operator: inputs and attributes by position or name, pending inputs, `out`."""
+    """Call an operator: inputs and attributes by position or name, pending inputs, `out`.
+
+    Raises
+    ------
+    MXNetError
+        The shape of a parameter that is not yet initialized cannot be inferred from the other
+        inputs.
+    """
     inputs, attributes, out = bind(operator, args, kwargs)
     pending = [n for n, a in inputs.items() if isinstance(a, Pending)]
     if pending:

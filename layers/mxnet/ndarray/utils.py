@@ -38,7 +38,13 @@ def save(fname: str | PathLike, data) -> None:
 
 
 def pieces(fname: str | PathLike, data) -> Iterator[bytes | memoryview]:
-    """The bytes of the file that `save` writes, in order."""
+    """The bytes of the file that `save` writes, in order.
+
+    Raises
+    ------
+    ArgumentError
+        The data is neither an NDArray nor a list or dict of them.
+    """
     if isinstance(data, NDArray):
         data = [data]
     if not isinstance(data, (dict, list, tuple)):

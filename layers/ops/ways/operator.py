@@ -389,7 +389,13 @@ def name_of(definition: Any) -> str:
 
 
 def expect_bool(who: str, name: str, value: Any) -> bool:
-    """Return an argument that has to be True or False."""
+    """Return an argument that has to be True or False.
+
+    Raises
+    ------
+    TypeError
+        The argument is neither True nor False.
+    """
     if not isinstance(value, bool):
         raise TypeError(
             f"{who}: {name} is {value!r} ({type(value).__name__})\n  expected True or False"

@@ -401,7 +401,14 @@ class CheckpointHandler(_Counting):
             self.monitor_op = _comparison("CheckpointHandler", monitor, mode)
 
     def train_begin(self, estimator, *args, **kwargs):
-        """Count from 0, or from the last checkpoint."""
+        """Count from 0, or from the last checkpoint.
+
+        Raises
+        ------
+        ArgumentError
+            As many epochs or batches as there are to be are already trained, as the checkpoint
+            says.
+        """
         super().train_begin(estimator)
         if self.save_best:
             self.best = np.inf if self.monitor_op == np.less else -np.inf

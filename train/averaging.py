@@ -28,6 +28,11 @@ class Average(Callback):
 
     B. T. Polyak and A. B. Juditsky, Acceleration of stochastic approximation by averaging, SIAM
     J. Control Optim. 30 (4), 1992.
+
+    Raises
+    ------
+    ValueError
+        `decay` is not from 0 to below 1.
     """
 
     def __init__(self, decay: float = 0.99):

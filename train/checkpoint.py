@@ -348,7 +348,13 @@ def resume(
 
 
 def restore(run: Run, saved: Saved) -> None:
-    """Bring a training to where a checkpoint was saved."""
+    """Bring a training to where a checkpoint was saved.
+
+    Raises
+    ------
+    ValueError
+        The checkpoint is that of another training, or its index is not as a checkpoint's.
+    """
     content = saved.content
     for name, value in identity(run).items():
         if (found := content.get(name)) != value:
@@ -370,7 +376,13 @@ def restore(run: Run, saved: Saved) -> None:
 
 
 def expect_settings(found: Any, settings: dict[str, float]) -> None:
-    """Refuse other settings of the optimizer, where those of both trainings are known."""
+    """Refuse other settings of the optimizer, where those of both trainings are known.
+
+    Raises
+    ------
+    ValueError
+        A setting differs, or only one of the trainings has it.
+    """
     if not settings or not isinstance(found, dict) or not found:
         return
     for name in found | settings:

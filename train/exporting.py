@@ -124,7 +124,13 @@ def export(folder: Path, kind: str, out: Path | None, operators: Path | None = N
 
 
 def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
-    """The path of the file, and its format."""
+    """The path of the file, and its format.
+
+    Raises
+    ------
+    Refused
+        The name's ending is that of no format, or a folder has the name.
+    """
     forms = FORMATS[kind]
     if out is None:
         whole = folder.resolve() if folder.name in ("", "..") else folder
@@ -150,7 +156,13 @@ def read_network(folder: Path, run: Run) -> Network:
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of a file, without the arg: and aux: before their names."""
+    """The arrays of a file, without the arg: and aux: before their names.
+
+    Raises
+    ------
+    Refused
+        The arrays have no names.
+    """
     found = nd.load(str(path))
     if not isinstance(found, dict):
         raise Refused(f"{path} has arrays without names; expected those of a network")
@@ -217,7 +229,13 @@ def compare(
     count: int,
     operators: tuple[Path, ...],
 ) -> str:
-    """Load what was written in a process of its own, and compare it with the network."""
+    """Load what was written in a process of its own, and compare it with the network.
+
+    Raises
+    ------
+    Refused
+        The arrays, or the numbers that the file gives, differ from the network's.
+    """
     x = samples(network, run)[:count]
     found = reload(path, form, x, operators)
     if not form.has_graph:
@@ -258,7 +276,13 @@ def samples(network: Network, run: Run) -> np.ndarray:
 def reload(
     path: Path, form: Format, x: np.ndarray, operators: tuple[Path, ...] = ()
 ) -> dict[str, np.ndarray]:
-    """What a file's loader says of samples."""
+    """What a file's loader says of samples.
+
+    Raises
+    ------
+    Refused
+        The file cannot be loaded again.
+    """
     exchange = engine.exchange()
     loader = form.loader or (exchange and exchange.LOADERS[path.suffix]) or ""
     root = str(Path(layers.__file__).resolve().parents[1])

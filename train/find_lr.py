@@ -64,7 +64,13 @@ def add_range(add: Callable) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Complete the options, and refuse those that do not go together."""
+    """Complete the options, and refuse those that do not go together.
+
+    Raises
+    ------
+    Refused
+        The lowest learning rate is not below the highest.
+    """
     complete_net(options)
     check_learning(options)
     if not options.lowest < options.highest:

@@ -146,7 +146,13 @@ def fit(
 
 
 def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:
-    """Refuse metrics of all held-out samples where one process does not have them."""
+    """Refuse metrics of all held-out samples where one process does not have them.
+
+    Raises
+    ------
+    Refused
+        There is no validation, or there are several processes.
+    """
     if metrics and validation is None:
         raise Refused(f"metric: {metrics[0].name}: expected validation, on which it is measured")
     if metrics and workers.count > 1:
@@ -181,7 +187,14 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
 
 
 def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
-    """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one."""
+    """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one.
+
+    Raises
+    ------
+    Refused
+        `seed` is not a whole number from 0 to below 2³¹, `kvstore` is not one of the names, or
+        `resume` is no path.
+    """
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**31):
         raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
     if kvstore not in ("device", "local", TOGETHER):
@@ -191,7 +204,13 @@ def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
 
 
 def contexts_of(ctx: Any) -> list:
-    """The contexts of the argument `ctx`, each of which the machine has."""
+    """The contexts of the argument `ctx`, each of which the machine has.
+
+    Raises
+    ------
+    Refused
+        The argument is neither a context nor several, or the machine does not have one of them.
+    """
     found = [*ctx] if isinstance(ctx, list | tuple) else [mx.cpu() if ctx is None else ctx]
     if not found or not all(isinstance(each, mx.Context) for each in found):
         raise Refused(f"ctx: expected a Context such as mx.gpu(0), or several, not {ctx!r}")
@@ -219,6 +238,11 @@ def prepare(
 
     `losses` are the loss, and the loss with the metric that a step computes beside it; `batches`
     those of "data" and of "validation", which may be None.
+
+    Raises
+    ------
+    Refused
+        There is no batch; or net, loss or a metric cannot be computed of one.
     """
     with refusing("net"):
         initialize(net, contexts)
@@ -242,7 +266,13 @@ def prepare(
 
 
 def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
-    """See whether the loss of two samples is two numbers, and the metric fits them."""
+    """See whether the loss of two samples is two numbers, and the metric fits them.
+
+    Raises
+    ------
+    Refused
+        The loss or the metric cannot be computed, or the loss is not a number for each sample.
+    """
     loss, measured = losses
     shapes = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)} and y {y.shape}"
     with refusing(f"loss: {type(loss).__name__} of {shapes}"):

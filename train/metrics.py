@@ -69,7 +69,14 @@ def chosen(metric: Any) -> tuple[Metric, list]:
 
 
 def made(metric: Any) -> Any:
-    """A metric of `mx.metric`, by its name where it is no metric yet."""
+    """A metric of `mx.metric`, by its name where it is no metric yet.
+
+    Raises
+    ------
+    Refused
+        It is neither a name nor a metric, no metric can be made by the name, or it is a
+        CompositeEvalMetric.
+    """
     if not isinstance(metric, str | mx.metric.EvalMetric):
         raise Refused(f"metric: expected a name or a metric, not {reprlib.repr(metric)}")
     try:

@@ -83,6 +83,11 @@ class Images(gluon.HybridBlock):
         - **x**: (n, features)
     Outputs:
         - **y**: (n, c, h, w)
+
+    Raises
+    ------
+    ValueError
+        `shape` is not that of an image.
     """
 
     def __init__(self, shape: tuple[int, ...], **kwargs):
@@ -102,7 +107,13 @@ class Images(gluon.HybridBlock):
 
 
 def made_by_user(name: str, data: Data):
-    """What the function of a file returns, called with the shape of a sample and the outputs."""
+    """What the function of a file returns, called with the shape of a sample and the outputs.
+
+    Raises
+    ------
+    Refused
+        The function raises an error, or returns no HybridBlock.
+    """
     file, _, function = name.rpartition(":")
     factory = function_of(name, Path(file).expanduser(), function)
     image = image_shape(data.shape)
@@ -127,7 +138,13 @@ def made_by_user(name: str, data: Data):
 
 
 def function_of(name: str, path: Path, function: str) -> Callable:
-    """The function of a Python file."""
+    """The function of a Python file.
+
+    Raises
+    ------
+    Refused
+        The file has no function of this name.
+    """
     module = load_file(path, f"--net {name}")
     found = getattr(module, function, None)
     if not callable(found):

@@ -76,7 +76,13 @@ def complete(options: Namespace) -> None:
 
 
 def try_step(name: str, settings: Mapping[str, Any]) -> None:
-    """Refuse settings with which an optimizer cannot be made, or cannot take a step."""
+    """Refuse settings with which an optimizer cannot be made, or cannot take a step.
+
+    Raises
+    ------
+    Refused
+        Making the optimizer, or its first step, raises an error.
+    """
     try:
         made = mx.optimizer.create(name, **settings)
         w, dw = nd.ones((2, 2)), nd.ones((2, 2))
@@ -155,7 +161,13 @@ def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def check(parameter: str, value: Any, default: Any) -> None:
-    """Refuse what is no number, or not finite, where the default is one, or none is given."""
+    """Refuse what is no number, or not finite, where the default is one, or none is given.
+
+    Raises
+    ------
+    Refused
+        The value is no number, or not finite, and has to be one.
+    """
     number = isinstance(value, int | float) and abs(value) < math.inf
     wanted = isinstance(default, int | float) or (default is None and value is not None)
     if wanted and not number:

@@ -60,7 +60,13 @@ def add(parser: Parser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuse to replace the samples, or another file that is not to be replaced."""
+    """Refuse to replace the samples, or another file that is not to be replaced.
+
+    Raises
+    ------
+    Refused
+        The file is that of the samples, or exists and is not to be replaced.
+    """
     out, data = options.out, path(options.data)
     if out is None or not out.is_file():
         return
@@ -93,7 +99,13 @@ def work(options: argparse.Namespace) -> None:
 
 
 def show(lines: Iterator[str]) -> None:
-    """Print lines. A reader that has read enough, as `head`, is no error."""
+    """Print lines. A reader that has read enough, as `head`, is no error.
+
+    Raises
+    ------
+    Refused
+        The lines cannot be written.
+    """
     encoding = sys.stdout.encoding or "utf-8"
     try:
         for line in lines:

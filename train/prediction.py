@@ -107,7 +107,13 @@ def predictions(folder: Path, name: str) -> Predictions:
 
 
 def read_run(folder: Path) -> Run:
-    """What the config.json in a folder says, of the types that it should have."""
+    """What the config.json in a folder says, of the types that it should have.
+
+    Raises
+    ------
+    Refused
+        The folder has no run that finished, or its config.json is not of this program.
+    """
     names = [GRAPH, PARAMETERS, "config.json"]
     if missing := [name for name in names if not (folder / name).is_file()]:
         if (folder / "config.json").is_file() and (folder / "history.csv").is_file():
@@ -164,7 +170,13 @@ def checks(run: Run) -> dict[str, bool]:
 
 
 def fitting(samples: Samples, run: Run) -> list[int]:
-    """The shape of a run's samples, if rows have as many numbers."""
+    """The shape of a run's samples, if rows have as many numbers.
+
+    Raises
+    ------
+    Refused
+        The rows have another number of features.
+    """
     features = int(np.prod(run.shape))
     if samples.x.shape[1] != features:
         raise Refused(
@@ -187,7 +199,14 @@ def as_trained(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def read_samples(name: str, run: Run) -> Samples:
-    """The samples that a name stands for, without targets."""
+    """The samples that a name stands for, without targets.
+
+    Raises
+    ------
+    Refused
+        There is no such file, it is of no known kind, or of another than the network was trained
+        with.
+    """
     path = Path(os.path.expanduser(name))
     if path.suffix in TABLES:
         if run.pixels is not None:
@@ -213,7 +232,13 @@ def read_samples(name: str, run: Run) -> Samples:
 
 
 def read_pictures(paths: list[Path], run: Run) -> Samples:
-    """Images, with pixels as those that the network was trained with."""
+    """Images, with pixels as those that the network was trained with.
+
+    Raises
+    ------
+    Refused
+        The network was not trained with images.
+    """
     if run.pixels is None:
         raise Refused("the network was not trained with images; expected a csv, npz or npy file")
     shape = tuple(run.shape)
@@ -241,7 +266,13 @@ def refusing_networks(what: str) -> Iterator[None]:
 
 
 def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
-    """The outputs of the exported graph."""
+    """The outputs of the exported graph.
+
+    Raises
+    ------
+    Refused
+        The outputs have another shape than config.json says.
+    """
     files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
     with refusing_networks(f"{folder}: the network cannot be used"):
         net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])

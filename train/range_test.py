@@ -200,7 +200,13 @@ def described(found: Found) -> Iterator[str]:
 
 
 def write(out: Path, found: Found, what: str) -> None:
-    """Write the steps as a table and as a picture."""
+    """Write the steps as a table and as a picture.
+
+    Raises
+    ------
+    Refused
+        The folder cannot be made, or a file in it cannot be written.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
         with (out / "find_lr.csv").open("w", newline="") as file:

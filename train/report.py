@@ -41,14 +41,26 @@ def add(parser: Parser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuse a run that is named twice, and to replace a file that is no page."""
+    """Refuse a run that is named twice, and to replace a file that is no page.
+
+    Raises
+    ------
+    Refused
+        A run is named twice, or the file exists and is no report.
+    """
     if twice := next((run for run in options.runs if options.runs.count(run) > 1), None):
         raise Refused(f"{twice} is named twice; expected different runs")
     check_out(options.out)
 
 
 def check_out(out: Path) -> None:
-    """Refuse to replace a file that is no page, such as the data."""
+    """Refuse to replace a file that is no page, such as the data.
+
+    Raises
+    ------
+    Refused
+        The file exists and is no report.
+    """
     try:
         with open(out, "rb") as file:
             is_page = file.read(len(START)).upper() == START

@@ -68,7 +68,17 @@ def together(options: Namespace, learner_class: type[Learner], workers: Workers)
 
 
 def prepared(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
-    """Read the data, make the net, and train it."""
+    """Read the data, make the net, and train it.
+
+    Raises
+    ------
+    Diverged
+        The training diverged; the message says what to try.
+    Interrupted
+        A signal ended the training.
+    Refused
+        The options do not fit the data, or the folder of the run cannot be written.
+    """
     with workers.agreeing():
         callbacks = learning(options)
         ctx = contexts(workers.contexts(options.ctx))
@@ -197,7 +207,13 @@ def show_and_write(
 
 
 def check_batches(samples: int, batch_size: int, parts: int) -> None:
-    """Refuse batches that have not a sample for each context of all processes."""
+    """Refuse batches that have not a sample for each context of all processes.
+
+    Raises
+    ------
+    Refused
+        A batch has fewer samples than there are contexts in all processes.
+    """
     if samples // steps(samples, batch_size) < parts:
         raise Refused(f"--batch-size {batch_size}: not a sample for each of {parts} contexts")
 
@@ -273,7 +289,13 @@ def interruption(run: Run, data: Data, options: Namespace) -> str:
 
 
 def contexts(names: list[tuple[str, int]]) -> list:
-    """The contexts of these names; refuse those that the machine does not have."""
+    """The contexts of these names; refuse those that the machine does not have.
+
+    Raises
+    ------
+    Refused
+        The machine has no such GPU.
+    """
     gpus = mx.context.num_gpus()
     for kind, number in names:
         if kind == "gpu" and number >= gpus:

@@ -112,7 +112,14 @@ def schedule(
 
 
 def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = math.inf) -> None:
-    """Refuse a schedule that there is not, or settings that it cannot have."""
+    """Refuse a schedule that there is not, or settings that it cannot have.
+
+    Raises
+    ------
+    Refused
+        There is no such schedule, it has no such setting, a setting has a wrong value, or the
+        warm-up is below 0 or takes all epochs.
+    """
     if name not in SCHEDULES:
         raise Refused(f"name: expected one of {', '.join(SCHEDULES)}, not {name!r}")
     if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:

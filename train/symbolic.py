@@ -130,7 +130,13 @@ class Learner:
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
-        """The learner for these options."""
+        """The learner for these options.
+
+        Raises
+        ------
+        Refused
+            A batch of the held-out samples has fewer than there are contexts.
+        """
         held_out, size = len(data.held_out_x), options.batch_size
         if held_out // steps(held_out, size) < len(ctx):
             raise Refused(f"--ctx: not a held-out sample for each of {len(ctx)} contexts")

@@ -163,7 +163,13 @@ def one_line(error: Exception) -> str:
 
 
 def expect_no_others(kvstore: str) -> None:
-    """Refuse to train the same in each of the processes that torchrun has started."""
+    """Refuse to train the same in each of the processes that torchrun has started.
+
+    Raises
+    ------
+    Refused
+        torchrun has started several processes, and `kvstore` does not join them.
+    """
     count = os.environ.get("WORLD_SIZE", "1")
     if "TORCHELASTIC_RUN_ID" in os.environ and count != "1":
         raise Refused(

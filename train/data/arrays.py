@@ -166,7 +166,13 @@ def read_npy(path: Path, texts: bool = False) -> np.ndarray:
 
 
 def npy(file: Any, length: int, name: str, texts: bool) -> np.ndarray:
-    """The array in a file of this length."""
+    """The array in a file of this length.
+
+    Raises
+    ------
+    Refused
+        The file has more or fewer bytes than its header says.
+    """
     shape, by_columns, dtype = npy_header(file, name, texts)
     size, remaining = math.prod(shape) * dtype.itemsize, length - file.tell()
     if size != remaining:
@@ -182,6 +188,12 @@ def npy_header(file: Any, name: str, texts: bool) -> tuple[tuple[int, ...], bool
 
     The header is a Python dict, which NumPy evaluates, and that may raise any error. Here its three
     values are matched, in the forms that they have for arrays of numbers.
+
+    Raises
+    ------
+    Refused
+        The format is not known, or the header is not that of an array of numbers, or of texts if
+        they are allowed.
     """
     version = np.lib.format.read_magic(file)
     if version not in SIZES:

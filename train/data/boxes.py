@@ -65,7 +65,13 @@ def expect_rows(samples: Samples) -> None:
 
 
 def expect(samples: Samples, right: np.ndarray, expected: str) -> None:
-    """Refuse the first object, (image, row), that is not right."""
+    """Refuse the first object, (image, row), that is not right.
+
+    Raises
+    ------
+    Refused
+        An object is not right.
+    """
     if not right.all():
         image, row = map(int, np.argwhere(~right)[0])
         values = ", ".join(f"{value:g}" for value in samples.y[image, row].tolist())

@@ -211,7 +211,13 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
 
 
 def resize_samples(samples: Samples, size: tuple[int, ...]) -> Samples:
-    """Samples whose images have another height and width, with those that are held out."""
+    """Samples whose images have another height and width, with those that are held out.
+
+    Raises
+    ------
+    Refused
+        The samples are no images.
+    """
     if samples.x.ndim not in (3, 4):
         raise Refused(f"{samples.x_name} is {samples.x.shape}; expected images, for --image-size")
     samples.x, samples.resized = resize(samples.x, size), True
@@ -267,7 +273,14 @@ def common(sources: Iterable[Source], size: tuple[int, ...] | None) -> tuple[Any
 
 
 def opened(name: str, read: Callable[[], bytes]) -> Any:
-    """An image of which nothing but the head of its file has been decoded."""
+    """An image of which nothing but the head of its file has been decoded.
+
+    Raises
+    ------
+    Refused
+        Pillow is not installed; or the file is no image of a known format, has too many pixels, or
+        has pixels of another kind than 8 bits for each colour.
+    """
     try:
         from PIL import Image
     except ModuleNotFoundError as error:

@@ -81,7 +81,13 @@ def load(name: str, validation: str | None = None, how: Reading | None = None) -
 
 
 def read_as(samples: Samples, name: str, how: Reading) -> Samples:
-    """The samples that a name stands for, with the columns, or the size of images, of others."""
+    """The samples that a name stands for, with the columns, or the size of images, of others.
+
+    Raises
+    ------
+    Refused
+        The others have held-out samples of their own.
+    """
     shape = samples.x.shape[1:] if samples.pixels else None
     size = how.size if samples.resized else None
     columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored
@@ -115,7 +121,13 @@ def prepare(samples: Samples, how: Reading) -> Data:
 
 
 def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
-    """Samples of this shape as rows: pixels as they are, other numbers as float32."""
+    """Samples of this shape as rows: pixels as they are, other numbers as float32.
+
+    Raises
+    ------
+    Refused
+        The samples have another shape, or a value that is not finite in float32.
+    """
     x, name = samples.x, samples.x_name
     if x.ndim < 2 or not x.size:
         raise Refused(f"{name} is {x.shape}; expected (samples, features), with more axes or not")
@@ -135,7 +147,13 @@ def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def classes_of(samples: Samples) -> tuple[str, ...]:
-    """The names of the classes that there are: sorted, numbers by their values."""
+    """The names of the classes that there are: sorted, numbers by their values.
+
+    Raises
+    ------
+    Refused
+        A class is neither a whole number nor a text, or there is only one class.
+    """
     y, name = samples.y, samples.y_name
     check_targets(samples)
     if y.dtype.kind != "U":
@@ -158,7 +176,13 @@ def class_name(value: float | str) -> str:
 
 
 def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
-    """Indices of classes, or, where there are none, numbers; as float32."""
+    """Indices of classes, or, where there are none, numbers; as float32.
+
+    Raises
+    ------
+    Refused
+        A target is not one of the classes, or, where there are none, is no finite number.
+    """
     check_targets(samples)
     y, name = samples.y, samples.y_name
     if not classes:
@@ -204,7 +228,13 @@ def numbers(samples: Samples) -> np.ndarray:
 
 
 def task(y: np.ndarray, classes: tuple[str, ...], name: str) -> Task:
-    """The task of learning these targets."""
+    """The task of learning these targets.
+
+    Raises
+    ------
+    Refused
+        The numbers to be predicted are all the same.
+    """
     if classes:
         return Task(classes)
     mean, std = float(y.mean(dtype="float64")), float(y.std(dtype="float64"))
@@ -217,6 +247,12 @@ def hold_out(y: np.ndarray, classes: tuple[str, ...], notes: list[str]) -> Seque
     """The indices of all but a fifth, and of that fifth, which has about a fifth of each class.
 
     They are the same for every seed, so that runs can be compared.
+
+    Raises
+    ------
+    Refused
+        There are fewer than 5 samples, or each has a class of its own; or scikit-learn is not
+        installed.
     """
     try:
         from sklearn.model_selection import train_test_split
@@ -260,7 +296,13 @@ def scaling(x: np.ndarray, alike: bool) -> Pair:
 
 
 def check_range(name: str, parts: Pair, mean: np.ndarray, std: np.ndarray) -> None:
-    """Refuse values that float32 cannot hold once they are scaled."""
+    """Refuse values that float32 cannot hold once they are scaled.
+
+    Raises
+    ------
+    Refused
+        A scaled value is not finite in float32.
+    """
     with np.errstate(over="ignore"):
         for x in parts:
             for extreme in (x.min(axis=0), x.max(axis=0)):

@@ -41,7 +41,13 @@ def read(name: str, how: Reading) -> Samples:
 
 
 def read_as_it_is(name: str, how: Reading) -> Samples:
-    """The samples of a name; images in files of their own are resized."""
+    """The samples of a name; images in files of their own are resized.
+
+    Raises
+    ------
+    Refused
+        The name stands for no samples.
+    """
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
     expect_used(name, path, how)
@@ -66,7 +72,14 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
 
 
 def read_boxes(name: str) -> Samples:
-    """The images and the boxes in them that a name stands for."""
+    """The images and the boxes in them that a name stands for.
+
+    Raises
+    ------
+    Refused
+        The name is neither `scenes`, with a number from 1 to 999999 or without, nor that of an npz
+        file.
+    """
     kind, _, count = name.partition(":")
     if kind == "scenes":
         if count and not re.fullmatch("0*[1-9][0-9]{0,5}", count):
@@ -78,7 +91,13 @@ def read_boxes(name: str) -> Samples:
 
 
 def expect_used(name: str, path: Path, how: Reading) -> None:
-    """Refuse what is said about columns, or about images, where there are none."""
+    """Refuse what is said about columns, or about images, where there are none.
+
+    Raises
+    ------
+    Refused
+        Columns are named where there is no table, or a size of images where there is one.
+    """
     is_table = path.suffix in table.SUFFIXES and ".npy," not in name
     columns = {"--target": how.target, "--features": how.features, "--ignore": how.ignore}
     given = [option for option, value in columns.items() if value]

@@ -72,7 +72,13 @@ def find_delimiter(line: str) -> str:
 
 
 def header(names: list[str]) -> list[str]:
-    """The names of the columns, each of which is there once."""
+    """The names of the columns, each of which is there once.
+
+    Raises
+    ------
+    Refused
+        There are no names, all are numbers, or one is there twice.
+    """
     if not names:
         raise Refused("it is empty; expected a first line with the names of the columns")
     if all(is_number(name) for name in names):
@@ -86,7 +92,13 @@ def header(names: list[str]) -> list[str]:
 
 
 def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
-    """The target, where there is to be one, and the features."""
+    """The target, where there is to be one, and the features.
+
+    Raises
+    ------
+    Refused
+        A column that was named is not there, or there are no features beside the target.
+    """
     target = (how.target or names[-1]) if how.labelled else None
     for name in (*filter(None, [target]), *how.features, *how.ignore):
         if name not in names:
@@ -99,7 +111,13 @@ def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
 
 
 def expect_ignorable(target: str | None, how: Reading) -> None:
-    """Refuse to ignore the target, or a column that is not used anyway."""
+    """Refuse to ignore the target, or a column that is not used anyway.
+
+    Raises
+    ------
+    Refused
+        A column to be ignored is the target, or is not among the features.
+    """
     for name in how.ignore:
         if name == target:
             raise Refused(
@@ -116,7 +134,13 @@ def expect_ignorable(target: str | None, how: Reading) -> None:
 def read_rows(
     lines: Any, names: list[str], target: str | None, features: list[str], how: Reading
 ) -> Samples:
-    """The rest of the lines, after the first."""
+    """The rest of the lines, after the first.
+
+    Raises
+    ------
+    Refused
+        A line has more or fewer values than the first, or there is no other line.
+    """
     places = [names.index(name) for name in features]
     values, labels, numbers = array("d"), [], array("q")
     for cells in numbered(lines):
@@ -141,7 +165,13 @@ def read_rows(
 
 
 def numbered(lines: Any) -> Iterator[list[str]]:
-    """The lines; an error has the number of the one that is damaged, or in which a quote opens."""
+    """The lines; an error has the number of the one that is damaged, or in which a quote opens.
+
+    Raises
+    ------
+    Refused
+        A line cannot be read as CSV.
+    """
     while True:
         begin = lines.line_num + 1
         try:
@@ -156,7 +186,13 @@ def numbered(lines: Any) -> Iterator[list[str]]:
 def row_of(
     cells: list[str], places: list[int], names: list[str], line: int, may_ignore: bool
 ) -> list[float]:
-    """The features in a line."""
+    """The features in a line.
+
+    Raises
+    ------
+    Refused
+        A feature is no finite number.
+    """
     try:
         row = [float(cells[place]) for place in places]
         if all(map(math.isfinite, row)) and "_" not in "".join(cells[place] for place in places):
@@ -177,7 +213,13 @@ def label_of(cell: str, target: str, line: int) -> str:
 
 
 def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.ndarray:
-    """Numbers, if all are plain numbers or a number is to be predicted, else the texts."""
+    """Numbers, if all are plain numbers or a number is to be predicted, else the texts.
+
+    Raises
+    ------
+    Refused
+        A number is to be predicted, and a target is none.
+    """
     if all(map(is_number if regression else is_plain_number, labels)):
         return np.array([float(label) for label in labels])
     if regression:

@@ -139,7 +139,13 @@ def read(folder: Path) -> RunReport:
 
 
 def read_history(folder: Path) -> list[dict[str, float]]:
-    """The epochs in history.csv."""
+    """The epochs in history.csv.
+
+    Raises
+    ------
+    Refused
+        There is no such file, or it has no epochs.
+    """
     path = folder / "history.csv"
     with refusing_damage(path):
         if not path.is_file():
@@ -155,7 +161,13 @@ def read_history(folder: Path) -> list[dict[str, float]]:
 
 
 def read_data(config: dict[str, Any], run: Run) -> Data:
-    """The data that config.json names, if it is what the run was trained with."""
+    """The data that config.json names, if it is what the run was trained with.
+
+    Raises
+    ------
+    Refused
+        config.json names no data, or they have changed since.
+    """
     name, validation = lookup(config, "options", "data"), lookup(config, "options", "validation")
     if not isinstance(name, str) or not isinstance(validation, (str, type(None))):
         raise Refused("config.json names no data")

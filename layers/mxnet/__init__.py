@@ -6,7 +6,7 @@ that says so, unchanged.
 
 from typing import TYPE_CHECKING
 
-from . import _threads  # before what imports PyTorch
+from . import _malloc, _threads  # before what imports PyTorch
 from ._old import missing
 from . import (
     attribute,

@@ -1,0 +1,44 @@
+"""What the C library keeps of the memory that a training step has freed."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = [
+    pytest.mark.engine("torch"),
+    pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library"),
+]
+PAGES_A_STEP = """
+import resource
+import layers.mxnet as mx
+
+def step():
+    arrays = [mx.nd.ones((512, 1024)) for _ in range(8)]  # 16 MB
+
+step()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    step()
+print((resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) / 10)
+"""
+
+
+def pages_a_step(**environment):
+    """How many pages of memory the system gives a step anew."""
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
+    command = [sys.executable, "-c", PAGES_A_STEP]
+    done = subprocess.run(
+        command, env=ours | environment, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def test_a_step_finds_the_memory_of_the_one_before():
+    assert pages_a_step() < 100
+
+
+def test_the_environment_of_the_user_decides():
+    assert pages_a_step(MALLOC_MMAP_THRESHOLD_="131072") > 3000

@@ -296,6 +296,18 @@ def unsaid(source, names):
                 yield line, f"{function.name} raises {name}, and its docstring does not say so"
 
 
+@rule("layers", "train")
+def docstrings_of_public_functions_speak_of_raising(source):
+    """Also of functions that are not listed in `__all__`, where they have a docstring."""
+    if re.search(r"(^|\.)_", source.module):
+        return
+    everything = {getattr(node, "name", "_") for node in source.tree.body}
+    for function, docstring in public_functions(source, {n for n in everything if n[0] != "_"}):
+        if docstring and not re.search(r"\b[Rr]aises?\b", docstring):
+            for line, name in raised(function, source.made):
+                yield line, f"{function.name} raises {name}, and its docstring does not say so"
+
+
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize("check, folders", RULES)
 def test_rule(check, folders):
@@ -346,6 +358,11 @@ BAD = [
         public_functions_say_what_they_raise,
         "layers/a.py",
         "class A:\n def __init__(self):\n  'Raises\\n---\\nTypeError'\n  raise TypeError",
+    ),
+    (
+        docstrings_of_public_functions_speak_of_raising,
+        "train/a.py",
+        "__all__ = []\ndef f():\n 'F.'\n raise ValueError",
     ),
 ]
 

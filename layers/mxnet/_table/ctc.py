@@ -56,6 +56,14 @@ def CTCLoss(
     compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `label` has other axes than these, there are more labels than steps of time, or
+        lengths are not one for each example.
+    ArgumentError
+        Lengths are given without the option that uses them, or missing with it.
     """
     if use_label_lengths and not use_data_lengths and label_lengths is None:
         data_lengths, label_lengths = None, data_lengths  # given by position

@@ -137,7 +137,13 @@ def _(dy, y, data):
 
 @op(same=True)
 def hard_sigmoid(data: Tensor, alpha: float = 0.2, beta: float = 0.5) -> Tensor:
-    """The sigmoid in three straight pieces, αx + β between 0 and 1."""
+    """The sigmoid in three straight pieces, αx + β between 0 and 1.
+
+    Raises
+    ------
+    DTypeError
+        `data` has no floating-point numbers.
+    """
     if not data.is_floating_point():
         raise DTypeError(
             f"hard_sigmoid: data is {dtype_name(data.dtype)}\n  expected floating-point numbers"

@@ -32,7 +32,13 @@ def _inside(name, index, size, mode):
 
 
 def check_inside(name, index, lowest, highest, what="an index"):
-    """One outside is an error here; on a GPU it would end the process."""
+    """One outside is an error here; on a GPU it would end the process.
+
+    Raises
+    ------
+    BoundsError
+        An index is below the lowest or above the highest.
+    """
     if not index.numel() or index.is_meta or torch.compiler.is_compiling():
         return
     low, high = (int(end) for end in index.aminmax())
@@ -64,6 +70,11 @@ def Embedding(
     data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
 
     With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
+
+    Raises
+    ------
+    ShapeError
+        `weight` is not (input_dim, output_dim).
     """
     if tuple(weight.shape) != (input_dim, output_dim):
         raise ShapeError(
@@ -124,6 +135,13 @@ def pick(
     """One element along an axis for each place of the others.
 
     index : the shape of data without the axis, or with size 1 there
+
+    Raises
+    ------
+    UnsupportedError
+        `axis` is None.
+    ShapeError
+        `index` does not have the shape of `data` without the axis.
     """
     if axis is None:
         raise UnsupportedError("pick: axis is None\n  expected an axis")
@@ -141,7 +159,13 @@ def pick(
 
 @op
 def fill_element_0index(lhs: Tensor, mhs: Tensor, rhs: Tensor) -> Tensor:
-    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs."""
+    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs.
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, m), (n,) and (n,).
+    """
     if lhs.dim() != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
         raise ShapeError(
             f"fill_element_0index: lhs is {tuple(lhs.shape)}, mhs {tuple(mhs.shape)}, "
@@ -178,13 +202,26 @@ def gather_nd(data: Tensor, indices: Tensor) -> Tensor:
     """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
 
     data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
     """
     return data[_places("gather_nd", indices, data.shape)]
 
 
 @op
 def scatter_nd(data: Tensor, indices: Tensor, shape: Shape = REQUIRED) -> Tensor:
-    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays."""
+    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays.
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
+    """
     places = _places("scatter_nd", indices, shape)
     return data.new_zeros(shape).index_put(places, data)
 
@@ -275,6 +312,13 @@ def SequenceMask(
     """`value` after the end of each sequence.
 
     data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `sequence_length` is given without `use_sequence_length`, or missing with it.
     """
     length = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     if length is None:
@@ -292,6 +336,13 @@ def SequenceLast(
     """The last element of each sequence.
 
     data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `sequence_length` is given without `use_sequence_length`, or missing with it.
     """
     length = _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis)
     if length is None:
@@ -312,6 +363,14 @@ def SequenceReverse(
     """Each sequence in opposite order; what is after its end stays.
 
     data : (time, batch, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `axis` is not 0; or `sequence_length` is given without `use_sequence_length`, or missing
+        with it.
     """
     if axis:
         raise ArgumentError(f"SequenceReverse: axis is {axis}\n  expected 0")

@@ -329,7 +329,13 @@ def _():
 
 @op(view=True)
 def khatri_rao(*args: Tensor) -> Tensor:
-    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k)."""
+    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k).
+
+    Raises
+    ------
+    ShapeError
+        The arrays are not matrices of as many columns.
+    """
     if any(x.dim() != 2 or x.shape[1] != args[0].shape[1] for x in args):
         raise ShapeError(
             f"khatri_rao: args are {', '.join(str(tuple(x.shape)) for x in args)}\n"

@@ -54,6 +54,13 @@ def FullyConnected(
 
     data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
     bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+
+    Raises
+    ------
+    ShapeError
+        `weight` or `bias` has another shape than `num_hidden` and `data` ask for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
     """
     x = _rows(data) if flatten and data.dim() != 2 else data
     if weight.size(0) != num_hidden or weight.size(-1) != x.size(-1):
@@ -137,6 +144,11 @@ def LeakyReLU(
     rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
     mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
     x Φ(x).
+
+    Raises
+    ------
+    ArgumentError
+        `gamma` is missing for prelu, or given for another `act_type`.
     """
     if (gamma is None) is (act_type == "prelu"):
         given = "is missing" if gamma is None else f"is {tuple(gamma.shape)}"
@@ -203,6 +215,11 @@ def softmax(
     With `use_length` over the first `length` elements only, and 0 after them.
 
     length : the shape of data without the axis
+
+    Raises
+    ------
+    ArgumentError
+        `length` is given without `use_length`, or missing with it.
     """
     x = data if temperature in (None, 1) else data / temperature
     if (length is None) is bool(use_length):
@@ -238,7 +255,13 @@ def log_softmax(
     dtype: DType | None = None,
     use_length: bool | None = False,
 ) -> Tensor:
-    """The logarithm of softmax."""
+    """The logarithm of softmax.
+
+    Raises
+    ------
+    UnsupportedError
+        `use_length` is True: there is no length.
+    """
     _whole("log_softmax", use_length)
     return torch.log_softmax(data if temperature in (None, 1) else data / temperature, axis, dtype)
 
@@ -251,7 +274,13 @@ def softmin(
     dtype: DType | None = None,
     use_length: bool | None = False,
 ) -> Tensor:
-    """softmax of -x."""
+    """softmax of -x.
+
+    Raises
+    ------
+    UnsupportedError
+        `use_length` is True: there is no length.
+    """
     _whole("softmin", use_length)
     return torch.softmax(-data if temperature in (None, 1) else data / -temperature, axis, dtype)
 
@@ -274,6 +303,11 @@ def softmax_cross_entropy(data: Tensor, label: Tensor) -> Tensor:
     """The cross entropy, -Σᵢ log softmax(data[i])[label[i]], as (1,).
 
     data : (n, k)      label : (n,), indices
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, k) and (n,).
     """
     if data.dim() != 2 or label.shape != data.shape[:1]:
         raise ShapeError(
@@ -302,6 +336,11 @@ def Dropout(
     """0 with probability p, else x / (1 - p); x itself when not training, unless mode is 'always'.
 
     On `axes` one draw holds for all.
+
+    Raises
+    ------
+    ArgumentError
+        `p` is not from 0 to 1.
     """
     if not 0 <= p <= 1:
         raise ArgumentError(f"Dropout: p is {p}\n  expected a probability")
@@ -348,6 +387,11 @@ def BatchNorm(
     Training takes mean and variance (Σ(x - mean)² / n) of the batch, and moves the moving ones:
     moving = momentum moving + (1 - momentum) batch. Otherwise, and with `use_global_stats`, the
     moving ones are taken. With `output_mean_var` also the mean and 1 / √(var + eps).
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
     """
     inputs = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
     _expect("BatchNorm", data, dict.fromkeys(inputs, (data.shape[axis],)), **inputs)
@@ -477,6 +521,11 @@ def LayerNorm(
     gamma, beta : (data.shape[axis],)
 
     With `output_mean_var` also the mean and √(var + eps), the axis with size 1.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
     """
     size = (data.shape[axis],)
     _expect("LayerNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
@@ -508,6 +557,11 @@ def InstanceNorm(data: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-3) -
     """gamma (x - mean) / √(var + eps) + beta, with mean and variance of each channel of a sample.
 
     data : (n, c, ...), 3 axes or more      gamma, beta : (c,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 3 axes, or a parameter has another shape than it asks for.
     """
     if data.dim() < 3:
         raise ShapeError(f"InstanceNorm: data is {tuple(data.shape)}\n  expected 3 axes or more")
@@ -535,6 +589,12 @@ def GroupNorm(
     data : (n, c, ...)      gamma, beta : (num_groups,), as in MXNet, not (c,)
 
     With `output_mean_var` also the mean and √(var + eps), (n, num_groups).
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 3 axes, its channels are no multiple of `num_groups`, or a parameter
+        has another shape than that asks for.
     """
     if data.dim() < 3 or num_groups < 1 or data.shape[1] % num_groups:
         raise ShapeError(
@@ -608,6 +668,13 @@ def Convolution(
     """The correlation of data with each of `num_filter` kernels, in 1, 2 or 3 dimensions.
 
     data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
     """
     stride, dilate, pad = _spatial("Convolution", data.shape, kernel, stride, dilate, pad)
     bias = _bias("Convolution", bias, no_bias)
@@ -692,6 +759,13 @@ def Deconvolution(
 
     The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
     which pad and adj then follow.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `target_shape` cannot be reached; or `bias` is given with `no_bias`, or missing without it.
     """
     stride, dilate, pad = _spatial("Deconvolution", data.shape, kernel, stride, dilate, pad)
     bias = _bias("Deconvolution", bias, no_bias)
@@ -750,6 +824,13 @@ def Pooling(
     everything. `count_include_pad` says whether the mean counts the padding.
 
     data : (n, c, ...)
+
+    Raises
+    ------
+    ArgumentError
+        `p_value` is not 1, 2 or 3 where `pool_type` is 'lp'.
+    ShapeError
+        The kernel does not fit into the padded axis, or is not larger than the padding.
     """
     x = data.movedim(-1, 1) if _channels_last(layout) else data
     windows = _windows(x.shape, kernel, global_pool, pooling_convention, stride, pad)
@@ -884,6 +965,12 @@ def UpSampling(
     nearest: each pixel is repeated; several inputs are brought to the size of the first and joined
     along the channels, or added. bilinear: data and the weight of a Deconvolution, which
     initializer.Bilinear fills, (num_filter, 1, kernel, kernel) with kernel 2 scale - scale mod 2.
+
+    Raises
+    ------
+    ShapeError
+        `data` is not (n, c, h, w), or an input does not fit: its height and width have to divide
+        the outputs', and inputs that are added need as many channels.
     """
     if sample_type == "bilinear":
         return _upsampled(*data, scale, num_filter)

@@ -45,6 +45,11 @@ def topk(
     positive.
 
     Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
+
+    Raises
+    ------
+    ArgumentError
+        `k` is greater than the number of values.
     """
     shape = data.shape
     if axis is None:

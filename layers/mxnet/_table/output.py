@@ -40,6 +40,11 @@ def SoftmaxOutput(
     ignored (``valid``); with `multi_output` and ``null`` by the number of labels in a sample.
     `smooth_alpha` moves that much of each label's weight to the other classes (not with
     `multi_output`). `out_grad` multiplies by the head gradient.
+
+    Raises
+    ------
+    ShapeError
+        `label` is neither of the shape of `data` nor an index for each distribution.
     """
     if label.shape != data.shape and label.numel() != _count(
         data.shape, multi_output, preserve_shape
@@ -195,6 +200,11 @@ def SVMOutput(
 
     The loss is c Σ max(0, margin - s x)², with s = 1 for the class of the label and -1 for the
     others, c the `regularization_coefficient`; with `use_linear` without the square.
+
+    Raises
+    ------
+    ShapeError
+        `label` is not of the shape of `data` without its last axis.
     """
     if label.shape != data.shape[:-1]:
         raise ShapeError(

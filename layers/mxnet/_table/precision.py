@@ -33,6 +33,11 @@ def amp_multicast(
     """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
 
     Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `num_outputs` is not the number of arrays.
     """
     _check_count("amp_multicast", "num_outputs", num_outputs, data)
     dtype = _common([x.dtype for x in data], cast_narrow)
@@ -67,7 +72,13 @@ def all_finite(data: Tensor, init_output: bool = True) -> Tensor:
 
 @op(counted=NUM_ARRAYS)
 def multi_all_finite(*data: Tensor, num_arrays: int = 1, init_output: bool = True) -> Tensor:
-    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,)."""
+    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
+
+    Raises
+    ------
+    UnsupportedError
+        `init_output` is False.
+    """
     if not init_output:
         raise UnsupportedError(
             "multi_all_finite: init_output is False\n"

@@ -116,7 +116,15 @@ def norm(
     out_dtype: DType | None = None,
     keepdims: bool = False,
 ) -> Tensor:
-    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
+    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0.
+
+    Raises
+    ------
+    ArgumentError
+        `ord` is neither 1 nor 2.
+    ShapeError
+        An axis is not one of `data`, or is there twice.
+    """
     if ord not in (1, 2):
         raise ArgumentError(f"norm: ord is {ord}\n  expected 1 or 2")
     x = data if data.is_floating_point() else data.double()
@@ -170,6 +178,11 @@ def L2Normalization(
     """x / √(Σx² + eps), the sum over all of a sample, over its channels, or over each channel.
 
     data : (batch, channel, ...)
+
+    Raises
+    ------
+    ArgumentError
+        `data` has fewer than 3 axes, and `mode` is not 'instance'.
     """
     over = {"instance": range(1, data.dim()), "channel": (1,), "spatial": range(2, data.dim())}
     if mode != "instance" and data.dim() < 3:
@@ -185,7 +198,13 @@ def L2Normalization(
 
 @op(names_input=True)
 def moments(data: Tensor, axes: Axis = None, keepdims: bool = False) -> tuple[Tensor, Tensor]:
-    """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+    """The mean and the variance Σ(x - mean)² / n over axes, None for all.
+
+    Raises
+    ------
+    ShapeError
+        An axis is not one of `data`, or is there twice.
+    """
     over = _axes("moments", data, axes)
     if data.is_floating_point():
         var, mean = torch.var_mean(data, over, correction=0, keepdim=keepdims)

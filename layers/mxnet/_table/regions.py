@@ -76,6 +76,11 @@ def ROIPooling(
     data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
 
     (Girshick 2015, Fast R-CNN)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `rois` has another shape than these, or `pooled_size` is not two positive sizes.
     """
     size, regions = _checked("ROIPooling", data, rois, 5, pooled_size)
     if data.is_meta:

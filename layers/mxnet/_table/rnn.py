@@ -60,6 +60,16 @@ def RNN(
     h by one matrix more, which stands behind R; this is the size of h then, but not of s. With
     `use_sequence_length`, sequence_length : (n,) has the number of steps of each sequence; behind
     them y is 0. A state for n = 0 stands for zeros.
+
+    Raises
+    ------
+    ArgumentError
+        `num_layers` is less than 1, or `p` is not a probability.
+    UnsupportedError
+        The states of an LSTM are to be clipped, or a projection is asked of another mode or is no
+        smaller than the state.
+    ShapeError
+        A parameter or a state has another shape than `data` and the attributes ask for.
     """
     if use_sequence_length and mode != "lstm" and sequence_length is None:
         state_cell, sequence_length = None, state_cell  # by position, where there is no cell

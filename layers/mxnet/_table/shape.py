@@ -30,6 +30,11 @@ def Reshape(
     In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
     one into the two that follow; `reverse` reads all of it from the right. An older form is
     `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
+
+    Raises
+    ------
+    ArgumentError
+        There is neither `shape` nor `target_shape`.
     """
     if shape:
         return data.reshape(reshaped(tuple(data.shape), shape, reverse))
@@ -60,7 +65,13 @@ def Flatten(data: Tensor) -> Tensor:
 
 @op(view=True)
 def transpose(data: Tensor, axes: Shape = ()) -> Tensor:
-    """The axes in another order; reversed where none is given."""
+    """The axes in another order; reversed where none is given.
+
+    Raises
+    ------
+    ShapeError
+        `axes` are not each of the axes once.
+    """
     n = data.dim()
     every = tuple(range(n))
     if axes and sorted(a + n if a < 0 else a for a in axes) != [*every]:
@@ -88,7 +99,13 @@ def expand_dims(data: Tensor, axis: int = REQUIRED) -> Tensor:
 
 @op(view=True, names_input=True)
 def squeeze(data: Tensor, axis: Axis = None) -> Tensor:
-    """Without the axes of size 1: all of them, or those given."""
+    """Without the axes of size 1: all of them, or those given.
+
+    Raises
+    ------
+    ShapeError
+        An axis that is given does not have size 1.
+    """
     if axis is None:
         y = data.squeeze()
     else:
@@ -110,7 +127,13 @@ def SwapAxis(data: Tensor, dim1: int = 0, dim2: int = 0) -> Tensor:
 
 @op("concat")
 def Concat(*data: Tensor, dim: int = 1) -> Tensor:
-    """The arrays one after the other along an axis that they have."""
+    """The arrays one after the other along an axis that they have.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
     return torch.cat(_alike("Concat", data), dim)
 
 
@@ -139,7 +162,13 @@ def _(inputs, output, dim):
 
 @op
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
-    """The arrays one after the other along a new axis."""
+    """The arrays one after the other along a new axis.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
     return torch.stack(_alike("stack", data), axis)
 
 
@@ -168,7 +197,13 @@ def _alike(name, data):
 def SliceChannel(
     data: Tensor, num_outputs: int = REQUIRED, axis: int = 1, squeeze_axis: bool = False
 ) -> tuple[Tensor, ...]:
-    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1."""
+    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1.
+
+    Raises
+    ------
+    ShapeError
+        The axis cannot be divided into `num_outputs` equal parts, or not into parts of size 1.
+    """
     size = data.shape[axis]
     if num_outputs < 1 or size % num_outputs or (squeeze_axis and size != num_outputs):
         raise ShapeError(
@@ -251,7 +286,13 @@ def forward(name, shape, begin, end, step):
 def slice_axis(
     data: Tensor, axis: int = REQUIRED, begin: int = REQUIRED, end: int | None = REQUIRED
 ) -> Tensor:
-    """data[begin:end] on one axis. Unlike Python's, bounds outside the axis are errors."""
+    """data[begin:end] on one axis. Unlike Python's, bounds outside the axis are errors.
+
+    Raises
+    ------
+    ArgumentError
+        The part is empty, or not within the axis.
+    """
     size = data.shape[axis]
     first = begin + size if begin < 0 else begin
     last = size if end is None else end + size if end < 0 else end
@@ -265,7 +306,14 @@ def slice_axis(
 
 @op(view=True)
 def slice_like(data: Tensor, shape_like: Tensor, axes: Shape = ()) -> Tensor:
-    """The beginning of each axis, as long as that of `shape_like`; of all axes, or those given."""
+    """The beginning of each axis, as long as that of `shape_like`; of all axes, or those given.
+
+    Raises
+    ------
+    ShapeError
+        An axis of `shape_like` is longer than that of `data`, or they have different numbers of
+        axes and `axes` is not given.
+    """
     if not axes and data.dim() != shape_like.dim():
         raise ShapeError(
             f"slice_like: data is {tuple(data.shape)}, shape_like is {tuple(shape_like.shape)}\n"
@@ -292,7 +340,13 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ) -> Tensor:
-    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end."""
+    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end.
+
+    Raises
+    ------
+    ShapeError
+        The new shape has another number of elements.
+    """
     left = range(lhs.dim())[span(lhs_begin, lhs_end)]
     new = rhs.shape[span(rhs_begin, rhs_end)]
     shape = (*lhs.shape[: left.start], *new, *lhs.shape[left.stop :])
@@ -306,7 +360,13 @@ def reshape_like(
 
 @op(names_input=True)
 def tile(data: Tensor, reps: Shape = REQUIRED) -> Tensor:
-    """The whole array repeated, as often as `reps` says along each of the last axes."""
+    """The whole array repeated, as often as `reps` says along each of the last axes.
+
+    Raises
+    ------
+    ArgumentError
+        A number of `reps` is less than 1, or than 0 with NumPy's shapes.
+    """
     if min(reps, default=1) < (0 if _np_shape.is_on() else 1):
         raise ArgumentError(f"tile: reps is {reps}\n  expected numbers of 1 or more")
     return torch.tile(data, reps)
@@ -317,6 +377,11 @@ def repeat(data: Tensor, repeats: int = REQUIRED, axis: int | None = None) -> Te
     """Each element repeated along an axis; without one the array is flattened first.
 
     0 repetitions leave nothing, not even the other axes: the shape is (0,).
+
+    Raises
+    ------
+    ArgumentError
+        `repeats` is less than 0.
     """
     if repeats < 0:
         raise ArgumentError(f"repeat: repeats is {repeats}\n  expected 0 or more")
@@ -344,6 +409,12 @@ def Pad(
     """Elements added around data (batch, channel, ...) of 4 or 5 axes.
 
     pad_width : before and after each axis, from the first on; the first two take none.
+
+    Raises
+    ------
+    ArgumentError
+        `data` does not have 4 or 5 axes, or `pad_width` is not two numbers for each, 0 for the
+        first two axes.
     """
     if data.dim() not in (4, 5) or len(pad_width) != 2 * data.dim() or any(pad_width[:4]):
         raise ArgumentError(
@@ -356,7 +427,16 @@ def Pad(
 
 @op(view=True, names_input=True)
 def depth_to_space(data: Tensor, block_size: int = REQUIRED) -> Tensor:
-    """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b."""
+    """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b.
+
+    Raises
+    ------
+    ArgumentError
+        `block_size` is less than 1.
+    ShapeError
+        `data` does not have 4 axes, has no elements, or has sizes that are no multiples of the
+        block's.
+    """
     n, c, h, w = _image("depth_to_space", data, (1,), block_size, 2)
     b, c = block_size, c // block_size**2
     return data.reshape(n, b, b, c, h, w).permute(0, 3, 4, 1, 5, 2).reshape(n, c, h * b, w * b)
@@ -364,7 +444,16 @@ def depth_to_space(data: Tensor, block_size: int = REQUIRED) -> Tensor:
 
 @op(view=True, names_input=True)
 def space_to_depth(data: Tensor, block_size: int = REQUIRED) -> Tensor:
-    """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b."""
+    """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b.
+
+    Raises
+    ------
+    ArgumentError
+        `block_size` is less than 1.
+    ShapeError
+        `data` does not have 4 axes, has no elements, or has sizes that are no multiples of the
+        block's.
+    """
     n, c, h, w = _image("space_to_depth", data, (2, 3), block_size)
     b, h, w = block_size, h // block_size, w // block_size
     return data.reshape(n, c, h, b, w, b).permute(0, 3, 5, 1, 2, 4).reshape(n, b * b * c, h, w)
@@ -385,7 +474,13 @@ def _image(name, data, axes, block_size, power=1):
 
 @op(view=True, names_input=True)
 def diag(data: Tensor, k: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
-    """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it."""
+    """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such diagonal.
+    """
     if data.dim() == 1:
         return torch.diag_embed(data, k)
     if not -data.shape[axis1] < k < data.shape[axis2]:

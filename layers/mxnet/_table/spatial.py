@@ -27,6 +27,12 @@ def GridGenerator(
     affine: data (n, 6) has the rows of a 2 x 3 matrix A; (x, y) = A (x', y', 1) for the points
     (x', y') of an image of `target_shape`.
     warp: data (n, 2, h, w) has the flow in pixels.
+
+    Raises
+    ------
+    ShapeError
+        `data` has another shape than the transformation takes, or `target_shape` is not a height
+        and a width above 0.
     """
     if transform_type == "affine":
         return _affine("GridGenerator", data, target_shape)
@@ -63,6 +69,11 @@ def BilinearSampler(data: Tensor, grid: Tensor, cudnn_off: bool | None = None) -
     """The image at the points of a grid, each a linear mixture of four pixels; 0 outside.
 
     data : (n, c, h, w)      grid : (n, 2, h', w')      y : (n, c, h', w')
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, c, h, w) and (n, 2, h', w').
     """
     if data.dim() != 4 or grid.dim() != 4 or grid.shape[:2] != (data.shape[0], 2):
         raise ShapeError(
@@ -84,6 +95,12 @@ def SpatialTransformer(
     """BilinearSampler at the grid of an affine map.
 
     data : (n, c, h, w)      loc : (n, 6)      y : (n, c, *target_shape)
+
+    Raises
+    ------
+    ShapeError
+        `loc` is not (n, 6), `target_shape` is not a height and a width above 0, or `data` is not
+        (n, c, h, w).
     """
     return BilinearSampler.run(data, _affine("SpatialTransformer", loc, target_shape))
 
@@ -111,6 +128,12 @@ def Correlation(
     data1, data2 : (n, c, h, w)      y : (n, (2 d + 1)², h', w'), d = max_displacement // stride2
 
     Places are `stride1` apart, displacements `stride2`. The images get `pad_size` zeros around.
+
+    Raises
+    ------
+    ShapeError
+        The images differ in shape or do not have 4 axes, `kernel_size` is even, or nothing of the
+        images is left.
     """
     k, margin = kernel_size, max_displacement + kernel_size // 2
     size = [s + 2 * pad_size - 2 * margin for s in data1.shape[2:]]
@@ -146,6 +169,13 @@ def Crop(
     data : (n, c, h, w), and maybe an array (..., ..., h', w')      y : (n, c, h', w')
 
     `center_crop` takes the middle.
+
+    Raises
+    ------
+    ShapeError
+        There are more than two arrays, or one does not have 4 axes.
+    ArgumentError
+        The part is not within the image.
     """
     if len(data) > 2 or any(x.dim() != 4 for x in data):
         raise ShapeError(
@@ -171,6 +201,11 @@ def LRN(
     """Each channel divided by what its neighbours have: x / (knorm + alpha / nsize Σ x²)^beta.
 
     data : (n, c, h, w); the sum is over `nsize` channels, this one in the middle.
+
+    Raises
+    ------
+    ShapeError
+        `data` does not have 4 axes.
     """
     if data.dim() != 4:
         raise ShapeError(f"LRN: data is {tuple(data.shape)}\n  expected (n, c, h, w)")
@@ -206,7 +241,13 @@ def im2col(
     dilate: Shape = (),
     pad: Shape = (),
 ) -> Tensor:
-    """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
+    """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches).
+
+    Raises
+    ------
+    ArgumentError
+        `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+    """
     return F.unfold(data, *_patches("im2col", kernel, stride, dilate, pad))
 
 
@@ -219,7 +260,13 @@ def col2im(
     dilate: Shape = (),
     pad: Shape = (),
 ) -> Tensor:
-    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
+    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w).
+
+    Raises
+    ------
+    ArgumentError
+        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+    """
     if len(output_size) != 2:
         raise ArgumentError(f"col2im: output_size is {output_size}\n  expected two numbers")
     return F.fold(data, output_size, *_patches("col2im", kernel, stride, dilate, pad))

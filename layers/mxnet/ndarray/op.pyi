@@ -14,11 +14,22 @@ def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = Fa
     """The arrays in the widest of their dtypes, with `cast_narrow` in the narrowest.
 
     Only float16, bfloat16 and float32 count. Arrays of other dtypes stay as they are.
+
+    Raises
+    ------
+    ArgumentError
+        `num_outputs` is not the number of arrays.
     """
 def all_finite(data: NDArray, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """1 where all elements are finite, else 0: (...) to (1,)."""
 def multi_all_finite(*data: NDArray, num_arrays: int = 1, init_output: bool = True, out: Any = None, name: Any = None) -> NDArray:
-    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,)."""
+    """1 where all elements of all arrays are finite, else 0: any number of (...) to (1,).
+
+    Raises
+    ------
+    UnsupportedError
+        `init_output` is False.
+    """
 def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The absolute value."""
 def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
@@ -116,7 +127,13 @@ def cbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
 def rcbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """1 over the cube root."""
 def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: Any = None, name: Any = None) -> NDArray:
-    """The sigmoid in three straight pieces, αx + β between 0 and 1."""
+    """The sigmoid in three straight pieces, αx + β between 0 and 1.
+
+    Raises
+    ------
+    DTypeError
+        `data` has no floating-point numbers.
+    """
 def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray:
     """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
 def smooth_l1(data: NDArray, scalar: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
@@ -215,7 +232,15 @@ def min(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool
 def min_axis(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, exclude: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The smallest value over axes."""
 def norm(data: NDArray, ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
-    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
+    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0.
+
+    Raises
+    ------
+    ArgumentError
+        `ord` is neither 1 nor 2.
+    ShapeError
+        An axis is not one of `data`, or is there twice.
+    """
 def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The index of the largest value along an axis, the first of equal ones, in data's dtype.
 
@@ -232,9 +257,20 @@ def L2Normalization(data: NDArray, eps: float = 1e-10, mode: Literal['channel', 
     """x / √(Σx² + eps), the sum over all of a sample, over its channels, or over each channel.
 
     data : (batch, channel, ...)
+
+    Raises
+    ------
+    ArgumentError
+        `data` has fewer than 3 axes, and `mode` is not 'instance'.
     """
 def moments(data: NDArray, axes: int | tuple[int, ...] | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> Result:
-    """The mean and the variance Σ(x - mean)² / n over axes, None for all."""
+    """The mean and the variance Σ(x - mean)² / n over axes, None for all.
+
+    Raises
+    ------
+    ShapeError
+        An axis is not one of `data`, or is there twice.
+    """
 def cumsum(a: NDArray, axis: int | None = None, dtype: Any | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The sums of the elements up to each along an axis, by default of the flattened array."""
 def Reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray:
@@ -243,6 +279,11 @@ def Reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = Fa
     In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
     one into the two that follow; `reverse` reads all of it from the right. An older form is
     `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
+
+    Raises
+    ------
+    ArgumentError
+        There is neither `shape` nor `target_shape`.
     """
 def reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = False, target_shape: int | tuple[int, ...] = (), keep_highest: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """The elements in another shape.
@@ -250,47 +291,124 @@ def reshape(data: NDArray, shape: int | tuple[int, ...] = (), reverse: bool = Fa
     In `shape` 0 keeps a size, -1 is what remains, -2 keeps all that remain, -3 joins two, -4 splits
     one into the two that follow; `reverse` reads all of it from the right. An older form is
     `target_shape`, with 0 for what remains, and `keep_highest` to keep the first size.
+
+    Raises
+    ------
+    ArgumentError
+        There is neither `shape` nor `target_shape`.
     """
 def Flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
 def flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """All axes but the first as one: (n, a, b) becomes (n, a b), and (n,) becomes (n, 1)."""
 def transpose(data: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
-    """The axes in another order; reversed where none is given."""
+    """The axes in another order; reversed where none is given.
+
+    Raises
+    ------
+    ShapeError
+        `axes` are not each of the axes once.
+    """
 def expand_dims(data: NDArray, axis: int = ..., out: Any = None, name: Any = None) -> NDArray:
     """A new axis of size 1 at `axis`."""
 def squeeze(data: NDArray, axis: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
-    """Without the axes of size 1: all of them, or those given."""
+    """Without the axes of size 1: all of them, or those given.
+
+    Raises
+    ------
+    ShapeError
+        An axis that is given does not have size 1.
+    """
 def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """Two axes in each other's place."""
 def swapaxes(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """Two axes in each other's place."""
 def Concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
-    """The arrays one after the other along an axis that they have."""
+    """The arrays one after the other along an axis that they have.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
 def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
-    """The arrays one after the other along an axis that they have."""
+    """The arrays one after the other along an axis that they have.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
 def stack(*data: NDArray, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
-    """The arrays one after the other along a new axis."""
+    """The arrays one after the other along a new axis.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
 def SliceChannel(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result:
-    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1."""
+    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1.
+
+    Raises
+    ------
+    ShapeError
+        The axis cannot be divided into `num_outputs` equal parts, or not into parts of size 1.
+    """
 def split(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Result:
-    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1."""
+    """`num_outputs` equal parts along an axis; `squeeze_axis` drops it, where they have size 1.
+
+    Raises
+    ------
+    ShapeError
+        The axis cannot be divided into `num_outputs` equal parts, or not into parts of size 1.
+    """
 def slice(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """data[begin:end:step] on the first axes; a step may be negative."""
 def crop(data: NDArray, begin: int | None | tuple[int | None, ...] = ..., end: int | None | tuple[int | None, ...] = ..., step: int | None | tuple[int | None, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """data[begin:end:step] on the first axes; a step may be negative."""
 def slice_axis(data: NDArray, axis: int = ..., begin: int = ..., end: int | None = ..., out: Any = None, name: Any = None) -> NDArray:
-    """data[begin:end] on one axis. Unlike Python's, bounds outside the axis are errors."""
+    """data[begin:end] on one axis. Unlike Python's, bounds outside the axis are errors.
+
+    Raises
+    ------
+    ArgumentError
+        The part is empty, or not within the axis.
+    """
 def slice_like(data: NDArray, shape_like: NDArray, axes: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
-    """The beginning of each axis, as long as that of `shape_like`; of all axes, or those given."""
+    """The beginning of each axis, as long as that of `shape_like`; of all axes, or those given.
+
+    Raises
+    ------
+    ShapeError
+        An axis of `shape_like` is longer than that of `data`, or they have different numbers of
+        axes and `axes` is not given.
+    """
 def reshape_like(lhs: NDArray, rhs: NDArray, lhs_begin: int | None = None, lhs_end: int | None = None, rhs_begin: int | None = None, rhs_end: int | None = None, out: Any = None, name: Any = None) -> NDArray:
-    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end."""
+    """The elements of lhs in the shape of rhs; what is replaced is the sizes from begin to end.
+
+    Raises
+    ------
+    ShapeError
+        The new shape has another number of elements.
+    """
 def tile(data: NDArray, reps: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
-    """The whole array repeated, as often as `reps` says along each of the last axes."""
+    """The whole array repeated, as often as `reps` says along each of the last axes.
+
+    Raises
+    ------
+    ArgumentError
+        A number of `reps` is less than 1, or than 0 with NumPy's shapes.
+    """
 def repeat(data: NDArray, repeats: int = ..., axis: int | None = None, out: Any = None, name: Any = None) -> NDArray:
     """Each element repeated along an axis; without one the array is flattened first.
 
     0 repetitions leave nothing, not even the other axes: the shape is (0,).
+
+    Raises
+    ------
+    ArgumentError
+        `repeats` is less than 0.
     """
 def reverse(data: NDArray, axis: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
     """The elements in opposite order along these axes."""
@@ -300,18 +418,54 @@ def Pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_w
     """Elements added around data (batch, channel, ...) of 4 or 5 axes.
 
     pad_width : before and after each axis, from the first on; the first two take none.
+
+    Raises
+    ------
+    ArgumentError
+        `data` does not have 4 or 5 axes, or `pad_width` is not two numbers for each, 0 for the
+        first two axes.
     """
 def pad(data: NDArray, mode: Literal['constant', 'edge', 'reflect'] = ..., pad_width: int | tuple[int, ...] = ..., constant_value: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
     """Elements added around data (batch, channel, ...) of 4 or 5 axes.
 
     pad_width : before and after each axis, from the first on; the first two take none.
+
+    Raises
+    ------
+    ArgumentError
+        `data` does not have 4 or 5 axes, or `pad_width` is not two numbers for each, 0 for the
+        first two axes.
     """
 def depth_to_space(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray:
-    """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b."""
+    """(n, b b c, h, w) becomes (n, c, h b, w b), for a block of size b.
+
+    Raises
+    ------
+    ArgumentError
+        `block_size` is less than 1.
+    ShapeError
+        `data` does not have 4 axes, has no elements, or has sizes that are no multiples of the
+        block's.
+    """
 def space_to_depth(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray:
-    """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b."""
+    """(n, c, h b, w b) becomes (n, b b c, h, w), for a block of size b.
+
+    Raises
+    ------
+    ArgumentError
+        `block_size` is less than 1.
+    ShapeError
+        `data` does not have 4 axes, has no elements, or has sizes that are no multiples of the
+        block's.
+    """
 def diag(data: NDArray, k: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None) -> NDArray:
-    """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it."""
+    """The k-th diagonal over two axes, as the last axis; of one axis the matrix that has it.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such diagonal.
+    """
 def take(a: NDArray, indices: NDArray, axis: int = 0, mode: Literal['clip', 'raise', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray:
     """The slices of `a` at the indices; the shape of the indices takes the place of the axis."""
 def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: int = ..., dtype: Any = ..., sparse_grad: bool = False, out: Any = None, name: Any = None) -> NDArray:
@@ -320,6 +474,11 @@ def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: 
     data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
 
     With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
+
+    Raises
+    ------
+    ShapeError
+        `weight` is not (input_dim, output_dim).
     """
 def one_hot(indices: NDArray, depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray:
     """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
@@ -327,37 +486,92 @@ def pick(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = 
     """One element along an axis for each place of the others.
 
     index : the shape of data without the axis, or with size 1 there
+
+    Raises
+    ------
+    UnsupportedError
+        `axis` is None.
+    ShapeError
+        `index` does not have the shape of `data` without the axis.
     """
 def choose_element_0index(data: NDArray, index: NDArray, axis: int | None = -1, keepdims: bool = False, mode: Literal['clip', 'wrap'] = 'clip', out: Any = None, name: Any = None) -> NDArray:
     """One element along an axis for each place of the others.
 
     index : the shape of data without the axis, or with size 1 there
+
+    Raises
+    ------
+    UnsupportedError
+        `axis` is None.
+    ShapeError
+        `index` does not have the shape of `data` without the axis.
     """
 def fill_element_0index(lhs: NDArray, mhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs."""
+    """A matrix with other values in some places: y[i, rhs[i]] = mhs[i], the rest from lhs.
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, m), (n,) and (n,).
+    """
 def batch_take(a: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """One element of each row: y[i] = a[i, indices[i]]."""
 def gather_nd(data: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """y[i] = data[indices[0, i], ..., indices[m - 1, i]], for every place i.
 
     data : (a1, ..., an)      indices : (m, ...)      y : (..., a(m+1), ..., an)
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
     """
 def scatter_nd(data: NDArray, indices: NDArray, shape: int | tuple[int, ...] = ..., out: Any = None, name: Any = None) -> NDArray:
-    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays."""
+    """Zeros, with data[i] at indices[0, i], ..., indices[m - 1, i]; of equal indices one stays.
+
+    Raises
+    ------
+    ShapeError
+        `indices` has fewer than 2 axes, or its first is longer than the number of axes that there
+        are.
+    """
 def SequenceMask(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, value: float = 0.0, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """`value` after the end of each sequence.
 
     data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `sequence_length` is given without `use_sequence_length`, or missing with it.
     """
 def SequenceLast(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """The last element of each sequence.
 
     data : (time, batch, ...), with axis 1 (batch, time, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `sequence_length` is given without `use_sequence_length`, or missing with it.
     """
 def SequenceReverse(data: NDArray, sequence_length: NDArray | None = None, use_sequence_length: bool = False, axis: int = 0, out: Any = None, name: Any = None) -> NDArray:
     """Each sequence in opposite order; what is after its end stays.
 
     data : (time, batch, ...)      sequence_length : (batch,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 2 axes, or `sequence_length` is not a length for each sequence.
+    ArgumentError
+        `axis` is not 0; or `sequence_length` is given without `use_sequence_length`, or missing
+        with it.
     """
 def ravel_multi_index(data: NDArray, shape: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The number of each element that coordinates name, counted row by row.
@@ -378,6 +592,11 @@ def topk(data: NDArray, axis: int | None = -1, k: int = 1, ret_typ: Literal['bot
     positive.
 
     Returns their indices, their values, ``both`` (values, indices), or a mask of ones.
+
+    Raises
+    ------
+    ArgumentError
+        `k` is greater than the number of values.
     """
 def dot(lhs: NDArray, rhs: NDArray, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Literal['csr', 'default', 'row_sparse'] | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The sum over the last axis of lhs and the first of rhs.
@@ -442,12 +661,25 @@ def linalg_gelqf(A: NDArray, out: Any = None, name: Any = None) -> Result:
     A : (..., m, n), m <= n      Q : (..., m, n)      L : (..., m, m)
     """
 def khatri_rao(*args: NDArray, out: Any = None, name: Any = None) -> NDArray:
-    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k)."""
+    """The Kronecker product of the columns of matrices: (m, k), (n, k) ... to (m n ..., k).
+
+    Raises
+    ------
+    ShapeError
+        The arrays are not matrices of as many columns.
+    """
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The affine map, y = x Wᵀ + b.
 
     data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
     bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+
+    Raises
+    ------
+    ShapeError
+        `weight` or `bias` has another shape than `num_hidden` and `data` ask for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
     """
 def Activation(data: NDArray, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: Any = None, name: Any = None) -> NDArray:
     """max(x, 0), 1 / (1 + e⁻ˣ), log(1 + eˣ), x / (1 + |x|) or tanh x, as `act_type` says."""
@@ -459,6 +691,11 @@ def LeakyReLU(data: NDArray, gamma: NDArray | None = None, act_type: Literal['el
     rrelu: when training a slope drawn from lower_bound to upper_bound for each element, else their
     mean; a second output has the slopes that were drawn, or zeros. selu is a scaled elu, gelu is
     x Φ(x).
+
+    Raises
+    ------
+    ArgumentError
+        `gamma` is missing for prelu, or given for another `act_type`.
     """
 def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
     """exp(x / temperature) over its sum along an axis.
@@ -466,22 +703,49 @@ def softmax(data: NDArray, length: NDArray | None = None, axis: int = -1, temper
     With `use_length` over the first `length` elements only, and 0 after them.
 
     length : the shape of data without the axis
+
+    Raises
+    ------
+    ArgumentError
+        `length` is given without `use_length`, or missing with it.
     """
 def log_softmax(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
-    """The logarithm of softmax."""
+    """The logarithm of softmax.
+
+    Raises
+    ------
+    UnsupportedError
+        `use_length` is True: there is no length.
+    """
 def softmin(data: NDArray, axis: int = -1, temperature: float | None = None, dtype: Any | None = None, use_length: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
-    """softmax of -x."""
+    """softmax of -x.
+
+    Raises
+    ------
+    UnsupportedError
+        `use_length` is True: there is no length.
+    """
 def SoftmaxActivation(data: NDArray, mode: Literal['channel', 'instance'] = 'instance', out: Any = None, name: Any = None) -> NDArray:
     """softmax over the last axis, or over the channels (axis 1)."""
 def softmax_cross_entropy(data: NDArray, label: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The cross entropy, -Σᵢ log softmax(data[i])[label[i]], as (1,).
 
     data : (n, k)      label : (n,), indices
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, k) and (n,).
     """
 def Dropout(data: NDArray, p: float = 0.5, mode: Literal['always', 'training'] = 'training', axes: int | tuple[int, ...] = (), cudnn_off: bool | None = False, out: Any = None, name: Any = None) -> NDArray:
     """0 with probability p, else x / (1 - p); x itself when not training, unless mode is 'always'.
 
     On `axes` one draw holds for all.
+
+    Raises
+    ------
+    ArgumentError
+        `p` is not from 0 to 1.
     """
 def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: Any = None, name: Any = None) -> Result:
     """gamma (x - mean) / √(var + eps) + beta, for each channel; gamma is taken as 1 by `fix_gamma`.
@@ -489,6 +753,11 @@ def BatchNorm(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray
     Training takes mean and variance (Σ(x - mean)² / n) of the batch, and moves the moving ones:
     moving = momentum moving + (1 - momentum) batch. Otherwise, and with `use_global_stats`, the
     moving ones are taken. With `output_mean_var` also the mean and 1 / √(var + eps).
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
     """
 def LayerNorm(data: NDArray, gamma: NDArray, beta: NDArray, axis: int = -1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
     """gamma (x - mean) / √(var + eps) + beta, with mean and variance over an axis.
@@ -496,11 +765,21 @@ def LayerNorm(data: NDArray, gamma: NDArray, beta: NDArray, axis: int = -1, eps:
     gamma, beta : (data.shape[axis],)
 
     With `output_mean_var` also the mean and √(var + eps), the axis with size 1.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
     """
 def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: Any = None, name: Any = None) -> NDArray:
     """gamma (x - mean) / √(var + eps) + beta, with mean and variance of each channel of a sample.
 
     data : (n, c, ...), 3 axes or more      gamma, beta : (c,)
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 3 axes, or a parameter has another shape than it asks for.
     """
 def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1, eps: float = 1e-05, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
     """gamma (x - mean) / √(var + eps) + beta, with mean and variance of a group of channels.
@@ -508,11 +787,24 @@ def GroupNorm(data: NDArray, gamma: NDArray, beta: NDArray, num_groups: int = 1,
     data : (n, c, ...)      gamma, beta : (num_groups,), as in MXNet, not (c,)
 
     With `output_mean_var` also the mean and √(var + eps), (n, num_groups).
+
+    Raises
+    ------
+    ShapeError
+        `data` has fewer than 3 axes, its channels are no multiple of `num_groups`, or a parameter
+        has another shape than that asks for.
     """
 def Convolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 1024, no_bias: bool = False, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The correlation of data with each of `num_filter` kernels, in 1, 2 or 3 dimensions.
 
     data : (n, c, ...)      weight : (num_filter, c / num_group, *kernel)      bias : (num_filter,)
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
     """
 def Deconvolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), adj: int | tuple[int, ...] = (), target_shape: int | tuple[int, ...] = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The transpose of Convolution: what its gradient does to the data.
@@ -521,6 +813,13 @@ def Deconvolution(data: NDArray, weight: NDArray, bias: NDArray | None = None, k
 
     The size is stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj, or `target_shape`, from
     which pad and adj then follow.
+
+    Raises
+    ------
+    ShapeError
+        A parameter has another shape than `data` asks for.
+    ArgumentError
+        `target_shape` cannot be reached; or `bias` is given with `no_bias`, or missing without it.
     """
 def Pooling(data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: Literal['full', 'same', 'valid'] = 'valid', stride: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), p_value: int | None = None, count_include_pad: bool | None = None, layout: Literal['NCDHW', 'NCHW', 'NCW', 'NDHWC', 'NHWC', 'NWC'] | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The largest, the mean, the sum or the p-norm (Σxᵖ)^(1/p) of each window.
@@ -530,6 +829,13 @@ def Pooling(data: NDArray, kernel: int | tuple[int, ...] = (), pool_type: Litera
     everything. `count_include_pad` says whether the mean counts the padding.
 
     data : (n, c, ...)
+
+    Raises
+    ------
+    ArgumentError
+        `p_value` is not 1, 2 or 3 where `pool_type` is 'lp'.
+    ShapeError
+        The kernel does not fit into the padded axis, or is not larger than the padding.
     """
 def UpSampling(*data: NDArray, scale: int = ..., num_filter: int = 0, sample_type: Literal['bilinear', 'nearest'] = ..., multi_input_mode: Literal['concat', 'sum'] = 'concat', workspace: int = 512, out: Any = None, name: Any = None) -> NDArray:
     """Images (n, c, h, w) enlarged to (n, c, scale h, scale w).
@@ -537,6 +843,12 @@ def UpSampling(*data: NDArray, scale: int = ..., num_filter: int = 0, sample_typ
     nearest: each pixel is repeated; several inputs are brought to the size of the first and joined
     along the channels, or added. bilinear: data and the weight of a Deconvolution, which
     initializer.Bilinear fills, (num_filter, 1, kernel, kernel) with kernel 2 scale - scale mod 2.
+
+    Raises
+    ------
+    ShapeError
+        `data` is not (n, c, h, w), or an input does not fit: its height and width have to divide
+        the outputs', and inputs that are added need as many channels.
     """
 def RNN(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray | None = None, sequence_length: NDArray | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None) -> Result:
     """Recurrent layers, one above the other, each over all t steps of n sequences.
@@ -557,6 +869,16 @@ def RNN(data: NDArray, parameters: NDArray, state: NDArray, state_cell: NDArray 
     h by one matrix more, which stands behind R; this is the size of h then, but not of s. With
     `use_sequence_length`, sequence_length : (n,) has the number of steps of each sequence; behind
     them y is 0. A state for n = 0 stands for zeros.
+
+    Raises
+    ------
+    ArgumentError
+        `num_layers` is less than 1, or `p` is not a probability.
+    UnsupportedError
+        The states of an LSTM are to be clipped, or a projection is asked of another mode or is no
+        smaller than the state.
+    ShapeError
+        A parameter or a state has another shape than `data` and the attributes ask for.
     """
 def SoftmaxOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
     """softmax, with the gradient of the cross entropy, softmax(x) - onehot(label).
@@ -570,6 +892,11 @@ def SoftmaxOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore
     ignored (``valid``); with `multi_output` and ``null`` by the number of labels in a sample.
     `smooth_alpha` moves that much of each label's weight to the other classes (not with
     `multi_output`). `out_grad` multiplies by the head gradient.
+
+    Raises
+    ------
+    ShapeError
+        `label` is neither of the shape of `data` nor an index for each distribution.
     """
 def Softmax(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label: float = -1.0, multi_output: bool = False, use_ignore: bool = False, preserve_shape: bool = False, normalization: Literal['batch', 'null', 'valid'] = 'null', out_grad: bool = False, smooth_alpha: float = 0.0, out: Any = None, name: Any = None) -> NDArray:
     """softmax, with the gradient of the cross entropy, softmax(x) - onehot(label).
@@ -583,6 +910,11 @@ def Softmax(data: NDArray, label: NDArray, grad_scale: float = 1.0, ignore_label
     ignored (``valid``); with `multi_output` and ``null`` by the number of labels in a sample.
     `smooth_alpha` moves that much of each label's weight to the other classes (not with
     `multi_output`). `out_grad` multiplies by the head gradient.
+
+    Raises
+    ------
+    ShapeError
+        `label` is neither of the shape of `data` nor an index for each distribution.
     """
 def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
     """data itself, with the gradient of the squared error: grad_scale / k (y - label).
@@ -606,6 +938,11 @@ def SVMOutput(data: NDArray, label: NDArray, margin: float = 1.0, regularization
 
     The loss is c Σ max(0, margin - s x)², with s = 1 for the class of the label and -1 for the
     others, c the `regularization_coefficient`; with `use_linear` without the square.
+
+    Raises
+    ------
+    ShapeError
+        `label` is not of the shape of `data` without its last axis.
     """
 def MakeLoss(data: NDArray, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Literal['batch', 'null', 'valid'] = 'null', out: Any = None, name: Any = None) -> NDArray:
     """data itself, as a loss: its gradient is grad_scale, whatever comes from above.
@@ -627,6 +964,14 @@ def CTCLoss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, 
     compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `label` has other axes than these, there are more labels than steps of time, or
+        lengths are not one for each example.
+    ArgumentError
+        Lengths are given without the option that uses them, or missing with it.
     """
 def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None) -> NDArray:
     """-log p(label | softmax(data)), of all ways to spread the labels over time.
@@ -640,6 +985,14 @@ def ctc_loss(data: NDArray, label: NDArray, data_lengths: NDArray | None = None,
     compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `label` has other axes than these, there are more labels than steps of time, or
+        lengths are not one for each example.
+    ArgumentError
+        Lengths are given without the option that uses them, or missing with it.
     """
 def random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
     """Draws uniform on [low, high)."""
@@ -704,16 +1057,33 @@ def GridGenerator(data: NDArray, transform_type: Literal['affine', 'warp'] = ...
     affine: data (n, 6) has the rows of a 2 x 3 matrix A; (x, y) = A (x', y', 1) for the points
     (x', y') of an image of `target_shape`.
     warp: data (n, 2, h, w) has the flow in pixels.
+
+    Raises
+    ------
+    ShapeError
+        `data` has another shape than the transformation takes, or `target_shape` is not a height
+        and a width above 0.
     """
 def BilinearSampler(data: NDArray, grid: NDArray, cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray:
     """The image at the points of a grid, each a linear mixture of four pixels; 0 outside.
 
     data : (n, c, h, w)      grid : (n, 2, h', w')      y : (n, c, h', w')
+
+    Raises
+    ------
+    ShapeError
+        The shapes are not (n, c, h, w) and (n, 2, h', w').
     """
 def SpatialTransformer(data: NDArray, loc: NDArray, target_shape: int | tuple[int, ...] = (0, 0), transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = None, out: Any = None, name: Any = None) -> NDArray:
     """BilinearSampler at the grid of an affine map.
 
     data : (n, c, h, w)      loc : (n, 6)      y : (n, c, *target_shape)
+
+    Raises
+    ------
+    ShapeError
+        `loc` is not (n, 6), `target_shape` is not a height and a width above 0, or `data` is not
+        (n, c, h, w).
     """
 def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """How alike the patches of two images are, for each place and displacement.
@@ -723,6 +1093,12 @@ def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displa
     data1, data2 : (n, c, h, w)      y : (n, (2 d + 1)², h', w'), d = max_displacement // stride2
 
     Places are `stride1` apart, displacements `stride2`. The images get `pad_size` zeros around.
+
+    Raises
+    ------
+    ShapeError
+        The images differ in shape or do not have 4 axes, `kernel_size` is even, or nothing of the
+        images is left.
     """
 def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple[int, ...] = (0, 0), center_crop: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """A part of an image: of the size of a second array, or of `h_w`, from `offset` on.
@@ -730,22 +1106,51 @@ def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tupl
     data : (n, c, h, w), and maybe an array (..., ..., h', w')      y : (n, c, h', w')
 
     `center_crop` takes the middle.
+
+    Raises
+    ------
+    ShapeError
+        There are more than two arrays, or one does not have 4 axes.
+    ArgumentError
+        The part is not within the image.
     """
 def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float = 2.0, nsize: int = ..., out: Any = None, name: Any = None) -> NDArray:
     """Each channel divided by what its neighbours have: x / (knorm + alpha / nsize Σ x²)^beta.
 
     data : (n, c, h, w); the sum is over `nsize` channels, this one in the middle.
+
+    Raises
+    ------
+    ShapeError
+        `data` does not have 4 axes.
     """
 def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
-    """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches)."""
+    """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches).
+
+    Raises
+    ------
+    ArgumentError
+        `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+    """
 def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
-    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w)."""
+    """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w).
+
+    Raises
+    ------
+    ArgumentError
+        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+    """
 def ROIPooling(data: NDArray, rois: NDArray, pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None) -> NDArray:
     """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.
 
     data : (n, c, h, w)      rois : (r, 5)      y : (r, c, *pooled_size)
 
     (Girshick 2015, Fast R-CNN)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `rois` has another shape than these, or `pooled_size` is not two positive sizes.
     """
 def BatchNorm_v1(data: NDArray, gamma: NDArray, beta: NDArray, moving_mean: NDArray, moving_var: NDArray, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, out: Any = None, name: Any = None) -> Result:
     """BatchNorm over axis 1."""

@@ -20,12 +20,24 @@ def Embedding(data: NDArray, weight: NDArray, input_dim: int = ..., output_dim: 
     data : (...)      weight : (input_dim, output_dim)      y : (..., output_dim)
 
     With `sparse_grad` the gradient of a variable has its rows alone, if it is kept as row_sparse.
+
+    Raises
+    ------
+    ShapeError
+        `weight` is not (input_dim, output_dim).
     """
 def FullyConnected(data: NDArray, weight: NDArray, bias: NDArray | None = None, num_hidden: int = ..., no_bias: bool = False, flatten: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """The affine map, y = x Wᵀ + b.
 
     data : (n, ...), taken as (n, k); without `flatten` (..., k)      weight : (num_hidden, k)
     bias : (num_hidden,)      y : (n, num_hidden), or (..., num_hidden)
+
+    Raises
+    ------
+    ShapeError
+        `weight` or `bias` has another shape than `num_hidden` and `data` ask for.
+    ArgumentError
+        `bias` is given with `no_bias`, or missing without it.
     """
 def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray:
     """data itself, with the gradient of the squared error: grad_scale / k (y - label).
@@ -85,7 +97,13 @@ def ceil(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
 def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray:
     """The values, none below `a_min` or above `a_max`; for integers these are truncated."""
 def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
-    """The arrays one after the other along an axis that they have."""
+    """The arrays one after the other along an axis that they have.
+
+    Raises
+    ------
+    DTypeError
+        The arrays have different dtypes.
+    """
 def cos(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The cosine of radians."""
 def cosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
@@ -141,7 +159,15 @@ def mean(data: NDArray, axis: int | tuple[int, ...] | None = None, keepdims: boo
 def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The negative, -x."""
 def norm(data: NDArray, ord: int = 2, axis: int | tuple[int, ...] | None = None, out_dtype: Any | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray:
-    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0."""
+    """The norm over axes: Σ|x| for ord 1, √Σx² for ord 2. Its gradient at 0 is 0.
+
+    Raises
+    ------
+    ArgumentError
+        `ord` is neither 1 nor 2.
+    ShapeError
+        An axis is not one of `data`, or is there twice.
+    """
 def radians(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """Degrees as radians, π x / 180."""
 def relu(data: NDArray, out: Any = None, name: Any = None) -> NDArray:

@@ -181,6 +181,14 @@ def CTCLoss(data: Symbol | None = ..., label: Symbol | None = ..., data_lengths:
     compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `label` has other axes than these, there are more labels than steps of time, or
+        lengths are not one for each example.
+    ArgumentError
+        Lengths are given without the option that uses them, or missing with it.
     """
 def ctc_loss(data: Symbol | None = ..., label: Symbol | None = ..., data_lengths: Symbol | None | None = None, label_lengths: Symbol | None | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: Literal['first', 'last'] = 'first', out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """-log p(label | softmax(data)), of all ways to spread the labels over time.
@@ -194,6 +202,14 @@ def ctc_loss(data: Symbol | None = ..., label: Symbol | None = ..., data_lengths
     compiled code it is taken for the nearest class.
 
     (Graves et al. 2006, Connectionist temporal classification)
+
+    Raises
+    ------
+    ShapeError
+        `data` or `label` has other axes than these, there are more labels than steps of time, or
+        lengths are not one for each example.
+    ArgumentError
+        Lengths are given without the option that uses them, or missing with it.
     """
 def BilinearResize2D(data: Symbol | None = ..., like: Symbol | None | None = None, height: int = 1, width: int = 1, scale_height: float | None = None, scale_width: float | None = None, mode: Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size', align_corners: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Images in another size, each pixel a linear mixture of the four nearest.

@@ -73,6 +73,8 @@ class _RNNLayer(HybridBlock):
             "lstm_state_clip_nan": clips[2],
             "use_sequence_length": use_sequence_length,
         }
+        defaults = rnn.RNN.defaults
+        self._not_default = {n: v for n, v in self._kwargs.items() if v != defaults[n]}
         self._state_size = hidden_size if projection_size is None else projection_size
         self._make(input_size, dict(zip(_PARTS, initializers)))
 
@@ -193,7 +195,7 @@ class _RNNLayer(HybridBlock):
             y, *end = F.RNN(x, packed, **given, **self._kwargs)
         else:
             rest = [*(states or ()), *lengths.values()]
-            y, *end = _rnn_of_parts(x, *parts, *rest, **self._kwargs)
+            y, *end = _rnn_of_parts(x, *parts, *rest, **self._not_default)
         y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
         return y if states is None else (y, end)
 

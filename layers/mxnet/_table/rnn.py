@@ -145,10 +145,16 @@ def layout(columns, state_size, num_layers, bidirectional, mode, projection_size
     return (*matrices, *[(rows,)] * (2 * num_layers * directions))
 
 
+@lru_cache(maxsize=256)
+def size(*sizes):
+    """How many numbers `parameters` has."""
+    return sum(map(math.prod, layout(*sizes)))
+
+
 def columns_of(parameters, *sizes):
     """How many features data has whose `parameters` are so many; None: there are never so many."""
-    without = sum(map(math.prod, layout(0, *sizes)))
-    each = sum(map(math.prod, layout(1, *sizes))) - without
+    without = size(0, *sizes)
+    each = size(1, *sizes) - without
     columns, rest = divmod(parameters - without, each)
     return columns if columns > 0 and not rest else None
 
@@ -178,15 +184,17 @@ def _shapes(
     """The shapes of the inputs that these attributes leave."""
     if len(data) != 3:
         raise ShapeError(f"RNN: data is {data}\n  expected 3 axes: steps, sequences, features")
-    parts = layout(data[2], state_size, num_layers, bidirectional, mode, projection_size)
+    sizes = state_size, num_layers, bidirectional, mode, projection_size
     layers = num_layers * (1 + bidirectional)
     shapes = {
-        "parameters": (sum(map(math.prod, parts)),),
+        "parameters": (size(data[2], *sizes),),
         "state": (layers, data[1], projection_size or state_size),
     }
     if mode == "lstm":
         shapes["state_cell"] = (layers, data[1], state_size)
-    return shapes | ({"sequence_length": data[1:2]} if use_sequence_length else {})
+    if use_sequence_length:
+        shapes["sequence_length"] = data[1:2]
+    return shapes
 
 
 def _begin(data, state):

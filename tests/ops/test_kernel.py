@@ -697,6 +697,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_forked_and_spawned_children(tmp_path):
     program = tmp_path / "children.py"
     program.write_text(FORKS)

@@ -797,6 +797,7 @@ def resident():
         return int(file.read().split()[1]) * 4096 / 2**20
 
 
+@pytest.mark.slow
 def test_a_thousand_calls_leave_memory_flat(engine):
     op = Custom(doubled, bprop=lambda x, y, dy: (SQUARE(x) * 0 + 2 * dy,))
     x = nd.ones((10000,))
@@ -822,6 +823,7 @@ def test_a_thousand_calls_leave_memory_flat(engine):
         assert more - objects < 100
 
 
+@pytest.mark.slow
 @pytest.mark.engine("torch")  # MXNet keeps what is registered
 def test_a_thousand_operators_are_freed():
     x = nd.ones((3,))

@@ -457,7 +457,14 @@ def several_grad(self, req, out_grad, in_data, out_data, in_grad, aux):
     self.assign(in_grad[0], req[0], x.grad)
 
 
-@pytest.mark.parametrize("mode", ["eager", "replayed", "exceptions"])
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "eager",
+        pytest.param("replayed", marks=pytest.mark.slow),
+        pytest.param("exceptions", marks=pytest.mark.slow),
+    ],
+)
 def test_a_thousand_calls(define, mode):
     name = define(
         several,

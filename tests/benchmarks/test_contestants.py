@@ -30,6 +30,7 @@ from benchmarks.suites import (
     ZOO_TRAINING,
 )
 from layers import ops
+from train import gluoncv_package
 
 pytestmark = pytest.mark.engine("torch")
 
@@ -158,6 +159,7 @@ def test_nets_of_the_zoo_compute_what_torchvisions_do(suite, net):
 @pytest.mark.skipif(not find_spec("gluoncv"), reason="GluonCV is not installed")
 @pytest.mark.parametrize("training", [False, True], ids=["inference", "training"])
 def test_models_of_gluoncv_compute_the_same(training):
+    gluoncv_package.gluoncv()  # its first import changes Pillow, which is set back here
     module = import_module("benchmarks.gluon.gluoncv")
     given = {"net": "mobilenetv3_small", "size": 64, "batch": 2, "training": training}
     found, expected = (
@@ -169,6 +171,7 @@ def test_models_of_gluoncv_compute_the_same(training):
 
 def test_torchvision_has_a_model_of_gluoncv():
     pytest.importorskip("torchvision", reason="it is in the environment of make bench")
+    gluoncv_package.gluoncv()
     given = {"net": "resnet50_v1b", "size": 64, "batch": 2, "training": False, "options": {}}
     found, expected = (
         import_module(f"benchmarks.{home}.gluoncv").build("eager", "cpu", **given).check()

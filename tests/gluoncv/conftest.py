@@ -1,29 +1,23 @@
 """GluonCV on the engine under test, and MXNet's values for its parts."""
 
-import importlib
 import importlib.util
 import random
-import warnings
 import zlib
 
 import numpy as np
 import pytest
 from recorded import Recorded
 
+from train import gluoncv_package
+
 
 @pytest.fixture(scope="session")
-def gluoncv(mx, engine):
+def gluoncv():
     """The package, imported for all tests in this one place."""
     spec = importlib.util.find_spec("gluoncv")  # a folder of the name has no origin
     if not (spec and spec.origin):
         pytest.skip("GluonCV is not installed here")
-    from PIL import ImageFile
-
-    whole = ImageFile.LOAD_TRUNCATED_IMAGES  # which GluonCV sets for the whole process
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield mx.gluoncv() if engine == "torch" else importlib.import_module("gluoncv")
-    ImageFile.LOAD_TRUNCATED_IMAGES = whole
+    return gluoncv_package.gluoncv()
 
 
 @pytest.fixture(scope="module")

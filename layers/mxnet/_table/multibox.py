@@ -16,6 +16,7 @@ from .boxes import (
     cleared,
     decoded,
     encoded,
+    four_times,
     iou,
     keep_best_of_groups,
     match,
@@ -59,16 +60,22 @@ def _contrib_MultiBoxPrior(
         )
     y_step, x_step = (s if s > 0 else 1 / n for s, n in zip(steps, (h, w)))
     made = {"dtype": torch.float32, "device": data.device}
-    y = ((torch.arange(h, **made) + offsets[0]) * y_step)[:, None]
-    x = ((torch.arange(w, **made) + offsets[1]) * x_step)[:, None]
+    y = torch.arange(h, **made).add_(offsets[0]).mul_(y_step)
+    x = torch.arange(w, **made).add_(offsets[1]).mul_(x_step)
     roots = [math.sqrt(ratio) for ratio in ratios]
     shapes = [(size, roots[0]) for size in sizes] + [(sizes[0], root) for root in roots[1:]]
-    half_y = torch.tensor([size / root / 2 for size, root in shapes], **made)
-    half_x = torch.tensor([size * h / w * root / 2 for size, root in shapes], **made)
-    anchors = data.new_empty(h, w, len(shapes), 4)
-    for i, edge in enumerate((x - half_x, y - half_y, x + half_x, y + half_y)):
-        anchors[..., i] = edge[:, None] if i % 2 else edge
-    anchors = anchors.reshape(1, -1, 4)
+    halves = [(size * h / w * root / 2, size / root / 2) for size, root in shapes]
+    # All anchors of a row, where y is 0, and all of a column, where x is 0, are added.
+    numbers = [
+        [n for half_x, _ in halves for n in (-half_x, 0, half_x, 0)],
+        [n for _, half_y in halves for n in (0, -half_y, 0, half_y)],
+        (1, 0, 1, 0) * len(halves),
+        (0, 1, 0, 1) * len(halves),
+    ]
+    from_x, from_y, is_x, is_y = torch.tensor(numbers, **made)
+    row = torch.addcmul(from_x, x[:, None], is_x)
+    column = torch.addcmul(from_y, y[:, None, None], is_y)
+    anchors = (row + column).to(data.dtype).reshape(1, -1, 4)
     return anchors.clamp_(0, 1) if clip else anchors
 
 
@@ -134,12 +141,11 @@ def _contrib_MultiBoxTarget(
         negative = _least_sure(cls_pred, hard, counts.minimum((~positive).sum(1)))
     else:
         negative = ~positive & there[:, :1]
-    row = rows_at(label, chosen)
-    classes = torch.where(negative, 0, torch.where(positive, row[..., 0] + 1, ignore_label))
-    offsets = zip(encoded(anchor, row[..., 1:5]), variances)
+    classes = torch.where(positive, (label[..., 0] + 1).gather(1, chosen), ignore_label)
+    classes = torch.where(negative, 0, classes).to(anchor.dtype)
+    offsets = zip(encoded(anchor, label[..., 1:5], chosen), variances)
     offsets = cleared([y.div_(variance) for y, variance in offsets], ~positive)
-    counted = positive.to(anchor.dtype)[..., None].expand_as(offsets)
-    return offsets.flatten(1), counted.flatten(1), classes.to(anchor.dtype)
+    return offsets.flatten(1), four_times(positive, anchor.dtype).flatten(1), classes
 
 
 _contrib_MultiBoxTarget.grad(zeros)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-from torch.nn.functional import softsign
+import torch.nn.functional as F
 
 from .._dtype import name as dtype_name
 from ..base import DTypeError
@@ -61,7 +61,7 @@ unary("erf", _erf, "The error function.")
 unary("erfinv", torch.erfinv, "The inverse of the error function.")
 unary("gammaln", torch.lgamma, "The logarithm of the absolute value of the gamma function.")
 unary("sigmoid", torch.sigmoid, "The logistic function, 1 / (1 + e⁻ˣ).")
-unary("softsign", softsign, "x / (1 + |x|).")
+unary("softsign", F.softsign, "x / (1 + |x|).")
 unary("relu", torch.relu, "The positive part, max(x, 0).")
 
 unary("sign", torch.sign, "The sign: -1, 0 or 1.").grad(zeros)
@@ -203,8 +203,8 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
     x = data if data.is_floating_point() else data.float()
     square = float(scalar if x is data else int(scalar)) ** 2
     bound = 1 / square if square else torch.inf
-    size = torch.abs(x)
-    y = torch.where(size < bound, 0.5 * square * x * x, size - 0.5 * bound)
+    zero = x.new_zeros(()).expand_as(x)
+    y = F.smooth_l1_loss(x, zero, reduction="none", beta=bound)
     return y if x is data else y.to(data.dtype)
 
 

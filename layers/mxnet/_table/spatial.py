@@ -51,17 +51,16 @@ def _affine(name, matrix, size):
             f"{name}: the affine map is {tuple(matrix.shape)}, target_shape is {size}\n"
             "  expected (n, 6), and a height and a width above 0"
         )
-    ends = [_steps(count, matrix) for count in size]
-    y, x = torch.meshgrid(*ends, indexing="ij")
-    points = torch.stack([x, y, torch.ones_like(x)]).reshape(3, -1)
-    return (matrix.reshape(-1, 2, 3) @ points).reshape(-1, 2, *size)
+    y, x = (_steps(count, matrix) for count in size)
+    by_x, by_y, moved = matrix.reshape(-1, 2, 3, 1).unbind(2)
+    row, column = torch.addcmul(moved, by_x, x), by_y * y
+    return row[:, :, None] + column[..., None]
 
 
 def _steps(count, like):
     """Numbers from -1 to 1; NaN where there is but one, which has no direction to be on."""
-    return (
-        torch.arange(count, device=like.device, dtype=like.dtype) * 2 / (count - 1 or torch.nan) - 1
-    )
+    steps = torch.arange(0, 2 * count, 2, device=like.device, dtype=like.dtype)
+    return steps.div_(count - 1 or torch.nan).sub_(1)
 
 
 @op

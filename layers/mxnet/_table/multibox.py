@@ -60,22 +60,23 @@ def _contrib_MultiBoxPrior(
         )
     y_step, x_step = (s if s > 0 else 1 / n for s, n in zip(steps, (h, w)))
     made = {"dtype": torch.float32, "device": data.device}
-    y = torch.arange(h, **made).add_(offsets[0]).mul_(y_step)
-    x = torch.arange(w, **made).add_(offsets[1]).mul_(x_step)
+    y, x = (
+        torch.arange(offset, offset + count - 0.5, **made).mul_(step)
+        for offset, count, step in zip(offsets, (h, w), (y_step, x_step))
+    )
     roots = [math.sqrt(ratio) for ratio in ratios]
     shapes = [(size, roots[0]) for size in sizes] + [(sizes[0], root) for root in roots[1:]]
-    halves = [(size * h / w * root / 2, size / root / 2) for size, root in shapes]
-    # All anchors of a row, where y is 0, and all of a column, where x is 0, are added.
-    numbers = [
-        [n for half_x, _ in halves for n in (-half_x, 0, half_x, 0)],
-        [n for _, half_y in halves for n in (0, -half_y, 0, half_y)],
-        (1, 0, 1, 0) * len(halves),
-        (0, 1, 0, 1) * len(halves),
-    ]
-    from_x, from_y, is_x, is_y = torch.tensor(numbers, **made)
-    row = torch.addcmul(from_x, x[:, None], is_x)
-    column = torch.addcmul(from_y, y[:, None, None], is_y)
-    anchors = (row + column).to(data.dtype).reshape(1, -1, 4)
+    to_x, to_y = [], []
+    for size, root in shapes:
+        half_x, half_y = size * h / w * root / 2, size / root / 2
+        to_x += -half_x, 0, half_x, 0
+        to_y += 0, -half_y, 0, half_y
+    numbers = to_x, to_y, (1, 0, 1, 0) * len(shapes), (0, 1, 0, 1) * len(shapes)
+    from_x, from_y, is_x, is_y = torch.tensor(numbers, **made).unbind()
+    # The anchors of a row, with 0 as y, and those of a column, with 0 as x.
+    row = torch.addcmul(from_x, x.unsqueeze(1), is_x)
+    column = torch.addcmul(from_y, y.view(h, 1, 1), is_y)
+    anchors = (row + column).view(1, -1, 4).to(data.dtype)
     return anchors.clamp_(0, 1) if clip else anchors
 
 

@@ -60,6 +60,24 @@ MISTAKES = {
             "  expected 3 axes: batch, channels, and 1 for the kernel"
         ],
     ),
+    "a patch larger than the data": (
+        lambda nd, a: nd.im2col(nd.ones((1, 2, 3, 3)), kernel=(2, 2), dilate=(1, 3)),
+        ValueError,
+        [
+            "im2col: data is (1, 2, 3, 3), kernel is (2, 2), dilate is (1, 3), pad is (0, 0)\n"
+            "  expected a kernel that fits into the padded data"
+        ],
+    ),
+    "patches that do not move": (
+        lambda nd, a: nd.im2col(nd.ones((1, 2, 3, 3)), kernel=(2, 2), stride=(0, 1)),
+        ValueError,
+        ["im2col: stride is (0, 1)\n  expected two numbers of 1 or more"],
+    ),
+    "an image without channels": (
+        lambda nd, a: nd.im2col(nd.ones((1, 3, 3)), kernel=(2, 2)),
+        ValueError,
+        ["im2col: data is (1, 3, 3)\n  expected (n, c, h, w)"],
+    ),
     "an axis named twice": (
         lambda nd, a: nd.transpose(a, axes=(1, 1)),
         ValueError,

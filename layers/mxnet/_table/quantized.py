@@ -10,6 +10,7 @@ import math
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 
 from .. import _dtype
 from ..base import ArgumentError, DTypeError, ShapeError, UnsupportedError
@@ -357,7 +358,7 @@ def _contrib_quantized_embedding(
             f"  expected (input_dim, output_dim) = ({input_dim}, {output_dim})"
         )
     at = data.long().clamp(0, input_dim - 1)
-    return weight[at], min_weight.clone(), max_weight.clone()
+    return F.embedding(at, weight), min_weight.clone(), max_weight.clone()
 
 
 @_contrib_quantized_embedding.infer

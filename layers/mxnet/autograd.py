@@ -456,7 +456,7 @@ def _notes(heads: Sequence[torch.Tensor]) -> list[dict]:
 
     A head that `backward` has used up is refused; PyTorch does it only where values were saved.
     """
-    notes = [head.grad_fn.metadata for head in heads if head.grad_fn is not None]
+    notes = [node.metadata for head in heads if (node := head.grad_fn) is not None]
     for note in notes:
         if _USED in note:
             raise _used_up()
@@ -572,27 +572,29 @@ def _raised_by_pytorch(error: BaseException) -> bool:
     while frames.tb_next:
         frames = frames.tb_next
     module = frames.tb_frame.f_globals.get("__name__", "")  # the code of a graph is in none
-    return module.startswith(("torch.autograd", "torch._functorch"))
+    return module == __name__ or module.startswith(("torch.autograd", "torch._functorch"))
 
 
-# torch.autograd.backward and grad without their checks, which are made above: half of their cost,
-# and for the first time in a process 0.4 s, for they import SymPy. Not public.
+# What torch.autograd.backward and grad call after their checks. These are made above; they are half
+# of the cost, and for the first time in a process 0.4 s, for they import SymPy. Not public.
 _engine_run_backward = getattr(torch.autograd.graph, "_engine_run_backward", None)
+# What that calls, after it has handed context variables to the threads of GPUs: 10 us, and 0.3 us a
+# node (Zen 1). The nodes on a CPU run in this thread, which has them. Not public.
+_engine = getattr(torch.autograd.Variable, "_execution_engine", None)
+_has_engine = _engine is not None and _engine_run_backward is not None
+
+
+def _run_engine(heads: tuple, dys: tuple, *options, accumulate_grad: bool) -> tuple:
+    """Call PyTorch's engine; the options are retain_graph, create_graph and the inputs."""
+    run = _engine.run_backward if heads and heads[0].is_cpu else _engine_run_backward
+    return run(heads, dys, *options, allow_unreachable=True, accumulate_grad=accumulate_grad)
 
 
 def _go_back(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
-    if _engine_run_backward is None:
+    if _has_engine:
+        _run_engine(tensors, gradients, retain_graph, False, (), accumulate_grad=True)
+    else:
         torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
-        return
-    _engine_run_backward(
-        tensors,
-        gradients,
-        retain_graph,
-        False,
-        (),
-        allow_unreachable=True,
-        accumulate_grad=True,
-    )
 
 
 def gradients_of(
@@ -603,15 +605,8 @@ def gradients_of(
     create_graph: bool = False,
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of `inputs` from those of `heads`; None for one that was not used."""
-    if _engine_run_backward is None:
-        options = {"retain_graph": retain_graph, "create_graph": create_graph}
-        return torch.autograd.grad(heads, inputs, dys, allow_unused=True, **options)
-    return _engine_run_backward(
-        tuple(heads),
-        tuple(dys),
-        retain_graph,
-        create_graph,
-        tuple(inputs),
-        allow_unreachable=True,
-        accumulate_grad=False,
-    )
+    if _has_engine:
+        options = retain_graph, create_graph, tuple(inputs)
+        return _run_engine(tuple(heads), tuple(dys), *options, accumulate_grad=False)
+    options = {"retain_graph": retain_graph, "create_graph": create_graph}
+    return torch.autograd.grad(heads, inputs, dys, allow_unused=True, **options)

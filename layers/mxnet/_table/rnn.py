@@ -80,8 +80,7 @@ def RNN(
     parts = parameters if isinstance(parameters, tuple) else (parameters,)
     weights = _weights(data, parts, expected, sizes)
     if state is None:  # RNN_OF_PARTS has states that are left out
-        zeros = [data.new_zeros(shape) for name, shape in expected.items() if "state" in name]
-        state, state_cell = (*zeros, None)[:2]
+        state, state_cell = _zeros(data, expected)
     else:
         state, state_cell = _begin(data, state), _begin(data, state_cell)
     given = {"state": state, "state_cell": state_cell, "sequence_length": sequence_length}
@@ -168,14 +167,19 @@ def _weights(data, parts, expected, sizes):
             raise _wrong_shape(data, "parameters", flat.shape, expected, sizes)
         parts = flat.split([math.prod(shape) for shape in shapes])
         parts = [part.view(shape) for part, shape in zip(parts, shapes)]
-    projected = sizes[-1] is not None
-    each = 3 if projected else 2
-    biases = parts[len(parts) // (each + 2) * each :]
-    weights = []
-    for layer in range(len(biases) // 2):
-        matrices = parts[layer * each : (layer + 1) * each]
-        weights += matrices[:2] + biases[2 * layer : 2 * layer + 2] + matrices[2:]
-    return weights
+    return [parts[i] for i in _order(len(parts), sizes[-1] is not None)]
+
+
+@lru_cache(maxsize=256)
+def _order(count, projected):
+    """Which part of `parameters` each of PyTorch's weights is."""
+    each = 3 if projected else 2  # matrices
+    biases = count // (each + 2) * each  # where they begin
+    order = []
+    for layer in range((count - biases) // 2):
+        matrices = range(layer * each, (layer + 1) * each)
+        order += [*matrices[:2], biases + 2 * layer, biases + 2 * layer + 1, *matrices[2:]]
+    return order
 
 
 def _shapes(
@@ -202,6 +206,15 @@ def _begin(data, state):
     if state is None or state.dim() != 3 or state.shape[1]:
         return state
     return data.new_zeros(state.shape[0], data.shape[1], state.shape[2])
+
+
+def _zeros(data, expected):
+    """The states at the beginning where none are given; those of one shape are one tensor."""
+    shape, cell_shape = expected["state"], expected.get("state_cell")
+    state = data.new_zeros(shape)
+    if cell_shape is None:
+        return state, None
+    return state, state if cell_shape == shape else data.new_zeros(cell_shape)
 
 
 def _wrong_shape(data, name, shape, expected, sizes) -> ShapeError:
@@ -275,9 +288,9 @@ def _of_parts(*data: Tensor, training: bool = False, **attributes):
 
 
 def count_parts(attributes: dict) -> int:
-    """How many arrays `parameters` consist of."""
-    names = "state_size", "num_layers", "bidirectional", "mode", "projection_size"
-    return len(layout(1, *[attributes.get(name, RNN.defaults[name]) for name in names]))
+    """How many arrays `parameters` consist of: W, R, b and c of each layer, and P."""
+    layers = attributes["num_layers"] * (1 + attributes.get("bidirectional", False))
+    return layers * (4 if attributes.get("projection_size") is None else 5)
 
 
 RNN_OF_PARTS = _OfParts()

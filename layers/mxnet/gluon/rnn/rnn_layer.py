@@ -66,7 +66,6 @@ class _RNNLayer(HybridBlock):
             "num_layers": num_layers,
             "bidirectional": bidirectional,
             "p": dropout,
-            "state_outputs": True,
             "mode": mode,
             "lstm_state_clip_min": clips[0],
             "lstm_state_clip_max": clips[1],
@@ -192,10 +191,12 @@ class _RNNLayer(HybridBlock):
             # Without states these are zeros for whatever number of sequences comes.
             begin = states or self.begin_state(unknown_size(), func=F.zeros)
             given = dict(zip(("state", "state_cell"), begin)) | lengths
-            y, *end = F.RNN(x, packed, **given, **self._kwargs)
+            y, *end = F.RNN(x, packed, **given, **self._kwargs, state_outputs=True)
+        elif states is None:
+            y = _rnn_of_parts(x, *parts, *lengths.values(), **self._not_default)
         else:
-            rest = [*(states or ()), *lengths.values()]
-            y, *end = _rnn_of_parts(x, *parts, *rest, **self._not_default)
+            rest = [*states, *lengths.values()]
+            y, *end = _rnn_of_parts(x, *parts, *rest, **self._not_default, state_outputs=True)
         y = y if self._layout == "TNC" else F.swapaxes(y, dim1=0, dim2=1)
         return y if states is None else (y, end)
 

@@ -115,8 +115,12 @@ class Program:
 
     def run(self, function: Callable, tensors: list, context: Context, recording: bool) -> list:
         """The outputs of `function`, which is the graph's, in memory of their own."""
-        with torch.set_grad_enabled(recording):
+        before = torch.is_grad_enabled()
+        autograd._set_grad_enabled(recording)
+        try:
             return copy_if_aliased(self.results(function, tensors, context), tensors)
+        finally:
+            autograd._set_grad_enabled(before)
 
     def results(self, function: Callable, tensors: list, context: Context) -> list:
         """What `function`, which is the graph's, returns."""

@@ -52,9 +52,11 @@ def lighting(
     """One colour added to all pixels: each principal component times its alpha and deviation."""
     if x.shape[-1] == 1:
         return x
-    vectors = torch.as_tensor(eigvec, dtype=torch.float64, device=x.device)
-    deviations = torch.as_tensor(eigval, dtype=torch.float64, device=x.device)
-    return x + (vectors @ (alpha.to(deviations) * deviations)).to(x)
+    components = [[v * deviation for v, deviation in zip(row, eigval)] for row in eigvec]
+    components = torch.tensor(components, dtype=torch.float64, device=x.device)
+    colour = (components @ alpha.to(components)).to(x)
+    # Added to a row at once: three numbers at a time take twice as long.
+    return (x.flatten(1) + colour.repeat(x.shape[1])).view(x.shape)
 
 
 def hue(x: Tensor, factor: Tensor) -> Tensor:

@@ -44,9 +44,7 @@ _CALLS = "some calls of PyTorch, each of which costs more than its part of the w
 REASONS: dict[str, str] = {
     "LRN": "a sum for each of its channels, and two roots, each through memory",
     "SequenceMask": _PASSES,
-    "_contrib_MultiBoxPrior": _CALLS,
     "_contrib_quantize": _PASSES,
-    "_contrib_quantized_embedding": _CALLS,
     "_image_adjust_lighting": _CALLS,
     "_contrib_calibrate_entropy": "called once for an output, in NumPy; no slower from 8,001 bins",
     "_contrib_hawkesll": "the sum over pairs of events, for PyTorch has no loop over them",
@@ -55,9 +53,9 @@ REASONS: dict[str, str] = {
     "_contrib_quantized_concat": _PASSES,
     "_histogram": "finds the edges that NumPy has, to the last bit",
     "_image_random_lighting": _CALLS,
+    "_image_random_saturation": _PASSES,
     "_scatter_set_nd": "gives a copy of the array, of which MXNet writes the places alone",
     "_image_resize": "MXNet asks OpenCV, which computes bytes with bytes",
-    "all_finite": "PyTorch reads the array twice",
 }
 LEFT_OUT = {
     "BatchNorm_v1": "MXNet's takes no moving statistics from a caller",

@@ -1130,7 +1130,9 @@ def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tup
     Raises
     ------
     ArgumentError
-        `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+        `kernel`, `stride`, `dilate` or `pad` is not two numbers, of 1 or more, of `pad` 0 or more.
+    ShapeError
+        `data` does not have 4 axes, or is smaller than a patch.
     """
 def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w).
@@ -1138,7 +1140,8 @@ def col2im(data: NDArray, output_size: int | tuple[int, ...] = ..., kernel: int 
     Raises
     ------
     ArgumentError
-        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers, of 1 or more, of
+        `pad` 0 or more.
     """
 def ROIPooling(data: NDArray, rois: NDArray, pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None) -> NDArray:
     """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.

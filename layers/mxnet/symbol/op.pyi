@@ -1129,7 +1129,9 @@ def im2col(data: Symbol | None = ..., kernel: int | tuple[int, ...] = ..., strid
     Raises
     ------
     ArgumentError
-        `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+        `kernel`, `stride`, `dilate` or `pad` is not two numbers, of 1 or more, of `pad` 0 or more.
+    ShapeError
+        `data` does not have 4 axes, or is smaller than a patch.
     """
 def col2im(data: Symbol | None = ..., output_size: int | tuple[int, ...] = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The image that patches add up to: (n, c kh kw, patches) to (n, c, h, w).
@@ -1137,7 +1139,8 @@ def col2im(data: Symbol | None = ..., output_size: int | tuple[int, ...] = ..., 
     Raises
     ------
     ArgumentError
-        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers.
+        `output_size`, `kernel`, `stride`, `dilate` or `pad` is not two numbers, of 1 or more, of
+        `pad` 0 or more.
     """
 def ROIPooling(data: Symbol | None = ..., rois: Symbol | None = ..., pooled_size: int | tuple[int, ...] = ..., spatial_scale: float = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The largest values in the bins of each region, which has whole pixels; 0 in empty bins.

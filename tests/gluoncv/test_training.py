@@ -294,7 +294,7 @@ def test_faster_rcnn(mx, gluoncv, boxes, golden, request, monkeypatch):
     batches = loader(
         mx, boxes.transform(change), size, gluoncv.data.batchify.FasterRCNNTrainBatchify(net)
     )
-    options = {"learning_rate": 1e-3, "wd": 1e-4, "momentum": 0.9}
+    options = {"learning_rate": 1e-5, "wd": 1e-4, "momentum": 0.9}
     trainer = mx.gluon.Trainer(net.collect_train_params(), "sgd", options)
     of = mx.gluon.loss
     losses = [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from recorded import Recorded
 
-from layers.engine import mx, nd
+from layers.engine import autograd, mx, nd
 
 SHAPES = {"fc_weight": (3, 4), "fc_bias": (4,), "conv_weight": (2, 1, 3, 1)}
 STEPS = 5
@@ -527,3 +527,15 @@ def test_the_optimizer_for_tests(mx):
     assert state.asnumpy().tolist() == [0, 0]
     optimizer.update(0, weight, mx.nd.array([1, 2]), state)
     assert weight.asnumpy().tolist() == state.asnumpy().tolist() == [3, 5]
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "rmsprop"])
+@pytest.mark.engine("torch")  # MXNet silently uses the new value
+def test_a_weight_updated_before_backward(name):
+    weight = nd.ones(3)
+    weight.attach_grad()
+    with autograd.record():
+        loss = weight * weight
+    mx.optimizer.get_updater(mx.optimizer.create(name))(0, nd.ones(3), weight)
+    with pytest.raises(mx.MXNetError, match="overwritten"):
+        loss.backward()

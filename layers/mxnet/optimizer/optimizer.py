@@ -16,6 +16,7 @@ from typing import Any
 from weakref import ref
 
 import torch
+from torch.autograd.graph import increment_version
 
 from .. import _dtype
 from .._files import optimizer_states
@@ -447,6 +448,7 @@ class Fused(Optimizer):
                 weights, grads, states = zip(*rows)
                 dense = _dense(weights)
                 self._fused(lr, wd, t, dense, _dense(grads), *columns(states))
+                increment_version(dense)  # PyTorch's fused kernels do not say that they write
                 for w, changed in zip(weights, dense):
                     if w is not changed:
                         w.copy_(changed)

@@ -19,6 +19,7 @@ from . import cuda_graph
 from .draws import draws_restored, generator_states
 from .kinds import Kind, Specialized, agree, log
 from .node import Gradients, GraphCall, autograd_call, gradients_of
+from .packed import packed_convolutions
 from .program import Program
 from .recorder import Recorder
 
@@ -59,6 +60,7 @@ class Recorded(Specialized):
         self.fixed, self.is_asked = sorted({*fixed} | program.states), is_asked
         self._has_custom = any(n.op is CUSTOM for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
+        self._inference: Callable | None = None
 
     def __call__(
         self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
@@ -76,6 +78,14 @@ class Recorded(Specialized):
             return self.plain(tensors, context)
         return Recording(self, kind, context)(tensors)
 
+    def plain(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        """The outputs of the program; in inference on a CPU with convolutions that keep weights."""
+        if not self.is_asked or autograd.state.recording or context.device.type != "cpu":
+            return super().plain(tensors, context)
+        if self._inference is None:
+            self._inference = self.program.bound(packed_convolutions(self.program.nodes))
+        return self.program.run(self._inference, tensors, context, False)
+
     def log_refusal(self, reason: str) -> None:
         if self.is_asked:
             super().log_refusal(reason)
@@ -83,7 +93,7 @@ class Recorded(Specialized):
             log.debug("%s is not recorded: %s", self.what, reason)
 
     def __getstate__(self) -> dict:
-        return super().__getstate__() | {"_attempts": {}}
+        return super().__getstate__() | {"_attempts": {}, "_inference": None}
 
 
 class Recording(GraphCall):

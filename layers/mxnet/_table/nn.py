@@ -676,16 +676,43 @@ def Convolution(
     ArgumentError
         `bias` is given with `no_bias`, or missing without it.
     """
-    stride, dilate, pad = _spatial("Convolution", data.shape, kernel, stride, dilate, pad)
-    bias = _bias("Convolution", bias, no_bias)
-    expected = _convolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
-    _expect("Convolution", data, expected, weight=weight, bias=bias)
+    bias, stride, dilate, pad = checked_convolution(
+        data, weight, bias, kernel, stride, dilate, pad, num_filter, num_group, no_bias, layout
+    )
     zeros = (0,) * len(kernel)
     if not _channels_last(layout):
         return torch.convolution(data, weight, bias, stride, pad, dilate, False, zeros, num_group)
     x, w = data.movedim(-1, 1), weight.movedim(-1, 1)
     y = torch.convolution(x, w, bias, stride, pad, dilate, False, zeros, num_group)
     return y.movedim(1, -1)
+
+
+def checked_convolution(
+    data: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int = REQUIRED,
+    num_group: int = 1,
+    no_bias: bool = False,
+    layout: Layout = None,
+    **_,
+) -> tuple[Tensor | None, Shape, Shape, Shape]:
+    """The bias, stride, dilation and padding of a Convolution whose inputs fit together.
+
+    Raises
+    ------
+    ShapeError, ArgumentError
+        They do not; see `Convolution`.
+    """
+    stride, dilate, pad = _spatial("Convolution", data.shape, kernel, stride, dilate, pad)
+    bias = _bias("Convolution", bias, no_bias)
+    expected = _convolution_shapes(data.shape, kernel, num_filter, num_group, False, layout)
+    _expect("Convolution", data, expected, weight=weight, bias=bias)
+    return bias, stride, dilate, pad
 
 
 @Convolution.infer

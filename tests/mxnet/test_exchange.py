@@ -349,6 +349,25 @@ def test_torch_export_of_operators_in_nd(strict):
     torch._dynamo.reset()
 
 
+def test_the_batch_of_torch_export_stays_open():
+    @layers.operator
+    class double:
+        def forward(x):
+            return 2 * x
+
+        def dx(dy):
+            return 2 * dy
+
+    block = layers.OperatorBlock(double)
+    block.initialize()
+    shapes = {"args": ({0: torch.export.Dim("batch", max=9)},)}
+    module = block.to_torch()
+    program = torch.export.export(module, (torch.rand(2, 3),), dynamic_shapes=shapes, strict=True)
+    x = torch.rand(5, 3)
+    torch.testing.assert_close(program.module()(x), 2 * x)
+    torch._dynamo.reset()
+
+
 # A module as a Block
 
 

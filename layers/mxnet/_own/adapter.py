@@ -228,7 +228,7 @@ class OperatorCall(CustomCall):
         y = self.run("forward", tensors, self.operator.forward, arrays, self.attributes)
         if type(y) is NDArray:  # nearly always
             found = y._tensor.shape, y._tensor.dtype
-            if self._seen.get(specs) != found and not self.traced:
+            if not self.traced and self._seen.get(specs) != found:  # traced, sizes may be open
                 self._check_once(specs, found, (y,), tensors)
             return (take_tensor(y),)
         values = y if isinstance(y, (list, tuple)) else (y,)

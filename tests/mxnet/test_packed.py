@@ -142,6 +142,28 @@ def test_wrong_data_gets_the_same_error():
     assert messages[0] == messages[1] and "(128, 5, 3, 3)" in messages[0]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"strides": 0}, {"padding": -1}, {"dilation": 0}, {"dilation": 9, "padding": 0}],
+    ids=str,
+)
+def test_wrong_options_get_the_same_error(options):
+    net, x = net_of(conv(**options)), images()
+    messages = []
+    for how in (STATIC, {}):
+        net.hybridize(**how)
+        with pytest.raises(mx.MXNetError) as error:
+            net(x)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+def test_parameters_made_in_inference_mode(laid_out):
+    with torch.inference_mode():
+        net, x = net_of(conv()), images()
+        assert is_plain(net, x) and not laid_out
+
+
 def test_no_image():
     assert net_of(conv())(images(0)).shape == (0, CHANNELS, 6, 6)
 

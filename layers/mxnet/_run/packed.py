@@ -67,8 +67,6 @@ class PackedConvolution:
         if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
             return self._plain(data, weight, bias, **attributes)
         bias, stride, dilate, pad = checked_convolution(data, weight, bias, **attributes)
-        if not all(data.shape):
-            return self._plain(data, weight, bias, **attributes)
         settings = (pad, stride, dilate, attributes.get("num_group", 1))
         kept = self._kept
         if (
@@ -77,6 +75,8 @@ class PackedConvolution:
             or kept.version != weight._version
             or kept.shape != data.shape
         ):
+            if not _is_computable(data.shape, weight.shape, stride, dilate, pad):
+                return self._plain(data, weight, bias, **attributes)  # which says what is wrong
             packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
             self._kept = kept = Kept(weight, weight._version, data.shape, packed)
         return onednn._convolution_pointwise(data, kept.packed, bias, *settings, "none", [], "")
@@ -87,8 +87,21 @@ def _suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     return (
         weight.numel() >= LEAST
         and weight.dim() == 4
+        and not weight.is_inference()  # it does not count writes
         and all(t.dtype is torch.float32 and t.is_cpu for t in given)
         and state.recorder is None
         and not torch.is_grad_enabled()
         and not torch.compiler.is_compiling()
+    )
+
+
+def _is_computable(data: torch.Size, weight: torch.Size, stride, dilate, pad) -> bool:
+    """Whether there is an image, and a kernel moves over it; with a stride of 0 oneDNN crashes."""
+    extents = [(k - 1) * d + 1 for k, d in zip(weight[2:], dilate)]
+    return (
+        all(data)
+        and min(stride) > 0
+        and min(dilate) > 0
+        and min(pad) >= 0
+        and all(extent <= n + 2 * p for extent, n, p in zip(extents, data[2:], pad))
     )

@@ -200,8 +200,10 @@ def smooth_l1(data: Tensor, scalar: float = 1.0) -> Tensor:
 
     σ is `scalar`. For integers it is truncated, and so is the result.
     """
-    x = data if data.is_floating_point() else data.float()
-    square = float(scalar if x is data else int(scalar)) ** 2
+    is_float = data.is_floating_point()
+    # PyTorch squares a float16 as such, which is infinite from 256 on.
+    x = data if is_float and data.dtype is not torch.float16 else data.float()
+    square = float(scalar if is_float else int(scalar)) ** 2
     bound = 1 / square if square else torch.inf
     zero = x.new_zeros(()).expand_as(x)
     y = F.smooth_l1_loss(x, zero, reduction="none", beta=bound)

@@ -1,4 +1,4 @@
-"""Convolutions of a graph that keep their large weights as oneDNN wants them.
+"""Convolutions of a graph that keep their large weights in oneDNN's layout.
 
 PyTorch lays out the weights of a convolution anew in each call, or multiplies matrices where that
 costs more than it gains. Of weights that are much larger than the image this takes most of the
@@ -43,8 +43,8 @@ def _is_available() -> bool:
     )
 
 
-class Kept(NamedTuple):
-    """A weight as oneDNN wants it, and what it was made of and for."""
+class PackedWeight(NamedTuple):
+    """A weight in oneDNN's layout, with the weight it was made of and the data's shape."""
 
     weight: Tensor
     version: int
@@ -61,7 +61,7 @@ class PackedConvolution:
 
     def __init__(self, node: Node):
         self._plain = node.op.run
-        self._kept: Kept | None = None
+        self._kept: PackedWeight | None = None
 
     def __call__(self, data: Tensor, weight: Tensor, bias: Tensor | None = None, **attributes):
         if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
@@ -78,7 +78,7 @@ class PackedConvolution:
             if not _is_computable(data.shape, weight.shape, stride, dilate, pad):
                 return self._plain(data, weight, bias, **attributes)  # which says what is wrong
             packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
-            self._kept = kept = Kept(weight, weight._version, data.shape, packed)
+            self._kept = kept = PackedWeight(weight, weight._version, data.shape, packed)
         return onednn._convolution_pointwise(data, kept.packed, bias, *settings, "none", [], "")
 
 

@@ -116,9 +116,12 @@ def one_hot(
 ) -> Tensor:
     """`on_value` at the index and `off_value` elsewhere, along a new last axis of size `depth`."""
     at = indices.long().unsqueeze(-1)
-    at = torch.where((at < 0) | (at >= depth), depth, at)
-    y = torch.full((*indices.shape, depth + 1), off_value, dtype=dtype, device=indices.device)
-    return y.scatter_(-1, at, on_value).narrow(-1, 0, depth).contiguous()
+    y = torch.full((*indices.shape, depth), off_value, dtype=dtype, device=indices.device)
+    if not depth:
+        return y
+    on, off = y.new_full((), on_value), y.new_full((), off_value)
+    value = torch.where((at >= 0) & (at < depth), on, off)
+    return y.scatter_(-1, at.clamp(0, depth - 1), value)
 
 
 one_hot.grad(zeros)

@@ -390,11 +390,20 @@ def _contrib_box_encode(
     (x_ref - x) / width and log(width_ref / width), and so for y and height, less the means and over
     the stds; the second output is 1 where there is a match, elsewhere both are 0.
     """
-    if refs.shape[-1] != 4 or anchors.shape != (*samples.shape, 4) or means.shape != (4,):
+    b, _, width = refs.shape if refs.dim() == 3 else (0, 0, 0)
+    if (
+        width != 4
+        or samples.dim() != 2
+        or len(samples) != b
+        or matches.shape != samples.shape
+        or anchors.shape != (*samples.shape, 4)
+        or means.shape != (4,)
+    ):
         raise ShapeError(
-            f"_contrib_box_encode: samples is {tuple(samples.shape)}, anchors "
-            f"{tuple(anchors.shape)}, refs {tuple(refs.shape)}, means {tuple(means.shape)}\n"
-            "  expected (b, n), (b, n, 4), (b, m, 4) and (4,)"
+            f"_contrib_box_encode: samples is {tuple(samples.shape)}, matches "
+            f"{tuple(matches.shape)}, anchors {tuple(anchors.shape)}, refs {tuple(refs.shape)}, "
+            f"means {tuple(means.shape)}\n"
+            "  expected (b, n), (b, n), (b, n, 4), (b, m, 4) and (4,)"
         )
     index = matches.long().clamp(0, max(refs.shape[1] - 1, 0))
     targets = zip(encoded(anchors, refs, index), means, stds)

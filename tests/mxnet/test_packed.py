@@ -159,6 +159,12 @@ def test_wrong_options_get_the_same_error(options):
     assert static == plain
 
 
+def test_groups_that_do_not_divide_the_filters_get_the_same_error():
+    net, x = net_of(conv(groups=3, in_channels=129)), nd.ones((2, 129, 6, 6), ctx=mx.cpu())
+    static, plain = refusals(net, x)
+    assert static == plain
+
+
 def test_parameters_made_in_inference_mode(laid_out):
     with torch.inference_mode():
         net, x = net_of(conv()), images()

@@ -75,7 +75,7 @@ class PackedConvolution:
             or kept.version != weight._version
             or kept.shape != data.shape
         ):
-            if not _is_computable(data.shape, weight.shape, stride, dilate, pad):
+            if not _is_computable(data.shape, weight.shape, *settings):
                 return self._plain(data, weight, bias, **attributes)  # which says what is wrong
             packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
             self._kept = kept = PackedWeight(weight, weight._version, data.shape, packed)
@@ -95,7 +95,7 @@ def _suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
     )
 
 
-def _is_computable(data: torch.Size, weight: torch.Size, stride, dilate, pad) -> bool:
+def _is_computable(data: torch.Size, weight: torch.Size, pad, stride, dilate, groups) -> bool:
     """Whether there is an image, and a kernel moves over it; with a stride of 0 oneDNN crashes."""
     extents = [(k - 1) * d + 1 for k, d in zip(weight[2:], dilate)]
     return (
@@ -103,5 +103,6 @@ def _is_computable(data: torch.Size, weight: torch.Size, stride, dilate, pad) ->
         and min(stride) > 0
         and min(dilate) > 0
         and min(pad) >= 0
+        and weight[0] % groups == 0
         and all(extent <= n + 2 * p for extent, n, p in zip(extents, data[2:], pad))
     )

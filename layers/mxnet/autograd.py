@@ -586,7 +586,8 @@ _has_engine = _engine is not None and _engine_run_backward is not None
 
 def _run_engine(heads: tuple, dys: tuple, *options, accumulate_grad: bool) -> tuple:
     """Call PyTorch's engine; the options are retain_graph, create_graph and the inputs."""
-    run = _engine.run_backward if heads and heads[0].is_cpu else _engine_run_backward
+    direct = heads and all(head.is_cpu for head in heads)
+    run = _engine.run_backward if direct else _engine_run_backward
     return run(heads, dys, *options, allow_unreachable=True, accumulate_grad=accumulate_grad)
 
 

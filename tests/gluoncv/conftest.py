@@ -1,5 +1,6 @@
 """GluonCV on the engine under test, and MXNet's values for its parts."""
 
+import importlib
 import importlib.util
 import random
 import zlib
@@ -71,6 +72,12 @@ def run(mx):
         return found
 
     return run
+
+
+@pytest.fixture
+def preset(gluoncv):
+    """GluonCV's transforms for a kind of model, by the name of their module."""
+    return lambda name: importlib.import_module(f"gluoncv.data.transforms.presets.{name}")
 
 
 def head(mx, y):

@@ -48,10 +48,6 @@ def plot():
     pyplot.close("all")
 
 
-def preset(name):
-    return importlib.import_module(f"gluoncv.data.transforms.presets.{name}")
-
-
 @pytest.mark.parametrize(
     "part, name",
     [
@@ -61,7 +57,7 @@ def preset(name):
         pytest.param("rcnn", "faster_rcnn_resnet50_v1b_voc", marks=pytest.mark.slow),
     ],
 )
-def test_boxes(gluoncv, path, made, plot, part, name):
+def test_boxes(gluoncv, path, made, plot, part, name, preset):
     x, picture = preset(part).load_test(path, short=64)
     net = made(name)
     kinds, scores, boxes = (y[0] for y in net(x))
@@ -74,14 +70,14 @@ def test_boxes(gluoncv, path, made, plot, part, name):
     plot.gcf().canvas.draw()
 
 
-def test_classes(mx, gluoncv, path, made):
+def test_classes(mx, gluoncv, path, made, preset):
     x = preset("imagenet").transform_eval(mx.image.imread(path), 40, 32)
     net = made("mobilenetv2_0.25", classes=5)
     chances = mx.nd.softmax(net(x))[0].asnumpy()
     assert chances.shape == (5,) and abs(chances.sum() - 1) < 1e-5
 
 
-def test_segments(mx, gluoncv, path, made):
+def test_segments(mx, gluoncv, path, made, preset):
     """By the evaluator that joins predictions at several scales, too."""
     segmentation = preset("segmentation")
     x = segmentation.test_transform(mx.image.imread(path)[:64, :64], mx.cpu())

@@ -5,7 +5,6 @@ files in their formats, its transforms, target generators, losses, batches and s
 engines begin with the same parameters. Dropout is left out, since each engine draws its own.
 """
 
-import importlib
 import json
 import random
 
@@ -185,10 +184,6 @@ def boxes(gluoncv, draw, tmp_path):
     return Own(tmp_path, splits=(("VOC", "train"),))
 
 
-def preset(name):
-    return importlib.import_module(f"gluoncv.data.transforms.presets.{name}")
-
-
 def detector(gluoncv, family, frozen):
     """The smallest one of `KINDS`."""
     return gluoncv.model_zoo.get_model(
@@ -210,7 +205,7 @@ frozen = pytest.mark.parametrize("frozen", [False, True], ids=["norms", "frozen"
 
 
 @frozen
-def test_ssd(mx, gluoncv, boxes, learn, frozen):
+def test_ssd(mx, gluoncv, boxes, learn, frozen, preset):
     size, side, batchify = 2, 128, gluoncv.data.batchify
     zeros, net = mx.nd.zeros((1, 3, side, side)), detector(gluoncv, "ssd_300", frozen)
     prepared(mx, net, zeros)
@@ -233,7 +228,7 @@ def test_ssd(mx, gluoncv, boxes, learn, frozen):
 
 
 @frozen
-def test_yolo3(mx, gluoncv, boxes, learn, frozen):
+def test_yolo3(mx, gluoncv, boxes, learn, frozen, preset):
     """With mixup, label smoothing, and a warm-up before steps of the rate."""
     size, side, batchify = 2, 96, gluoncv.data.batchify
     net, schedule = detector(gluoncv, "yolo3", frozen), gluoncv.utils.LRScheduler
@@ -279,7 +274,7 @@ def small_faster_rcnn(mx, gluoncv):
     )  # fmt: skip
 
 
-def test_faster_rcnn(mx, gluoncv, boxes, golden, request, monkeypatch):
+def test_faster_rcnn(mx, gluoncv, boxes, golden, request, monkeypatch, preset):
     """Its sampler draws by NumPy: the engines have generators of their own."""
     from gluoncv.model_zoo.rcnn.faster_rcnn.data_parallel import ForwardBackwardTask
 
@@ -384,7 +379,7 @@ def people(gluoncv, draw, tmp_path):
     return gluoncv.data.COCOKeyPoints(str(tmp_path))
 
 
-def test_simple_pose(mx, gluoncv, people, learn):
+def test_simple_pose(mx, gluoncv, people, learn, preset):
     size = 2
     net = gluoncv.model_zoo.get_model("simple_pose_resnet18_v1b", pretrained_base=False)
     prepared(mx, net, mx.nd.zeros((1, 3, 96, 64)))

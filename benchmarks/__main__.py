@@ -1,5 +1,8 @@
 """Compare this library with its peers: ``python -m benchmarks [--quick] [--only NAME ...]``.
 
+``--without TEXT`` leaves out the contestants whose names contain it: those that are compiled take
+an hour for GluonCV's models.
+
 The contestants take turns (A B C A B C ...), and what counts is their ratio. Before they are timed
 they must compute the same. The table goes to the terminal, everything to a JSON file, by default
 ``benchmarks/results/<label>.json``::
@@ -31,6 +34,7 @@ from pathlib import Path
 from . import machine, page, report
 from .contest import LONG, QUICK, ROOT, Contest, ContestError
 from .page import RESULTS
+from .suite import Suite
 from .suites import SUITES
 from .targets import TARGETS
 
@@ -44,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
         print(*page.write(), sep="\n")
         return 0
     suites = [s for s in SUITES if not options.only or s.name in options.only]
+    if options.without:
+        suites = [without(options.without, suite) for suite in suites]
     settings = QUICK if options.quick else LONG
     processes = {c.process for suite in suites for c in suite.contestants}
     results = {}
@@ -66,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"\n{line}")
     judged = [t.judge(results, facts) for t in TARGETS if t.case in results.get(t.suite, {})]
     print(report.targets(judged))
-    whole = not (options.quick or options.only)
+    whole = not (options.quick or options.only or options.without)
     out = options.out or (RESULTS / f"{facts['label']}.json" if whole else None)
     if out:
         written = {
@@ -83,6 +89,12 @@ def main(argv: list[str] | None = None) -> int:
     return 0
 
 
+def without(text: str, suite: Suite) -> Suite:
+    """The suite without the contestants whose names contain the text, but for the reference."""
+    others = [c for c in suite.contestants[1:] if text not in c.name]
+    return suite._replace(contestants=[suite.reference, *others])
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.split(":")[0])
     parser.add_argument("--quick", action="store_true", help="seconds instead of minutes; rough")
@@ -92,10 +104,13 @@ def _parser() -> argparse.ArgumentParser:
     names = [s.name for s in SUITES]
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="these suites")
     parser.add_argument(
+        "--without", metavar="TEXT", help="contestants whose names do not contain this"
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         metavar="FILE",
-        help="the JSON file; without it --quick and --only write none",
+        help="the JSON file; without it --quick, --only and --without write none",
     )
     parser.add_argument(
         "--device", choices=("cpu", "gpu"), help="by default the GPU if there is one"

@@ -55,6 +55,7 @@ REPEAT = """\
 $ make bench                                    # everything, to results/LABEL.json
 $ make bench ARGS="--quick --only steps"        # one suite, roughly, to the terminal alone
 $ make bench ARGS="--only steps --out steps.json"
+$ make bench ARGS="--only gluoncv --without compile"    # without what takes long to compile
 $ make bench ARGS="--only table"                # every operator against MXNet's, a line for each
 $ make gpu-bench PYTHON=python3                 # with the PyTorch that is installed, on its GPU
 $ .venv/bin/python -m benchmarks --page         # this page, from all files in results/

@@ -69,7 +69,7 @@ TARGETS = [
     *(
         Target("operators", case, "layers, @operator", against, limit)
         for case in FORTH_AND_BACK
-        for against, limit in (("torch.autograd.Function", 2), ("MXNet, CustomOp in nd", 1 / 8))
+        for against, limit in (("torch.autograd.Function", 1.7), ("MXNet, CustomOp in nd", 1 / 8))
     ),
     *(
         Target("operators", case, way, against, limit)

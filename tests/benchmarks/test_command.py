@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import main
+from benchmarks.__main__ import main, without
 from benchmarks.contest import Contest
+from benchmarks.models import GLUONCV
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = {"seconds", "median", "steady", "ratio", "ratio_low", "ratio_high"}
@@ -111,3 +112,10 @@ def test_unknown_suite_is_refused():
     done = run("--only", "nothing")
     assert done.returncode == 2
     assert "nothing" in done.stderr
+
+
+def test_contestants_are_left_out_by_a_part_of_their_names():
+    suite = without("compile", GLUONCV)
+    names = [c.name for c in GLUONCV.contestants if "compile" not in c.name]
+    assert [c.name for c in suite.contestants] == names != [c.name for c in GLUONCV.contestants]
+    assert without(names[0], GLUONCV).reference == GLUONCV.reference

@@ -17,7 +17,7 @@ Tensor = torch.Tensor
 
 # Whole numbers up to here are float32's exactly; of a convolution so are the sums of its parts.
 EXACT = 2**24
-LEAST = 2**14  # multiplications for which a call of oneDNN pays
+LEAST = 2**14  # multiplications for one pixel of all images, from which on a call of oneDNN pays
 
 
 def linear(x: Tensor, w: Tensor) -> Tensor:

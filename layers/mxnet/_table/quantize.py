@@ -30,8 +30,8 @@ def abs_max(low: Tensor, high: Tensor) -> Tensor:
 
 
 def steps_of_one(dtype: torch.dtype, r: Tensor) -> Tensor:
-    """How many steps of integers with this r one has; r is no divisor of a number, whose inverse
-    PyTorch would round first."""
+    """What a number is multiplied by to become an integer: 127.5 / r, 255.5 / r or 2³¹ / r."""
+    # A Python number divided by r would be multiplied by 1 / r, which is rounded before.
     return torch.full_like(r, TOP[dtype]) / r
 
 
@@ -221,9 +221,10 @@ def _contrib_calibrate_entropy(
 
     hist : (2 m + 1,), how many numbers lie between the edges      hist_edges : (2 m + 2,)
 
-    The histogram between -t and t, those outside counted at its ends, is P; the same in so many
-    bins, each spread again over the bins of P that have numbers, is Q. t has the least KL
-    divergence of Q from P (Migacz 2017, 8-bit Inference with TensorRT).
+    P is the histogram between -t and t, with the numbers outside counted at its ends. Q is the same
+    joined to `num_quantized_bins` bins, each of which is spread evenly over those bins of P that
+    have numbers. t has the least KL divergence of Q from P (Migacz 2017, 8-bit Inference with
+    TensorRT).
     """
     if hist.dim() != 1 or hist.numel() % 2 == 0 or hist_edges.numel() != hist.numel() + 1:
         raise ArgumentError(
@@ -239,7 +240,7 @@ def _contrib_calibrate_entropy(
 
 
 def divergence(counts: np.ndarray, start: int, stop: int, bins: int) -> float:
-    """How far the bins from `start` to `stop` are from the same joined to so few."""
+    """The KL divergence of Q from P, see above, the bins `start` to `stop` lying between ± t."""
     inside = counts[start:stop].copy()
     inside[0] = 0  # MXNet takes it for one that is outside
     p = inside.copy()
@@ -259,7 +260,7 @@ def divergence(counts: np.ndarray, start: int, stop: int, bins: int) -> float:
 
 
 def smooth(p: np.ndarray, eps: float = 0.0001) -> np.ndarray | None:
-    """p with eps where it is 0, taken from the others; None where there is not so much."""
+    """p with eps where it is 0, taken evenly from the others; None where these are too few."""
     empty = p == 0
     count = int(empty.sum())
     taken = eps * count / max(len(p) - count, 1)

@@ -1,7 +1,7 @@
 """Operators on 8-bit integers; `quantize` says what their ranges mean.
 
-Sums of products are exact in int32 (`int8`). What has an int32 stands in a range of its own, from
-the ranges of the inputs; `_contrib_requantize` makes 8 bits of it.
+Sums of products are exact in int32 (`int8`). An output in int32 has a range that is computed from
+those of the inputs; `_contrib_requantize` makes 8 bits of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,11 @@ _WEIGHTED = ("data", "weight", "bias", "min_data", "max_data", "min_weight", "ma
 
 
 def _bias_and_bounds(name, no_bias, data, weight, *given):
-    """The bias, and r of data, weight and bias; without a bias there are four ends of ranges."""
+    """The bias, and r of data, weight and bias, from what is given after the weight.
+
+    Without a bias these are the ends of two ranges; by position the first of them comes where the
+    bias would.
+    """
     given = [tensor for tensor in given if tensor is not None]
     if len(given) != (4 if no_bias else 7):
         raise ArgumentError(

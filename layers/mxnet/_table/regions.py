@@ -29,7 +29,7 @@ from .registry import REQUIRED, Tensor, op
 
 def _checked(name, data, rois, columns, pooled_size, groups=1):
     """The height and width of the output, and the regions in float32 or more."""
-    size = pooled_size * 2 if len(pooled_size) == 1 else pooled_size
+    size = _pair(pooled_size)
     fits = data.dim() == 4 and rois.dim() == 2 and rois.shape[1] == columns
     if not fits or len(size) != 2 or min(size) < 1 or data.shape[1] % groups:
         raise ShapeError(
@@ -39,6 +39,11 @@ def _checked(name, data, rois, columns, pooled_size, groups=1):
         )
     rois = rois.detach()
     return size, rois.float() if rois.itemsize == 2 else rois
+
+
+def _pair(pooled_size):
+    """The height and width, for which one number may stand."""
+    return pooled_size * 2 if len(pooled_size) == 1 else pooled_size
 
 
 def _image(rois, data):
@@ -108,8 +113,7 @@ def _pooled_bins(start, end, count, size):
 
 @ROIPooling.shaped
 def _(data, rois, pooled_size):
-    size = pooled_size * 2 if len(pooled_size) == 1 else pooled_size
-    return rois[0], data[1], *size
+    return rois[0], data[1], *_pair(pooled_size)
 
 
 @op(traceable=False)
@@ -133,10 +137,8 @@ def _contrib_ROIAlign(
     (He et al. 2017, Mask R-CNN)
     """
     name = "_contrib_ROIAlign"
-    size, regions = _checked(
-        name, data, rois, 5, pooled_size, _bins(pooled_size, position_sensitive)
-    )
-    groups = _bins(pooled_size, position_sensitive)
+    groups = math.prod(_pair(pooled_size)) if position_sensitive else 1
+    size, regions = _checked(name, data, rois, 5, pooled_size, groups)
     if data.is_meta:
         return data.new_empty(len(rois), data.shape[1] // groups, *size)
     start = regions[:, 1:3] * spatial_scale - 0.5 * aligned
@@ -147,14 +149,10 @@ def _contrib_ROIAlign(
     return linked(_means(data, samples, groups, (len(rois), size)), rois)
 
 
-def _bins(pooled_size, each):
-    return math.prod(pooled_size * 2 if len(pooled_size) == 1 else pooled_size) if each else 1
-
-
 @_contrib_ROIAlign.shaped
 def _(data, rois, pooled_size, position_sensitive):
-    size = pooled_size * 2 if len(pooled_size) == 1 else pooled_size
-    return rois[0], data[1] // _bins(pooled_size, position_sensitive), *size
+    size = _pair(pooled_size)
+    return rois[0], data[1] // (math.prod(size) if position_sensitive else 1), *size
 
 
 class _Samples(NamedTuple):
@@ -240,8 +238,7 @@ def _contrib_RROIAlign(
 
 @_contrib_RROIAlign.shaped
 def _(data, rois, pooled_size):
-    size = pooled_size * 2 if len(pooled_size) == 1 else pooled_size
-    return rois[0], data[1], *size
+    return rois[0], data[1], *_pair(pooled_size)
 
 
 @op(traceable=False)
@@ -387,9 +384,8 @@ def _moved_samples(regions, trans, scale, part_size, std, counts):
         length = (end - start).clamp(min=0.1)
         step = length[:, None] / bins
         sample = (step / samples)[..., None] * _steps(samples, start)
-        place = (step * _steps(bins, start) + start[:, None])[
-            ..., None
-        ] + sample  # (r, bin, sample)
+        first = step * _steps(bins, start) + start[:, None]
+        place = first[..., None] + sample  # (r, bin, sample)
         place = place[:, None, :, None, :, None] if axis == 0 else place[:, None, None, :, None]
         if trans is not None:
             moved = trans[:, 1 - axis :: 2][:, :, part[:, None], part].to(start.dtype) * std

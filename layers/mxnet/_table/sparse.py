@@ -11,12 +11,12 @@ import torch
 
 from .attributes import DType
 from .index import Embedding, embedding_inputs, embedding_shape, embedding_types
-from .registry import REQUIRED, Tensor, get, names, op, rename, zeros
+from .registry import REQUIRED, Tensor, get, op, rename, zeros
 
 StorageType = Literal["csr", "default", "row_sparse"]
 
 # The operators that are under `sparse` as well, by their names there.
-_WORDS = """
+_NAMES = """
 ElementWiseSum Embedding FullyConnected LinearRegressionOutput LogisticRegressionOutput
 MAERegressionOutput abs adam_update add_n arccos arccosh arcsin arcsinh arctan arctanh
 broadcast_add broadcast_div broadcast_minus broadcast_mul broadcast_plus broadcast_sub
@@ -99,6 +99,5 @@ def _contrib_edge_id(data: Tensor, u: Tensor, v: Tensor) -> Tensor:
 _contrib_edge_id.grad(zeros)
 _contrib_getnnz.grad(zeros)
 
-for _name in _WORDS.split():
-    if _name in names():  # some come with the optimizers
-        rename(get(_name), f"_sparse_{_name}")
+for _name in _NAMES.split():
+    rename(get(_name), f"_sparse_{_name}")

@@ -56,17 +56,18 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
 
 
 def _on_dense(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
-    names = operator.state_names(attributes)
-    places = operator.places(attributes, len(arrays))
+    """Run an operator on dense copies; states that it writes are copied back."""
+    states = operator.state_names(attributes)
+    names = operator.places(attributes, len(arrays))
     dense = [None if a is None else a._as_dense() for a in arrays]
     tensors = [
-        None if a is None else a._state_tensor() if name in names else a._tensor
-        for name, a in zip(places, dense)
+        None if a is None else a._state_tensor() if name in states else a._tensor
+        for name, a in zip(names, dense)
     ]
-    states = [i for i, name in enumerate(places) if name in names and dense[i] is not arrays[i]]
-    versions = [tensors[i]._version for i in states]
+    copied = [i for i, name in enumerate(names) if name in states and dense[i] is not arrays[i]]
+    versions = [tensors[i]._version for i in copied]
     y = compute(operator, tensors, attributes, context)
-    for i, version in zip(states, versions):
+    for i, version in zip(copied, versions):
         if tensors[i]._version != version:
             arrays[i][:] = NDArray(tensors[i], arrays[i].context)
     return y

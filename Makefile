@@ -106,6 +106,9 @@ ENV := $(if $(filter mxnet,$(ENGINE)),$(MXNET),$(TORCH))
 MXNET_PYTEST = MXNET_CPU_WORKER_NTHREADS=2 .venv-mxnet/bin/python -m pytest --engine mxnet \
     -o cache_dir=build/pytest-mxnet
 
+# Tests start many processes, which compile the library each where nobody keeps what is compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 # How make test runs them: in several processes, and without the slow ones.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 SELECTED = -m "not slow"

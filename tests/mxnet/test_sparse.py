@@ -246,6 +246,15 @@ def test_states_of_old_pickles(mx, nd, sparse):
         assert parts(y) == parts(x) and y.shape == (4, 3)
 
 
+@pytest.mark.engine("torch")  # MXNet's errors are of two types, and name no way
+@pytest.mark.parametrize("stype, other", [SPARSE, SPARSE[::-1]], ids=SPARSE)
+def test_from_one_sparse_storage_type_to_the_other(mx, nd, stype, other):
+    x = nd.array(A).tostype(stype)
+    for cast in (lambda: x.tostype(other), lambda: nd.cast_storage(x, other)):
+        with pytest.raises(mx.base.ArgumentError, match=f"'{other}'\n  expected 'default' in b"):
+            cast()
+
+
 @pytest.mark.engine("torch")  # MXNet's arrays become of the other storage type
 def test_states_of_another_storage_type(nd, sparse):
     for x, y in ((nd.ones(2), sparse.csr_matrix(A)), (sparse.csr_matrix(A), nd.ones(2))):

@@ -438,7 +438,7 @@ def cast(array: NDArray, stype: str) -> NDArray:
         if array.stype != stype:
             raise ArgumentError(
                 f"from storage type {array.stype!r} to {stype!r}\n"
-                "  expected a way over 'default': x.tostype('default').tostype(...)"
+                "  expected 'default' in between: x.tostype('default').tostype(...)"
             )
         return array._copy(array._context, None)
     tensor = array._tensor

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from .._table import load, reduce, registry, shape
-from ..base import BoundsError, ShapeError
+from ..base import ArgumentError, BoundsError, ShapeError
 from .stored import (
     CSR,
     RowSparse,
@@ -128,17 +128,15 @@ def _(operator, x):
 
 @rule("cast_storage", "default", *SPARSE)
 def cast_storage(operator, x, stype):
-    if stype == stype_of(x):
-        return None if stype == "default" else x
-    if stype_of(x) != "default":
-        return None if stype == "default" else _refused(x, stype)
-    return from_dense(stype, x)
-
-
-def _refused(x: Stored, stype: str):
-    raise ShapeError(
-        f"cast_storage: from {x.stype!r} to {stype!r}\n  expected a way over 'default'"
-    )
+    present = stype_of(x)
+    if stype == "default":
+        return None
+    if present not in ("default", stype):
+        raise ArgumentError(
+            f"cast_storage: from storage type {present!r} to {stype!r}\n"
+            "  expected 'default' in between: x.tostype('default').tostype(...)"
+        )
+    return x if present == stype else from_dense(stype, x)
 
 
 # Two inputs

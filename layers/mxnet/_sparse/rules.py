@@ -9,6 +9,7 @@ gradients of a rule without are those of the operator on dense copies.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -343,10 +344,7 @@ def _(operator, x, axis, keepdims, exclude):
         index, n = (x.columns, x.shape[1]) if axes == {0} else (x.rows, x.shape[0])
         y = x.values.new_zeros(n).index_add_(0, index, x.values)
         y = y.unsqueeze(0 if axes == {0} else 1) if keepdims else y
-    count = 1
-    for a in axes:
-        count *= x.shape[a]
-    return y if operator.name == "sum" else y / count
+    return y if operator.name == "sum" else y / math.prod(x.shape[a] for a in axes)
 
 
 @rule("norm", *SPARSE)

@@ -102,6 +102,15 @@ def test_arrays_are_made_with_it_alone(mx, name, shape):
         assert y.shape == shape and y.asnumpy().shape == shape
 
 
+@torch_only  # MXNet names an index of its own
+def test_rows_of_an_array_without_axes(mx):
+    with (
+        mx.np_shape(),
+        pytest.raises(ValueError, match="row_sparse: .* is \\(\\)\n  expected at least one"),
+    ):
+        mx.nd.ones(()).tostype("row_sparse")
+
+
 def test_without_a_shape_one_number_is_drawn(mx):
     with mx.np_shape():
         assert mx.nd.random.uniform().shape == (1,)

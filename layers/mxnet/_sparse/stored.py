@@ -279,16 +279,19 @@ def all_zeros(stype: str, shape: Sequence[int], dtype: torch.dtype, device: torc
     ShapeError
         The shape has no axis, or that of csr not two.
     """
-    shape = tuple(shape)
-    if not shape:
-        raise ShapeError(f"{stype}: the shape is {shape}\n  expected at least one axis")
-    if stype == "csr" and len(shape) != 2:
-        raise ShapeError(f"csr: the shape is {shape}\n  expected two axes")
+    shape = _expect_axes(stype, shape)
     if stype == "row_sparse":
         values = torch.empty((0, *shape[1:]), dtype=dtype, device=device)
         return RowSparse(shape, values, torch.empty(0, dtype=torch.int64, device=device))
     indptr = torch.zeros(shape[0] + 1, dtype=torch.int64, device=device)
     return CSR(shape, torch.empty(0, dtype=dtype, device=device), indptr, indptr.new_empty(0))
+
+
+def _expect_axes(stype: str, shape: Sequence[int]) -> tuple[int, ...]:
+    if not (len(shape) == 2 if stype == "csr" else len(shape)):
+        expected = "two axes" if stype == "csr" else "at least one axis"
+        raise ShapeError(f"{stype}: the shape is {tuple(shape)}\n  expected {expected}")
+    return tuple(shape)
 
 
 def from_dense(stype: str, dense: Tensor) -> Stored:
@@ -299,12 +302,10 @@ def from_dense(stype: str, dense: Tensor) -> Stored:
     ShapeError
         There are no rows, or for 'csr' not two axes.
     """
-    shape = tuple(dense.shape)
-    if stype == "row_sparse" and shape:
+    shape = _expect_axes(stype, dense.shape)
+    if stype == "row_sparse":
         rows = (dense.reshape(shape[0], math.prod(shape[1:])) != 0).any(1).nonzero()[:, 0]
         return RowSparse(shape, dense[rows], rows)
-    if len(shape) != 2:
-        raise ShapeError(f"{stype} of an array of shape {shape}\n  expected two axes")
     rows, columns = dense.nonzero(as_tuple=True)
     return CSR(shape, dense[rows, columns], indptr_of_rows(rows, shape[0]), columns)
 

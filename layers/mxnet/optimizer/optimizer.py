@@ -426,8 +426,7 @@ class Fused(Optimizer):
 
     def _update_sparse(self, rates: tuple, weight: NDArray, grad: NDArray, state) -> None:
         """Change a weight, where it or its gradient is sparse."""
-        states = [state] if isinstance(state, NDArray) else state or ()
-        states = [part for part in states if part is not None]
+        states = _arrays(state)
         rows = rows_of(grad) if self._is_lazy(weight) else None
         with torch.no_grad():
             if rows is None:

@@ -396,14 +396,10 @@ class KVStore(KVStoreBase):
 TYPES |= dict.fromkeys(LOCAL, KVStore)
 
 
-def _is_row_sparse(array: NDArray) -> bool:
-    return isinstance(array, RowSparseNDArray)
-
-
 def _expect_to_pull_rows(key, kept: NDArray, arrays: Sequence, row_ids: Sequence) -> None:
     """Refuse arrays that rows of a key cannot be copied into, and a wrong number of `row_ids`."""
     name = f"row_sparse_pull: key {key!r}"
-    if not _is_row_sparse(kept):
+    if not isinstance(kept, RowSparseNDArray):
         raise MXNetError(
             f"{name} is of storage type {kept.stype!r}\n"
             "  expected 'row_sparse'; pull copies arrays of any storage type"
@@ -416,7 +412,7 @@ def _expect_to_pull_rows(key, kept: NDArray, arrays: Sequence, row_ids: Sequence
                     "  expected NDArrays; nd.array(...) makes one"
                 )
     for array in arrays:
-        if not _is_row_sparse(array):
+        if not isinstance(array, RowSparseNDArray):
             raise MXNetError(
                 f"{name}: out is of storage type {array.stype!r}\n  expected 'row_sparse'"
             )

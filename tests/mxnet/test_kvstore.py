@@ -172,6 +172,12 @@ def test_gradients_that_cannot_be_compressed():
     store.init(1, nd.zeros(2, dtype="int32"))
     with pytest.raises(TypeError, match="key .* is torch.int32"):
         store.push(1, nd.ones(2, dtype="int32"))
+    rows = nd.ones((3, 1)).tostype("row_sparse")
+    store.init("rows", rows)
+    with pytest.raises(
+        NotImplementedError, match="'device': .* row_sparse array \\(3, 1\\)\n  expected"
+    ):
+        store.push("rows", rows)
     with pytest.raises(RuntimeError, match="threshold is 'x'"):
         store.set_gradient_compression({"type": "2bit", "threshold": "x"})
 

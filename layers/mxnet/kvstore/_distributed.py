@@ -8,7 +8,6 @@ import torch
 
 from .. import _dtype
 from .._sparse.stored import RowSparse, sum_rows
-from ..base import UnsupportedError
 from ..ndarray import NDArray
 from ..ndarray.sparse import RowSparseNDArray
 from . import _processes
@@ -77,10 +76,7 @@ class DistributedKVStore(KVStore):
     def _sum_of_rows(self, array: RowSparseNDArray) -> RowSparseNDArray:
         """The sum over the processes of an array of which each stores other rows."""
         if self._compression is not None:
-            raise UnsupportedError(
-                f"kvstore {self.type!r}: gradient compression of a row_sparse array {array.shape}\n"
-                "  expected dense arrays, or no compression"
-            )
+            self._expect_dense_to_compress(array)
         own = array._stored.rows, array._stored.values.detach()
         rows, values = _processes.gather_rows(_described(array), *own)
         return RowSparseNDArray(sum_rows(array.shape, rows, values), array._context)

@@ -210,11 +210,20 @@ class KVStore(KVStoreBase):
 
     def _sent(self, arrays: list[NDArray], keys: list, context: int) -> list[NDArray]:
         """What a context sends of its gradients."""
+        for array in arrays:
+            self._expect_dense_to_compress(array)
         quantized = self._compression.quantized
         return [
             NDArray(quantized((key, context), array._tensor.detach()), array._context)
             for key, array in zip(keys, arrays)
         ]
+
+    def _expect_dense_to_compress(self, array: NDArray) -> None:
+        if is_sparse(array):
+            raise UnsupportedError(
+                f"kvstore {self.type!r}: gradient compression of a {array.stype} array "
+                f"{array.shape}\n  expected dense arrays, or no compression"
+            )
 
     @property
     def changes_what_it_sums(self) -> bool:

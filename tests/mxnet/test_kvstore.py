@@ -170,7 +170,7 @@ def test_gradients_that_cannot_be_compressed():
     store = create("device")
     store.set_gradient_compression({"type": "2bit"})
     store.init(1, nd.zeros(2, dtype="int32"))
-    with pytest.raises(TypeError, match="key .* is torch.int32"):
+    with pytest.raises(TypeError, match="key .* is int32\n"):
         store.push(1, nd.ones(2, dtype="int32"))
     rows = nd.ones((3, 1)).tostype("row_sparse")
     store.init("rows", rows)

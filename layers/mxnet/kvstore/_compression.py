@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from .. import _dtype
 from ..base import ArgumentError, MXNetError
 from . import _processes
 
@@ -28,6 +29,8 @@ class TwoBit:
 
     Raises
     ------
+    ArgumentError
+        `settings` is no dict.
     MXNetError
         It is not a type that there is, or no threshold above 0.
     """
@@ -52,7 +55,8 @@ class TwoBit:
         """
         if not gradient.is_floating_point():
             raise ArgumentError(
-                f"gradient compression: key {key!r} is {gradient.dtype}\n  expected float32"
+                f"gradient compression: key {key!r} is {_dtype.name(gradient.dtype)}\n"
+                "  expected a type of floats"
             )
         rest = self._residuals.get(key)
         if rest is None or rest.shape != gradient.shape or rest.dtype != gradient.dtype:

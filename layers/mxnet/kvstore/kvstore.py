@@ -193,7 +193,7 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            A key is neither an int nor a string.
+            There are not as many values as keys, or a key is neither an int nor a string.
         MXNetError
             A key is there already.
         """
@@ -246,7 +246,10 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            There are not as many values as keys.
+            There are not as many values as keys, or a key is neither an int nor a string; or
+            gradients that are compressed are integers.
+        UnsupportedError
+            Gradients that are compressed are sparse.
         MXNetError
             A key has no value yet: see `init`.
         """
@@ -267,7 +270,7 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            There are not as many values as keys.
+            There are not as many values as keys, or a key is neither an int nor a string.
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
@@ -305,7 +308,8 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            `out` or `row_ids` is missing or no NDArray, or there are not as many of each.
+            `out` or `row_ids` is missing or no NDArray, there are not as many of each, or a row is
+            not in the array.
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
@@ -329,12 +333,12 @@ class KVStore(KVStoreBase):
                 array[:] = kept.retain(NDArray(rows, kept.context))
 
     def pushpull(self, key, value, out=None, priority: int = 0) -> None:
-        """`push`, then `pull` into `out`, or back into the values."""
+        """`push`, then `pull` into `out`, or back into the values; see there what they raise."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority)
 
     def broadcast(self, key, value, out, priority: int = 0) -> None:
-        """`init`, then `pull`."""
+        """`init`, then `pull`; see there what they raise."""
         self.init(key, value)
         self.pull(key, out, priority)
 
@@ -363,6 +367,8 @@ class KVStore(KVStoreBase):
 
         Raises
         ------
+        ArgumentError
+            `compression_params` is no dict.
         MXNetError
             There is no such type, or the threshold is not above 0; or this type of store does not
             compress: 'device' and those over processes do.

@@ -117,6 +117,16 @@ def test_other_wrong_files(tmp_path, files):
         mx.io.LibSVMIter(files[0], (3,), dtype="uint8")
 
 
+@pytest.mark.engine("torch")  # MXNet's errors are a C++ file and a line
+@pytest.mark.parametrize(
+    "parts, index, wrong",
+    [(0, 0, "num_parts is 0\n  expected 1"), (2, 2, "part_index is 2\n  expected 0 to 1")],
+)
+def test_parts_that_are_not_there(files, parts, index, wrong):
+    with pytest.raises(ValueError, match=f"LibSVMIter: {wrong}"):
+        mx.io.LibSVMIter(files[0], (3,), num_parts=parts, part_index=index, batch_size=1)
+
+
 def test_what_a_line_may_have(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"+1 qid:3 2:1e3 0:-.5\r\n1:0.5\t0:2")  # a weight beside the second label

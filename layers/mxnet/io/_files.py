@@ -22,10 +22,18 @@ from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..ndarray import NDArray, array
 from ._desc import DataDesc, MXDataIter
 
-__all__ = ["CSVIter", "MNISTIter"]
+__all__ = ["CSVIter", "MNISTIter", "expect_part"]
 
 _CHUNK_SIZE = 1 << 20  # bytes read from a file at once
 _MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
+
+
+def expect_part(name: str, num_parts: int, part_index: int) -> None:
+    """Raise ArgumentError where a file cannot be read in parts, or has no part of this index."""
+    if num_parts < 1:
+        raise ArgumentError(f"{name}: num_parts is {num_parts}\n  expected 1 or more")
+    if not 0 <= part_index < num_parts:
+        raise ArgumentError(f"{name}: part_index is {part_index}\n  expected 0 to {num_parts - 1}")
 
 
 class _InMemory(MXDataIter):

@@ -17,7 +17,7 @@ from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..context import cpu
 from ..ndarray import NDArray
 from ..ndarray.sparse import CSRNDArray
-from ._files import _InMemory, _warn_of_unknown
+from ._files import _InMemory, _warn_of_unknown, expect_part
 
 __all__ = ["LibSVMIter", "rows_of_matrix"]
 
@@ -79,10 +79,7 @@ class LibSVMIter(_InMemory):
         _warn_of_unknown(LibSVMIter, others, "prefetch_buffer", "ctx", "data_name", "label_name")
         if not round_batch:
             raise MXNetError("LibSVMIter: round_batch is False\n  expected True")
-        if not 0 <= part_index < num_parts:
-            raise ArgumentError(
-                f"LibSVMIter: part_index is {part_index}\n  expected 0 to {num_parts - 1}"
-            )
+        expect_part("LibSVMIter", num_parts, part_index)
         part = part_index, num_parts
         dtype = np.dtype(dtype or "float32")
         if dtype not in (np.float32, np.float64):

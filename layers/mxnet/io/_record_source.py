@@ -11,6 +11,7 @@ from .. import recordio
 from .._files import records
 from .._files.opening import open_file
 from ..base import ArgumentError, MXNetError, quoted
+from ._files import expect_part
 
 __all__ = ["Source", "read_list"]
 
@@ -53,10 +54,7 @@ class Source:
     def __init__(self, path, index, num_parts: int, part_index: int, name: str):
         if not path:
             raise ArgumentError(f"{name}: path_imgrec is not given\n  expected a RecordIO file")
-        if not 0 <= part_index < num_parts:
-            raise ArgumentError(
-                f"{name}: part_index is {part_index}\n  expected 0 to {num_parts - 1}"
-            )
+        expect_part(name, num_parts, part_index)
         self._reader = records.Reader(path)
         self.path = self._reader.path
         if index:

@@ -213,6 +213,19 @@ MISTAKES = {
         TypeError,
         ["grad_req is 'sum'", "expected 'write', 'add' or 'null'"],
     ),
+    "groups that do not divide the channels": (
+        lambda nd, a: nd.contrib.DeformableConvolution(
+            nd.ones((1, 4, 3, 3)),
+            nd.zeros((1, 2, 3, 3)),
+            nd.ones((6, 1, 1, 1)),
+            kernel=(1, 1),
+            num_filter=6,
+            num_group=3,
+            no_bias=True,
+        ),
+        ValueError,
+        ["data is (1, 4, 3, 3), num_filter is 6, num_group 3, num_deformable_group 1\n  expected"],
+    ),
     "out": (
         lambda nd, a: nd.exp(a, out=nd.zeros(3)),
         TypeError,

@@ -48,7 +48,8 @@ def _contrib_DeformableConvolution(
     """
     name = "_contrib_DeformableConvolution"
     steps = _steps(name, data.shape, kernel, stride, dilate, pad)
-    expected = _shapes(data.shape, kernel, *steps, num_filter, num_group, num_deformable_group)
+    groups = num_filter, num_group, num_deformable_group
+    expected = _shapes(name, data.shape, kernel, *steps, *groups)
     _check(name, data, no_bias, layout, expected, offset=offset, weight=weight, bias=bias)
     y, x = _places(offset, kernel, steps, num_deformable_group)
     h, w = data.shape[2:]
@@ -86,7 +87,8 @@ def _contrib_ModulatedDeformableConvolution(
     """
     name = "_contrib_ModulatedDeformableConvolution"
     steps = _steps(name, data.shape, kernel, stride, dilate, pad)
-    expected = _shapes(data.shape, kernel, *steps, num_filter, num_group, num_deformable_group)
+    groups = num_filter, num_group, num_deformable_group
+    expected = _shapes(name, data.shape, kernel, *steps, *groups)
     inputs = {"offset": offset, "mask": mask, "weight": weight, "bias": bias}
     _check(name, data, no_bias, layout, expected, **inputs)
     y, x = _places(offset, kernel, steps, num_deformable_group)
@@ -107,8 +109,15 @@ def _steps(name, data, kernel, stride, dilate, pad):
     return steps
 
 
-def _shapes(data, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group):
+def _shapes(name, data, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group):
     """The shapes of the other inputs."""
+    groups = (data[1], num_group), (num_filter, num_group), (data[1], num_deformable_group)
+    if any(count < 1 or whole % count for whole, count in groups):
+        raise ShapeError(
+            f"{name}: data is {tuple(data)}, num_filter is {num_filter}, num_group {num_group}, "
+            f"num_deformable_group {num_deformable_group}\n"
+            "  expected channels that both divide, and filters that num_group divides"
+        )
     size = [
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, s, d, p in zip(data[2:], kernel, stride, dilate, pad)
@@ -180,8 +189,9 @@ def _product(points, weight, bias, num_group, shape):
 
 
 def _infer(data, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group, no_bias):
-    steps = _steps("DeformableConvolution", data, kernel, stride, dilate, pad)
-    shapes = _shapes(data, kernel, *steps, num_filter, num_group, num_deformable_group)
+    name = "DeformableConvolution"
+    steps = _steps(name, data, kernel, stride, dilate, pad)
+    shapes = _shapes(name, data, kernel, *steps, num_filter, num_group, num_deformable_group)
     return {name: shape for name, shape in shapes.items() if name != "bias" or not no_bias}
 
 

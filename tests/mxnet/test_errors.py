@@ -213,6 +213,21 @@ MISTAKES = {
         TypeError,
         ["grad_req is 'sum'", "expected 'write', 'add' or 'null'"],
     ),
+    "displacements that do not move": (
+        lambda nd, a: nd.Correlation(nd.ones((1, 2, 9, 9)), nd.ones((1, 2, 9, 9)), stride2=0),
+        ValueError,
+        ["Correlation: stride1 is 1, stride2 is 0\n  expected 1 or more"],
+    ),
+    "a part of one number": (
+        lambda nd, a: nd.Crop(nd.ones((1, 2, 9, 9)), h_w=(4,)),
+        ValueError,
+        ["Crop: data is (1, 2, 9, 9), the part has size (4,), offset is (0, 0)\n  expected a part"],
+    ),
+    "a sum over no channel": (
+        lambda nd, a: nd.LRN(nd.ones((1, 2, 9, 9)), nsize=0),
+        ValueError,
+        ["LRN: nsize is 0\n  expected 1 or more"],
+    ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(
             nd.ones((1, 4, 3, 3)),

@@ -133,7 +133,13 @@ def Correlation(
     ShapeError
         The images differ in shape or do not have 4 axes, `kernel_size` is even, or nothing of the
         images is left.
+    ArgumentError
+        A stride is below 1.
     """
+    if stride1 < 1 or stride2 < 1:
+        raise ArgumentError(
+            f"Correlation: stride1 is {stride1}, stride2 is {stride2}\n  expected 1 or more"
+        )
     k, margin = kernel_size, max_displacement + kernel_size // 2
     size = [s + 2 * pad_size - 2 * margin for s in data1.shape[2:]]
     if data1.shape != data2.shape or data1.dim() != 4 or k % 2 == 0 or min(size) < 1:
@@ -174,7 +180,7 @@ def Crop(
     ShapeError
         There are more than two arrays, or one does not have 4 axes.
     ArgumentError
-        The part is not within the image.
+        The part is not within the image, or its size or offset is not two numbers.
     """
     if len(data) > 2 or any(x.dim() != 4 for x in data):
         raise ShapeError(
@@ -184,7 +190,8 @@ def Crop(
     size = data[1].shape[2:] if len(data) == 2 else h_w
     room = [whole - part for whole, part in zip(data[0].shape[2:], size)]
     start = [r // 2 for r in room] if center_crop else offset
-    if not all(0 <= s <= r for s, r in zip(start, room)):
+    fits = len(size) == len(start) == 2
+    if not fits or not all(0 <= s <= r for s, r in zip(start, room)):
         raise ArgumentError(
             f"Crop: data is {tuple(data[0].shape)}, the part has size {tuple(size)}, "
             f"offset is {tuple(start)}\n  expected a part inside"
@@ -205,9 +212,13 @@ def LRN(
     ------
     ShapeError
         `data` does not have 4 axes.
+    ArgumentError
+        `nsize` is below 1.
     """
     if data.dim() != 4:
         raise ShapeError(f"LRN: data is {tuple(data.shape)}\n  expected (n, c, h, w)")
+    if nsize < 1:
+        raise ArgumentError(f"LRN: nsize is {nsize}\n  expected 1 or more")
     square = data * data
     total = square.clone()
     for i in range(1, min((nsize - 1) // 2 + 1, data.shape[1])):  # a fifth of a pooling's time

@@ -1099,6 +1099,8 @@ def Correlation(data1: NDArray, data2: NDArray, kernel_size: int = 1, max_displa
     ShapeError
         The images differ in shape or do not have 4 axes, `kernel_size` is even, or nothing of the
         images is left.
+    ArgumentError
+        A stride is below 1.
     """
 def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple[int, ...] = (0, 0), center_crop: bool = False, out: Any = None, name: Any = None) -> NDArray:
     """A part of an image: of the size of a second array, or of `h_w`, from `offset` on.
@@ -1112,7 +1114,7 @@ def Crop(*data: NDArray, offset: int | tuple[int, ...] = (0, 0), h_w: int | tupl
     ShapeError
         There are more than two arrays, or one does not have 4 axes.
     ArgumentError
-        The part is not within the image.
+        The part is not within the image, or its size or offset is not two numbers.
     """
 def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float = 2.0, nsize: int = ..., out: Any = None, name: Any = None) -> NDArray:
     """Each channel divided by what its neighbours have: x / (knorm + alpha / nsize Σ x²)^beta.
@@ -1123,6 +1125,8 @@ def LRN(data: NDArray, alpha: float = 0.0001, beta: float = 0.75, knorm: float =
     ------
     ShapeError
         `data` does not have 4 axes.
+    ArgumentError
+        `nsize` is below 1.
     """
 def im2col(data: NDArray, kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None) -> NDArray:
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches).

@@ -1098,6 +1098,8 @@ def Correlation(data1: Symbol | None = ..., data2: Symbol | None = ..., kernel_s
     ShapeError
         The images differ in shape or do not have 4 axes, `kernel_size` is even, or nothing of the
         images is left.
+    ArgumentError
+        A stride is below 1.
     """
 def Crop(*data: Symbol, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple[int, ...] = (0, 0), center_crop: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """A part of an image: of the size of a second array, or of `h_w`, from `offset` on.
@@ -1111,7 +1113,7 @@ def Crop(*data: Symbol, offset: int | tuple[int, ...] = (0, 0), h_w: int | tuple
     ShapeError
         There are more than two arrays, or one does not have 4 axes.
     ArgumentError
-        The part is not within the image.
+        The part is not within the image, or its size or offset is not two numbers.
     """
 def LRN(data: Symbol | None = ..., alpha: float = 0.0001, beta: float = 0.75, knorm: float = 2.0, nsize: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Each channel divided by what its neighbours have: x / (knorm + alpha / nsize Σ x²)^beta.
@@ -1122,6 +1124,8 @@ def LRN(data: Symbol | None = ..., alpha: float = 0.0001, beta: float = 0.75, kn
     ------
     ShapeError
         `data` does not have 4 axes.
+    ArgumentError
+        `nsize` is below 1.
     """
 def im2col(data: Symbol | None = ..., kernel: int | tuple[int, ...] = ..., stride: int | tuple[int, ...] = (), dilate: int | tuple[int, ...] = (), pad: int | tuple[int, ...] = (), out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The patches that a convolution sees, each a column: (n, c, h, w) to (n, c kh kw, patches).

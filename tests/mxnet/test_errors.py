@@ -228,6 +228,21 @@ MISTAKES = {
         ValueError,
         ["LRN: nsize is 0\n  expected 1 or more"],
     ),
+    "no heads": (
+        lambda nd, a: nd.contrib.interleaved_matmul_selfatt_qk(nd.ones((3, 2, 6)), heads=0),
+        ValueError,
+        ["an input is (3, 2, 6), heads is 0\n  expected (length, batch, heads 3 d), and"],
+    ),
+    "a histogram of too few bins": (
+        lambda nd, a: nd.contrib.calibrate_entropy(nd.ones(7), nd.ones(8)),
+        ValueError,
+        ["hist is (7,), hist_edges is (8,), num_quantized_bins is 255\n  expected an odd number"],
+    ),
+    "windows on three axes": (
+        lambda nd, a: nd.contrib.AdaptiveAvgPooling2D(nd.ones((1, 2, 9, 9)), output_size=(1, 2, 3)),
+        ValueError,
+        ["output_size is (1, 2, 3)\n  expected one or two numbers"],
+    ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(
             nd.ones((1, 4, 3, 3)),

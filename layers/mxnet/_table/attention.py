@@ -22,10 +22,10 @@ def _contrib_div_sqrt_dim(data: Tensor) -> Tensor:
 
 def _parts(name, x, heads, count):
     """`count` arrays (batch heads, length, d) of one (length, batch, heads count d)."""
-    if x.dim() != 3 or x.shape[2] % (heads * count):
+    if x.dim() != 3 or heads < 1 or x.shape[2] % (heads * count):
         raise ShapeError(
             f"{name}: an input is {tuple(x.shape)}, heads is {heads}\n"
-            f"  expected (length, batch, {heads * count} d)"
+            f"  expected (length, batch, heads {count} d), and heads of 1 or more"
         )
     length, batch, _ = x.shape
     x = x.reshape(length, batch, heads, count, -1).permute(3, 1, 2, 0, 4)

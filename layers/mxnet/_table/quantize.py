@@ -226,10 +226,13 @@ def _contrib_calibrate_entropy(
     have numbers. t has the least KL divergence of Q from P (Migacz 2017, 8-bit Inference with
     TensorRT).
     """
-    if hist.dim() != 1 or hist.numel() % 2 == 0 or hist_edges.numel() != hist.numel() + 1:
+    count = hist.numel()
+    fits = hist.dim() == 1 and count % 2 and hist_edges.numel() == count + 1
+    if not fits or not 0 < num_quantized_bins <= count:
         raise ArgumentError(
             f"_contrib_calibrate_entropy: hist is {tuple(hist.shape)}, hist_edges is "
-            f"{tuple(hist_edges.shape)}\n  expected an odd number of bins, and one edge more"
+            f"{tuple(hist_edges.shape)}, num_quantized_bins is {num_quantized_bins}\n"
+            "  expected an odd number of bins, one edge more, and not more bins afterwards"
         )
     counts, edges = hist.double().cpu().numpy(), hist_edges.cpu().numpy()
     middle, least = len(counts) // 2, num_quantized_bins // 2

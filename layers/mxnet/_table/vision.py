@@ -81,4 +81,8 @@ def _contrib_AdaptiveAvgPooling2D(data: Tensor, output_size: Shape = ()) -> Tens
     data : (n, c, h, w)      output_size : (height, width), or one number for both
     """
     size = output_size or (1,)
+    if len(size) > 2:
+        raise ArgumentError(
+            f"_contrib_AdaptiveAvgPooling2D: output_size is {size}\n  expected one or two numbers"
+        )
     return F.adaptive_avg_pool2d(data, size if len(size) == 2 else size * 2)

@@ -234,8 +234,8 @@ def LRN(
     return root.mul_(root.sqrt()).mul_(data)
 
 
-def _patches(name, kernel, stride, dilate, pad):
-    """The arguments of PyTorch's unfold and fold."""
+def _fold_settings(name, kernel, stride, dilate, pad):
+    """The kernel, dilation, padding and stride, in the order in which PyTorch's fold takes them."""
     given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad}
     for what, pair in given.items():
         least = 0 if what == "pad" else 1
@@ -265,7 +265,7 @@ def im2col(
     """
     if data.dim() != 4:
         raise ShapeError(f"im2col: data is {tuple(data.shape)}\n  expected (n, c, h, w)")
-    kernel, dilate, pad, stride = _patches("im2col", kernel, stride, dilate, pad)
+    kernel, dilate, pad, stride = _fold_settings("im2col", kernel, stride, dilate, pad)
     patches = F.pad(data, (pad[1], pad[1], pad[0], pad[0]))
     for axis in 0, 1:  # a view: a fifth of the time of F.unfold, which copies number by number
         extent = (kernel[axis] - 1) * dilate[axis] + 1
@@ -281,7 +281,7 @@ def im2col(
 
 @im2col.grad
 def _(dy, data, kernel, stride, dilate, pad):
-    return F.fold(dy, data.shape[2:], *_patches("im2col", kernel, stride, dilate, pad))
+    return F.fold(dy, data.shape[2:], *_fold_settings("im2col", kernel, stride, dilate, pad))
 
 
 @op(names_input=True)
@@ -303,4 +303,4 @@ def col2im(
     """
     if len(output_size) != 2:
         raise ArgumentError(f"col2im: output_size is {output_size}\n  expected two numbers")
-    return F.fold(data, output_size, *_patches("col2im", kernel, stride, dilate, pad))
+    return F.fold(data, output_size, *_fold_settings("col2im", kernel, stride, dilate, pad))

@@ -56,7 +56,7 @@ class LibSVMIter(_InMemory):
     MXNetError
         A line has something else, or `round_batch` is False; the message names file and line.
     ArgumentError
-        There is no part of this index, or `dtype` is another.
+        `num_parts` is below 1, there is no part of this index, or `dtype` is another.
     ShapeError
         A column is beyond the shape, or the files have different numbers of rows.
     """

@@ -218,6 +218,11 @@ MISTAKES = {
         ValueError,
         ["Correlation: stride1 is 1, stride2 is 0\n  expected 1 or more"],
     ),
+    "coordinates of an axis that is not there": (
+        lambda nd, a: nd.contrib.index_array(nd.ones((2, 3)), axes=(5,)),
+        ValueError,
+        ["_contrib_index_array: axes is (5,), data is (2, 3)\n  expected axes of data's 2"],
+    ),
     "a part of one number": (
         lambda nd, a: nd.Crop(nd.ones((1, 2, 9, 9)), h_w=(4,)),
         ValueError,

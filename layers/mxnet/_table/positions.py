@@ -39,8 +39,19 @@ _contrib_arange_like.grad(zeros)
 
 @op(names_input=True)
 def _contrib_index_array(data: Tensor, axes: Shape | None = None) -> Tensor:
-    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64."""
+    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64.
+
+    Raises
+    ------
+    ArgumentError
+        `data` has no such axis.
+    """
     axes = range(data.dim()) if axes is None else axes
+    if any(not -data.dim() <= axis < data.dim() for axis in axes):
+        raise ArgumentError(
+            f"_contrib_index_array: axes is {axes}, data is {tuple(data.shape)}\n"
+            f"  expected axes of data's {data.dim()}"
+        )
     ends = [torch.arange(size, device=data.device) for size in data.shape]
     every = torch.meshgrid(*ends, indexing="ij") if ends else ()
     found = [every[axis] for axis in axes]

@@ -31,7 +31,13 @@ def arange_like(data: NDArray, start: float = 0.0, step: float = 1.0, repeat: in
     Each comes `repeat` times. For integers start and step are truncated.
     """
 def index_array(data: NDArray, axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None) -> NDArray:
-    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64."""
+    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64.
+
+    Raises
+    ------
+    ArgumentError
+        `data` has no such axis.
+    """
 def index_copy(old_tensor: NDArray, index_vector: NDArray, new_tensor: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """old_tensor with the rows of new_tensor at the indices; of equal indices the last counts.
 

@@ -30,7 +30,13 @@ def arange_like(data: Symbol | None = ..., start: float = 0.0, step: float = 1.0
     Each comes `repeat` times. For integers start and step are truncated.
     """
 def index_array(data: Symbol | None = ..., axes: int | tuple[int, ...] | None = None, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64."""
+    """The coordinates of each element, all or those of `axes`: (...) to (..., n), int64.
+
+    Raises
+    ------
+    ArgumentError
+        `data` has no such axis.
+    """
 def index_copy(old_tensor: Symbol | None = ..., index_vector: Symbol | None = ..., new_tensor: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """old_tensor with the rows of new_tensor at the indices; of equal indices the last counts.
 

@@ -243,6 +243,12 @@ def test_csv_of_integers(mx, csv):
     assert batch.data[0].dtype == np.int32
 
 
+@pytest.mark.engine("torch")
+def test_csv_of_an_unknown_type(mx, csv):
+    with pytest.raises(ValueError, match="CSVIter: dtype is 'foo'\n  expected float32, float64"):
+        mx.io.CSVIter(data_shape=(4,), dtype="foo", **csv)
+
+
 @pytest.mark.engine("torch")  # MXNet ends the process, or reads on
 @pytest.mark.parametrize(
     "text, message",

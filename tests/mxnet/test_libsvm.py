@@ -113,8 +113,9 @@ def test_other_wrong_files(tmp_path, files):
     path.write_text("1 0:1\n")
     with pytest.raises(ValueError, match="has 1 rows\n  expected 5"):
         mx.io.LibSVMIter(files[0], (3,), path, (3,))
-    with pytest.raises(ValueError, match="dtype is uint8\n  expected float32 or float64"):
-        mx.io.LibSVMIter(files[0], (3,), dtype="uint8")
+    for dtype in "uint8", "foo":
+        with pytest.raises(ValueError, match=f"dtype is '{dtype}'\n  expected float32, float64"):
+            mx.io.LibSVMIter(files[0], (3,), dtype=dtype)
 
 
 @pytest.mark.engine("torch")  # MXNet's errors are a C++ file and a line

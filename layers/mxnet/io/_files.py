@@ -22,7 +22,7 @@ from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..ndarray import NDArray, array
 from ._desc import DataDesc, MXDataIter
 
-__all__ = ["CSVIter", "MNISTIter", "expect_part"]
+__all__ = ["CSVIter", "MNISTIter", "expect_dtype", "expect_part"]
 
 _CHUNK_SIZE = 1 << 20  # bytes read from a file at once
 _MOST_COMPRESSION = 1032  # bytes that deflate unpacks from one: https://zlib.net/zlib_tech.html
@@ -34,6 +34,17 @@ def expect_part(name: str, num_parts: int, part_index: int) -> None:
         raise ArgumentError(f"{name}: num_parts is {num_parts}\n  expected 1 or more")
     if not 0 <= part_index < num_parts:
         raise ArgumentError(f"{name}: part_index is {part_index}\n  expected 0 to {num_parts - 1}")
+
+
+def expect_dtype(name: str, dtype, *expected: str) -> np.dtype:
+    """NumPy's type of the name, float32 for None; ArgumentError where it is not one expected."""
+    try:
+        found = np.dtype(dtype or "float32")
+    except TypeError:
+        found = None
+    if found is None or found.name not in expected:
+        raise ArgumentError(f"{name}: dtype is {dtype!r}\n  expected {', '.join(expected)}")
+    return found
 
 
 class _InMemory(MXDataIter):
@@ -98,7 +109,7 @@ class CSVIter(_InMemory):
     round_batch : bool
         The first examples fill the last batch, and the next epoch begins after them; with False
         it begins with them.
-    dtype : {'float32', 'int32', 'int64'}, optional
+    dtype : {'float32', 'float64', 'int32', 'int64'}, optional
     prefetch_buffer, ctx
         Ignored: all rows are in memory, and batches on the CPU. Of other arguments there is a
         warning.
@@ -107,6 +118,8 @@ class CSVIter(_InMemory):
     ------
     MXNetError
         A file has other content than such rows; the message names the file and the row.
+    ArgumentError
+        `dtype` is another.
     ShapeError
         The two files have different numbers of rows.
     """
@@ -125,7 +138,7 @@ class CSVIter(_InMemory):
         **others,
     ):
         _warn_of_unknown(CSVIter, others, "prefetch_buffer", "ctx")
-        dtype = np.dtype(dtype or "float32")
+        dtype = expect_dtype("CSVIter", dtype, "float32", "float64", "int32", "int64")
         data = _read_csv(data_csv, tuple(data_shape), dtype)
         if str(label_csv) == "NULL":
             label = np.zeros((len(data), *label_shape), dtype)

@@ -17,7 +17,7 @@ from ..base import ArgumentError, MXNetError, ShapeError, quoted
 from ..context import cpu
 from ..ndarray import NDArray
 from ..ndarray.sparse import CSRNDArray
-from ._files import _InMemory, _warn_of_unknown, expect_part
+from ._files import _InMemory, _warn_of_unknown, expect_dtype, expect_part
 
 __all__ = ["LibSVMIter", "rows_of_matrix"]
 
@@ -81,9 +81,7 @@ class LibSVMIter(_InMemory):
             raise MXNetError("LibSVMIter: round_batch is False\n  expected True")
         expect_part("LibSVMIter", num_parts, part_index)
         part = part_index, num_parts
-        dtype = np.dtype(dtype or "float32")
-        if dtype not in (np.float32, np.float64):
-            raise ArgumentError(f"LibSVMIter: dtype is {dtype}\n  expected float32 or float64")
+        dtype = expect_dtype("LibSVMIter", dtype, "float32", "float64")
         data, label = _read(data_libsvm, _columns("data_shape", data_shape), part, dtype)
         if str(label_libsvm) != "NULL":
             columns = _columns("label_shape", label_shape)

@@ -45,9 +45,12 @@ def installed(package):
         return "(not installed)"
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
 def pytest_collection_modifyitems(config, items):
     engine = config.getoption("--engine")
     for item in items:
+        if any(engine in mark.args for mark in item.iter_markers("slow_on")):
+            item.add_marker("slow")
         for mark in item.iter_markers("mxnet_needs"):
             if engine == "mxnet" and processor.lacks(*mark.args):
                 reason = f"MXNet cannot compute it without {mark.args[0]}"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from repeated import first_alone
 
 pytestmark = [
     pytest.mark.engine("torch"),
@@ -102,10 +103,12 @@ net.export(sys.argv[1])
 
 @pytest.mark.parametrize(
     "lines, body, operator",
-    [
-        ("import myops", "myops.short(x)", "myops.short"),
-        ("import myops", "F.Custom(x, op_type='gate')", "gate"),  # the file has its module
-    ],
+    first_alone(
+        [
+            ("import myops", "myops.short(x)", "myops.short"),
+            ("import myops", "F.Custom(x, op_type='gate')", "gate"),  # the file has its module
+        ]
+    ),
 )
 def test_operators_of_a_file_name_their_module(tmp_path, lines, body, operator):
     path = str(tmp_path / "net")

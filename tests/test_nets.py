@@ -53,10 +53,12 @@ def test_mlp_learns_the_digits():
     assert accuracy(nets.mlp(64, (64, 64, 32), **FULL), 4) > 0.94
 
 
+@pytest.mark.slow_on("mxnet")
 def test_vit_learns_the_digits():
     assert accuracy(nets.vit(IMAGE, units=32, dropout=0.05), 8, 0.01) > 0.88
 
 
+@pytest.mark.slow_on("mxnet")
 def test_mixer_learns_the_digits():
     assert accuracy(nets.mixer(IMAGE, units=32, dropout=0.05), 4, 0.01) > 0.88
 

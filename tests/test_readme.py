@@ -96,6 +96,7 @@ def test_program(text, tmp_path):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 @pytest.mark.parametrize("text, files", PAGES)
 def test_page(text, files, tmp_path):
     run(text, tmp_path, files)
@@ -111,6 +112,7 @@ def test_program_on_mxnet(text, tmp_path):
     run(text, tmp_path)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.engine("mxnet")
 @pytest.mark.parametrize("text, files", on_both(PAGES))
 def test_page_on_mxnet(text, files, tmp_path):

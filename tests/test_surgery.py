@@ -134,6 +134,7 @@ def mobilenet():
     return gluon.model_zoo.vision.get_mobilenet(0.25, classes=7)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("make, count", [(resnet, 9), (mobilenet, 28)], ids=["resnet", "mobilenet"])
 def test_nets_of_the_model_zoo(make, count, tmp_path):
     """The same outputs, by the same Parameters; files fit both, and it trains and is exported."""
@@ -291,6 +292,7 @@ def test_what_is_left_and_what_is_refused():
         replace(net[0], nn.Dense, DenseBlock.of)
 
 
+@pytest.mark.slow_on("mxnet")
 def test_fine_tuning_in_few_bits_recovers_accuracy():
     """The numbers of docs/training.md, on scikit-learn's digits."""
     from sklearn.datasets import load_digits

@@ -88,6 +88,7 @@ def test_training_steps_of_all_contestants_agree():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_what_is_for_a_gpu_is_left_out_without_one():
     done = run("--only", "bfloat16", "--device", "cpu")
     assert done.returncode == 0, done.stdout + done.stderr

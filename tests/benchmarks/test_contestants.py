@@ -75,7 +75,7 @@ HERE = [
         suite,
         contestant,
         id=f"{suite.name}, {contestant.name}",
-        marks=[pytest.mark.slow] * ("compiled" in contestant.name),
+        marks=[pytest.mark.slow] * ("compile" in contestant.name),
     )
     for suite in SUITES
     if suite.name in SMALL and suite is not PIPELINE and suite is not BUCKETING
@@ -184,6 +184,7 @@ def test_torchvision_has_a_model_of_gluoncv():
         )
 
 
+@pytest.mark.slow
 def test_a_first_epoch_of_buckets_is_made_anew():
     [ours] = [c for c in BUCKETING.contestants if c.process == OURS]
     first, again = (built(BUCKETING, ours, is_first=True) for _ in range(2))

@@ -123,6 +123,7 @@ def test_operator(name, inputs):
     assert len(passed) == sum(isinstance(x, tuple) for x in inputs)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("name, case", cases(LAYERS))
 def test_layer(name, case):
     make, *inputs = case

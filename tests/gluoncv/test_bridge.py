@@ -139,6 +139,7 @@ def test_removed_names_are_given_to_its_modules_alone(run):
     ]
 
 
+@pytest.mark.slow
 def test_json_writes_numbers_of_numpy(run):
     done = run(
         """
@@ -166,6 +167,7 @@ def test_json_writes_numbers_of_numpy(run):
     assert printed(done).splitlines() == ["{'score': 0.25, 'id': 3}", refused, "dump"]
 
 
+@pytest.mark.slow
 def test_autocfg_knows_types_of_today(run):
     pytest.importorskip("autocfg")
     done = run(

@@ -11,6 +11,7 @@ import random
 import numpy as np
 import pytest
 from PIL import Image
+from repeated import first_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
 
@@ -227,6 +228,7 @@ def test_ssd(mx, gluoncv, boxes, learn, frozen, preset):
     learn(trainer, batches, losses, 1, held=None if frozen else 1)
 
 
+@pytest.mark.slow_on("mxnet")
 @frozen
 def test_yolo3(mx, gluoncv, boxes, learn, frozen, preset):
     """With mixup, label smoothing, and a warm-up before steps of the rate."""
@@ -274,6 +276,7 @@ def small_faster_rcnn(mx, gluoncv):
     )  # fmt: skip
 
 
+@pytest.mark.slow_on("mxnet")
 def test_faster_rcnn(mx, gluoncv, boxes, golden, request, monkeypatch, preset):
     """Its sampler draws by NumPy: the engines have generators of their own."""
     from gluoncv.model_zoo.rcnn.faster_rcnn.data_parallel import ForwardBackwardTask
@@ -332,7 +335,8 @@ def masks(mx, gluoncv, draw, tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["fcn", "deeplab", "psp"])
+@pytest.mark.slow_on("mxnet")
+@pytest.mark.parametrize("name", first_alone(["fcn", "deeplab", "psp"]))
 def test_segmentation(mx, gluoncv, masks, learn, name):
     """With the auxiliary loss, heads that learn ten times as fast, and a polynomial rate."""
     size = 2

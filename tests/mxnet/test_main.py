@@ -6,6 +6,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from repeated import first_alone
 
 pytestmark = pytest.mark.engine("torch")
 removed = pytest.mark.skipif(
@@ -90,7 +91,7 @@ def test_exit_status_and_errors_are_the_programs_own(write):
     assert done.returncode == 1 and "there is no file 'absent.py'" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["script.py"], ["-m", "script"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", first_alone([["script.py"], ["-m", "script"]]), ids=" ".join)
 def test_an_error_is_shown_from_the_program_on(write, arguments):
     folder = write("script.py", "def f():\n    return 1 / 0\n\nf()\n")
     told = run(folder, "-m", "layers.mxnet", *arguments).stderr
@@ -210,7 +211,7 @@ PRINTED = (
 )
 
 
-@pytest.mark.parametrize("changed", [False, True], ids=["unchanged", "import changed"])
+@pytest.mark.parametrize("changed", first_alone([False, True]), ids=["unchanged", "import changed"])
 def test_the_operators_of_a_tutorial(write, changed):
     text = PROGRAM
     if changed:
@@ -299,13 +300,15 @@ def test_a_symbolic_program_of_its_time(write):
 @removed
 @pytest.mark.parametrize(
     "how, expected",
-    [
-        (["-m", "layers.mxnet"], "True"),
-        (["-m", "layers.mxnet", "--keep-numpy"], "False"),
-        (["-c", "import layers.mxnet as mx; mx.install(); import script"], "True"),
-        (["-c", "import layers.mxnet as mx; mx.install(numpy=False); import script"], "False"),
-        (["-c", "import layers.mxnet, script"], "False"),
-    ],
+    first_alone(
+        [
+            (["-m", "layers.mxnet"], "True"),
+            (["-m", "layers.mxnet", "--keep-numpy"], "False"),
+            (["-c", "import layers.mxnet as mx; mx.install(); import script"], "True"),
+            (["-c", "import layers.mxnet as mx; mx.install(numpy=False); import script"], "False"),
+            (["-c", "import layers.mxnet, script"], "False"),
+        ]
+    ),
     ids=["program", "--keep-numpy", "install", "install(numpy=False)", "import"],
 )
 def test_who_gives_numpy_its_old_names(write, how, expected):
@@ -315,7 +318,7 @@ def test_who_gives_numpy_its_old_names(write, how, expected):
 
 
 @removed
-@pytest.mark.parametrize("keep", [False, True], ids=["given", "kept"])
+@pytest.mark.parametrize("keep", first_alone([False, True]), ids=["given", "kept"])
 def test_processes_that_a_program_starts_have_its_numpy(write, keep):
     folder = write(
         "script.py",
@@ -338,6 +341,7 @@ def test_processes_that_a_program_starts_have_its_numpy(write, keep):
     assert done.stdout.split() == [str(not keep)] * 3, done.stderr
 
 
+@pytest.mark.slow
 def test_a_module_of_mxnet_is_run(tmp_path):
     command = [sys.executable, "-m", "layers.mxnet", "-m", "mxnet.tools.im2rec", "--help"]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

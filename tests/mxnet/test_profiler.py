@@ -271,6 +271,7 @@ def test_a_program_that_ends_while_it_runs_writes_the_trace(tmp_path, end, statu
     assert [event for event in found if event["name"] == "exp"]
 
 
+@pytest.mark.slow
 def test_a_program_that_has_dumped_all_writes_no_more(tmp_path):
     end = "mx.profiler.dump(); os.rename('profile.json', 'mine.json')"
     done = program(tmp_path, f"import os, layers.mxnet as mx\n{BEGIN}\n{end}")

@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 import numpy as np
 import pytest
+from repeated import first_alone
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from layers import operator
@@ -46,13 +47,15 @@ needs_openblas = pytest.mark.skipif(openblas_threads() is None, reason="NumPy ha
 @needs_libgomp
 @pytest.mark.parametrize(
     "first, environment, spin_count",
-    [
-        ("layers.mxnet", {}, "10000"),
-        ("numpy, layers.mxnet", {}, "10000"),
-        ("layers.mxnet", {"GOMP_SPINCOUNT": "500"}, "500"),
-        ("layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
-        ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "600"}, "600"),
-    ],
+    first_alone(
+        [
+            ("layers.mxnet", {}, "10000"),
+            ("numpy, layers.mxnet", {}, "10000"),
+            ("layers.mxnet", {"GOMP_SPINCOUNT": "500"}, "500"),
+            ("layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
+            ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "600"}, "600"),
+        ]
+    ),
     ids=["default", "NumPy first", "the user's spins", "the user's policy", "torch first"],
 )
 def test_how_often_libgomp_spins(first, environment, spin_count):
@@ -60,7 +63,7 @@ def test_how_often_libgomp_spins(first, environment, spin_count):
     assert f"GOMP_SPINCOUNT = '{spin_count}'" in told
 
 
-@pytest.mark.parametrize("first", ["layers.mxnet", "torch, layers.mxnet"])
+@pytest.mark.parametrize("first", first_alone(["layers.mxnet", "torch, layers.mxnet"]))
 def test_the_environment_stays_as_it_was(first):
     code = f"import os; before = {{**os.environ}}; import {first}; print(before == os.environ)"
     assert run(code)[0] == "True\n"
@@ -131,12 +134,14 @@ def test_all_arrays_of_an_operator_count(two_threads, small):
 
 @pytest.mark.parametrize(
     "first, environment, small",
-    [
-        ("layers.mxnet", {}, 2**19),
-        ("torch, layers.mxnet", {}, 2**21),
-        ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "10000"}, 2**19),
-        ("torch, layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, 2**19),
-    ],
+    first_alone(
+        [
+            ("layers.mxnet", {}, 2**19),
+            ("torch, layers.mxnet", {}, 2**21),
+            ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "10000"}, 2**19),
+            ("torch, layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, 2**19),
+        ]
+    ),
     ids=["default", "torch first", "the user's spins", "the user's policy"],
 )
 def test_what_is_small_depends_on_how_long_libgomp_spins(first, environment, small):
@@ -266,7 +271,7 @@ FIGHT = """
 
 @needs_openblas
 @needs_libgomp
-@pytest.mark.parametrize("first", ["torch", "numpy", "layers"])
+@pytest.mark.parametrize("first", first_alone(["torch", "layers", "numpy"], 2))
 def test_pools_of_threads_do_not_fight(first):
     """A step takes as long as with one thread in OpenBLAS; 5 to 10 times as long if they fight.
 

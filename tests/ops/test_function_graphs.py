@@ -276,6 +276,7 @@ def test_an_exception_is_the_users_own_with_a_note(where):
     assert gradients(f, [[1.0, 2.0]]) == [[[2, 2]]]
 
 
+@pytest.mark.slow
 @pytest.mark.engine("torch")
 def test_a_thousand_calls_leave_memory_flat():
     x, w = nd.ones((4, 4)), nd.ones((4, 4))

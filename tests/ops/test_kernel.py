@@ -301,11 +301,13 @@ def check(made, *inputs):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_compiled_is_the_reference(case):
     check(*case)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("dtype", ["int8", "uint8" if NUMPY_1 else "uint64"])
 def test_integers_as_numpy_has_them(dtype):
     limits = np.iinfo(dtype)
@@ -385,6 +387,7 @@ def test_the_document_s_functions():
     assert made.run(x, np.ones_like(x)).tolist() == [2, 8, 18]
 
 
+@pytest.mark.slow_on("mxnet")
 @settings(max_examples=40)
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32))
 def test_any_shape(n, m, k, seed):
@@ -408,6 +411,7 @@ def anywhere(x, index, a, b, c):
     return y
 
 
+@pytest.mark.slow_on("mxnet")
 @settings(max_examples=120)
 @given(st.integers(1, 6), *[st.integers(-3, 3)] * 3, st.lists(st.integers(-3, 3), max_size=8))
 def test_no_index_is_ever_out_of_range(n, a, b, c, index):
@@ -712,6 +716,7 @@ def test_forked_and_spawned_children(tmp_path):
     assert done.stdout == "done\n", done.stderr
 
 
+@pytest.mark.slow_on("mxnet")
 def test_without_numba(tmp_path):
     program = (
         "import sys, numpy as np\n"

@@ -422,6 +422,7 @@ def test_built_once(tmp_path, builds):
     assert len(builds) == 1
 
 
+@pytest.mark.slow_on("mxnet")
 def test_built_anew_when_anything_changes(tmp_path, builds, monkeypatch):
     source, header = tmp_path / "prepared.cc", tmp_path / "prepared.h"
     for file in (source, header):

@@ -105,6 +105,7 @@ def test_float16(name, plain, options):
         np.testing.assert_allclose(a, b, rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("name, plain, options", CASES)
 def test_it_passes_the_checker(name, plain, options):
     check_operator(getattr(ops, name), *INPUTS[name], compiled=False, **options).raise_on_failure()

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
@@ -76,6 +77,7 @@ def test_a_resumed_training_is_bitwise_the_same(tmp_path, stop, ctx):
     assert_equal(found, expected)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("name", ["nadam", "sgd", "ftml", "lamb", "rmsprop", "nag", "adadelta"])
 def test_with_every_kind_of_state(tmp_path, name):
     """Arrays, pairs and none, and numbers among the optimizer's attributes."""
@@ -351,7 +353,9 @@ def run(main, out, *argv):
 
 
 @pytest.mark.parametrize(
-    "main, ctx", [(main, "cpu"), (module.main, "cpu:0,cpu:1")], ids=["gluon", "module"]
+    "main, ctx",
+    first_alone([(main, "cpu"), (module.main, "cpu:0,cpu:1")]),
+    ids=["gluon", "module"],
 )
 def test_the_program_resumes(tmp_path, capsys, main, ctx):
     whole, out = tmp_path / "whole", tmp_path / "out"
@@ -367,6 +371,7 @@ def test_the_program_resumes(tmp_path, capsys, main, ctx):
     assert files(out) == files(whole)
 
 
+@pytest.mark.slow_on("mxnet")
 def test_another_run_is_not_overwritten(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(main, out, "--epochs", "1") == 0
@@ -380,6 +385,7 @@ def test_another_run_is_not_overwritten(tmp_path, capsys):
     assert not (out / "checkpoints/epoch-0003").exists()
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_default_folder_is_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(ARGV) == main(ARGV) == 0
@@ -407,6 +413,7 @@ def start(engine, out, *argv):
     )
 
 
+@pytest.mark.slow_on("mxnet")
 def test_killed(engine, tmp_path):
     """Within its third epoch."""
     whole, out = tmp_path / "whole", tmp_path / "out"

@@ -235,6 +235,7 @@ def test_what_is_exported_gives_detections(folder):
     assert (np.diff(found[0][found[0][:, 0] >= 0][:, 1]) <= 0).all()
 
 
+@pytest.mark.slow_on("mxnet")
 @needs_gluoncv
 def test_resuming_gives_the_same_run(folder, tmp_path, engine, capsys):
     out = tmp_path / "run"
@@ -292,6 +293,7 @@ def test_prediction(folder, tmp_path, engine, capsys, monkeypatch):
     assert "finds objects" in capsys.readouterr().err
 
 
+@pytest.mark.slow_on("mxnet")
 @needs_gluoncv
 def test_report(folder, tmp_path, engine, monkeypatch):
     found_objects(monkeypatch)
@@ -354,6 +356,7 @@ def test_mistakes(options, message, engine, tmp_path, capsys):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow_on("mxnet")
 @needs_gluoncv
 def test_a_net_of_ones_own(tmp_path, engine, capsys):
     (tmp_path / "own.py").write_text(

@@ -66,6 +66,7 @@ def test_history_says_what_is_in_it(tmp_path):
     ]
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("task", [CLASSES, NUMBER], ids=lambda task: task.name)
 @pytest.mark.parametrize("count", [1, 60])
 def test_curves(tmp_path, monkeypatch, count, task):

@@ -289,6 +289,7 @@ def test_operators_of_ones_own(say, runs, tmp_path):
     assert f"layers.ops, and its own ones {net}" in said and "in a process of its own" in said
 
 
+@pytest.mark.slow
 def test_without_out_it_is_beside_the_run(say, runs):
     folder, _ = runs["price"]
     before = {path.name for path in folder.parent.iterdir()}
@@ -323,6 +324,7 @@ def test_a_run_that_is_damaged(say, runs, tmp_path):
     assert not (tmp_path / "a-symbol.json").exists()
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_file_that_gives_other_numbers_is_not_written(say, runs, tmp_path, monkeypatch):
     folder, _ = runs["kind"]
     true = exporting.forward

@@ -103,6 +103,7 @@ def test_the_noise_of_batches_is_no_fall(seed):
     assert Found(10**x, flat, smoothed(x, flat)).suggestion is None
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_table_of_noisy_columns(tmp_path, capsys, engine):
     rng = np.random.default_rng(1)
     y = np.arange(240) % 3

@@ -53,6 +53,7 @@ def test_batches_of_a_data_loader():
     assert np.isnan(first[0].held_out_loss)
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_number():
     x, y = X, X @ np.array([1, -2, 0.5, 0], "float32")
     history = fit(
@@ -235,6 +236,7 @@ def test_a_label_that_the_loss_ignores():
     assert len(fit(net(), (X, y), SoftmaxLoss(ignore_label=-1))) == 1
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8", "bool"])
 def test_labels_of_any_dtype(dtype):
     def data(dtype):

@@ -10,6 +10,7 @@ import textwrap
 import numpy as np
 import pytest
 from PIL import Image
+from repeated import first_alone
 
 from layers import DenseBlock, SoftmaxLoss
 from layers.engine import autograd, gluon, mx, nd
@@ -58,7 +59,7 @@ def arrays(folder):
 
 
 @installed
-@pytest.mark.parametrize("head", ["dense", "fused"])
+@pytest.mark.parametrize("head", first_alone(["dense", "fused"]))
 def test_training_prediction_report_and_export(head, start, tmp_path, samples, capsys, engine):
     assert start("--head", head) == 0
     config = json.loads((tmp_path / "out/config.json").read_text())
@@ -74,6 +75,7 @@ def test_training_prediction_report_and_export(head, start, tmp_path, samples, c
     assert export_program.main(argv) == 0
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
 def test_a_resumed_training_is_the_same_bit_for_bit(start, tmp_path):
     assert start("--head", "fused", epochs="2", out="whole") == 0
@@ -110,8 +112,11 @@ def write_folder(root):
     return str(root)
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
-@pytest.mark.parametrize("write", [write_cifar, write_folder], ids=["cifar10", "folder"])
+@pytest.mark.parametrize(
+    "write", first_alone([write_cifar, write_folder]), ids=["cifar10", "folder"]
+)
 def test_files_of_pictures(write, tmp_path, capsys, engine):
     """Trained, stopped and resumed, predicted, reported and exported."""
     (tmp_path / "data").mkdir()
@@ -148,6 +153,7 @@ def test_a_fused_head_in_a_graph(mode, start, engine):
     assert start("--head", "fused", "--hybridize", mode) == 0
 
 
+@pytest.mark.slow
 @installed
 def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
     """The digits, of 8 x 8 pixels; the file to predict has them as they are."""
@@ -162,6 +168,7 @@ def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
 def test_parameters_from_a_file(start, tmp_path, engine, capsys):
     """Those of another number of classes: all but the last layer's are taken over."""
@@ -219,12 +226,14 @@ def test_nets_that_cannot_be_trained(name, message, start, capsys):
     assert f"--net gluoncv:{name}: " in said and message in said and len(said.splitlines()) == 1
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
-@pytest.mark.parametrize("name", ["mobilenet0.25", "resnet18_v1b"])
+@pytest.mark.parametrize("name", first_alone(["mobilenet0.25", "resnet18_v1b"]))
 def test_other_nets(name, start, capsys):
     assert start("--net", f"gluoncv:{name}", "--image-size", "32") == 0
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
 def test_a_net_that_ends_in_a_convolution(start, capsys):
     """It is trained as it is; what the loss could take along is not there."""

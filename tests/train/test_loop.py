@@ -113,6 +113,7 @@ def test_the_same_seed_gives_the_same_numbers(optimizer):
     assert numbers(learn([mx.cpu()], optimizer, seed=1)[1]) != numbers(epochs)
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("count", [2, 3])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_over_contexts_it_is_the_same(optimizer, count):
@@ -320,6 +321,7 @@ def numbers_to_predict(n=80):
 RECORDED = pytest.param("recorded", marks=pytest.mark.engine("torch"))
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("ctx", [[0], [0, 1]], ids=str)
 @pytest.mark.parametrize("mode", ["none", RECORDED])
 def test_it_learns_to_predict_a_number(ctx, mode):

@@ -60,6 +60,7 @@ def refusal(capsys, *argv):
     return capsys.readouterr().err
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("name", NETS)
 def test_each_net_trains_is_saved_and_predicts(name, tmp_path, engine):
     small = {"mlp": "--hidden 8", "mixer": "--units 8 --depth 1", "vit": "--units 8 --depth 1"}

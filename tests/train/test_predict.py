@@ -68,6 +68,7 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+@pytest.mark.slow_on("mxnet")
 def test_classes(say, runs):
     out, data = runs["kind"]
     found = rows(say(out, data))
@@ -190,6 +191,7 @@ def test_a_picture_of_a_digit(say, digits, tmp_path):
     assert say(digits, tmp_path / "x.npz") == say(digits, tmp_path / "rows.npz")
 
 
+@pytest.mark.slow_on("mxnet")
 def test_images_are_resized_as_for_the_training(say, tmp_path, capsys):
     for kind, value in (("dark", 20), ("light", 220)):
         (tmp_path / "images" / kind).mkdir(parents=True)

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
@@ -162,6 +163,7 @@ def test_the_exported_net_is_that_of_the_result(digits):
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize("ctx", ["cpu", "cpu:0,cpu:1"])
 def test_with_module(run, tmp_path, ctx):
     """The same options, the same numbers, and a checkpoint of what they say."""
@@ -197,6 +199,7 @@ def test_a_number_with_module(run, tmp_path):
         assert row == pytest.approx(gluons, rel=1e-3)
 
 
+@pytest.mark.slow_on("mxnet")
 def test_module_from_the_command_line(engine, tmp_path):
     argv = ["-m", "train.module", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
     done = subprocess_run(*argv)
@@ -214,6 +217,7 @@ def test_module_with_too_few_held_out_samples(run, tmp_path):
     assert errors == "train.module: --ctx: not a held-out sample for each of 2 contexts\n"
 
 
+@pytest.mark.slow_on("mxnet")
 def test_recorded(run, tmp_path):
     assert run(*SHORT)[0] == 0
     eager = history(tmp_path / "out")
@@ -250,6 +254,7 @@ def test_what_it_says(run, tmp_path):
     assert str(tmp_path / "out") in said.splitlines()[-1]
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_same_seed_gives_the_same_files(run, tmp_path):
     first, second = [], []
     for files, seed in ((first, "5"), (second, "5"), ([], "6")):
@@ -262,6 +267,7 @@ def test_the_same_seed_gives_the_same_files(run, tmp_path):
     assert first == second
 
 
+@pytest.mark.slow_on("mxnet")
 def test_several_contexts(run, tmp_path):
     assert run(*SHORT)[0] == 0
     one = history(tmp_path / "out")
@@ -416,6 +422,7 @@ def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch, capsys):
     assert left == ["checkpoints", "config.json", "history.csv"]
 
 
+@pytest.mark.slow_on("mxnet")
 def test_both_programs_into_one_folder(run, tmp_path):
     """The files are those of the last run alone."""
     assert {*FILES, *MODULE_FILES} == {*results.NAMES, "checkpoints"}
@@ -495,13 +502,10 @@ def test_from_the_command_line(engine, tmp_path):
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize(
     "end",
-    [
-        "| head -n 1",
-        ">/dev/full",
-        *(pytest.param(e, marks=pytest.mark.slow) for e in ("2>&-", "<&- >&- 2>&-")),
-    ],
+    first_alone(["| head -n 1", ">/dev/full", "2>&-", "<&- >&- 2>&-"]),
 )
 def test_what_cannot_be_printed(engine, tmp_path, end):
     """The training and the files do not depend on it."""
@@ -517,6 +521,7 @@ def test_what_cannot_be_printed(engine, tmp_path, end):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(FILES)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_gone(engine, tmp_path):
     """As after a lost connection: SIGHUP, and a bar that cannot be written."""
     argv = ["--epochs", "1000", "--engine", engine, "--out", str(tmp_path / "out")]

@@ -218,6 +218,7 @@ def test_columns_of_different_sizes(tmp_path, name, right):
     assert len(config["data"]["mean"]) == len(config["data"]["columns"])
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_number_from_a_table(tmp_path, capsys):
     write(tmp_path / "data.csv", "diabetes")
     argv = ["--data", str(tmp_path / "data.csv"), "--task", "regression", "--target", "kind"]

@@ -852,6 +852,7 @@ def test_no_file(tmp_path):
         trainer.save_states(str(tmp_path / "none" / "states"))
 
 
+@pytest.mark.slow
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize(
     "name", ["adam", *(pytest.param(n, marks=pytest.mark.slow) for n in ("sgd", "rmsprop"))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._inputs import expect_kind
 from .engine import adapter, expect, gluon
 from .ops import group_norm, layer_norm, rms_norm
@@ -18,7 +20,7 @@ class Normalization(gluon.HybridBlock):
         self, in_channels: int, epsilon: float, scale: bool, gamma_initializer, dtype: str, **kwargs
     ):
         super().__init__(**kwargs)
-        self._attributes = {"eps": float(epsilon)}
+        self._attributes: dict[str, Any] = {"eps": float(epsilon)}
         self._make("gamma", in_channels, scale, gamma_initializer, dtype)
 
     def _make(self, name: str, in_channels: int, learned: bool, init, dtype: str) -> None:
@@ -178,6 +180,8 @@ class GroupNormBlock(Normalization):
         `num_groups` is less than 1, or does not divide `in_channels`.
     """
 
+    beta: gluon.Parameter
+
     def __init__(
         self,
         num_groups: int = 1,
@@ -243,7 +247,9 @@ class GroupNormBlock(Normalization):
                 "  expected the number of channels"
             )
         if isinstance(old, gluon.nn.InstanceNorm):
-            return cls(groups, epsilon=_epsilon(old), **_shared(old) | {"in_channels": in_channels})
+            shared = _shared(old)
+            shared["in_channels"] = in_channels
+            return cls(groups, epsilon=_epsilon(old), **shared)
         new = cls(groups, in_channels, _epsilon(old), dtype=old.gamma.dtype, prefix=old.prefix)
         for mine, its in ((new.gamma, old.gamma), (new.beta, old.beta)):
             mine.grad_req, mine.lr_mult, mine.wd_mult = its.grad_req, its.lr_mult, its.wd_mult
@@ -265,7 +271,7 @@ def _epsilon(old) -> float:
     return old._attributes["eps"] if isinstance(old, Normalization) else old._epsilon
 
 
-def _shared(old) -> dict:
+def _shared(old) -> dict[str, Any]:
     """The arguments by which a layer has gamma and beta of another one."""
     return {
         "in_channels": old.gamma.shape[0],

@@ -145,7 +145,7 @@ class Learner:
         if getattr(options, "head", None) == "fused":
             from .gluoncv_nets import Features, FusedMeasured, head_of
 
-            head = head_of(net)
+            head: Any = head_of(net)  # which a net for a fused head has
             loss, forward = FusedMeasured(head), Features(net, head)
         learner = cls(
             net,

@@ -36,13 +36,13 @@ class Learner(blocks.Learner):
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self.detections = Detections()
-        self.metrics: list = []
+        self.metrics = []
 
     @classmethod
     def of(cls, data: Data, ctx: list, options: Namespace, workers: Workers) -> Learner:
         """The learner for these options."""
         metric = MeanAveragePrecision(data.task.classes, data.shape)
-        learner = super().of(data, ctx, options, workers)
+        learner: Any = super().of(data, ctx, options, workers)
         learner.metrics = [metric]
         check_outputs(options.net, learner.net, nd.array(data.x[:2], ctx=ctx[0]), data.task)
         return learner
@@ -93,11 +93,13 @@ class MultiBoxLoss(gluon.HybridBlock):
     W. Liu et al., SSD: Single shot multibox detector, ECCV 2016.
     """
 
-    def hybridize(self, active: bool = True, **options: Any) -> None:
+    def hybridize(
+        self, active: bool = True, backend: str | None = None, *args: Any, **options: Any
+    ) -> None:
         """Compiled nets have a recorded loss: no compiler can trace how anchors are matched."""
-        if options.pop("backend", None):
+        if backend:
             options |= blocks.RECORDED
-        super().hybridize(active, **options)
+        super().hybridize(active, None, *args, **options)
 
     def hybrid_forward(self, F, outputs, label):
         scores, offsets, anchors = outputs
@@ -167,7 +169,8 @@ class MeanAveragePrecision(mx.metric.EvalMetric):
     def __init__(self, classes: Any, shape: tuple[int, ...]):
         kind = gluoncv().utils.metrics.voc_detection.VOCMApMetric
         self.inner = kind(iou_thresh=OVERLAP, class_names=list(classes))
-        _, height, width = image_shape(tuple(shape))
+        image: Any = image_shape(tuple(shape))
+        _, height, width = image
         self.size = np.array([width, height, width, height], "float32")
         super().__init__("map")
 

@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from layers import DenseBlock, LinearCrossEntropyLoss
 from layers._errors import did_you_mean
@@ -45,10 +46,10 @@ class Head(DenseBlock):
         finally:
             self.skipped = False
 
-    def hybrid_forward(self, F, x, weight, bias=None):
+    def hybrid_forward(self, F, x, weight, bias=None, weight_scale=None, input_scale=None):
         if self.skipped:
             return F.flatten(x)
-        return super().hybrid_forward(F, x, weight, bias)
+        return super().hybrid_forward(F, x, weight, bias, weight_scale, input_scale)
 
 
 class Features(gluon.HybridBlock):
@@ -87,13 +88,14 @@ class FusedMeasured(gluon.HybridBlock):
     def __init__(self, head: Head, **kwargs):
         super().__init__(**kwargs)
         channels, in_channels = head.weight.shape
+        initial: Any = head.bias.init if hasattr(head, "bias") else "zeros"
         with self.name_scope():
             self.loss = LinearCrossEntropyLoss(
                 in_channels,
                 channels,
                 bias=hasattr(head, "bias"),
                 weight_initializer=head.weight.init,
-                bias_initializer=head.bias.init if hasattr(head, "bias") else "zeros",
+                bias_initializer=initial,
                 params=head.params,
             )
             self.scores = Scores(head)
@@ -200,7 +202,7 @@ def check_name(option: str, name: str, names: list[str]) -> None:
     if name.lower() in names:
         raise Refused(f"{option}: it does not classify images; expected a classifier of the zoo")
     near = did_you_mean(name.lower(), known).strip()
-    start = re.match("[a-z]*", name.lower())[0]
+    start = re.sub("[^a-z].*", "", name.lower())
     alike = [each for each in known if start and each.startswith(start)][:LISTED]
     listed = f"expected one of {len(known)}, such as {', '.join(alike or known[:LISTED])}"
     raise Refused(f"{option}: GluonCV has no such model; {near + '; ' if near else ''}{listed}")

@@ -44,7 +44,7 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         if files := sys.modules.get("PIL.ImageFile"):
-            files.LOAD_TRUNCATED_IMAGES = before
+            vars(files)["LOAD_TRUNCATED_IMAGES"] = before
 
 
 def reads_truncated_images() -> bool:

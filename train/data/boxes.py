@@ -64,7 +64,7 @@ def expect_rows(samples: Samples) -> None:
         )
 
 
-def expect(samples: Samples, right: np.ndarray, expected: str) -> None:
+def expect(samples: Samples, right: np.ndarray | np.bool_, expected: str) -> None:
     """Refuse the first object, (image, row), that is not right.
 
     Raises

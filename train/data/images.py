@@ -249,13 +249,15 @@ def resize(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
         from PIL import Image
     except ModuleNotFoundError as error:
         raise Refused("Pillow is not installed: pip install pillow") from error
+    height, width = size
     last = x.ndim == 4 and x.shape[3] <= 4
     ordered = np.moveaxis(x, 3, 1) if last else x
     dtype = np.uint8 if x.dtype == np.uint8 else np.float32
     planes = np.ascontiguousarray(ordered, dtype).reshape(-1, *ordered.shape[-2:])
     found = np.empty((len(planes), *size), dtype)
     for i, plane in enumerate(planes):
-        found[i] = Image.fromarray(plane).resize(size[::-1], Image.Resampling.BICUBIC)
+        enlarged = Image.fromarray(plane).resize((width, height), Image.Resampling.BICUBIC)
+        found[i] = np.asarray(enlarged)
     if dtype is np.float32:
         np.clip(found, x.min(), x.max(), out=found)
     found = found.reshape(*ordered.shape[:-2], *size)

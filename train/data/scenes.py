@@ -46,7 +46,7 @@ def scenes(count: int) -> Samples:
     except ModuleNotFoundError as error:
         raise Refused(f"{error.name} is not installed: pip install scikit-learn") from error
     images, digits = load_digits(return_X_y=True)
-    images = images.reshape(-1, 8, 8) / 16
+    images, digits = np.reshape(images, (-1, 8, 8)) / 16, np.asarray(digits)
     order = np.random.default_rng(0).permutation(len(images))
     kept = len(images) // 5
     found = [

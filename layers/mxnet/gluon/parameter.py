@@ -722,7 +722,7 @@ class ParameterDict:
                 raise ParameterError(f"Constant {name!r} exists already, with another value")
         return parameter
 
-    def update(self, other: ParameterDict) -> None:
+    def update(self, other: ParameterDict | dict[str, Parameter]) -> None:
         """Add all parameters of another dictionary.
 
         Raises

@@ -213,6 +213,7 @@ def with_metaclass(meta: type, *bases: type) -> type:
 
 _BROADCAST = "sizes that are equal or 1"
 # How PyTorch's sentences begin, and what was expected.
+_AXIS = "axes, or an `axis`, that fit"  # said by Python, where an operator looks up a size
 _SHAPES = {
     "The size of tensor a": _BROADCAST,
     "The expanded size of the tensor": _BROADCAST,
@@ -223,6 +224,9 @@ _SHAPES = {
     "stack expects each tensor": "equal shapes",
     "Calculated padded input size": "a kernel that fits into the padded data",
     "mat1 and mat2 shapes": "as many columns of the one as rows of the other",
+    "tuple index out of range": _AXIS,
+    "list index out of range": _AXIS,
+    "list assignment index out of range": _AXIS,
 }
 # What they have in them where dtypes do not fit each other.
 _DTYPES = "same dtype", "same datatype", "be the same", "scalar type", "mixed dtype", "Found dtype"

@@ -106,7 +106,7 @@ MISTAKES = {
     "a shape with fewer axes": (
         lambda nd, a: nd.broadcast_like(a, nd.ones(4)),
         ValueError,
-        ["broadcast_like: lhs is (3, 4), rhs is (4,)\n  expected sizes that are equal or 1"],
+        ["broadcast_like: lhs is (3, 4), rhs is (4,)", "expected as many axes of both"],
     ),
     "shapes to be stacked": (
         lambda nd, a: nd.stack(a, nd.ones((3, 5))),
@@ -217,6 +217,40 @@ MISTAKES = {
         lambda nd, a: nd.Correlation(nd.ones((1, 2, 9, 9)), nd.ones((1, 2, 9, 9)), stride2=0),
         ValueError,
         ["Correlation: stride1 is 1, stride2 is 0\n  expected 1 or more"],
+    ),
+    "a shape of more axes": (
+        lambda nd, a: nd.broadcast_to(nd.ones(3), shape=(2, 3)),
+        ValueError,
+        ["broadcast_to: data is (3,), shape is (2, 3)\n  expected as many axes"],
+    ),
+    "sizes for some of the axes": (
+        lambda nd, a: nd.broadcast_axis(nd.ones((1, 1, 3)), axis=(0, 1), size=(4,)),
+        ValueError,
+        ["broadcast_axis: axis is (0, 1), size is (4,)\n  expected one size for each axis"],
+    ),
+    "axes of one side": (
+        lambda nd, a: nd.broadcast_like(nd.ones((1, 3)), nd.ones((4, 3)), lhs_axes=(0,)),
+        ValueError,
+        ["lhs_axes is (0,), rhs_axes is None\n  expected as many axes of both"],
+    ),
+    "an axis that is not there": (
+        lambda nd, a: nd.split(nd.ones(4), num_outputs=2),
+        ValueError,
+        ["SliceChannel: data is (4,)\n  expected axes, or an `axis`, that fit"],
+    ),
+    "the largest of integers": (
+        lambda nd, a: nd.Pooling(nd.ones((1, 1, 4, 4), dtype="uint8"), kernel=(2, 2)),
+        TypeError,
+        ["Pooling: data is uint8\n  expected floats"],
+    ),
+    "rows of another weight": (
+        lambda nd, a: nd.sgd_update(
+            nd.ones((2, 3)),
+            nd.sparse.row_sparse_array((np.ones((1, 3), "float32"), [1]), shape=(4, 3)),
+            lr=0.1,
+        ),
+        ValueError,
+        ["sgd_update: weight is (2, 3) float32, grad is (4, 3) float32"],
     ),
     "coordinates of an axis that is not there": (
         lambda nd, a: nd.contrib.index_array(nd.ones((2, 3)), axes=(5,)),

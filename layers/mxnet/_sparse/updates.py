@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._table import registry
+from ..base import ShapeError
 from ..context import Context
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import compute
@@ -35,6 +36,11 @@ def is_by_rows(operator: registry.Op, arrays: list, known: dict) -> bool:
 def call(operator: registry.Op, arrays: list, attributes: dict, context: Context) -> Any:
     """The new weight, stored as it was; the rows of the states are written."""
     weight, gradient, *states = arrays
+    if gradient.shape != weight.shape or gradient.dtype != weight.dtype:
+        raise ShapeError(
+            f"{operator.name}: weight is {weight.shape} {weight.dtype.__name__}, grad is "
+            f"{gradient.shape} {gradient.dtype.__name__}\n  expected one shape and dtype"
+        )
     rows = rows_of(gradient)
     new: NDArray = weight.copy()
     with row_copies(rows, states, own=[new]) as taken:

@@ -321,6 +321,10 @@ def _identity_with_attr_like_rhs(lhs: Tensor, rhs: Tensor) -> Tensor:
 @op("broadcast_axes", view=True)
 def broadcast_axis(data: Tensor, axis: Shape = (), size: Shape = ()) -> Tensor:
     """The values repeated along axes whose size is 1, to the sizes given."""
+    if len(axis) != len(size):
+        raise ArgumentError(
+            f"broadcast_axis: axis is {axis}, size is {size}\n  expected one size for each axis"
+        )
     shape = list(data.shape)
     for a, n in zip(axis, size):
         shape[a] = n
@@ -330,7 +334,12 @@ def broadcast_axis(data: Tensor, axis: Shape = (), size: Shape = ()) -> Tensor:
 @op(view=True)
 def broadcast_to(data: Tensor, shape: Shape = ()) -> Tensor:
     """The values repeated to a shape; 0 in it keeps the size of data."""
-    return data.expand([n or old for n, old in zip(shape, data.shape, strict=True)])
+    if len(shape) != data.dim():
+        raise ShapeError(
+            f"broadcast_to: data is {tuple(data.shape)}, shape is {tuple(shape)}\n"
+            "  expected as many axes; reshape and expand_dims add some"
+        )
+    return data.expand([n or old for n, old in zip(shape, data.shape)])
 
 
 @op(view=True)
@@ -338,6 +347,12 @@ def broadcast_like(
     lhs: Tensor, rhs: Tensor, lhs_axes: Axis = None, rhs_axes: Axis = None
 ) -> Tensor:
     """lhs repeated to the shape of rhs, or along `lhs_axes` to the sizes of `rhs_axes`."""
+    given = lhs_axes or (), rhs_axes or ()
+    if len(given[0]) != len(given[1]) or (not given[0] and lhs.dim() != rhs.dim()):
+        raise ShapeError(
+            f"broadcast_like: lhs is {tuple(lhs.shape)}, rhs is {tuple(rhs.shape)}, lhs_axes is "
+            f"{lhs_axes}, rhs_axes is {rhs_axes}\n  expected as many axes of both"
+        )
     if lhs_axes is None:
         return lhs.expand(rhs.shape)
     shape = list(lhs.shape)

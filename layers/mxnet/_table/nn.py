@@ -13,7 +13,8 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from ..base import ArgumentError, ShapeError, UnsupportedError
+from .. import _dtype
+from ..base import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from .attributes import DType, Shape
 from .index import positions
 from .product import linear
@@ -939,6 +940,10 @@ def _max_pool2d(x, kernel, stride, padding):
 
 
 def _largest(x, windows):
+    if not x.is_floating_point():
+        raise DTypeError(
+            f"Pooling: data is {_dtype.name(x.dtype)}\n  expected floats; astype changes it"
+        )
     function = F.max_pool3d if len(windows) == 3 else _max_pool2d
     return _pooled(function, x, windows, torch.finfo(x.dtype).min)
 

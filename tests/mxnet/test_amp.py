@@ -233,6 +233,18 @@ def test_a_saved_net_has_no_casts(tmp_path, engine):
     assert found == ["bfloat16 float32", "False", *["bfloat16"] * (engine == "torch")]
 
 
+def test_casts_that_are_outputs_are_saved(mx):
+    x = mx.sym.amp_cast(mx.sym.Variable("data"), dtype="float16", name="before")
+    y = mx.sym.FullyConnected(x, num_hidden=3, name="dense")
+    last = mx.sym.amp_cast(
+        mx.sym.amp_cast(y, dtype="float32", name="inner"), dtype="float16", name="last"
+    )
+    nodes = json.loads(mx.sym.Group([last, x]).tojson())["nodes"]
+    assert [n["name"] for n in nodes if n["op"] == "amp_cast"] == ["last", "before"]
+    nodes = json.loads(mx.sym.relu(last).tojson())["nodes"]
+    assert not [n for n in nodes if n["op"] == "amp_cast"]
+
+
 IN_FLOAT16 = TRAINING.replace("bfloat16", "float16")
 
 

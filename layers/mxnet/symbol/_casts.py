@@ -14,23 +14,21 @@ CASTS = ("amp_cast", "amp_multicast")
 
 
 def without_casts(entries: list[Entry]) -> list[Entry]:
-    """The entries in a graph without casts of mixed precision: what they cast goes past them."""
+    """The entries in a graph without casts of mixed precision: what they cast goes past them.
+
+    Casts that are outputs themselves stay, as in MXNet.
+    """
     nodes = ordered(entries)
     if not any(_is_cast(node) for node in nodes):
         return entries
     copies: dict[Node, Node] = {}
     passed: dict[Entry, Entry] = {}
-
-    def kept(entry: Entry) -> Entry:
-        return passed.get(entry) or (copies[entry[0]], entry[1])
-
     for node in nodes:
-        inputs = [kept(entry) for entry in node.inputs]
+        inputs = [passed.get(entry) or (copies[entry[0]], entry[1]) for entry in node.inputs]
+        copies[node] = node.copied(inputs) if node.inputs else node
         if _is_cast(node):
             passed |= dict(zip(node.entries, inputs))
-        else:
-            copies[node] = node.copied(inputs) if node.inputs else node
-    return [kept(entry) for entry in entries]
+    return [(copies[node], index) for node, index in entries]
 
 
 def _is_cast(node: Node) -> bool:

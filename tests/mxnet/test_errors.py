@@ -252,6 +252,11 @@ MISTAKES = {
         ValueError,
         ["sgd_update: weight is (2, 3) float32, grad is (4, 3) float32"],
     ),
+    "images enlarged without a weight": (
+        lambda nd, a: nd.UpSampling(nd.ones((1, 2, 3, 3)), scale=2, sample_type="bilinear"),
+        ValueError,
+        ["UpSampling: 1 inputs, num_filter is 0, for 'bilinear'\n  expected data and weight"],
+    ),
     "coordinates of an axis that is not there": (
         lambda nd, a: nd.contrib.index_array(nd.ones((2, 3)), axes=(5,)),
         ValueError,

@@ -1003,8 +1003,15 @@ def UpSampling(
     ShapeError
         `data` is not (n, c, h, w), or an input does not fit: its height and width have to divide
         the outputs', and inputs that are added need as many channels.
+    ArgumentError
+        For bilinear there are other inputs than data and weight, or no `num_filter`.
     """
     if sample_type == "bilinear":
+        if len(data) != 2 or num_filter < 1:
+            raise ArgumentError(
+                f"UpSampling: {len(data)} inputs, num_filter is {num_filter}, for 'bilinear'\n"
+                "  expected data and weight, and as many filters as data has channels"
+            )
         return _upsampled(*data, scale, num_filter)
     size = [scale * s for s in data[0].shape[2:]]
     for x in data:

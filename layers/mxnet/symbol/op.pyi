@@ -848,6 +848,8 @@ def UpSampling(*data: Symbol, scale: int = ..., num_filter: int = 0, sample_type
     ShapeError
         `data` is not (n, c, h, w), or an input does not fit: its height and width have to divide
         the outputs', and inputs that are added need as many channels.
+    ArgumentError
+        For bilinear there are other inputs than data and weight, or no `num_filter`.
     """
 def RNN(data: Symbol | None = ..., parameters: Symbol | None = ..., state: Symbol | None = ..., state_cell: Symbol | None | None = None, sequence_length: Symbol | None | None = None, state_size: int = ..., num_layers: int = ..., bidirectional: bool = False, mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = 0.0, state_outputs: bool = False, projection_size: int | None = None, lstm_state_clip_min: float | None = None, lstm_state_clip_max: float | None = None, lstm_state_clip_nan: bool = False, use_sequence_length: bool = False, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Recurrent layers, one above the other, each over all t steps of n sequences.

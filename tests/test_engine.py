@@ -1,10 +1,9 @@
 """How the engine is chosen, and what happens when two of them meet."""
 
 import os
-import subprocess
-import sys
 import traceback
 
+import forks
 import pytest
 
 import layers
@@ -15,12 +14,7 @@ from layers.engine import EngineError, expect, nd
 def run(code, **environment):
     """Run a program in a process of its own; what it printed, and its last line of error."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("LAYERS_")}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env=inherited | environment,
-        capture_output=True,
-        text=True,
-    )
+    done = forks.run(["-W", "ignore", "-c", code], env=inherited | environment)
     return done.stdout.strip(), done.stderr.strip()
 
 

@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 from repeated import first_alone
@@ -33,12 +33,8 @@ def rows():
 
 def run(code, *argv):
     paths = [str(ROOT), str(ROOT / "tests")]
-    return subprocess.run(
-        [sys.executable, "-c", code, *argv],
-        env={**os.environ, "LAYERS_ENGINE": "torch", "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-    )
+    env = {**os.environ, "LAYERS_ENGINE": "torch", "PYTHONPATH": os.pathsep.join(paths)}
+    return forks.run(["-c", code, *argv], env=env, timeout=600)
 
 
 @pytest.fixture(scope="module")

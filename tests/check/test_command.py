@@ -1,10 +1,9 @@
 """``python -m layers.check``: what it prints, and its exit status."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import forks
 import pytest
 
 from layers.check.__main__ import main
@@ -69,9 +68,7 @@ def test_wrong_arguments(arguments, told, capsys):
 
 
 def test_as_a_command():
-    command = [sys.executable, "-m", "layers.check", "layers.ops:relu", "--input", "4x3", *QUICK]
-    result = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
-    )
+    command = ["-m", "layers.check", "layers.ops:relu", "--input", "4x3", *QUICK]
+    result = forks.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("operator layers.relu: x (4, 3)")

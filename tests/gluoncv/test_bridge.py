@@ -1,9 +1,8 @@
 """GluonCV's way to layers.mxnet, shown on a stand-in that imports as GluonCV 0.10.5 does."""
 
-import subprocess
-import sys
 import textwrap
 
+import forks
 import numpy as np
 import pytest
 
@@ -53,8 +52,7 @@ def run(tmp_path):
         for name, text in files.items():
             (folder / f"{name}.py").write_text(textwrap.dedent(text))
         (tmp_path / "program.py").write_text(textwrap.dedent(program))
-        command = [sys.executable, *options, "program.py"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        return forks.run([*options, "program.py"], cwd=tmp_path)
 
     return run
 
@@ -266,9 +264,7 @@ def test_it_says_at_debug_what_it_did(run):
 def test_without_it():
     # What is installed is hidden once layers.mxnet is imported.
     program = "import sys\nimport layers.mxnet as mx\nsys.path.clear()\nmx.gluoncv()"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
-    )
+    done = forks.run(["-c", program])
     assert "ModuleNotFoundError: gluoncv: GluonCV is not installed" in done.stderr
 
 

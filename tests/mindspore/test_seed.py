@@ -2,10 +2,9 @@
 
 import importlib.util
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -69,13 +68,8 @@ if __name__ == "__main__":
 def run(tmp_path, text):
     """What the program prints, in a process of its own."""
     (tmp_path / "test_grad.py").write_text(text)
-    ran = subprocess.run(
-        [sys.executable, "test_grad.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=200,
+    ran = forks.run(
+        ["test_grad.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=200
     )
     return ran.returncode, ran.stdout, ran.stderr
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import forks
 import numpy as np
 import pytest
 
@@ -233,6 +234,6 @@ def test_an_optimizer_that_is_not_here(mx):
 )
 def test_python_hints_at_names_that_are_meant(text, hint):
     code = f"import layers.mxnet as mx\n{text}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = forks.run(["-c", code])
     assert ("Did you mean" in done.stderr) is bool(hint)
     assert hint in done.stderr.splitlines()[-1]

@@ -4,13 +4,12 @@ It cannot be switched off: what switches it on is a program of its own.
 """
 
 import json
-import subprocess
-import sys
 import textwrap
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+import forks
 import numpy as np
 import pytest
 
@@ -55,9 +54,9 @@ def test_lists(kind):
 
 def run(program, engine):
     code = f"import os\nos.environ['LAYERS_ENGINE'] = {engine!r}\n{textwrap.dedent(program)}"
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().splitlines()
+    done = forks.run(["-W", "ignore", "-c", code])
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 HEAD = """

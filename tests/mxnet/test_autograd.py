@@ -1,10 +1,9 @@
 """Recording and differentiating."""
 
 import pickle
-import subprocess
-import sys
 import threading
 
+import forks
 import numpy as np
 import pytest
 
@@ -1150,5 +1149,5 @@ print(x.grad.asnumpy(), "sympy" in sys.modules)
 @pytest.mark.engine("torch")
 def test_head_gradients_import_no_sympy():
     """PyTorch's own check of their shapes would, and take 0.4 s for it."""
-    found = subprocess.run([sys.executable, "-c", HEAD_GRADIENTS], capture_output=True, text=True)
+    found = forks.run(["-c", HEAD_GRADIENTS])
     assert (found.stdout.strip(), found.returncode) == ("[2. 2.] False", 0), found.stderr

@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -55,15 +56,11 @@ for line in sys.stdin.read().splitlines():
 
 
 def run(*arguments, folder, code=None, text=None):
-    command = ["-c", code] if code else ["-m", "layers.mxnet.convert"]
-    return subprocess.run(
-        [sys.executable, *command, *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
-        cwd=folder,
-        input=text,
-        capture_output=True,
-        text=True,
-    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
+    if text is None:
+        return forks.run(["-m", "layers.mxnet.convert", *arguments], cwd=folder, env=env)
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=env, cwd=folder, input=text, capture_output=True, text=True)
 
 
 def absent(*formats):

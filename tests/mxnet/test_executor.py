@@ -1,8 +1,6 @@
 """A Symbol bound to arrays: forward, backward, the requests for gradients."""
 
-import subprocess
-import sys
-
+import forks
 import numpy as np
 import pytest
 
@@ -400,7 +398,7 @@ print("sympy" in sys.modules)
 @pytest.mark.engine("torch")
 def test_backward_imports_no_sympy():
     """PyTorch's own check of the head gradients' shapes would, and take 0.4 s for it."""
-    found = subprocess.run([sys.executable, "-c", BACKWARD], capture_output=True, text=True)
+    found = forks.run(["-c", BACKWARD])
     lines = found.stdout.splitlines()
     assert lines == ["[2. 4.] [0. 0.]"] * 2 + ["False"], found.stderr
 

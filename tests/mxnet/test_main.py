@@ -4,6 +4,7 @@ import subprocess
 import sys
 import textwrap
 
+import forks
 import numpy as np
 import pytest
 from repeated import first_alone
@@ -15,6 +16,11 @@ removed = pytest.mark.skipif(
 
 
 def run(folder, *arguments):
+    return forks.run(arguments, cwd=folder)
+
+
+def start(folder, *arguments):
+    """As `run`, in a process started as users start it: its parents and traceback are its own."""
     return subprocess.run(
         [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=120
     )
@@ -59,6 +65,7 @@ def test_a_module(write):
     assert done.stdout.strip() == "layers.mxnet ['x'] __main__", done.stderr
 
 
+@pytest.mark.slow
 def test_spawned_processes_and_commands(write):
     folder = write(
         "script.py",
@@ -77,7 +84,7 @@ def test_spawned_processes_and_commands(write):
             print(subprocess.run(command, capture_output=True, text=True).stdout)
         """,
     )
-    done = run(folder, "-m", "layers.mxnet", "script.py")
+    done = start(folder, "-m", "layers.mxnet", "script.py")
     assert done.stdout.split("\n")[:2] == ["[2.0, 3.0]", "layers.mxnet"], done.stderr
 
 
@@ -94,7 +101,7 @@ def test_exit_status_and_errors_are_the_programs_own(write):
 @pytest.mark.parametrize("arguments", first_alone([["script.py"], ["-m", "script"]]), ids=" ".join)
 def test_an_error_is_shown_from_the_program_on(write, arguments):
     folder = write("script.py", "def f():\n    return 1 / 0\n\nf()\n")
-    told = run(folder, "-m", "layers.mxnet", *arguments).stderr
+    told = start(folder, "-m", "layers.mxnet", *arguments).stderr
     assert told.startswith("Traceback (most recent call last):\n")
     files = [line for line in told.splitlines() if line.startswith("  File ")]
     assert len(files) == 2 and all("script.py" in line for line in files)
@@ -103,7 +110,7 @@ def test_an_error_is_shown_from_the_program_on(write, arguments):
 
 def test_a_syntax_error_is_shown_alone(write):
     folder = write("script.py", "def f(:\n")
-    told = run(folder, "-m", "layers.mxnet", "script.py").stderr
+    told = start(folder, "-m", "layers.mxnet", "script.py").stderr
     assert told.count("  File ") == 1 and "SyntaxError" in told
 
 
@@ -337,12 +344,10 @@ def test_processes_that_a_program_starts_have_its_numpy(write, keep):
             subprocess.run([sys.executable, "-c", code], check=True)
         """,
     )
-    done = run(folder, "-m", "layers.mxnet", *(["--keep-numpy"] if keep else []), "script.py")
+    done = start(folder, "-m", "layers.mxnet", *(["--keep-numpy"] if keep else []), "script.py")
     assert done.stdout.split() == [str(not keep)] * 3, done.stderr
 
 
-@pytest.mark.slow
 def test_a_module_of_mxnet_is_run(tmp_path):
-    command = [sys.executable, "-m", "layers.mxnet", "-m", "mxnet.tools.im2rec", "--help"]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    ran = run(tmp_path, "-m", "layers.mxnet", "-m", "mxnet.tools.im2rec", "--help")
     assert ran.returncode == 0 and "--recursive" in ran.stdout

@@ -3,11 +3,10 @@
 import ctypes
 import io
 import os
-import subprocess
-import sys
 import warnings
 from importlib import import_module
 
+import forks
 import numpy as np
 import pytest
 
@@ -69,7 +68,7 @@ def test_from_numpy_import_all():
         from numpy import *
         print(product([2, 3]), Inf, float is type(1.0), int is type(1), str is type(""))
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = forks.run(["-c", code])
     assert done.stdout == "6 inf True True True\n", done.stderr
 
 
@@ -186,8 +185,7 @@ def test_a_program_of_its_time(tmp_path):
         "x = np.reshape(np.fromstring(raw, dtype=np.float32), newshape=(2, 2))\n"
         "print(mx.nd.array(x).asnumpy().ptp())\n"
     )
-    command = [sys.executable, "-m", "layers.mxnet", str(tmp_path / "script.py")]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = forks.run(["-m", "layers.mxnet", str(tmp_path / "script.py")])
     assert done.stdout == "3.0\n", done.stderr
 
 

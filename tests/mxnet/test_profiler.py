@@ -1,9 +1,8 @@
 """mx.profiler: what is in the trace and in the tables, and what is not while it is paused."""
 
 import json
-import subprocess
-import sys
 
+import forks
 import numpy as np
 import pytest
 
@@ -284,6 +283,4 @@ BEGIN = "mx.profiler.set_state('run'); mx.nd.exp(mx.nd.ones((2,))).wait_to_read(
 
 def program(folder, code):
     """A program that has ended, and ran in a folder."""
-    return subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    return forks.run(["-c", code], cwd=folder)

@@ -3,11 +3,10 @@
 import copy
 import gc
 import logging
-import subprocess
-import sys
 import threading
 import weakref
 
+import forks
 import numpy as np
 import pytest
 
@@ -922,7 +921,7 @@ print(*{"torch._dynamo", "sympy"} & {*sys.modules})
 
 def test_no_compiler_is_imported():
     """It would take as long as a hundred thousand calls."""
-    found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    found = forks.run(["-c", PROGRAM])
     assert (found.stdout.strip(), found.returncode) == ("", 0), found.stderr
 
 

@@ -3,10 +3,9 @@
 import copy
 import json
 import pickle
-import subprocess
-import sys
 from unittest.mock import Mock
 
+import forks
 import numpy as np
 import pytest
 
@@ -576,7 +575,7 @@ print({"sympy", "torch._dynamo"} & {*sys.modules})
 @pytest.mark.engine("torch")
 def test_the_first_shapes_import_no_compiler():
     """PyTorch's meta device would, for up to two seconds: the commonest operators have rules."""
-    found = subprocess.run([sys.executable, "-c", FIRST_SHAPES], capture_output=True, text=True)
+    found = forks.run(["-c", FIRST_SHAPES])
     assert found.stdout == "[('softmax_output', (2, 3))] (2, 3)\nset()\n", found.stderr
 
 

@@ -1,9 +1,9 @@
 """`customop("torch")`: operators written in PyTorch."""
 
 import os
-import subprocess
 import sys
 
+import forks
 import numpy as np
 import pytest
 
@@ -288,11 +288,9 @@ def test_exported_and_read_in_another_process(tmp_path):
     (tmp_path / "mytorch.py").write_text(MODULE)
     path = os.pathsep.join([str(tmp_path), *sys.path])
     for code in (WRITER, READER):
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "net")],
+        done = forks.run(
+            ["-W", "ignore", "-c", code, str(tmp_path / "net")],
             env={**os.environ, "LAYERS_ENGINE": "torch", "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1.0, 8.0] [3.0, 12.0]"

@@ -10,6 +10,7 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -733,14 +734,7 @@ def test_without_numba(tmp_path):
     )
     path = tmp_path / "program.py"
     path.write_text(program)
-    done = subprocess.run(
-        [sys.executable, str(path)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = forks.run([str(path)], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.stdout.splitlines() == [
         "False",
         "[0. 0.]",

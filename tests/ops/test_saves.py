@@ -2,10 +2,10 @@
 
 import gc
 import os
-import subprocess
 import sys
 import weakref
 
+import forks
 import numpy as np
 import pytest
 from ways import each
@@ -223,11 +223,9 @@ def test_exported_and_read_in_another_process(tmp_path, engine):
         y = net(x)
     y.backward()
     net.export(str(tmp_path / "net"))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", READER, str(tmp_path / "net")],
+    done = forks.run(
+        ["-W", "ignore", "-c", READER, str(tmp_path / "net")],
         env={**os.environ, "LAYERS_ENGINE": engine, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
     )
     assert done.returncode == 0, done.stderr
     found = [float(word) for word in done.stdout.split()]

@@ -2,10 +2,9 @@
 
 import gc
 import os
-import subprocess
-import sys
 from collections import Counter
 
+import forks
 import numpy as np
 import pytest
 from gallery import assert_close, operator
@@ -420,12 +419,9 @@ def test_nan_is_told_of_compiled_graphs(nan_is_told):
 
 
 def test_nan_is_asked_for_by_the_environment():
-    done = subprocess.run(
-        [sys.executable, "-c", "from layers.mxnet._own import call; print(call.CHECK_NAN)"],
+    done = forks.run(
+        ["-c", "from layers.mxnet._own import call; print(call.CHECK_NAN)"],
         env=os.environ | {"LAYERS_CHECK_NAN": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
     )
     assert done.stdout.strip() == "True", done.stderr
 

@@ -1,11 +1,10 @@
 """The programs of the documentation run, and print what the documentation says."""
 
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import forks
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -82,9 +81,7 @@ def run(text, folder, files=()):
         (folder / name).write_text(content, "utf-8")
     program = folder / "program.py"
     program.write_text(text, "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", program], cwd=folder, capture_output=True, text=True
-    )
+    done = forks.run(["-W", "ignore", str(program)], cwd=folder, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 

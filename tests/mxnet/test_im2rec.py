@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -168,9 +167,9 @@ def test_what_cannot_be_read(folder, capsys):
 
 
 def test_as_a_program(folder):
-    command = [sys.executable, "-m", "layers.mxnet.tools.im2rec", "--list", "a", "images"]
     root = str(Path(__file__).resolve().parents[2])
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": root})
+    arguments = ["-m", "layers.mxnet.tools.im2rec", "--list", "a", "images"]
+    done = forks.run(arguments, env={"PYTHONPATH": root})
     assert done.returncode == 0, done.stderr
     assert "a.lst" in lists(folder)
 
@@ -220,10 +219,10 @@ def test_by_its_path(folder):
     """As programs run it that ask `test_utils` where it is."""
     from layers.mxnet.test_utils import get_im2rec_path
 
-    command = [sys.executable, get_im2rec_path(), "--list", "--recursive", "a", "images"]
-    assert subprocess.run(command, check=False).returncode == 0
+    path = get_im2rec_path()
+    assert forks.run([path, "--list", "--recursive", "a", "images"]).returncode == 0
     assert (folder / "a.lst").is_file()
-    assert subprocess.run([*command[:2], "none", "images"], check=False).returncode == 1
+    assert forks.run([path, "none", "images"]).returncode == 1
 
 
 def test_links_in_a_circle(folder):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -206,9 +207,8 @@ def test_a_state_dict_into_a_module_of_pytorch(say, runs, tmp_path):
         pytest.skip("train.module writes arrays by the names in its graph alone")
     say(folder, "--to", "torch", "--out", tmp_path / "a.pt")
     np.save(tmp_path / "x.npy", x)
-    subprocess.run(
-        [sys.executable, "-c", MODULE, tmp_path / "a.pt", tmp_path / "x.npy"], check=True
-    )
+    done = forks.run(["-c", MODULE, str(tmp_path / "a.pt"), str(tmp_path / "x.npy")])
+    assert done.returncode == 0, done.stderr
     np.testing.assert_allclose(np.load(tmp_path / "x.npy"), predicted(folder, x), rtol=1e-4)
 
 

@@ -4,12 +4,11 @@ import base64
 import json
 import re
 import shutil
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import forks
 import numpy as np
 import pytest
 from PIL import Image
@@ -353,7 +352,7 @@ def test_operators_of_ones_own(say, tmp_path, engine):
         str(tmp_path / "run"),
     ]
     script = f"import sys; from train.__main__ import main; sys.exit(main({argv}))"
-    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    assert forks.run(["-c", script]).returncode == 0
     line = say(tmp_path / "run", "--out", tmp_path / "r.html", status=2)
     assert "with --operators FILE.py that file is run first" in line and line.count("\n") == 1
     argv = (tmp_path / "run", "--out", tmp_path / "r.html", "--operators")

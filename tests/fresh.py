@@ -347,14 +347,14 @@ for name, (make, use, *modules) in PICKLES.items():
     ROWS[f"pickle, {name}"] = Row(partial(pickled, make, use), partial(unpickled, use, modules))
 
 
-def main(phase: str, folder: Path) -> None:
+def main(phase: str, folder: Path, names: list[str]) -> None:
     """Run each row in a process of its own, a fork of this one, in which nothing has happened.
 
     What a row returns, or how it failed, is a file beside its own. This is not run as a script:
     pickles name this module.
     """
-    for name, row in ROWS.items():
-        place = folder / name
+    for name in names:
+        row, place = ROWS[name], folder / name
         place.mkdir(exist_ok=True)
         pid = os.fork()
         if pid == 0:

@@ -9,7 +9,7 @@ from pathlib import Path
 import forks
 import numpy as np
 import pytest
-from repeated import first_alone
+from repeated import as_slow, first_alone
 
 pytestmark = [
     pytest.mark.engine("torch"),
@@ -25,10 +25,14 @@ PACKAGES = {
 }
 
 
+TRACED = ("torch.export, library", "ONNX, library")  # users' operators are traced by make test
+
+
 def rows():
     if os.environ["LAYERS_ENGINE"] != "torch":  # which may not be installed
         return []
-    return list(import_module("fresh").ROWS)
+    names = import_module("fresh").ROWS
+    return [as_slow(name) if name in TRACED else name for name in names]
 
 
 def run(code, *argv):
@@ -38,12 +42,15 @@ def run(code, *argv):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """What all rows have written, and what they made of it in another process."""
+def folder(request, tmp_path_factory):
+    """What the rows of this run have written, and what they made of it in another process."""
+    tests = [item for item in request.session.items if getattr(item, "function", 0) is test_row]
+    names = [item.callspec.params["name"] for item in tests]
     folder = tmp_path_factory.mktemp("rows")
-    code = "import sys, fresh, pathlib; fresh.main(sys.argv[1], pathlib.Path(sys.argv[2]))"
+    code = "import sys, fresh; from pathlib import Path"
+    code += "; fresh.main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])"
     for phase in ("write", "read"):
-        done = run(code, phase, str(folder))
+        done = run(code, phase, str(folder), *names)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -124,6 +124,7 @@ def test_mxnet_runs_a_program(target, folder, arguments):
     assert len(files) == 1 and "program.py" in files[0], told
 
 
+@pytest.mark.slow
 @builds
 @pytest.mark.engine("torch")
 def test_mxnet_names_itself(target, folder):

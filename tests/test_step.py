@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from repeated import as_slow
 
 from layers import DenseBlock, SigmoidBlock, SoftmaxLoss, compiled_step
 
@@ -65,18 +66,18 @@ OPTIMIZERS = {
     "adam": {"learning_rate": 0.05},
 }
 EVERY = [
-    ("sgd", {}),
+    as_slow(("sgd", {})),
     ("sgd", {"momentum": 0.9, "wd": 0.01, "clip_gradient": 0.01}),
     ("nag", {"momentum": 0.9, "wd": 0.01}),
-    ("signum", {"wd": 0.01, "wd_lh": 0.01}),
+    as_slow(("signum", {"wd": 0.01, "wd_lh": 0.01})),
     ("signum", {"momentum": 0.0}),
-    ("adam", {"wd": 0.01}),
+    as_slow(("adam", {"wd": 0.01})),
     ("adam", {"wd": 0.01, "clip_gradient": 0.01}),
     ("adamax", {"wd": 0.1}),
     ("nadam", {}),
     ("adagrad", {"wd": 0.1}),
     ("adadelta", {"wd": 0.1}),
-    ("rmsprop", {"wd": 0.1}),
+    as_slow(("rmsprop", {"wd": 0.1})),
     ("rmsprop", {"centered": True, "clip_weights": 0.3}),
     ("ftrl", {"wd": 0.1}),
     ("ftml", {"wd": 0.01}),
@@ -262,7 +263,7 @@ def updates_inside(step) -> bool:
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize(("optimizer", "settings"), EVERY, ids=[f"{o}-{s}" for o, s in EVERY])
+@pytest.mark.parametrize(("optimizer", "settings"), EVERY, ids=str)
 def test_every_optimizer_updates_inside_of_the_graph(mx, data, optimizer, settings):
     def steps(step, net, _, trainer):
         net[1].bias.lr_mult, net[0].bias.wd_mult = 2.0, 0.0

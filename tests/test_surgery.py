@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+from repeated import as_slow
 
 import layers
 from layers import (
@@ -230,7 +231,7 @@ spec = importlib.util.find_spec("gluoncv")
 @pytest.mark.parametrize(
     "name, size, kinds",
     [
-        ("ssd_300_vgg16_atrous_custom", 300, {ReLUBlock}),
+        as_slow(("ssd_300_vgg16_atrous_custom", 300, {ReLUBlock})),
         ("mobilenetv3_small", 32, {HardSwishBlock, ReLUBlock}),
         ("cifar_resnet20_v1", 16, {ReLUBlock, DenseBlock}),
     ],

@@ -25,7 +25,7 @@ pytestmark = [
 
 @pytest.mark.parametrize("name", READERS)
 def test_hostile_files(name):
-    result = run(name, range(200))
+    result = run(name, range(100))
     assert not result.unclean, "\n".join(f"seed {s}: {v}" for s, v in result.unclean[:9])
     assert result.outcomes["refused"] and result.outcomes["read"]
 

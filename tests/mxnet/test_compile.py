@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
+from repeated import first_alone
 
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
@@ -437,7 +438,7 @@ def trained(backend, steps=3, **options):
     return [y.asnumpy(), net.first.data().asnumpy(), net.second.data().asnumpy()]
 
 
-@pytest.mark.parametrize("backend", [pytest.param(FAST, marks=pytest.mark.slow), "inductor"])
+@pytest.mark.parametrize("backend", first_alone([FAST, "inductor"]))
 def test_operators_in_numpy_become_one_graph(backend):
     torch._dynamo.utils.counters.clear()
     for a, b in zip(trained(None), trained(backend)):

@@ -271,7 +271,7 @@ FIGHT = """
 
 @needs_openblas
 @needs_libgomp
-@pytest.mark.parametrize("first", first_alone(["torch", "layers", "numpy"], 2))
+@pytest.mark.parametrize("first", first_alone(["torch", "layers", "numpy"]))
 def test_pools_of_threads_do_not_fight(first):
     """A step takes as long as with one thread in OpenBLAS; 5 to 10 times as long if they fight.
 

@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+from repeated import first_alone
 
 from train.epochs import curves, history, table
 from train.loop import Epoch, Run
@@ -67,8 +68,11 @@ def test_history_says_what_is_in_it(tmp_path):
 
 
 @pytest.mark.slow_on("mxnet")
-@pytest.mark.parametrize("task", [CLASSES, NUMBER], ids=lambda task: task.name)
-@pytest.mark.parametrize("count", [1, 60])
+@pytest.mark.parametrize(
+    "count, task",
+    first_alone([(1, CLASSES), (60, NUMBER), (1, NUMBER), (60, CLASSES)], 2),
+    ids=lambda value: getattr(value, "name", value),
+)
 def test_curves(tmp_path, monkeypatch, count, task):
     from matplotlib import image
     from matplotlib.figure import Figure

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from repeated import first_alone
 
 ROOT = Path(__file__).resolve().parents[4]
 torch_only = pytest.mark.engine("torch")
@@ -526,9 +527,7 @@ if __name__ == "__main__":
 
 
 @torch_only
-@pytest.mark.parametrize(
-    "method", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("method", first_alone(["spawn", "fork", "forkserver"]))
 def test_custom_operators_in_processes(tmp_path, method):
     (tmp_path / "program.py").write_text(PROGRAM)
     done = subprocess.run(

@@ -75,7 +75,7 @@ HERE = [
         suite,
         contestant,
         id=f"{suite.name}, {contestant.name}",
-        marks=[pytest.mark.slow] * ("compile" in contestant.name),
+        marks=[pytest.mark.slow] * ("compile" in contestant.name or "eager" in contestant.name),
     )
     for suite in SUITES
     if suite.name in SMALL and suite is not PIPELINE and suite is not BUCKETING

@@ -5,12 +5,13 @@ import subprocess
 import sys
 
 import pytest
+from repeated import first_alone
 
 spec = importlib.util.find_spec("gluoncv")  # a folder of the name has no origin
 pytestmark = pytest.mark.skipif(not (spec and spec.origin), reason="GluonCV is not installed here")
 
 
-@pytest.mark.parametrize("first", ["", "import torch; "], ids=["absent", "imported"])
+@pytest.mark.parametrize("first", first_alone(["", "import torch; "]), ids=["absent", "imported"])
 @pytest.mark.engine("mxnet")
 def test_mxnet_beside_pytorch_2(first, tmp_path):
     """GluonCV itself cannot be imported there."""

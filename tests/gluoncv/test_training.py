@@ -276,7 +276,7 @@ def small_faster_rcnn(mx, gluoncv):
     )  # fmt: skip
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_faster_rcnn(mx, gluoncv, boxes, golden, request, monkeypatch, preset):
     """Its sampler draws by NumPy: the engines have generators of their own."""
     from gluoncv.model_zoo.rcnn.faster_rcnn.data_parallel import ForwardBackwardTask

@@ -79,6 +79,7 @@ def test_it_runs_as_printed(tmp_path):
     assert (code, out) == (0, "[ 2.  8. 18.]\n"), errors
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_device_that_is_not_there(tmp_path):
     if ms.context.mx.context.num_gpus():
         pytest.skip("there is a GPU")

@@ -109,6 +109,7 @@ def test_a_file_that_is_not_there(tmp_path):
         parse(["--config", str(tmp_path / "absent.json")])
 
 
+@pytest.mark.slow_on("mxnet")
 def test_a_run_is_repeated_bit_for_bit(tmp_path):
     argv = ["--epochs", "2", "--hidden", "16,8", "--optimizer", "nadam", "--lr", "0.003"]
     argv += ["--optimizer-option", "beta1=0.8", "--seed", "3", "--dropout", "0.2", "--norm", "rms"]

@@ -11,6 +11,7 @@ from train.find_lr import main, parse
 from train.range_test import Found, smoothed
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_digits(tmp_path, capsys, engine):
     """The suggestion is near the default of adam, which was found by trying."""
     assert main(["--engine", engine, "--out", str(tmp_path)]) == 0

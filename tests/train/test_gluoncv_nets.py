@@ -76,7 +76,7 @@ def test_training_prediction_report_and_export(head, start, tmp_path, samples, c
     assert export_program.main(argv) == 0
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @installed
 def test_a_resumed_training_is_the_same_bit_for_bit(start, tmp_path):
     assert start("--head", "fused", epochs="2", out="whole") == 0
@@ -289,6 +289,7 @@ def test_pillow_reads_files_as_before(before, monkeypatch):
     assert ImageFile.LOAD_TRUNCATED_IMAGES is before
 
 
+@pytest.mark.slow_on("mxnet")
 @installed
 def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
     program = """
@@ -302,6 +303,7 @@ def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
     assert subprocess.check_output(argv, text=True, env=environment).strip() == "False"
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_training_does_not_import_it_unasked():
     program = "import sys, train.__main__, train.nets; sys.exit('gluoncv' in sys.modules)"
     assert forks.run(["-W", "ignore", "-c", program]).returncode == 0

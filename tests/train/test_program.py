@@ -65,6 +65,7 @@ def history(out):
         return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
+@pytest.mark.slow_on("mxnet")
 def test_it_reads_digits(digits):
     """The claim: 97 % of digits that it has not seen, in about a minute."""
     rows = history(digits)
@@ -76,6 +77,7 @@ def test_it_reads_digits(digits):
     assert sorted(path.name for path in digits.iterdir()) == sorted(FILES)
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_picture_says_what_was_trained(digits, engine):
     with Image.open(digits / "curves.png") as image:
         title, details = image.text["Title"], image.text["Description"]
@@ -84,6 +86,7 @@ def test_the_picture_says_what_was_trained(digits, engine):
         assert what in details
 
 
+@pytest.mark.slow_on("mxnet")
 def test_config_says_how_to_do_it_again(digits, engine):
     config = json.loads((digits / "config.json").read_text())
     options = config["options"]
@@ -144,6 +147,7 @@ def test_config_says_how_to_do_it_again(digits, engine):
     }  # fmt: skip
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_parameters_are_those_of_the_result(digits):
     config, data = json.loads((digits / "config.json").read_text()), load("digits")
     units = config["network"]["units"]
@@ -153,6 +157,7 @@ def test_the_parameters_are_those_of_the_result(digits):
     assert right.mean() == pytest.approx(config["result"]["held_out_accuracy"])
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_exported_net_is_that_of_the_result(digits):
     config, data = json.loads((digits / "config.json").read_text()), load("digits")
     files = [str(digits / name) for name in ("model-symbol.json", "model-0000.params")]
@@ -422,7 +427,7 @@ def test_ctrl_c_while_files_are_written(run, tmp_path, monkeypatch, capsys):
     assert left == ["checkpoints", "config.json", "history.csv"]
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_both_programs_into_one_folder(run, tmp_path):
     """The files are those of the last run alone."""
     assert {*FILES, *MODULE_FILES} == {*results.NAMES, "checkpoints"}

@@ -207,7 +207,13 @@ def write(path, name):
 
 
 @pytest.mark.parametrize(
-    "name, right", [("wine", 0.97), ("breast_cancer", 0.95), ("iris", 0.96)], ids=str
+    "name, right",
+    [
+        pytest.param("wine", 0.97, marks=pytest.mark.slow_on("mxnet")),
+        pytest.param("breast_cancer", 0.95, marks=pytest.mark.slow_on("mxnet")),
+        ("iris", 0.96),
+    ],
+    ids=str,
 )
 def test_columns_of_different_sizes(tmp_path, name, right):
     """With one mean and deviation for all columns it was 74, 95 and 90 %."""

@@ -124,6 +124,7 @@ def test_the_program_stops(tmp_path, capsys):
     assert main(argv) == 0  # nothing was learned there, so it is not held
 
 
+@pytest.mark.slow_on("mxnet")
 def test_patience(tmp_path, capsys):
     argv = ["--hidden", "8", "--epochs", "60", "--lr", "0.05", "--patience", "3"]
     assert main([*argv, "--out", str(tmp_path)]) == 0

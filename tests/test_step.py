@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from repeated import as_slow
+from repeated import as_slow, first_alone
 
 from layers import DenseBlock, SigmoidBlock, SoftmaxLoss, compiled_step
 
@@ -432,7 +432,7 @@ def test_an_attribute_holds_from_hybridize_on(mx, data):
 
 
 @pytest.mark.engine("torch")
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", first_alone(OPTIMIZERS))
 @pytest.mark.parametrize("replayed", [False, True])
 def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer, replayed):
     from layers import operator

@@ -5,11 +5,11 @@ import importlib
 import logging
 import os
 import random
-import subprocess
 import sys
 import threading
 import warnings
 
+import forks
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
@@ -827,12 +827,7 @@ for _ in range(2):
     np.testing.assert_allclose(net(nd.ones(3)).asnumpy(), 7 * np.tanh(1), 1e-6)
 """
     nowhere = {"PATH": str(tmp_path), "CXX": "g++", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        env=os.environ | nowhere,
-        capture_output=True,
-        text=True,
-    )
+    done = forks.run(["-W", "ignore", "-c", program], env=os.environ | nowhere)
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("the graph of hybridlambda0 is not compiled, and runs as it is: ")

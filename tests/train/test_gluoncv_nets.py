@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 import textwrap
 
@@ -298,9 +297,9 @@ def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
         MeanAveragePrecision(("a", "b"), (8, 8))
         print(ImageFile.LOAD_TRUNCATED_IMAGES)
     """
-    argv = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)]
-    environment = os.environ | {"LAYERS_ENGINE": engine}
-    assert subprocess.check_output(argv, text=True, env=environment).strip() == "False"
+    argv = ["-W", "ignore", "-c", textwrap.dedent(program)]
+    done = forks.run(argv, env=os.environ | {"LAYERS_ENGINE": engine})
+    assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
 @pytest.mark.slow_on("mxnet")

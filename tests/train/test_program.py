@@ -18,6 +18,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 from PIL import Image
@@ -207,10 +208,11 @@ def test_a_number_with_module(run, tmp_path):
 @pytest.mark.slow_on("mxnet")
 def test_module_from_the_command_line(engine, tmp_path):
     argv = ["-m", "train.module", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
-    done = subprocess_run(*argv)
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = forks.run(argv, env=env, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(MODULE_FILES)
-    done = subprocess_run("-m", "train.module", "--lr", "no")
+    done = forks.run(["-m", "train.module", "--lr", "no"], env=env)
     assert done.stderr == "train.module: --lr: expected a number above 0, such as 0.01, not 'no'\n"
 
 

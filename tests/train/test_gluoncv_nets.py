@@ -112,11 +112,9 @@ def write_folder(root):
     return str(root)
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @installed
-@pytest.mark.parametrize(
-    "write", first_alone([write_cifar, write_folder]), ids=["cifar10", "folder"]
-)
+@pytest.mark.parametrize("write", [write_cifar, write_folder], ids=["cifar10", "folder"])
 def test_files_of_pictures(write, tmp_path, capsys, engine):
     """Trained, stopped and resumed, predicted, reported and exported."""
     (tmp_path / "data").mkdir()

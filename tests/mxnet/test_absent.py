@@ -1,7 +1,7 @@
 """Names of MXNet that are not here say so, asked for as an attribute or imported."""
 
+import os
 import re
-import subprocess
 import sys
 import textwrap
 from importlib import import_module
@@ -63,8 +63,8 @@ def listed():
 def test_the_names_are_mxnets(pytestconfig):
     # In a process of its own, where no test has imported others.
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['listed'](), end='')"
-    command = [sys.executable, "-W", "ignore", "-c", code, __file__]
-    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    text = forks.run(["-W", "ignore", "-c", code, __file__], env=env).stdout
     if pytestconfig.getoption("--record"):
         NAMES.write_text(text, "utf-8")
     assert NAMES.read_text("utf-8") == text

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from . import _dtype, autograd
-from .base import ArgumentError
+from .base import ArgumentError, MXNetError
 
 
 def call_recorded(function: Callable, *args) -> Any:
@@ -46,6 +47,26 @@ def copy_if_aliased(results: list, inputs: list) -> list:
 def copy_to(tensor: torch.Tensor, device: torch.device, dtype=None) -> torch.Tensor:
     """A copy on a device, in a dtype."""
     return tensor.to(device, dtype or tensor.dtype, copy=True)
+
+
+def allocate(
+    what: str, make: Callable, shape: Sequence[int], dtype: torch.dtype, device: torch.device
+) -> torch.Tensor:
+    """A new tensor of `torch.zeros`, `torch.ones` or `torch.empty`; `what` wants it, for the error.
+
+    Raises
+    ------
+    MXNetError
+        There is not so much memory.
+    """
+    try:
+        return make(shape, dtype=dtype, device=device)
+    except (RuntimeError, TypeError) as error:  # TypeError: a size is no number of 64 bits
+        size = math.prod(shape) * dtype.itemsize
+        raise MXNetError(
+            f"{what}: no memory on {device} for {size:,} bytes, an array of shape {tuple(shape)} "
+            f"and dtype {_dtype.name(dtype)}\n  {str(error).splitlines()[0]}"
+        ) from None
 
 
 def contiguous_copy(tensor: torch.Tensor) -> torch.Tensor:

@@ -966,3 +966,29 @@ def test_a_negative_size_without_values(mx):
     for make in (mx.nd.empty, lambda shape: mx.nd.full(shape, 2)):
         with pytest.raises(mx.base.ShapeError, match=r"shape is \(2, -1\)\n  expected"):
             make((2, -1))
+
+
+TOO_LARGE = (1 << 20, 1 << 30)  # more bytes than a process can have addresses
+without_memory = {
+    "zeros": lambda mx: mx.nd.zeros(TOO_LARGE),
+    "ones": lambda mx: mx.nd.ones(TOO_LARGE),
+    "full": lambda mx: mx.nd.full(TOO_LARGE, 3),
+    "a dense copy of row_sparse": lambda mx: mx.nd.sparse.zeros("row_sparse", TOO_LARGE).asnumpy(),
+    "a dense copy of csr": lambda mx: mx.nd.sparse.zeros("csr", TOO_LARGE).tostype("default"),
+    "parameters": lambda mx: mx.gluon.nn.Dense(1 << 20, in_units=1 << 30).initialize(),
+    "a bound symbol": lambda mx: mx.sym.Variable("x").simple_bind(mx.cpu(), x=TOO_LARGE),
+}
+
+
+@torch_only  # MXNet's process may end, killed by the system
+@pytest.mark.parametrize("make", without_memory.values(), ids=without_memory)
+def test_an_array_that_memory_does_not_hold(mx, make):
+    problem = r"no memory on cpu for .* an array of shape \(1048576, 1073741824\) and dtype float32"
+    with pytest.raises(mx.base.MXNetError, match=problem):
+        make(mx)
+
+
+@torch_only
+def test_a_size_of_more_than_64_bits(mx):
+    with pytest.raises(mx.base.MXNetError, match=r"zeros: no memory on cpu for .* \(2361183"):
+        mx.nd.zeros((1 << 71,))

@@ -12,7 +12,7 @@ import torch
 
 from .. import _dtype, autograd
 from .._files import params
-from .._tensor import as_tensor, call_recorded
+from .._tensor import allocate, as_tensor, call_recorded
 from ..base import ArgumentError, MXNetError, NotSupportedForSparseNDArray, ShapeError
 from ..context import Context
 from ..ndarray._memory import LENT
@@ -408,7 +408,7 @@ def wrap(stored: Stored, context: Context, handle: torch.Tensor | None = None) -
 def zeros_of(stype: str, shape, like: torch.Tensor, context: Context) -> NDArray:
     """An array of zeros in the dtype and on the device of a tensor."""
     if stype == "default":
-        return NDArray(torch.zeros(shape, dtype=like.dtype, device=like.device), context)
+        return NDArray(allocate("zeros", torch.zeros, shape, like.dtype, like.device), context)
     expect_stype(stype)
     return wrap(all_zeros(stype, shape, like.dtype, like.device), context)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import torch
 
+from .._tensor import allocate
 from ..base import ShapeError
 
 __all__ = [
@@ -77,9 +78,10 @@ class RowSparse(NamedTuple):
 
     def to_dense(self) -> Tensor:
         """The array with all its zeros."""
-        dense = self.values.new_zeros(self.shape)
+        values = self.values
+        dense = allocate("row_sparse", torch.zeros, self.shape, values.dtype, values.device)
         bits = _BITS[dense.element_size()]
-        dense.view(bits)[self.rows] = self.values.contiguous().view(bits)
+        dense.view(bits)[self.rows] = values.contiguous().view(bits)
         return dense
 
     def to_coo(self) -> Tensor:
@@ -168,9 +170,10 @@ class CSR(NamedTuple):
 
     def to_dense(self) -> Tensor:
         """The matrix with all its zeros."""
-        dense = self.values.new_zeros(self.shape)
+        values = self.values
+        dense = allocate("csr", torch.zeros, self.shape, values.dtype, values.device)
         bits = _BITS[dense.element_size()]
-        dense.view(bits)[self.rows, self.columns] = self.values.view(bits)
+        dense.view(bits)[self.rows, self.columns] = values.view(bits)
         return dense
 
     def to_coo(self) -> Tensor:

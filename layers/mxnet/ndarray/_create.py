@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from .. import _dtype, _np_shape
-from .._tensor import as_tensor, call_recorded, copy_to
+from .._tensor import allocate, as_tensor, call_recorded, copy_to
 from ..base import ArgumentError, ShapeError, numeric_types
 from ..context import Context, current_context
 from . import op
@@ -87,8 +87,8 @@ def _make(make, shape, ctx, dtype, out=None, name=None, __layout__=None) -> NDAr
         )
     if make is not torch.empty:
         _np_shape.require_size(make.__name__, sizes)
-    result = NDArray(make(sizes, dtype=_torch_dtype(dtype), device=context.device), context)
-    return _write_to(result, out)
+    tensor = allocate(make.__name__, make, sizes, _torch_dtype(dtype), context.device)
+    return _write_to(NDArray(tensor, context), out)
 
 
 def _write_to(result: NDArray, out: NDArray | None) -> NDArray:

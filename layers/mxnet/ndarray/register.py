@@ -232,7 +232,12 @@ def _not_an_array(operator: registry.Op, name: str, value: Any) -> ArgumentError
 
 def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
     shapes = {n: getattr(a, "shape", None) for n, a in inputs.items() if n not in pending}
-    found = operator.infer_shapes(shapes, attributes)
+    try:
+        found = operator.infer_shapes(shapes, attributes)
+    except IndexError as error:  # an input has fewer axes than the rule asks for
+        given = [a if isinstance(a, NDArray) else None for a in inputs.values()]
+        tensors = [None if a is None or a._is_sparse else a._tensor for a in given]
+        raise _explained(error, operator, tensors, attributes) from error.__cause__
     for name in pending:
         if name not in found:
             raise MXNetError(

@@ -153,10 +153,11 @@ def _infer_node_shapes(node: Node, found: dict[Entry, Shape]) -> None:
         if node.op.own:
             raise
         named = zip(node.input_names, [found.get(entry) for entry in node.inputs])
-        shapes = {name: shape for name, shape in named if shape is not None}
-        shown = ", ".join(f"{n} {s}" for n, s in shapes.items())
+        shapes = {name: shape for name, shape in named if is_known(shape)}
+        shown = [f"{n} {s}" for n, s in shapes.items()]
+        shown += [f"{n}={quoted(v)}" for n, v in node.attributes.items()]
         problem = explained(error, shapes)[1] or type(error).__name__
-        where = f"  in {node.op.name}({shown})"
+        where = f"  in {node.op.name}({', '.join(shown)})"
         raise ShapeError(f"{node.op.name} {node.name!r}: {problem}\n{where}") from error
 
 
@@ -200,7 +201,10 @@ def _input_shapes(node: Node, names: list[str], known: list[Shape | None]) -> li
         inferred = node.op.infer_shapes(dict(zip(names, known)), node.attributes)
         return [inferred.get(name) for name in names]
 
-    return _independent_of_unknown_sizes(rule, known) if node.op.any_size else rule(known)
+    if not node.op.any_size:
+        return rule(known)
+    # Where the rules refuse the stand-ins, those shapes tell that have no unknown size, or raise.
+    return _independent_of_unknown_sizes(rule, known) or rule(known)
 
 
 def _input_shapes_from_output(

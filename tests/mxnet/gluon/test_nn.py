@@ -243,6 +243,30 @@ def test_what_layers_refuse():
         nn.Dense(3, foo=1)
 
 
+TOO_FEW_AXES = {
+    "BatchNorm": (lambda: nn.BatchNorm(), (3,), "axis=1"),
+    "BatchNorm, from the end": (lambda: nn.BatchNorm(axis=-4), (2, 3), "axis=-4"),
+    "LayerNorm": (lambda: nn.LayerNorm(axis=3), (2, 3), "axis=3"),
+    "InstanceNorm": (lambda: nn.InstanceNorm(), (3,), "eps=1e-05"),
+    "Conv2D": (lambda: nn.Conv2D(3, 3), (3,), "layout='NCHW'"),
+}
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("make, shape, attribute", TOO_FEW_AXES.values(), ids=TOO_FEW_AXES)
+def test_an_input_with_too_few_axes(make, shape, attribute, hybridized, engine):
+    layer = make()
+    layer.initialize()
+    layer.hybridize(hybridized)
+    with pytest.raises((mx.MXNetError, ValueError)) as caught:
+        layer(nd.ones(shape)).wait_to_read()
+    if engine == "torch":
+        told = str(caught.value)
+        assert isinstance(caught.value, mx.base.ShapeError)
+        assert f"data is {shape}" in told and "\n  expected axes, or an `axis`, that fit\n" in told
+        assert attribute in told
+
+
 def test_a_sparse_gradient_has_the_rows_looked_up():
     layer = nn.Embedding(3, 2, sparse_grad=True)
     layer.initialize()

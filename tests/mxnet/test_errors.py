@@ -287,6 +287,38 @@ MISTAKES = {
         ValueError,
         ["output_size is (1, 2, 3)\n  expected one or two numbers"],
     ),
+    "fewer arrays counted than given": (
+        lambda nd, a: nd.multi_sum_sq(a, a, num_arrays=1),
+        ValueError,
+        ["multi_sum_sq: num_arrays is 1 for 2 arrays\n  expected num_arrays=2"],
+    ),
+    "arrays that are not counted": (
+        lambda nd, a: nd.multi_all_finite(a, a),
+        ValueError,
+        ["multi_all_finite: num_arrays is 1 for 2 arrays\n  expected num_arrays=2"],
+    ),
+    "more arrays counted than given": (
+        lambda nd, a: nd.reset_arrays(a, num_arrays=2),
+        ValueError,
+        ["reset_arrays: num_arrays is 2 for 1 arrays\n  expected num_arrays=1"],
+    ),
+    "more arguments counted than given": (
+        lambda nd, a: nd.concat(a, a, num_args=3),
+        ValueError,
+        ["Concat: num_args is 3 for 2 arrays\n  expected num_args=2"],
+    ),
+    "arguments counted by a word": (
+        lambda nd, a: nd.add_n(a, a, num_args="two"),
+        ValueError,
+        ["add_n: num_args is 'two'\n  expected an int"],
+    ),
+    "arguments counted that come in threes": (
+        lambda nd, a: nd.contrib.quantized_concat(
+            *[nd.ones((1, 2), dtype="int8")] * 2, *[nd.ones(1)] * 4, num_args=6
+        ),
+        ValueError,
+        ["_contrib_quantized_concat: num_args is 6 for 6 arrays\n  expected 3 arrays for each"],
+    ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(
             nd.ones((1, 4, 3, 3)),
@@ -368,6 +400,18 @@ def test_shapes_that_do_not_broadcast_in_a_graph(mx):
         y.infer_shape(a=(2, 3), b=(4,))
     with pytest.raises(ValueError, match=told + r"\n  in broadcast_add 's' of the graph"):
         y.eval(a=mx.nd.ones((2, 3)), b=mx.nd.ones(4))
+
+
+@pytest.mark.parametrize("name, count", [("multi_sum_sq", "num_arrays"), ("add_n", "num_args")])
+def test_inputs_of_a_graph_that_are_counted(mx, name, count):
+    x, y = mx.sym.var("x"), mx.sym.var("y")
+    for number in (1, 3):
+        with pytest.raises(ValueError, match=f"{name}: {count} is {number} for 2 arrays\n  exp"):
+            getattr(mx.sym, name)(x, y, **{count: number})
+    text = getattr(mx.sym, name)(x, y, **{count: 2}).tojson()
+    assert f'"{count}": "2"' in text
+    with pytest.raises(ValueError, match=f"node 2 .*{name}: {count} is 3 for 2 arrays\n  exp"):
+        mx.sym.load_json(text.replace(f'"{count}": "2"', f'"{count}": "3"'))
 
 
 @pytest.mark.engine("torch")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import torch
 
-from ..base import ArgumentError, UnsupportedError
+from ..base import UnsupportedError
 from . import registry
 from .attributes import DType
 from .registry import NUM_ARRAYS, NUM_OUTPUTS, REQUIRED, Op, Tensor, op, zeros
@@ -39,7 +39,6 @@ def amp_multicast(
     ArgumentError
         `num_outputs` is not the number of arrays.
     """
-    _check_count("amp_multicast", "num_outputs", num_outputs, data)
     dtype = _common([x.dtype for x in data], cast_narrow)
     return tuple([x.to(dtype if x.dtype in AMP else x.dtype, copy=True) for x in data])
 
@@ -99,11 +98,6 @@ def _():
 
 all_finite.grad(zeros)
 multi_all_finite.grad(zeros)
-
-
-def _check_count(name: str, attribute: str, count: int, data: tuple) -> None:
-    if count != len(data):
-        raise ArgumentError(f"{name}: {attribute} is {count} for {len(data)} arrays")
 
 
 class Policy:

@@ -201,6 +201,32 @@ class Op:
             return [f"{name}{i}" for i in range(count)]
         return list(self.inputs if count > len(self.needed) else self.needed)
 
+    def check_count(self, given: dict[str, Any], count: int) -> None:
+        """Refuse a number of inputs that a call or a file tells, other than the `count` there are.
+
+        Raises
+        ------
+        ArgumentError
+            The attributes given, or the default, tell another number, or what is none.
+        """
+        if not self.variadic or self.counted is None:
+            return
+        attribute, _, group = self.counted
+        told = given.get(attribute, self.defaults.get(attribute))
+        if told is None or (self.inputs_rule and ask(self.inputs_rule, self.defaults | given)):
+            return
+        try:
+            number = attributes.parser(int)(told)
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(
+                f"{self.name}: {attribute} is {quoted(told)}\n  expected {error}"
+            ) from None
+        if number * group != count:
+            each = f"{group} arrays for each" if group > 1 else f"{attribute}={count}"
+            raise ArgumentError(
+                f"{self.name}: {attribute} is {number} for {count} arrays\n  expected {each}"
+            )
+
     def output_names(self, attributes: dict) -> list[str]:
         """Names of the outputs that a user sees."""
         shown = self.shown_outputs(attributes)

@@ -26,7 +26,8 @@ from .ndarray import NDArray
 __all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
 
 Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
-# Arguments for Symbols, which an array ignores: it has no name or attr, and inputs are counted.
+# Arguments for Symbols, which an array ignores: it has no name or attr, and inputs are counted;
+# `check_count` compares.
 _SYMBOL_ARGUMENTS = ("name", "attr", "num_args")
 
 
@@ -50,10 +51,12 @@ def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required, parsers = set(operator.required), operator.parsers
+    is_counted = False
     if operator.variadic:
         needed, count = 1, sys.maxsize
+        is_counted = operator.counted is not None and operator.counted.attribute in parsers
     has_states = operator.states or type(operator).state_names is not registry.Op.state_names
-    by_position = needed > 0 and not has_states
+    by_position = needed > 0 and not has_states and not is_counted
     of_storage = operator.storage_attributes
 
     def function(*args, **kwargs):
@@ -176,7 +179,8 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, given twice, or of a wrong type or value.
+        An argument is missing, unknown, given twice, or of a wrong type or value, or there are
+        other arrays than an argument counts.
     """
     out = kwargs.pop("out", None)
     attributes = {}
@@ -203,7 +207,9 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
         elif name not in _SYMBOL_ARGUMENTS and not operator.drops(name):
             operator.parse(name, value)
     _check_arguments(operator, inputs, attributes)
-    if not operator.variadic:
+    if operator.variadic:
+        operator.check_count(kwargs, len(inputs))
+    else:
         inputs = {name: inputs.get(name) for name in operator.inputs}
     return inputs, attributes, out
 

@@ -271,6 +271,7 @@ def _parse_attributes(
         if missing:
             raise ArgumentError(f"{operator.name}: {missing[0]} is missing")
         names = operator.input_names(attributes, count)
+        operator.check_count(attrs, count)
     except MXNetError as error:
         raise type(error)(f"symbol: {where}: {error}") from None
     except Exception as error:  # of any kind: a user's operator parses text from a file

@@ -41,7 +41,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, one too many, or of a wrong type or value.
+        An argument is missing, unknown, one too many, or of a wrong type or value, or there are
+        other inputs than an argument counts.
     """
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])
@@ -70,6 +71,7 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     names = operator.input_names(attributes, len(symbols))
     if operator.variadic and not names:
         raise ArgumentError(f"{operator.name}: {operator.inputs[0]} is missing")
+    operator.check_count(given, len(symbols))
     if operator.draws and not names:  # as `random.randn(data=x)`, which MXNet draws without x
         symbols = {k: v for k, v in symbols.items() if not isinstance(v, Symbol)}
     _check_inputs(f"{operator.name} {name!r}", symbols, names)

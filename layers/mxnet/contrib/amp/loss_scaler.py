@@ -40,7 +40,9 @@ class LossScaler:
         by_context: dict[Context, list[NDArray]] = {}
         for gradient in gradients:
             by_context.setdefault(gradient.context, []).append(gradient)
-        found = not all(multi_all_finite(*each).asscalar() for each in by_context.values())
+        found = not all(
+            multi_all_finite(*each, num_arrays=len(each)).asscalar() for each in by_context.values()
+        )
         self._loss_scale = self._next_loss_scale
         if found:
             self._next_loss_scale = self._loss_scale / 2

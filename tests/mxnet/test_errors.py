@@ -319,6 +319,69 @@ MISTAKES = {
         ValueError,
         ["_contrib_quantized_concat: num_args is 6 for 6 arrays\n  expected 3 arrays for each"],
     ),
+    "rates of one layer for several": (
+        lambda nd, a: nd.multi_lars(nd.ones(1), *[nd.ones(2)] * 3, eta=0.1, eps=0.1),
+        ValueError,
+        ["multi_lars: lrs is (1,), weights_sum_sq is (2,), grads_sum_sq is (2,), wds is (2,)\n"],
+    ),
+    "more rates than weights": (
+        lambda nd, a: nd.preloaded_multi_sgd_update(a, a, nd.ones(2), nd.ones(1), num_weights=1),
+        ValueError,
+        ["preloaded_multi_sgd_update: lrs is (2,)\n  expected (1,), as num_weights says"],
+    ),
+    "fewer decays than weights": (
+        lambda nd, a: nd.preloaded_multi_sgd_update(
+            a, a, a, a, nd.ones(2), nd.ones(1), num_weights=2
+        ),
+        ValueError,
+        ["preloaded_multi_sgd_update: wds is (1,)\n  expected (2,), as num_weights says"],
+    ),
+    "fewer gradients than weights": (
+        lambda nd, a: nd.contrib.multi_lamb_update(
+            [a, a], [a], [a, a], [a, a], step_count=[1, 1], lrs=[1, 1], wds=[0, 0]
+        ),
+        ValueError,
+        [
+            "_multi_lamb_update: the numbers of arrays are weights 2, grads 1, mean 2, var 2\n"
+            "  expected one or more weights, and as many of each of the others"
+        ],
+    ),
+    "no weights": (
+        lambda nd, a: nd.contrib.multi_adamw_update(*[[]] * 4, 1.0, lrs=[], wds=[], etas=[]),
+        ValueError,
+        ["_multi_adamw_update: the numbers of arrays are weights 0, grads 0, mean 0, var 0\n"],
+    ),
+    "attention to another length": (
+        lambda nd, a: nd.contrib.interleaved_matmul_selfatt_valatt(
+            nd.ones((5, 2, 12)), nd.ones((4, 3, 5)), heads=2
+        ),
+        ValueError,
+        [
+            "_contrib_interleaved_matmul_selfatt_valatt: attention is (4, 3, 5), the values of "
+            "all heads are (4, 5, 2)\n  expected attention (4, 5, 5)"
+        ],
+    ),
+    "attention of other heads": (
+        lambda nd, a: nd.contrib.interleaved_matmul_encdec_valatt(
+            nd.ones((5, 2, 8)), nd.ones((8, 3, 5)), heads=2
+        ),
+        ValueError,
+        ["attention is (8, 3, 5), the values of all heads are (4, 5, 2)\n  expected attention (4"],
+    ),
+    "attention without heads": (
+        lambda nd, a: nd.contrib.interleaved_matmul_encdec_valatt(
+            nd.ones((5, 2, 8)), nd.ones((3, 5)), heads=2
+        ),
+        ValueError,
+        ["attention is (3, 5), the values of all heads are (4, 5, 2)\n  expected attention (4, m"],
+    ),
+    "keys of another batch": (
+        lambda nd, a: nd.contrib.interleaved_matmul_encdec_qk(
+            nd.ones((5, 1, 4)), nd.ones((5, 2, 8)), heads=2
+        ),
+        ValueError,
+        ["queries is (5, 1, 4), keys_values is (5, 2, 8)\n  expected one batch, and keys_values"],
+    ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(
             nd.ones((1, 4, 3, 3)),

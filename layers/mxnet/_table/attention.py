@@ -36,6 +36,18 @@ def _scores(q, k):
     return bmm(q / math.sqrt(q.shape[-1]), k.mT)
 
 
+def _weighted(name, attention, values, rows=None):
+    """attention v, for attention with so many rows, or with any number."""
+    batch, length, _ = values.shape
+    shape = tuple(attention.shape)
+    if len(shape) != 3 or shape != (batch, shape[1] if rows is None else rows, length):
+        raise ShapeError(
+            f"{name}: attention is {shape}, the values of all heads are {tuple(values.shape)}\n"
+            f"  expected attention ({batch}, {'m' if rows is None else rows}, {length})"
+        )
+    return bmm(attention, values)
+
+
 def _heads_last(x, heads):
     """(batch heads, length, d) as (length, batch, heads d)."""
     batch, length = x.shape[0] // heads, x.shape[1]
@@ -64,7 +76,8 @@ def _contrib_interleaved_matmul_selfatt_valatt(
     y : (length, batch, heads d)
     """
     name = "_contrib_interleaved_matmul_selfatt_valatt"
-    return _heads_last(bmm(attention, _parts(name, queries_keys_values, heads, 3)[2]), heads)
+    values = _parts(name, queries_keys_values, heads, 3)[2]
+    return _heads_last(_weighted(name, attention, values, len(values[0])), heads)
 
 
 @op
@@ -77,7 +90,13 @@ def _contrib_interleaved_matmul_encdec_qk(
     y : (batch heads, m, n)
     """
     name = "_contrib_interleaved_matmul_encdec_qk"
-    return _scores(*_parts(name, queries, heads, 1), _parts(name, keys_values, heads, 2)[0])
+    q, k = *_parts(name, queries, heads, 1), _parts(name, keys_values, heads, 2)[0]
+    if q.shape[::2] != k.shape[::2]:
+        raise ShapeError(
+            f"{name}: queries is {tuple(queries.shape)}, keys_values is "
+            f"{tuple(keys_values.shape)}\n  expected one batch, and keys_values twice as wide"
+        )
+    return _scores(q, k)
 
 
 @op
@@ -90,4 +109,5 @@ def _contrib_interleaved_matmul_encdec_valatt(
     y : (m, batch, heads d)
     """
     name = "_contrib_interleaved_matmul_encdec_valatt"
-    return _heads_last(bmm(attention, _parts(name, keys_values, heads, 2)[1]), heads)
+    values = _parts(name, keys_values, heads, 2)[1]
+    return _heads_last(_weighted(name, attention, values), heads)

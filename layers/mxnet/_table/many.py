@@ -10,7 +10,7 @@ from inspect import Parameter, Signature
 
 import torch
 
-from ..base import ArgumentError
+from ..base import ArgumentError, ShapeError
 from . import optimizer, registry
 from .attributes import Floats, Shape
 from .registry import NUM_ARRAYS, REQUIRED, Tensor, op
@@ -30,7 +30,7 @@ class Many(registry.Op):
     attributes : dict of str to (type, default)
         A list of numbers has one for each weight.
     after : tuple of str
-        Names of the inputs that follow all groups.
+        Names of the inputs that follow all groups; lrs and wds have a number for each weight.
     count : str
         The attribute that says how many weights there are.
     """
@@ -76,6 +76,12 @@ class Many(registry.Op):
                 raise ArgumentError(
                     f"{self.name}: {name} has {len(values)} numbers\n"
                     f"  expected {number}, as {self.count} says"
+                )
+        for name, x in zip(self.after, data[number * len(self.each) :]):
+            if name in _LISTS and x.shape != (number,):
+                raise ShapeError(
+                    f"{self.name}: {name} is {tuple(x.shape)}\n"
+                    f"  expected ({number},), as {self.count} says"
                 )
 
     def _names(self, attributes, inputs):
@@ -197,7 +203,18 @@ def multi_lars(
     |g| is 0.
 
     lrs, weights_sum_sq, grads_sum_sq, wds : (n,); the sums of squares are |w|² and |g|²
+
+    Raises
+    ------
+    ShapeError
+        They are not of one shape.
     """
+    shapes = [tuple(x.shape) for x in (lrs, weights_sum_sq, grads_sum_sq, wds)]
+    if len({*shapes}) > 1:
+        raise ShapeError(
+            "multi_lars: lrs is {}, weights_sum_sq is {}, grads_sum_sq is {}, wds is {}\n"
+            "  expected one shape".format(*shapes)
+        )
     w, g = weights_sum_sq.sqrt(), grads_sum_sq.sqrt()
     fitted = lrs * eta * w / (rescale_grad * g + wds * w + eps)
     return torch.where((w > 0) & (g > 0), fitted, lrs)

@@ -44,6 +44,7 @@ def _contrib_count_sketch(
 
     data : (n, d)      h : (1, d), indices      s : (1, d), signs      y : (n, out_dim)
 
+    Indices are not checked: one below 0 is taken as 0, one of `out_dim` or more as `out_dim` - 1.
     `processing_batch_size` has no effect.
     """
     if data.dim() < 2 or {h.numel(), s.numel()} != {data.shape[-1]}:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
+from ..base import ArgumentError
 from ..context import Context
 from . import op
 from ._create import array
@@ -141,15 +142,26 @@ def mp_adamw_update(
     return _internal["_mp_adamw_update"](*arrays, **settings)
 
 
-def _flat(*lists: Sequence[NDArray]) -> list[NDArray]:
-    """All arrays of the first weight, then all of the second, and so on."""
-    return [array for group in zip(*lists, strict=True) for array in group]
+def _flat(name: str, *lists: Sequence[NDArray]) -> list[NDArray]:
+    """All arrays of the first weight, then all of the second, and so on.
+
+    lists : weights, grads, mean, var and maybe weights32
+    """
+    counts = [len(arrays) for arrays in lists]
+    if len({*counts}) > 1 or not counts[0]:
+        names = ("weights", "grads", "mean", "var", "weights32")
+        shown = ", ".join(f"{n} {count}" for n, count in zip(names, counts))
+        raise ArgumentError(
+            f"{name}: the numbers of arrays are {shown}\n"
+            "  expected one or more weights, and as many of each of the others"
+        )
+    return [array for group in zip(*lists) for array in group]
 
 
 def _multi_adamw(lists: Sequence, rescale_grad, number: int, **settings) -> list[NDArray]:
     """`adamw_update` of many weights, given a list for each of its arrays."""
     name = "_multi_mp_adamw_update" if len(lists) == 5 else "_multi_adamw_update"
-    arrays = [*_flat(*lists), _scale(rescale_grad, lists[0][0])]
+    arrays = [*_flat(name, *lists), _scale(rescale_grad, lists[0][0])]
     return _internal[name](*arrays, num_weights=number or len(lists[0]), **settings)
 
 
@@ -197,7 +209,7 @@ def multi_mp_adamw_update(
 def _multi_lamb(lists: Sequence, number: int, **settings) -> list[NDArray]:
     """A step of LAMB for many weights, given a list for each array of its states."""
     name = "_multi_mp_lamb_update" if len(lists) == 5 else "_multi_lamb_update"
-    return _internal[name](*_flat(*lists), num_tensors=number or len(lists[0]), **settings)
+    return _internal[name](*_flat(name, *lists), num_tensors=number or len(lists[0]), **settings)
 
 
 def multi_lamb_update(

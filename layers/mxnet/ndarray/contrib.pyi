@@ -250,6 +250,7 @@ def count_sketch(data: NDArray, h: NDArray, s: NDArray, out_dim: int = ..., proc
 
     data : (n, d)      h : (1, d), indices      s : (1, d), signs      y : (n, out_dim)
 
+    Indices are not checked: one below 0 is taken as 0, one of `out_dim` or more as `out_dim` - 1.
     `processing_batch_size` has no effect.
     """
 def hawkesll(lda: NDArray, alpha: NDArray, beta: NDArray, state: NDArray, lags: NDArray, marks: NDArray, valid_length: NDArray, max_time: NDArray, out: Any = None, name: Any = None) -> Result:

@@ -1295,6 +1295,11 @@ def multi_lars(lrs: NDArray, weights_sum_sq: NDArray, grads_sum_sq: NDArray, wds
     |g| is 0.
 
     lrs, weights_sum_sq, grads_sum_sq, wds : (n,); the sums of squares are |w|² and |g|²
+
+    Raises
+    ------
+    ShapeError
+        They are not of one shape.
     """
 def reset_arrays(*data: NDArray, num_arrays: int = ..., out: Any = None, name: Any = None) -> Result:
     """Fill arrays with zeros, in place; there is no output."""

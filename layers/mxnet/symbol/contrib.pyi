@@ -249,6 +249,7 @@ def count_sketch(data: Symbol | None = ..., h: Symbol | None = ..., s: Symbol | 
 
     data : (n, d)      h : (1, d), indices      s : (1, d), signs      y : (n, out_dim)
 
+    Indices are not checked: one below 0 is taken as 0, one of `out_dim` or more as `out_dim` - 1.
     `processing_batch_size` has no effect.
     """
 def hawkesll(lda: Symbol | None = ..., alpha: Symbol | None = ..., beta: Symbol | None = ..., state: Symbol | None = ..., lags: Symbol | None = ..., marks: Symbol | None = ..., valid_length: Symbol | None = ..., max_time: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

@@ -1294,6 +1294,11 @@ def multi_lars(lrs: Symbol | None = ..., weights_sum_sq: Symbol | None = ..., gr
     |g| is 0.
 
     lrs, weights_sum_sq, grads_sum_sq, wds : (n,); the sums of squares are |w|² and |g|²
+
+    Raises
+    ------
+    ShapeError
+        They are not of one shape.
     """
 def reset_arrays(*data: Symbol, num_arrays: int = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """Fill arrays with zeros, in place; there is no output."""

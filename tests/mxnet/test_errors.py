@@ -287,6 +287,21 @@ MISTAKES = {
         ValueError,
         ["output_size is (1, 2, 3)\n  expected one or two numbers"],
     ),
+    "windows on an array of two axes": (
+        lambda nd, a: nd.contrib.AdaptiveAvgPooling2D(a, output_size=2),
+        ValueError,
+        ["_contrib_AdaptiveAvgPooling2D: data is (3, 4)\n  expected (n, c, h, w)"],
+    ),
+    "windows on an image without a batch": (
+        lambda nd, a: nd.contrib.AdaptiveAvgPooling2D(nd.ones((2, 4, 4)), output_size=2),
+        ValueError,
+        ["_contrib_AdaptiveAvgPooling2D: data is (2, 4, 4)\n  expected (n, c, h, w)"],
+    ),
+    "fewer windows than none": (
+        lambda nd, a: nd.contrib.AdaptiveAvgPooling2D(nd.ones((1, 2, 4, 4)), output_size=-1),
+        ValueError,
+        ["output_size is (-1,)\n  expected one or two numbers of 0 or more"],
+    ),
     "fewer arrays counted than given": (
         lambda nd, a: nd.multi_sum_sq(a, a, num_arrays=1),
         ValueError,
@@ -381,6 +396,41 @@ MISTAKES = {
         ),
         ValueError,
         ["queries is (5, 1, 4), keys_values is (5, 2, 8)\n  expected one batch, and keys_values"],
+    ),
+    "no bins": (
+        lambda nd, a: nd.histogram(a, bins=0, range=(0, 1)),
+        ValueError,
+        ["_histogram: bin_cnt is 0, range is (0, 1)\n  expected 1 bin or more, and (least, most)"],
+    ),
+    "a range of one number": (
+        lambda nd, a: nd.histogram(a, bins=2, range=(1,)),
+        ValueError,
+        ["_histogram: bin_cnt is 2, range is (1,)\n  expected 1 bin or more, and (least, most)"],
+    ),
+    "one edge": (
+        lambda nd, a: nd.histogram(a, bins=nd.ones(1)),
+        ValueError,
+        ["_histogram: bins is (1,)\n  expected two edges or more, on one axis"],
+    ),
+    "boxes of integers": (
+        lambda nd, a: nd.contrib.box_nms(nd.ones((2, 6), dtype="int32")),
+        TypeError,
+        ["_contrib_box_nms: data is int32\n  expected floats; astype changes it"],
+    ),
+    "integers to be quantized": (
+        lambda nd, a: nd.contrib.quantize_asym(nd.ones(3, dtype="int32")),
+        TypeError,
+        ["_contrib_quantize_asym: data is int32\n  expected float32; astype changes it"],
+    ),
+    "integers to be quantized in a range": (
+        lambda nd, a: nd.contrib.quantize(nd.ones(3, dtype="int32"), nd.ones(1), nd.ones(1)),
+        TypeError,
+        ["_contrib_quantize: data is int32\n  expected float32; astype changes it"],
+    ),
+    "anchors nowhere": (
+        lambda nd, a: nd.contrib.MultiBoxPrior(nd.ones((1, 1, 2, 2)), offsets=(float("nan"), 0.5)),
+        ValueError,
+        ["steps is (-1.0, -1.0), offsets is (nan, 0.5)\n  expected two finite numbers each"],
     ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(

@@ -12,7 +12,8 @@ from typing import Literal
 import torch
 import torch.nn.functional as F
 
-from ..base import ShapeError
+from .. import _dtype
+from ..base import DTypeError, ShapeError
 from .registry import REQUIRED, Tensor, op, zeros
 
 Format = Literal["center", "corner"]
@@ -185,6 +186,11 @@ def _contrib_box_nms(
             f"_contrib_box_nms: data is {tuple(data.shape)}, coord_start is {coord_start}, "
             f"score_index {score_index}, id_index {id_index}\n"
             "  expected (..., n, k), with the four coordinates, the score and the id within k"
+        )
+    if not data.is_floating_point():
+        raise DTypeError(
+            f"_contrib_box_nms: data is {_dtype.name(data.dtype)}\n"
+            "  expected floats; astype changes it"
         )
     if topk == 0 or data.is_meta or data.numel() == 0:
         return data.clone()

@@ -53,10 +53,11 @@ def _contrib_MultiBoxPrior(
     """
     h, w = _image("_contrib_MultiBoxPrior", data.shape, sizes, ratios)
     steps, offsets = (pair * 2 if len(pair) == 1 else pair for pair in (steps, offsets))
-    if len(steps) != 2 or len(offsets) != 2 or steps[0] * steps[1] < 0:
+    finite = all(map(math.isfinite, (*steps, *offsets)))
+    if len(steps) != 2 or len(offsets) != 2 or not finite or steps[0] * steps[1] < 0:
         raise ArgumentError(
             f"_contrib_MultiBoxPrior: steps is {steps}, offsets is {offsets}\n"
-            "  expected two numbers each, of both steps or of none"
+            "  expected two finite numbers each, of both steps or of none"
         )
     y_step, x_step = (s if s > 0 else 1 / n for s, n in zip(steps, (h, w)))
     made = {"dtype": torch.float32, "device": data.device}

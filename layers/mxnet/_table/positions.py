@@ -147,11 +147,21 @@ def _histogram(
             "  expected bins, or bin_cnt and range"
         )
     if bins is None:
+        if bin_cnt < 1 or len(range) != 2:
+            raise ArgumentError(
+                f"_histogram: bin_cnt is {bin_cnt}, range is {range}\n"
+                "  expected 1 bin or more, and (least, most)"
+            )
         low, high = _ends(*range)
         bins = torch.arange(bin_cnt + 1, dtype=torch.float64) * ((high - low) / bin_cnt) + low
         bins[-1] = high  # as NumPy has them, to the last bit
         bins = bins.to(data)
     else:
+        if bins.dim() != 1 or len(bins) < 2:
+            raise ShapeError(
+                f"_histogram: bins is {tuple(bins.shape)}\n"
+                "  expected two edges or more, on one axis"
+            )
         low, high = bins[0], bins[-1]
     x = data.detach().reshape(-1)
     inside = ((x >= low) & (x <= high)).long()

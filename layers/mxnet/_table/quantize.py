@@ -67,6 +67,14 @@ def expect_bytes(name: str, **inputs: Tensor) -> None:
             )
 
 
+def expect_float32(name: str, data: Tensor) -> None:
+    """Raise DTypeError for data that is not float32."""
+    if data.dtype is not torch.float32:
+        raise DTypeError(
+            f"{name}: data is {_dtype.name(data.dtype)}\n  expected float32; astype changes it"
+        )
+
+
 def integer_type(out_type: str, low: float | None, high: float | None) -> torch.dtype:
     """The dtype for a name; ``auto`` is uint8 where the calibrated range has nothing below 0."""
     if out_type == "auto":
@@ -85,6 +93,7 @@ def _contrib_quantize(
 
     data : (...), float32      min_range, max_range : (1,)      q : (...)
     """
+    expect_float32("_contrib_quantize", data)
     dtype, r = integer_type(out_type, None, None), abs_max(min_range, max_range)
     q = saturate(data * (WHOLE[dtype] / r), dtype)
     return (q, -r, r) if dtype is torch.int8 else (q, min_range, max_range)
@@ -143,6 +152,7 @@ def _contrib_quantize_asym(
     data : (...), float32      q : (...), uint8
     scale, shift : (1,), with which min is 0, and max is 255
     """
+    expect_float32("_contrib_quantize_asym", data)
     low, high = calibrated_range(data, min_calib_range, max_calib_range) or extremes(data)
     scale = 255.0 / (high - low)
     shift = 255.0 - high * scale

@@ -81,8 +81,13 @@ def _contrib_AdaptiveAvgPooling2D(data: Tensor, output_size: Shape = ()) -> Tens
     data : (n, c, h, w)      output_size : (height, width), or one number for both
     """
     size = output_size or (1,)
-    if len(size) > 2:
+    if len(size) > 2 or min(size) < 0:
         raise ArgumentError(
-            f"_contrib_AdaptiveAvgPooling2D: output_size is {size}\n  expected one or two numbers"
+            f"_contrib_AdaptiveAvgPooling2D: output_size is {size}\n"
+            "  expected one or two numbers of 0 or more"
+        )
+    if data.dim() != 4:
+        raise ShapeError(
+            f"_contrib_AdaptiveAvgPooling2D: data is {tuple(data.shape)}\n  expected (n, c, h, w)"
         )
     return F.adaptive_avg_pool2d(data, size if len(size) == 2 else size * 2)

@@ -527,6 +527,12 @@ def test_inputs_of_a_graph_that_are_counted(mx, name, count):
         mx.sym.load_json(text.replace(f'"{count}": "2"', f'"{count}": "3"'))
 
 
+def test_what_is_not_here_makes_no_dense_copies(mx, nd, a, caplog):
+    with pytest.raises(NotImplementedError, match="_contrib_dgl_adjacency: not supported"):
+        nd.contrib.dgl_adjacency(a.tostype("csr"))
+    assert not caplog.records
+
+
 @pytest.mark.engine("torch")
 def test_dtypes_in_a_graph(mx):
     net = mx.gluon.nn.Dense(2, in_units=3)

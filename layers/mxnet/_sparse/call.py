@@ -37,7 +37,7 @@ def call(operator: registry.Op, arrays: list, attributes: dict, context: Context
     rule = rules.find(operator, stypes)
     y = None if rule is None else _without_recording(rule.function, operator, stored, known)
     if rule is None or y is None:
-        if {*stypes} != {"default"}:
+        if {*stypes} != {"default"} and not isinstance(operator, registry.Absent):
             _warn_of_dense_copies(operator, stypes)
         return _on_dense(operator, arrays, attributes, context)
     if not (state.recording and any(a._requires_grad() for a in given)):

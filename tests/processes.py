@@ -319,10 +319,10 @@ def by_keys(kv):
     kv.broadcast("b", nd.ones(2) * mine, out=[out])
     found.append(float(out.asnumpy()[0]))
     kv.barrier()
-    kv.init(3, nd.ones(2))
+    kv.init("c", nd.ones(2))
     kv.set_optimizer(mx.optimizer.SGD(learning_rate=0.25))
-    kv.push(3, nd.ones(2) * mine)
-    pulled(3)
+    kv.push("c", nd.ones(2) * mine)
+    pulled("c")
     assert found == [1, 2 * total, total, 1, 1 - 0.25 * total], found
 
 

@@ -173,11 +173,11 @@ def test_gradients_that_cannot_be_compressed():
     with pytest.raises(TypeError, match="key .* is int32\n"):
         store.push(1, nd.ones(2, dtype="int32"))
     rows = nd.ones((3, 1)).tostype("row_sparse")
-    store.init("rows", rows)
+    store.init(2, rows)
     with pytest.raises(
         NotImplementedError, match="'device': .* row_sparse array \\(3, 1\\)\n  expected"
     ):
-        store.push("rows", rows)
+        store.push(2, rows)
     with pytest.raises(RuntimeError, match="threshold is 'x'"):
         store.set_gradient_compression({"type": "2bit", "threshold": "x"})
 
@@ -288,6 +288,34 @@ def test_refused():
         store.init("a", nd.ones(2))
     with pytest.raises(RuntimeError, match="b"):
         store.pull("b", out=nd.ones(2))
+
+
+CALLS = {
+    "init": lambda store, key: store.init(key, nd.ones(2)),
+    "push": lambda store, key: store.push(key, nd.ones(2)),
+    "pull": lambda store, key: store.pull(key, out=nd.ones(2)),
+    "pushpull": lambda store, key: store.pushpull(key, nd.ones(2), out=nd.ones(2)),
+    "broadcast": lambda store, key: store.broadcast(key, nd.ones(2), out=nd.ones(2)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("known, other", [(3, "a"), ("a", 3)])
+def test_keys_of_two_types(known, other, call):
+    store = create("local")
+    store.init(known, nd.ones(2))
+    with pytest.raises(mx.MXNetError, match="is an? [si].+ already|Mixed key types"):
+        call(store, other)
+    assert pulled(store, known) == [1, 1]
+
+
+@pytest.mark.parametrize("keys", [[3, "a"], ["a", 3]])
+def test_keys_of_two_types_in_a_list(keys):
+    store = create("local")
+    with pytest.raises(AssertionError, match="expected all ints, or all strings|inconsistent type"):
+        store.init(keys, [nd.ones(2), nd.ones(2)])
+    store.init(4, nd.ones(2))
+    assert pulled(store, 4) == [1, 1]
 
 
 @pytest.mark.engine("torch")

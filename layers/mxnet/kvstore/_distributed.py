@@ -46,7 +46,7 @@ class DistributedKVStore(KVStore):
         Raises
         ------
         MXNetError
-            A key is there already; a process was lost.
+            A key is there already, or keys of the other type are; a process was lost.
         """
         super().init(key, value)
         self.send_from_first([[self._at(k)] for k, _ in _pairs(key, value)])

@@ -150,8 +150,8 @@ def spread(values: list[NDArray], columns: list[list[NDArray]]) -> None:
 class KVStore(KVStoreBase):
     """Arrays by key. Made by `create`.
 
-    Keys are ints or strings; a list of keys goes with a list of values, and each value may be a
-    list too: one array for each context.
+    Keys are ints or strings, not both in one store; a list of keys goes with a list of values, and
+    each value may be a list too: one array for each context.
     """
 
     def __init__(self, type: str = "local"):
@@ -193,11 +193,11 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            There are not as many values as keys, or a key is neither an int nor a string.
+            There are not as many values as keys, or keys are neither all ints nor all strings.
         MXNetError
-            A key is there already.
+            A key is there already, or keys of the other type are.
         """
-        for k, arrays in _pairs(key, value):
+        for k, arrays in self._checked_pairs(key, value):
             if k in self._arrays:
                 raise MXNetError(f"kvstore: key {k!r} is there already\n  expected a new one")
             self._arrays[k] = arrays[0].copy()
@@ -230,6 +230,18 @@ class KVStore(KVStoreBase):
         """Whether the sum of one array is another than the array: it is compressed."""
         return self._compression is not None
 
+    def _checked_pairs(self, key, value) -> list[tuple]:
+        """Each key with its arrays; refuses keys of another type than those in the store."""
+        pairs = _pairs(key, value)
+        if pairs and self._arrays:
+            new, known = pairs[0][0], next(iter(self._arrays))
+            if isinstance(new, str) != isinstance(known, str):
+                raise MXNetError(
+                    f"kvstore: key {new!r} is {_kind(new)}, and there is the key {known!r} already"
+                    f"\n  expected {_kind(known)}: all keys of a store have one type"
+                )
+        return pairs
+
     def _at(self, key) -> NDArray:
         try:
             return self._arrays[key]
@@ -246,14 +258,14 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            There are not as many values as keys, or a key is neither an int nor a string; or
+            There are not as many values as keys, or keys are neither all ints nor all strings; or
             gradients that are compressed are integers.
         UnsupportedError
             Gradients that are compressed are sparse.
         MXNetError
-            A key has no value yet: see `init`.
+            A key has no value yet: see `init`; or it is of another type than those that have.
         """
-        for k, arrays in _grouped(key, value):
+        for k, arrays in _grouped(self._checked_pairs(key, value)):
             stored = self._at(k)
             [summed] = self.summed([[a] for a in arrays], [k])
             summed = summed.as_in_context(stored.context)
@@ -270,13 +282,13 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            There are not as many values as keys, or a key is neither an int nor a string.
+            There are not as many values as keys, or keys are neither all ints nor all strings.
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
-            A key has no value yet: see `init`.
+            A key has no value yet: see `init`; or it is of another type than those that have.
         """
-        for k, arrays in _pairs(key, out):
+        for k, arrays in self._checked_pairs(key, out):
             kept = self._at(k)
             for array in arrays:
                 sparse = is_sparse(array)
@@ -313,11 +325,12 @@ class KVStore(KVStoreBase):
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
-            A key has no value yet, or one that is dense; or an array in `out` is dense.
+            A key has no value yet, or one that is dense, or it is of another type than those in
+            the store; or an array in `out` is dense.
         """
         if out is None or row_ids is None:
             raise ArgumentError("row_sparse_pull: out or row_ids is None\n  expected NDArrays")
-        pairs = _pairs(key, out)
+        pairs = self._checked_pairs(key, out)
         if isinstance(row_ids, NDArray):
             ids = [[row_ids] * len(arrays) for _, arrays in pairs]
         else:
@@ -448,10 +461,10 @@ def expect_rows(name: str, rows: torch.Tensor, n: int) -> None:
         )
 
 
-def _grouped(key, value) -> list[tuple]:
-    """Each key with all its arrays; a list may have a key more than once."""
+def _grouped(pairs: list[tuple]) -> list[tuple]:
+    """Each key with all its arrays, of pairs that may have a key more than once."""
     groups: dict = {}
-    for k, arrays in _pairs(key, value):
+    for k, arrays in pairs:
         groups.setdefault(k, []).extend(arrays)
     return list(groups.items())
 
@@ -466,4 +479,12 @@ def _pairs(key, value) -> list[tuple]:
     for k in keys:
         if not isinstance(k, (int, str)):
             raise ArgumentError(f"kvstore: a key is {k!r}\n  expected an int or a string")
+        if isinstance(k, str) != isinstance(keys[0], str):
+            raise ArgumentError(
+                f"kvstore: keys are {keys[0]!r} and {k!r}\n  expected all ints, or all strings"
+            )
     return [(k, v if isinstance(v, (list, tuple)) else [v]) for k, v in zip(keys, values)]
+
+
+def _kind(key: int | str) -> str:
+    return "a string" if isinstance(key, str) else "an int"

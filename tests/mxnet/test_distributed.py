@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 
@@ -187,3 +188,48 @@ def test_the_timeout_is_a_number_of_seconds(text, monkeypatch):
     monkeypatch.setenv("LAYERS_DIST_TIMEOUT", text)
     with pytest.raises(ValueError, match=f"LAYERS_DIST_TIMEOUT={text}"):
         mx.kv.create("dist_sync")
+
+
+def test_a_port_in_use_is_no_lost_process():
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        settings = dict(zip(SETTINGS, ("0", "1", "127.0.0.1", port)))
+        program = "import layers.mxnet as mx; mx.kv.create('dist_sync')"
+        done = forks.run(["-c", program], env=environment(**settings))
+    said = done.stderr.split("MXNetError: ")[-1]
+    assert said.startswith("kvstore 'dist_sync': process 0 of 1 could not join the others: ")
+    assert "address already in use" in said and "lost" not in said
+
+
+SAID = {
+    "[../pair.cc:553] Connection closed by peer [127.0.0.1]:20906.": True,
+    "[../pair.cc:537] Read error [127.0.0.1]:13544: Connection reset by peer.": True,
+    "[../unbound_buffer.cc:78] Timed out waiting 3000ms for recv operation to complete": True,
+    "wait timeout after 2000ms, keys: /default_pg/0//1//cpu//0/1": True,
+    "Broken pipe": True,
+    "NCCL error in: x.cpp:1, remote process exited or there was a network error": True,
+    "Invalid scalar type": False,
+    "ProcessGroupGloo::allgather: invalid tensor size at index 1 (expected (2), got (3))": False,
+    "Tensors must be contiguous\nException raised from f at x.cpp:1\nframe #0": False,
+}
+
+
+@pytest.mark.parametrize("text", SAID, ids=range(len(SAID)))
+def test_what_is_a_lost_process(text, monkeypatch):
+    from layers.mxnet.kvstore import _processes
+
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(_processes, "_store", "kvstore 'dist'")
+    with pytest.raises(mx.MXNetError) as caught, _processes._explained("sum an array (2,) int16"):
+        raise RuntimeError(text)
+    told = str(caught.value)
+    first = text.splitlines()[0]
+    if SAID[text]:
+        assert told.startswith(
+            f"kvstore: process 0 of 2 has lost another one, or waited in vain: {first}\n"
+        )
+    else:
+        assert told == f"kvstore 'dist': process 0 of 2 could not sum an array (2,) int16: {first}"

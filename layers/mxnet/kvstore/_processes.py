@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,9 +34,18 @@ TIMEOUT = "LAYERS_DIST_TIMEOUT"
 DEFAULT_TIMEOUT = 300  # seconds
 START = "torchrun --nproc-per-node 2 program.py (or: -m train --kvstore dist_sync)"
 
+# What gloo, nccl and their store say where a process has ended or does not come; anything else that
+# they say, such as that a port is in use, is told as it is.
+LOST = re.compile(
+    "timed out|timeout|connection|closed|broken pipe|no route to host|got 0 bytes|network error"
+    "|remote process|aborted",
+    re.IGNORECASE,
+)
+
 Group = Any  # a ProcessGroup or None; a PyTorch without torch.distributed has no such name
 
 _group: list[Group] = []  # that of all processes, once they have met
+_store = "kvstore"  # what messages name: the first store that has asked for the others
 
 
 def join(what: str) -> None:
@@ -44,12 +54,14 @@ def join(what: str) -> None:
     Raises
     ------
     MXNetError
-        The program was not started by torchrun, or the others did not come.
+        The program was not started by torchrun, or the others did not come, or PyTorch cannot
+        join them, for example because a port is in use.
     UnsupportedError
         PyTorch was built without `torch.distributed`.
     ArgumentError
         The time-out in the environment is no number of seconds.
     """
+    global _store
     if _group:
         return
     if not distributed.is_available():
@@ -57,11 +69,12 @@ def join(what: str) -> None:
             f"{what}: this PyTorch was built without torch.distributed\n"
             "  expected one that has it, or a kvstore within a process: 'device'"
         )
+    _store = what
     if distributed.is_initialized():  # by the program, perhaps for one kind of device only
         _group.append(new_group())
         return
     _expect_torchrun(what)
-    with _explained():
+    with _explained("join the others"):
         distributed.init_process_group(_backend(), timeout=_timeout())
     atexit.register(_leave)
     _group.append(None)
@@ -118,22 +131,27 @@ def size() -> int:
 
 def new_group() -> Group:
     """A group of all processes, whose calls are counted apart from those of other groups."""
-    with _explained():
+    with _explained("make a group of processes"):
         return distributed.new_group(backend=_backend(), timeout=_timeout())
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Raise what PyTorch says of a lost process as an MXNetError."""
+def _explained(action: str) -> Iterator[None]:
+    """Raise what PyTorch says as an MXNetError, which tells whether a process was lost.
+
+    `action` is what fails, as in "could not join the others".
+    """
     try:
         yield
     except MXNetError:
         raise
     except RuntimeError as error:
-        text = str(error).strip().splitlines() or [type(error).__name__]
+        text = str(error).partition("\nException raised from")[0].strip() or type(error).__name__
         who = f"process {os.environ.get('RANK', '?')} of {os.environ.get('WORLD_SIZE', '?')}"
+        if not LOST.search(text):
+            raise MXNetError(f"{_store}: {who} could not {action}: {text}") from error
         raise MXNetError(
-            f"kvstore: {who} has lost another one, or waited in vain: {text[0]}\n"
+            f"kvstore: {who} has lost another one, or waited in vain: {text.splitlines()[0]}\n"
             f"  expected all processes to make the same calls within {_timeout().total_seconds():g}"
             f" s ({TIMEOUT}); the one that failed first says why"
         ) from error
@@ -141,19 +159,19 @@ def _explained() -> Iterator[None]:
 
 def start_sum(tensor: torch.Tensor, group: Group = None) -> distributed.Work:
     """Begin to replace a tensor by its sum over the processes: `wait` for it."""
-    with _explained():
+    with _explained(f"sum {_described(tensor)} over the processes"):
         return distributed.all_reduce(tensor, group=group or _group[0], async_op=True)
 
 
 def wait(work: distributed.Work) -> None:
     """Wait until a tensor has its sum."""
-    with _explained():
+    with _explained("sum over the processes"):
         work.wait()
 
 
 def send_from_first(tensors: list[torch.Tensor]) -> None:
     """Replace tensors by those of the first process."""
-    with _explained():
+    with _explained("get the arrays of the first process"):
         works = [distributed.broadcast(t, 0, group=_group[0], async_op=True) for t in tensors]
         for work in works:
             work.wait()
@@ -162,7 +180,7 @@ def send_from_first(tensors: list[torch.Tensor]) -> None:
 def gather(tensor: torch.Tensor) -> list[torch.Tensor]:
     """The tensors of all processes, which have one shape."""
     found = [torch.empty_like(tensor) for _ in range(size())]
-    with _explained():
+    with _explained(f"gather {_described(tensor)} from the processes"):
         distributed.all_gather(found, tensor, group=_group[0])
     return found
 
@@ -190,10 +208,14 @@ def agree(what: str, description: str) -> None:
     """Refuse to go on if a description is not the same in all processes."""
     number = zlib.crc32(description.encode())
     ends = torch.tensor([number, -number])
-    with _explained():
+    with _explained(f"compare {what}"):
         distributed.all_reduce(ends, distributed.ReduceOp.MAX, group=_group[0])
     if ends[0] != -ends[1]:
         raise _different(what, description)
+
+
+def _described(tensor: torch.Tensor) -> str:
+    return f"an array {tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _different(what: str, description: str) -> ArgumentError:

@@ -162,6 +162,10 @@ class ControlFlow(registry.Op):
 
     # The rules of an operator, for the graph around it
 
+    def check_count(self, given: dict[str, Any], count: int) -> None:
+        """As for any operator; the graphs are counted with the inputs."""
+        super().check_count(given, count + len(self.graphs))
+
     def state_names(self, attributes: dict) -> tuple[str, ...]:
         pairs = zip(self.graphs, self.graph_inputs)
         return tuple(f"arg{indices[i]}" for graph, indices in pairs for i in graph.states)

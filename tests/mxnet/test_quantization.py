@@ -246,6 +246,14 @@ def test_collector_of_a_caller(mx, quantization):
         ({"quantized_dtype": "int4"}, "quantized_dtype is 'int4'"),
         ({"quantize_mode": "all"}, "quantize_mode is 'all'"),
         ({"excluded_sym_names": "c0"}, "excluded_sym_names is 'c0'\n  expected a list"),
+        (
+            {"calib_mode": "best", "calib_data": None},
+            "calib_mode is 'best'\n  expected one of .*'none', 'naive', 'entropy', 'customize'",
+        ),
+        (
+            {"calib_mode": "none", "excluded_op_names": ["Convolution", "Conv"]},
+            "no operator 'Conv', which is to stay as it is\n  expected names of op.*'Convolution'",
+        ),
         ({"excluded_sym_names": ["c9"]}, "the name 'c9', .*\n  expected names of nodes .*: 'c0'"),
     ],
     ids=lambda x: next(iter(x)) if isinstance(x, dict) else "",
@@ -255,7 +263,22 @@ def test_mistakes(mx, quantization, options, message):
     args, states = parameters(mx, graph, (2, 3, 6, 6))
     it = None if options == {"calib_mode": "naive"} else mx.io.NDArrayIter(mx.nd.ones((2, 3, 6, 6)))
     with pytest.raises(ValueError, match=message):
-        quantization.quantize_model(graph, args, states, calib_data=it, **options)
+        quantization.quantize_model(graph, args, states, **({"calib_data": it} | options))
+
+
+@torch_only
+def test_operators_that_are_left_out(mx, quantization):
+    graph = leaky(mx)
+    args, states = parameters(mx, graph, (2, 3, 6, 6))
+    for names, left, not_there in (
+        (["Convolution", "Pooling", "_sg_mkldnn_conv"], "Convolution", "_contrib_quantized_conv"),
+        (["_mul"], "elemwise_mul", "_contrib_quantized_elemwise_mul"),  # an alias
+    ):
+        quantized, _, _ = quantization.quantize_model(
+            graph, args, states, excluded_op_names=names, calib_mode="none", quantize_mode="full"
+        )
+        operators = [node[0] for node in described(quantized)["nodes"]]
+        assert left in operators and not_there not in operators
 
 
 def digits(mx):
@@ -427,5 +450,7 @@ def test_layers_that_are_left_out(mx, quantization):
         quantization.quantize_net(net, exclude_layers=["small_conv0"], data_shapes=[(2, 1, 8, 8)])
     with pytest.raises(ValueError, match="calib_data is None with calib_mode='naive'"):
         quantization.quantize_net(net, calib_mode="naive")
+    with pytest.raises(ValueError, match="calib_mode is 'foo'\n  expected one of .*'entropy'"):
+        quantization.quantize_net(net, calib_mode="foo")
     with pytest.raises(ValueError, match="expected a HybridBlock"):
         quantization.quantize_net(mx.gluon.Block())

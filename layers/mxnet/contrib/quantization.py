@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._old import missing
+from .._table import registry
 from ..base import ArgumentError, quoted
 from ..context import Context, cpu
 from ..gluon._graph import required_inputs
@@ -40,6 +41,7 @@ __all__ = [
 Params = dict[str, NDArray]
 DTYPES, MODES = ("int8", "uint8", "auto"), ("smart", "full")
 GRANULARITIES = ("tensor-wise", "channel-wise")
+ONEDNN = "_sg_mkldnn_"  # how the operators of MXNet's oneDNN graphs begin, which programs may name
 
 # By MXNet's names, which programs take though they are private.
 _LayerHistogramCollector = _calibration.LayerHistogramCollector
@@ -71,7 +73,7 @@ def quantize_graph(
     sym : Symbol
     arg_params, aux_params : dict of str to NDArray
     excluded_sym_names, excluded_op_names : list of str, optional
-        Nodes, and operators, that stay as they are.
+        Nodes, and operators, that stay as they are. An operator need not be in the graph.
     calib_mode : {'none', 'naive', 'entropy', 'customize'}
         By extremes, or by histograms; 'customize' is for a `LayerOutputCollector`.
     quantized_dtype : {'int8', 'uint8', 'auto'}
@@ -86,13 +88,12 @@ def quantize_graph(
     Raises
     ------
     ArgumentError
-        An argument is another one, or the graph has no node of a name.
+        An argument is another one, the graph has no node of a name, or there is no operator of
+        a name.
     """
     _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
-    names, kinds = (
-        _list_of("excluded_sym_names", excluded_sym_names),
-        _list_of("excluded_op_names", excluded_op_names),
-    )
+    names = _list_of("excluded_sym_names", excluded_sym_names)
+    excluded = _operator_names(_list_of("excluded_op_names", excluded_op_names), sym)
     known = [node.name for node in ordered(sym._entries)]
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -103,7 +104,7 @@ def quantize_graph(
         )
 
     def is_excluded(node: Node) -> bool:
-        return node.name in names or node.op is not None and node.op.name in kinds
+        return node.name in names or node.op is not None and node.op.name in excluded
 
     chosen = _quantized_graph.chosen(sym._entries, is_excluded, quantize_mode)
     quantizer = _quantized_graph.Quantizer(chosen, {*arg_params}, quantized_dtype)
@@ -132,6 +133,19 @@ def _list_of(name: str, given) -> list[str]:
     if not isinstance(given, (list, tuple, set)) or not all(isinstance(n, str) for n in given):
         raise ArgumentError(f"{name} is {quoted(given)}\n  expected a list of names")
     return list(given)
+
+
+def _operator_names(given: list[str], sym: Symbol) -> set[str]:
+    """The names that nodes have for operators, which may be given by an alias."""
+    known = {name: registry.get(name).name for name in registry.names()}
+    here = dict.fromkeys(node.op.name for node in ordered(sym._entries) if node.op)
+    for name in given:
+        if name not in known and name not in here and not name.startswith(ONEDNN):
+            raise ArgumentError(
+                f"quantization: there is no operator {quoted(name)}, which is to stay as it is\n"
+                f"  expected names of operators: {nearest(name, here)}"
+            )
+    return {known.get(name, name) for name in given}
 
 
 def _collector(calib_mode, quantized_dtype, own, logger):
@@ -250,6 +264,7 @@ def quantize_model(
     ArgumentError
         An argument is another one, or `calib_data` is missing.
     """
+    _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
     calibrates = calib_mode not in (None, "none")
     if calibrates and not isinstance(calib_data, DataIter):
         raise ArgumentError(
@@ -336,6 +351,7 @@ def quantize_net_v2(
     """
     if not isinstance(network, HybridBlock):
         raise ArgumentError(f"quantize_net: network is {network!r}\n  expected a HybridBlock")
+    _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
     ctx = ctx or cpu()
     calibrates = calib_mode not in (None, "none")
     if isinstance(calib_data, (NDArray, np.ndarray, Dataset)):

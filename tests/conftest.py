@@ -47,7 +47,9 @@ def installed(package):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow
 def pytest_collection_modifyitems(config, items):
+    """Leave out what holds for the other engine only, and what this one takes too long for."""
     engine = config.getoption("--engine")
+    held, other = [], []
     for item in items:
         if any(engine in mark.args for mark in item.iter_markers("slow_on")):
             item.add_marker("slow")
@@ -55,12 +57,15 @@ def pytest_collection_modifyitems(config, items):
             if engine == "mxnet" and processor.lacks(*mark.args):
                 reason = f"MXNet cannot compute it without {mark.args[0]}"
                 item.add_marker(pytest.mark.skip(reason=reason))
-        for mark in item.iter_markers("engine"):
-            if not mark.args or not set(mark.args) <= set(ENGINES):
-                raise pytest.UsageError(f"{item.nodeid}: engine{mark.args} names no engine")
-            if engine not in mark.args:
-                only = " and ".join(mark.args)
-                item.add_marker(pytest.mark.skip(reason=f"holds for the {only} engine only"))
+        engines = [mark.args for mark in item.iter_markers("engine")]
+        if any(not names or not set(names) <= set(ENGINES) for names in engines):
+            raise pytest.UsageError(
+                f"{item.nodeid}: its mark `engine` names none, or an unknown one"
+            )
+        (held if all(engine in names for names in engines) else other).append(item)
+    if other:
+        config.hook.pytest_deselected(items=other)
+        items[:] = held
 
 
 @pytest.fixture(autouse=True)

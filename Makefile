@@ -118,6 +118,7 @@ train: $(ENV)
 	$(dir $(ENV))bin/python -m $(PROGRAM) --engine $(ENGINE) $(ARGS)
 
 test:
+	@$(MAKE) --no-print-directory -j 2 $(TORCH) $(BESIDE)
 	@rm -f build/test-*.txt
 	@$(MAKE) -k --no-print-directory test-torch test-mxnet; status=$$?; \
 	echo; tail -n 1 build/test-torch.txt build/test-mxnet.txt; exit $$status

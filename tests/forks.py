@@ -1,6 +1,9 @@
-"""Python in forks of one process that has imported torch, which takes most of the time of a start.
+"""Programs of tests, each in a fork of one process that has imported torch.
 
-Not for what depends on how torch is imported, such as its threads: that is started as it is.
+Importing torch takes most of the time in which a Python starts, and a fork has it already. `run`
+asks a server, a process that does nothing but fork, started at the first call: there is one for
+each process of pytest. Not for what depends on how torch is imported, such as its threads, nor for
+what tests the start of a process: such tests start Python themselves.
 """
 
 import atexit
@@ -17,6 +20,7 @@ import warnings
 from pathlib import Path
 
 CAN_FORK = hasattr(os, "fork")
+# What the server runs. Its last call also ends the program of each fork: see `serve`.
 SERVER = f"""
 import sys, torch
 sys.path.append({str(Path(__file__).parent)!r})
@@ -27,20 +31,23 @@ serve()
 
 
 def run(arguments, cwd=None, env=None, timeout=120):
-    """As ``subprocess.run`` of Python with these arguments: ["-W", "ignore", "-c", code]."""
+    """As ``subprocess.run`` of Python with these arguments: ["-W", "ignore", "-c", code].
+
+    It is ``subprocess.run`` where there is no fork, and on MXNet.
+    """
     env = dict(os.environ if env is None else env)
     if not CAN_FORK or os.environ["LAYERS_ENGINE"] != "torch":
         command = [sys.executable, *arguments]
         return subprocess.run(
             command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout
         )
-    server = started()
+    server = running_server()
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("stdout", "stderr")]
         task = {"arguments": arguments, "cwd": str(cwd or os.getcwd()), "env": env, "paths": paths}
         print(json.dumps(task), file=server.stdin, flush=True)
         if not select.select([server.stdout], [], [], timeout)[0]:
-            started.cache_clear()
+            running_server.cache_clear()
             stop(server)
             raise subprocess.TimeoutExpired(arguments, timeout)
         status = int(server.stdout.readline())
@@ -50,7 +57,8 @@ def run(arguments, cwd=None, env=None, timeout=120):
 
 
 @functools.cache
-def started():
+def running_server():
+    """The server of this process, started at the first call."""
     server = subprocess.Popen(
         [sys.executable, "-c", SERVER],
         stdin=subprocess.PIPE,
@@ -64,7 +72,7 @@ def started():
 
 
 def stop(server):
-    """With the fork that it may wait for."""
+    """Kill the server, and the fork that it may be waiting for."""
     if server.poll() is None:
         os.killpg(server.pid, signal.SIGKILL)
     with server:
@@ -72,7 +80,13 @@ def stop(server):
 
 
 def serve():
-    """In the process of its own: a fork for each line, which returns from here as a program."""
+    """In the server: read tasks, run each in a fork, and write the exit status of each.
+
+    In the server this returns when there are no more tasks. In a fork it returns as soon as the
+    program of its task has run: nothing follows in `SERVER`, so the fork then ends as any Python
+    does that has come to the end of its program. Threads are joined, functions of `atexit` called,
+    and what the program has raised passes through here, to become a traceback or a status.
+    """
     while line := sys.stdin.readline():
         task = json.loads(line)
         with warnings.catch_warnings():
@@ -80,12 +94,17 @@ def serve():
             warnings.simplefilter("ignore")
             pid = os.fork()
         if pid == 0:
-            return execute(**task)
+            return become_program(**task)
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
-def execute(arguments, cwd, env, paths):
-    for number, path in enumerate([os.devnull, *paths]):
+def become_program(arguments, cwd, env, paths):
+    """In a fork: run a program as if Python had been started with these arguments.
+
+    Its output goes to the files of `paths`. What is here of the server is taken away before:
+    open streams, environment, folder, `sys.path`, `sys.argv`, and names in ``__main__``.
+    """
+    for number, path in enumerate([os.devnull, *paths]):  # stdin, stdout, stderr
         file = os.open(path, os.O_RDWR | os.O_CREAT)
         os.dup2(file, number)
         os.close(file)
@@ -93,22 +112,25 @@ def execute(arguments, cwd, env, paths):
     os.environ.clear()
     os.environ.update(env)
     del sys.modules["forks"]
+    # The first entry is that of `-c`, the current folder: a program gets its own below.
     sys.path[:1] = [p for p in env.get("PYTHONPATH", "").split(os.pathsep) if p]
     if arguments[0] == "-W":
         warnings.simplefilter(arguments[1])
         arguments = arguments[2:]
     main = sys.modules["__main__"].__dict__
-    for name in ("sys", "torch", "serve"):
+    for name in ("sys", "torch", "serve"):  # what SERVER has imported
         del main[name]
     if arguments[0] == "-m":
         sys.argv = ["-m", *arguments[2:]]
         sys.path.insert(0, cwd)
         return runpy._run_module_as_main(arguments[1])
     if arguments[0] == "-c":
-        text, sys.argv, first, file = arguments[1], ["-c", *arguments[2:]], "", "<string>"
+        file, text, folder = "<string>", arguments[1], ""
+        sys.argv = ["-c", *arguments[2:]]
     else:
-        file, sys.argv = arguments[0], list(arguments)
-        text, first = Path(file).read_text("utf-8"), str(Path(file).resolve().parent)
+        file, text = arguments[0], Path(arguments[0]).read_text("utf-8")
+        folder = str(Path(file).resolve().parent)
+        sys.argv = list(arguments)
         main["__file__"] = file
-    sys.path.insert(0, first)
+    sys.path.insert(0, folder)
     exec(compile(text, file, "exec"), main)

@@ -398,9 +398,9 @@ MISTAKES = {
         ["queries is (5, 1, 4), keys_values is (5, 2, 8)\n  expected one batch, and keys_values"],
     ),
     "no bins": (
-        lambda nd, a: nd.histogram(a, bins=0, range=(0, 1)),
+        lambda nd, a: nd.histogram(a, bins=0),
         ValueError,
-        ["_histogram: bin_cnt is 0, range is (0, 1)\n  expected 1 bin or more, and (least, most)"],
+        ["histogram: bins is 0\n  expected an int of 1 or more, or an NDArray"],
     ),
     "a range of one number": (
         lambda nd, a: nd.histogram(a, bins=2, range=(1,)),

@@ -276,12 +276,14 @@ def histogram(a: NDArray, bins=10, range=None) -> tuple[NDArray, NDArray]:
     Raises
     ------
     ArgumentError
-        `bins` is neither, or the second number of `range` is less than the first.
+        `bins` is neither, or less than 1, or the second number of `range` is less than the first.
     """
     if isinstance(bins, NDArray):
         return tuple(_internal["_histogram"](a, bins))
-    if not isinstance(bins, int):
-        raise ArgumentError(f"histogram: bins is {bins!r}\n  expected an int or an NDArray")
+    if not isinstance(bins, int) or bins < 1:
+        raise ArgumentError(
+            f"histogram: bins is {bins!r}\n  expected an int of 1 or more, or an NDArray"
+        )
     if range is not None:
         return tuple(_internal["_histogram"](a, bin_cnt=bins, range=range))
     count, edges = np.histogram(a.asnumpy(), bins)

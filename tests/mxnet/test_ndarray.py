@@ -425,6 +425,13 @@ def test_floats_meet_numbers_beyond_their_range(nd, dtype, large):
         same(getattr(nd, name)(nd.array(x, dtype=dtype), large), expected, dtype)
 
 
+def test_a_number_is_rounded_to_float16(nd):
+    x = nd.array([1, 0, -1], dtype="float16")
+    same(x / 1e-10, [np.inf, np.nan, -np.inf], "float16")  # 1e-10 is 0
+    same(x * 1e-8, [0, 0, 0], "float16")
+    same(x * 1e5 * 0, [np.nan] * 3, "float16")
+
+
 @torch_only  # MXNet ends the process
 def test_integers_do_not_divide_by_zero(nd):
     x = nd.array([1, 2], dtype="int32")

@@ -120,9 +120,12 @@ def _promoted(dtype, is_int):
 
 
 def _rounded(number, dtype):
-    """A float, infinite where it is beyond the largest number of a dtype by half a unit or more."""
+    """A float as MXNet converts it to a dtype: infinite where it is beyond the largest number.
+
+    Beyond by half a unit or more. Of float16 it has the digits too, so that 1e-10 is 0.
+    """
     if -HALF_MAX <= number <= HALF_MAX:  # within all of them
-        return number
+        return number if dtype is not torch.float16 else float(np.float16(number))
     info = torch.finfo(dtype)
     if not abs(number) > info.max:  # nor NaN
         return number

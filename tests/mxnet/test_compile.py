@@ -228,7 +228,45 @@ def test_ways_of_writing_are_compiled_whole(operator, told):
     assert told() == [f"Custom 'test_compile_{operator.__name__}' is compiled"]
 
 
+class SortsInNumPy(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = np.sort(in_data[0].asnumpy(), axis=0)
+        self.assign(out_data[0], req[0], nd.array(np.add(x, np.subtract(1, 1)), dtype="float64"))
+
+
+class SortsInNd(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0]
+        self.assign(out_data[0], req[0], nd.add(nd.sort(x, axis=0), nd.reverse(x, axis=0) * 0))
+
+
+@pytest.mark.parametrize("operator", [SortsInNumPy, SortsInNd], ids=lambda o: o.__name__)
+def test_functions_that_bear_the_names_of_changes_are_compiled(operator, told):
+    """As list.sort, list.reverse and set.add are called, which change what they are called on."""
+    assert_compiled_is_eager(registered(operator))
+    assert told() == [f"Custom 'test_compile_{operator.__name__}' is compiled"]
+
+
+def test_rounding_through_16_bits_stays():
+    """Inductor may compute a chain of 16-bit operations in float32, where it fuses them."""
+    net = gluon.nn.HybridLambda(
+        lambda F, x: F.cast(F.cast(x, "float16") * 100 * 1000 / 1000, "float32")
+    )
+    x = nd.array([0.1, 30, 548.8135, 70000])
+    eager = net(x).asnumpy()
+    net.hybridize(backend="inductor")
+    for _ in range(2):
+        assert net(x).asnumpy().tolist() == eager.tolist()
+    assert np.isinf(eager[1])
+
+
 # What cannot be compiled runs as it is
+
+
+class DrawsByAGenerator(Same):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        noise = np.random.default_rng(0).normal(size=in_data[0].shape)
+        self.assign(out_data[0], req[0], in_data[0] + nd.array(noise, dtype="float64"))
 
 
 class Keeps(Same):
@@ -306,6 +344,7 @@ AS_THEY_ARE = {
     Keeps: "it changes self.kept, which outlives a call",
     Draws: "it draws random numbers from NumPy",
     DrawsInPython: "random.random())",
+    DrawsByAGenerator: "default_rng",
     Counts: "it changes self.calls, which outlives a call",
     Windows: "",
     Branches: "it branches on values",

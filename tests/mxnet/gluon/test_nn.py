@@ -4,6 +4,7 @@ MXNet's are recorded in tests/golden/gluon/nn.npz, under ``case:name``.
 """
 
 import inspect
+import json
 from pathlib import Path
 
 import numpy as np
@@ -380,3 +381,10 @@ def test_sequential_hands_on_what_it_gets():
     net = nn.HybridSequential()
     net.add(Two(), Two())
     assert net(nd.ones((1,))) == 2
+
+
+def test_batch_norm_and_relu_are_one_node():
+    net = nn.BatchNormReLU(in_channels=2)
+    net.initialize()
+    nodes = json.loads(net(mx.sym.var("x")).tojson())["nodes"]
+    assert [node["op"] for node in nodes] == [*["null"] * 5, "_contrib_BatchNormWithReLU"]

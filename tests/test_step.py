@@ -118,6 +118,7 @@ def test_it_is_one_graph(mx, data):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_a_gradient_that_is_zero_but_for_rounding(mx, caplog):
     """That of a bias before BatchNorm: what is compiled and what is not round it differently."""
     nn = mx.gluon.nn
@@ -499,6 +500,7 @@ def test_parameters_of_another_dtype_are_no_call_of_the_same_kind(mx, data):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_optimizers_and_trainers_that_are_changed(mx, data):
     class Slow(mx.optimizer.SGD):
         def _get_lrs(self, indices):

@@ -101,6 +101,7 @@ def test_unknown_interpreter_is_refused():
     assert "no-such-python" in done.stderr
 
 
+@pytest.mark.slow
 def test_several_suites_are_chosen(monkeypatch, tmp_path):
     """They run in the order of all."""
     asked = []

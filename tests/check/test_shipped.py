@@ -133,6 +133,7 @@ def test_layer(name, case):
 
 
 @pytest.mark.engine("torch")  # MXNet compiles nothing
+@pytest.mark.slow
 def test_compiled():
     report = check_operator(ops.dense, *OPERATORS["dense"][0]).raise_on_failure()
     assert report["compiled = eager"].text.endswith("at both batch sizes")

@@ -96,6 +96,7 @@ def test_the_gradient_is_that_of_the_surrogate():
     assert straight_round(nd.array([0.4, 1.6])).asnumpy().tolist() == [0, 2]  # it is itself again
 
 
+@pytest.mark.slow
 def test_attributes_and_what_is_saved():
     report = check_operator(reverse, (4, 3), factor=3.0)
     assert report.passed, report
@@ -120,6 +121,7 @@ def test_none_with_a_reason():
     assert report["finite"].status == "passed"
 
 
+@pytest.mark.slow
 def test_a_loss():
     report = check_operator(sign_with_loss, (4, 3), nd.array([[1, -1, 1]] * 4), wrt=["x"])
     assert report.passed, report

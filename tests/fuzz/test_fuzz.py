@@ -72,6 +72,7 @@ def test_a_broken_row_is_found(mx, mxnet, name, monkeypatch):
     assert bad(calls((name,)), Judge(beside_mxnet(mx, mxnet)))
 
 
+@pytest.mark.slow
 def test_what_is_found_is_shown_by_a_small_program(mx, mxnet, monkeypatch):
     row = registry.get("sum")
     monkeypatch.setattr(row, "run", BROKEN["sum"](row.run))

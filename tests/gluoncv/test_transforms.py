@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from PIL import Image
+from repeated import first_alone
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
 
@@ -327,7 +328,7 @@ def test_training_of_center_net(mx, gluoncv, draw, held, seed):
     )
 
 
-@pytest.mark.parametrize("pyramid", [True, False])
+@pytest.mark.parametrize("pyramid", first_alone([False, True]))
 def test_training_of_faster_rcnn(mx, gluoncv, draw, held, pyramid):
     preset = part("presets.rcnn")
     name = f"faster_rcnn_{'fpn_resnet50_v1b_coco' if pyramid else 'resnet50_v1b_voc'}"

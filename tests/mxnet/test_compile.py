@@ -621,7 +621,7 @@ def layers_net():
     return net
 
 
-@pytest.mark.parametrize("backend", [None, FAST, "inductor"])
+@pytest.mark.parametrize("backend", first_alone([None, FAST, "inductor"], 2))
 def test_states_and_draws_are_those_of_eager_mode(backend):
     x = nd.array(np.random.RandomState(0).randn(5, 2, 6, 6))
     found = []

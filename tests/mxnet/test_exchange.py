@@ -701,6 +701,7 @@ def module_of_numpy():
     return module
 
 
+@pytest.mark.slow
 def test_onnx_of_operators_in_numpy(onnx_run, tmp_path):
     module, x = module_of_numpy(), nd.random.uniform(shape=(4, 6))
     module.forward(mx.io.DataBatch([x], [nd.zeros(4)]))
@@ -732,6 +733,7 @@ def test_onnx_errors_name_the_operator(onnx_run, tmp_path, op_type, told, proble
     assert path.read_bytes() == b"before"
 
 
+@pytest.mark.slow
 def test_onnx_errors_name_an_operator_of_the_table(onnx_run):
     data = mx.sym.var("data")
     lacks = mx.sym.gammaln(mx.sym.tanh(data), name="here")

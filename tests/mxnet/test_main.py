@@ -108,6 +108,7 @@ def test_an_error_is_shown_from_the_program_on(write, arguments):
     assert told.endswith("ZeroDivisionError: division by zero\n")
 
 
+@pytest.mark.slow
 def test_a_syntax_error_is_shown_alone(write):
     folder = write("script.py", "def f(:\n")
     told = start(folder, "-m", "layers.mxnet", "script.py").stderr
@@ -326,6 +327,7 @@ def test_who_gives_numpy_its_old_names(write, how, expected):
 
 @removed
 @pytest.mark.parametrize("keep", first_alone([False, True]), ids=["given", "kept"])
+@pytest.mark.slow
 def test_processes_that_a_program_starts_have_its_numpy(write, keep):
     folder = write(
         "script.py",

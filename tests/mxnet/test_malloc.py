@@ -40,5 +40,6 @@ def test_a_step_finds_the_memory_of_the_one_before():
     assert pages_a_step() < 1000  # of 4096; now and then one step takes more than the others
 
 
+@pytest.mark.slow
 def test_the_environment_of_the_user_decides():
     assert pages_a_step(MALLOC_MMAP_THRESHOLD_="131072") > 3000

@@ -58,6 +58,7 @@ needs_openblas = pytest.mark.skipif(openblas_threads() is None, reason="NumPy ha
     ),
     ids=["default", "NumPy first", "the user's spins", "the user's policy", "torch first"],
 )
+@pytest.mark.slow
 def test_how_often_libgomp_spins(first, environment, spin_count):
     """And the environment stays as it was."""
     code = f"import os; before = {{**os.environ}}; import {first}; print(before == os.environ)"
@@ -148,6 +149,7 @@ def test_all_arrays_of_an_operator_count(two_threads, small):
     ),
     ids=["default", "torch first", "the user's spins", "the user's policy"],
 )
+@pytest.mark.slow
 def test_what_is_small_depends_on_how_long_libgomp_spins(first, environment, small):
     told = run(f"import {first}; print(layers.mxnet._threads.SMALL)", **environment)[0]
     assert told == f"{small}\n"

@@ -6,6 +6,7 @@ import sys
 import forks
 import numpy as np
 import pytest
+from repeated import as_slow
 
 from layers import OperatorBlock
 from layers.check import check_operator
@@ -91,7 +92,7 @@ def test_the_checker_agrees():
 @on_torch
 @pytest.mark.parametrize(
     "options",
-    [{}, {"static_alloc": True, "static_shape": True}, {"backend": "inductor"}],
+    [{}, {"static_alloc": True, "static_shape": True}, as_slow({"backend": "inductor"})],
     ids=["plain", "recorded", "compiled"],
 )
 def test_in_graphs(options, caplog):

@@ -197,6 +197,7 @@ def told(caplog):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_numpy_is_compiled_into_the_graph(caplog):
     import torch
 

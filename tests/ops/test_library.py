@@ -423,6 +423,7 @@ def test_built_once(tmp_path, builds):
 
 
 @pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_built_anew_when_anything_changes(tmp_path, builds, monkeypatch):
     source, header = tmp_path / "prepared.cc", tmp_path / "prepared.h"
     for file in (source, header):

@@ -354,6 +354,7 @@ def test_a_step(caplog):
     assert not refusals(caplog)
 
 
+@pytest.mark.slow
 def test_the_checker_agrees():
     assert check_operator(standardize, (4, 3), (3,), (3,)).passed
     assert check_operator(lean_square, (4, 3), compiled=False).passed

@@ -70,7 +70,7 @@ def test_history_says_what_is_in_it(tmp_path):
 @pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize(
     "count, task",
-    first_alone([(1, CLASSES), (60, NUMBER), (1, NUMBER), (60, CLASSES)], 2),
+    first_alone([(1, CLASSES), (60, NUMBER), (1, NUMBER), (60, CLASSES)]),
     ids=lambda value: getattr(value, "name", value),
 )
 def test_curves(tmp_path, monkeypatch, count, task):

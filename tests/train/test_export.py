@@ -325,6 +325,7 @@ def test_a_run_that_is_damaged(say, runs, tmp_path):
 
 
 @pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_a_file_that_gives_other_numbers_is_not_written(say, runs, tmp_path, monkeypatch):
     folder, _ = runs["kind"]
     true = exporting.forward

@@ -206,6 +206,7 @@ def test_a_number_with_module(run, tmp_path):
 
 
 @pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_module_from_the_command_line(engine, tmp_path):
     argv = ["-m", "train.module", *SHORT, "--engine", engine, "--out", str(tmp_path / "out")]
     env = os.environ | {"PYTHONPATH": str(ROOT)}

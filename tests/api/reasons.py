@@ -87,6 +87,14 @@ DIFFERENCES = {
     "A backend that does not exist is refused": "gluon.HybridBlock.hybridize",
     "A hook of operators gets arrays": "gluon.Block.register_op_hook",
     "infer_shape_partial infers more": "",
+    "A composition replaces all variables of a name": "",
+    "mp_lamb_update_phase2 updates weight32": "ndarray.mp_lamb_update_phase2",
+    "Regions of an image that is not there": "ndarray.contrib.ROIAlign symbol.contrib.ROIAlign",
+    'PearsonCorrelation(average="micro") has a global value': "metric.PearsonCorrelation",
+    "CheckpointHandler saves the graph of a hybridized net": """
+        gluon.contrib.estimator.CheckpointHandler
+    """,
+    "The log of an Estimator": "gluon.contrib.estimator.LoggingHandler",
     "A hybridized block takes other inputs, too": "",
     "A value that is set leaves the states of the optimizer": "",
     "A stale gradient is not added again": "gluon.Trainer.step",

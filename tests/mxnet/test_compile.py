@@ -208,6 +208,18 @@ class TriesInHelper(Same):
             return 3
 
 
+class Multiplies(mx.operator.CustomOp):
+    """Products of nd with attributes; nd.dot looks in each call for a storage type among them."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0]
+        self.assign(out_data[0], req[0], nd.dot(nd.dot(x, x, transpose_b=True), x))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        x, dy = in_data[0], out_grad[0]
+        self.assign(in_grad[0], req[0], nd.dot(nd.dot(dy, x, transpose_b=True), x))
+
+
 WAYS = [
     Tries,
     TriesInHelper,
@@ -219,6 +231,7 @@ WAYS = [
     TheInput,
     InPlaceNumpy,
     KeptArrays,
+    Multiplies,
 ]
 
 

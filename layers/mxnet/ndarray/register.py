@@ -66,7 +66,7 @@ def eager(operator: registry.Op) -> Callable:
             return call(operator, args, kwargs)
         if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
-        if of_storage and not kwargs.keys().isdisjoint(of_storage):
+        if any([name in kwargs for name in of_storage]):
             return call(operator, args, kwargs)
         try:
             if len(args) == needed or operator.variadic:

@@ -11,11 +11,12 @@ import cases  # noqa: F401 - fills CASES
 import numpy as np
 import pytest
 from case import CASES, function
+from repeated import as_slow
 
 torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTorch")
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
-from layers.mxnet import autograd  # noqa: E402 - it needs torch
+from layers.mxnet import autograd, nd  # noqa: E402 - it needs torch
 from layers.mxnet._run.compiled import Compiled  # noqa: E402 - it needs torch
 from layers.mxnet._run.program import Program  # noqa: E402 - it needs torch
 from layers.mxnet._table import registry  # noqa: E402 - it needs torch
@@ -106,3 +107,38 @@ def test_compiled_together(together, caplog):
             absolute * max(scale, 1),
             err_msg=f"{name} {where.get(name)}: {[c.id for c in together]}",
         )
+
+
+# How many results they have, or what they compute next, depends on values.
+DEPEND_ON_VALUES = {
+    "_sample_unique_zipfian", "_contrib_calibrate_entropy", "_contrib_box_nms",
+    "_contrib_bipartite_matching", "_contrib_MultiBoxTarget", "_contrib_MultiBoxDetection",
+    "ROIPooling", "_contrib_Proposal", "_contrib_MultiProposal", "_image_random_color_jitter",
+}  # fmt: skip
+TRACED_BY_MAKE_TEST = ("dot", "FullyConnected", "Concat", "broadcast_add", "sum", "SliceChannel")
+
+
+def calls_of_nd():
+    """A case of each operator that can be traced; make test traces those of a few kinds."""
+    first = {}
+    for case in CASES.values():
+        if not case.into and case.operator not in DEPEND_ON_VALUES:
+            first.setdefault(case.operator, case)
+    assert first.keys() >= {*TRACED_BY_MAKE_TEST}
+    return [case if n in TRACED_BY_MAKE_TEST else as_slow(case) for n, case in first.items()]
+
+
+@pytest.mark.filterwarnings("ignore")  # what cannot be traced is an error all the same
+@pytest.mark.parametrize("case", calls_of_nd(), ids=lambda case: case.operator)
+def test_the_tracer_takes_the_functions_of_nd(case):
+    """As custom operators call them: what is not traced whole is not compiled."""
+    call = function(nd, case.operator)
+
+    def computed(*tensors):
+        y = call(*[nd.NDArray(t, mx.cpu()) for t in tensors], **case.attributes)
+        return [each._tensor for each in (y if isinstance(y, (list, tuple)) else [y])]
+
+    tensors = [nd.array(v, dtype=v.dtype)._tensor for v in case.values()]
+    torch._dynamo.reset()
+    with autograd.predict_mode():
+        torch.compile(computed, backend="eager", fullgraph=True)(*tensors)  # raises if it does not

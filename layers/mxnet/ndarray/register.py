@@ -26,8 +26,7 @@ from .ndarray import NDArray
 __all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
 
 Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
-# Arguments for Symbols, which an array ignores: it has no name or attr, and inputs are counted;
-# `check_count` compares.
+# Arguments for Symbols: arrays have no name or attr, and `check_count` alone looks at num_args.
 _SYMBOL_ARGUMENTS = ("name", "attr", "num_args")
 
 
@@ -51,7 +50,7 @@ def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
     required, parsers = set(operator.required), operator.parsers
-    is_counted = False
+    is_counted = False  # by an attribute, which `call` compares with the number of arrays
     if operator.variadic:
         needed, count = 1, sys.maxsize
         is_counted = operator.counted is not None and operator.counted.attribute in parsers
@@ -66,7 +65,8 @@ def eager(operator: registry.Op) -> Callable:
             return call(operator, args, kwargs)
         if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
-        if any([name in kwargs for name in of_storage]):
+        # torch.compile cannot trace `isdisjoint` of a dict's keys.
+        if any(name in kwargs for name in of_storage):
             return call(operator, args, kwargs)
         try:
             if len(args) == needed or operator.variadic:
@@ -179,8 +179,8 @@ def bind(operator: registry.Op, args: tuple, kwargs: dict) -> tuple[dict, dict, 
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, given twice, or of a wrong type or value, or there are
-        other arrays than an argument counts.
+        An argument is missing, unknown, given twice, or of a wrong type or value; or one says
+        another number of arrays than there are.
     """
     out = kwargs.pop("out", None)
     attributes = {}

@@ -45,6 +45,8 @@ class DistributedKVStore(KVStore):
 
         Raises
         ------
+        ArgumentError
+            As `KVStore.init`; or arrays have other shapes or dtypes in another process.
         MXNetError
             A key is there already, or keys of the other type are; a process was lost.
         """
@@ -59,7 +61,7 @@ class DistributedKVStore(KVStore):
         Raises
         ------
         MXNetError
-            A process was lost, or gives other arrays.
+            A process was lost, or gives other arrays; or PyTorch cannot sum arrays of a dtype.
         """
         sums = total(columns)
         of_rows = {i: a for i, a in enumerate(sums) if isinstance(a, RowSparseNDArray)}

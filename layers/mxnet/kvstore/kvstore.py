@@ -263,7 +263,7 @@ class KVStore(KVStoreBase):
         UnsupportedError
             Gradients that are compressed are sparse.
         MXNetError
-            A key has no value yet: see `init`; or it is of another type than those that have.
+            A key has no value yet: see `init`; or those that have are of the other type.
         """
         for k, arrays in _grouped(self._checked_pairs(key, value)):
             stored = self._at(k)
@@ -286,7 +286,7 @@ class KVStore(KVStoreBase):
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
-            A key has no value yet: see `init`; or it is of another type than those that have.
+            A key has no value yet: see `init`; or those that have are of the other type.
         """
         for k, arrays in self._checked_pairs(key, out):
             kept = self._at(k)
@@ -320,13 +320,13 @@ class KVStore(KVStoreBase):
         Raises
         ------
         ArgumentError
-            `out` or `row_ids` is missing or no NDArray, there are not as many of each, or a row is
-            not in the array.
+            `out` or `row_ids` is missing or no NDArray, there are not as many of each, keys are
+            neither all ints nor all strings, or a row is not in the array.
         ShapeError
             An array in `out` has another shape than what is kept.
         MXNetError
-            A key has no value yet, or one that is dense, or it is of another type than those in
-            the store; or an array in `out` is dense.
+            A key has no value yet, or one that is dense, or those that have one are of the other
+            type; or an array in `out` is dense.
         """
         if out is None or row_ids is None:
             raise ArgumentError("row_sparse_pull: out or row_ids is None\n  expected NDArrays")

@@ -179,7 +179,13 @@ def multi_adamw_update(
     size: int = 0,
     **kwargs,
 ) -> list[NDArray]:
-    """`adamw_update` of many weights, with a rate, a decay and an eta for each."""
+    """`adamw_update` of many weights, with a rate, a decay and an eta for each.
+
+    Raises
+    ------
+    ArgumentError
+        There are no weights, or not as many of the other arrays.
+    """
     lists = weights, grads, mean, var
     settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name} | kwargs
     return _multi_adamw(lists, rescale_grad, size, **settings)
@@ -200,7 +206,13 @@ def multi_mp_adamw_update(
     size: int = 0,
     **kwargs,
 ) -> list[NDArray]:
-    """`mp_adamw_update` of many weights, with a rate, a decay and an eta for each."""
+    """`mp_adamw_update` of many weights, with a rate, a decay and an eta for each.
+
+    Raises
+    ------
+    ArgumentError
+        There are no weights, or not as many of the other arrays.
+    """
     lists = weights, grads, mean, var, weights32
     settings = {"lrs": lrs, "wds": wds, "etas": etas, "out": out, "name": name} | kwargs
     return _multi_adamw(lists, rescale_grad, size, **settings)
@@ -224,7 +236,13 @@ def multi_lamb_update(
     num_tensors: int = 0,
     **kwargs,
 ) -> list[NDArray]:
-    """A step of LAMB for many weights, with a count of steps, a rate and a decay for each."""
+    """A step of LAMB for many weights, with a count of steps, a rate and a decay for each.
+
+    Raises
+    ------
+    ArgumentError
+        There are no weights, or not as many of the other arrays.
+    """
     settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out} | kwargs
     return _multi_lamb((weights, grads, mean, var), num_tensors, **settings)
 
@@ -242,6 +260,12 @@ def multi_mp_lamb_update(
     num_tensors: int = 0,
     **kwargs,
 ) -> list[NDArray]:
-    """`multi_lamb_update` of `weights32`, weights of 16 bits in float32."""
+    """`multi_lamb_update` of `weights32`, weights of 16 bits in float32.
+
+    Raises
+    ------
+    ArgumentError
+        There are no weights, or not as many of the other arrays.
+    """
     settings = {"step_count": step_count, "learning_rates": lrs, "wds": wds, "out": out} | kwargs
     return _multi_lamb((weights, grads, mean, var, weights32), num_tensors, **settings)

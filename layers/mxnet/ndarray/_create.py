@@ -113,6 +113,8 @@ def zeros(shape, ctx: Context | None = None, dtype=None, stype=None, **kwargs) -
         `stype` is none of 'default', 'csr' and 'row_sparse'.
     ShapeError
         A size is negative; or 0, or the shape is (), outside np_shape semantics.
+    MXNetError
+        There is not so much memory.
     """
     if stype not in (None, "default"):
         return _sparse_module().zeros(stype, shape, ctx, dtype, **kwargs)
@@ -126,6 +128,8 @@ def ones(shape, ctx: Context | None = None, dtype=None, **kwargs) -> NDArray:
     ------
     ShapeError
         A size is negative; or 0, or the shape is (), outside np_shape semantics.
+    MXNetError
+        There is not so much memory.
     """
     return _make(torch.ones, shape, ctx, dtype, **kwargs)
 
@@ -139,6 +143,8 @@ def empty(shape, ctx: Context | None = None, dtype=None, stype=None) -> NDArray:
         `stype` is none of 'default', 'csr' and 'row_sparse'.
     ShapeError
         A size is negative.
+    MXNetError
+        There is not so much memory.
     """
     if stype not in (None, "default"):
         return _sparse_module().empty(stype, shape, ctx, dtype)
@@ -152,6 +158,8 @@ def full(shape, val, ctx: Context | None = None, dtype=None, out=None) -> NDArra
     ------
     ShapeError
         A size is negative; or the shape is (), outside np_shape semantics.
+    MXNetError
+        There is not so much memory.
     """
     if isinstance(shape, (tuple, list)) and not shape:
         _np_shape.require_size("full", shape)

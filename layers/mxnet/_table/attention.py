@@ -37,7 +37,7 @@ def _scores(q, k):
 
 
 def _weighted(name, attention, values, rows=None):
-    """attention v, for attention with so many rows, or with any number."""
+    """attention v; `rows` is how many rows attention must have, None if any number will do."""
     batch, length, _ = values.shape
     shape = tuple(attention.shape)
     if len(shape) != 3 or shape != (batch, shape[1] if rows is None else rows, length):

@@ -120,9 +120,10 @@ def _promoted(dtype, is_int):
 
 
 def _rounded(number, dtype):
-    """A float as MXNet converts it to a dtype: infinite where it is beyond the largest number.
+    """A float as MXNet converts it to a dtype.
 
-    Beyond by half a unit or more. Of float16 it has the digits too, so that 1e-10 is 0.
+    It is infinite if it is beyond the largest number of the dtype by half a unit or more. For
+    float16 it is also rounded to the nearest number of the dtype, so that 1e-10 is 0.
     """
     if -HALF_MAX <= number <= HALF_MAX:  # within all of them
         return number if dtype is not torch.float16 else float(np.float16(number))

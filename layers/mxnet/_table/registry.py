@@ -202,12 +202,12 @@ class Op:
         return list(self.inputs if count > len(self.needed) else self.needed)
 
     def check_count(self, given: dict[str, Any], count: int) -> None:
-        """Refuse a number of inputs that a call or a file tells, other than the `count` there are.
+        """Compare the `count` of inputs with the number that an attribute of a call or file gives.
 
         Raises
         ------
         ArgumentError
-            The attributes given, or the default, tell another number, or what is none.
+            The attribute, or its default, is another number, or is no number.
         """
         if not self.variadic or self.counted is None:
             return
@@ -222,9 +222,9 @@ class Op:
                 f"{self.name}: {attribute} is {quoted(told)}\n  expected {error}"
             ) from None
         if number * group != count:
-            each = f"{group} arrays for each" if group > 1 else f"{attribute}={count}"
+            expected = f"{group} arrays for each" if group > 1 else f"{attribute}={count}"
             raise ArgumentError(
-                f"{self.name}: {attribute} is {number} for {count} arrays\n  expected {each}"
+                f"{self.name}: {attribute} is {number} for {count} arrays\n  expected {expected}"
             )
 
     def output_names(self, attributes: dict) -> list[str]:

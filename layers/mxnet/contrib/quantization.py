@@ -41,7 +41,7 @@ __all__ = [
 Params = dict[str, NDArray]
 DTYPES, MODES = ("int8", "uint8", "auto"), ("smart", "full")
 GRANULARITIES = ("tensor-wise", "channel-wise")
-ONEDNN = "_sg_mkldnn_"  # how the operators of MXNet's oneDNN graphs begin, which programs may name
+ONEDNN = "_sg_mkldnn_"  # begins the names of operators in MXNet's oneDNN graphs; programs name them
 
 # By MXNet's names, which programs take though they are private.
 _LayerHistogramCollector = _calibration.LayerHistogramCollector
@@ -88,8 +88,7 @@ def quantize_graph(
     Raises
     ------
     ArgumentError
-        An argument is another one, the graph has no node of a name, or there is no operator of
-        a name.
+        An argument is none of those above, or a node or operator to be excluded does not exist.
     """
     _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
     names = _list_of("excluded_sym_names", excluded_sym_names)
@@ -136,7 +135,7 @@ def _list_of(name: str, given) -> list[str]:
 
 
 def _operator_names(given: list[str], sym: Symbol) -> set[str]:
-    """The names that nodes have for operators, which may be given by an alias."""
+    """The operators' own names, by which nodes know them; those given may be aliases."""
     known = {name: registry.get(name).name for name in registry.names()}
     here = dict.fromkeys(node.op.name for node in ordered(sym._entries) if node.op)
     for name in given:
@@ -262,7 +261,7 @@ def quantize_model(
     Raises
     ------
     ArgumentError
-        An argument is another one, or `calib_data` is missing.
+        As `quantize_graph`; or `calib_data` is missing.
     """
     _check(calib_mode, quantized_dtype, quantize_mode, quantize_granularity)
     calibrates = calib_mode not in (None, "none")

@@ -203,7 +203,8 @@ def _input_shapes(node: Node, names: list[str], known: list[Shape | None]) -> li
 
     if not node.op.any_size:
         return rule(known)
-    # Where the rules refuse the stand-ins, those shapes tell that have no unknown size, or raise.
+    # The rules may refuse the sizes that stand in for unknown ones. Then they get the shapes as
+    # they are, and either infer from those without an unknown size or raise their error.
     return _independent_of_unknown_sizes(rule, known) or rule(known)
 
 

@@ -41,8 +41,8 @@ def compose(operator: registry.Op, args: tuple, kwargs: dict[str, Any], hint: st
     Raises
     ------
     ArgumentError
-        An argument is missing, unknown, one too many, or of a wrong type or value, or there are
-        other inputs than an argument counts.
+        An argument is missing, unknown, one too many, or of a wrong type or value; or one says
+        another number of inputs than there are.
     """
     if operator.variadic and len(args) == 1 and isinstance(args[0], (list, tuple)):
         args = tuple(args[0])

@@ -64,7 +64,9 @@ def test_the_names_are_mxnets(pytestconfig):
     # In a process of its own, where no test has imported others.
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['listed'](), end='')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    text = forks.run(["-W", "ignore", "-c", code, __file__], env=env).stdout
+    done = forks.run(["-W", "ignore", "-c", code, __file__], env=env)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout
     if pytestconfig.getoption("--record"):
         NAMES.write_text(text, "utf-8")
     assert NAMES.read_text("utf-8") == text

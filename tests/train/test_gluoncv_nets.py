@@ -303,7 +303,8 @@ def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
 @pytest.mark.slow_on("mxnet")
 def test_the_training_does_not_import_it_unasked():
     program = "import sys, train.__main__, train.nets; sys.exit('gluoncv' in sys.modules)"
-    assert forks.run(["-W", "ignore", "-c", program]).returncode == 0
+    done = forks.run(["-W", "ignore", "-c", program])
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_fused_head_gives_the_loss_and_gradients_of_the_other():

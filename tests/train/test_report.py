@@ -352,7 +352,8 @@ def test_operators_of_ones_own(say, tmp_path, engine):
         str(tmp_path / "run"),
     ]
     script = f"import sys; from train.__main__ import main; sys.exit(main({argv}))"
-    assert forks.run(["-c", script]).returncode == 0
+    done = forks.run(["-c", script])
+    assert done.returncode == 0, done.stderr
     line = say(tmp_path / "run", "--out", tmp_path / "r.html", status=2)
     assert "with --operators FILE.py that file is run first" in line and line.count("\n") == 1
     argv = (tmp_path / "run", "--out", tmp_path / "r.html", "--operators")

@@ -91,7 +91,8 @@ def engine(pytestconfig):
 def mx(engine):
     """The engine under test, by MXNet's API."""
     module = import_module({"torch": "layers.mxnet", "mxnet": "mxnet"}[engine])
-    # pytest looks for what is logged at each logger that hands nothing on: PyTorch has 43 of them.
+    # In each phase of a test pytest adds its handlers to all loggers that do not propagate; PyTorch
+    # has 43 of them.
     for logger in logging.root.manager.loggerDict.values():
         if isinstance(logger, logging.Logger):
             logger.propagate = True

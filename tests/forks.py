@@ -75,7 +75,7 @@ def stop(server):
     """Kill the server, and the fork that it may be waiting for."""
     if server.poll() is None:
         os.killpg(server.pid, signal.SIGKILL)
-    with server:
+    with server:  # closes its streams, and waits until it has ended
         pass
 
 

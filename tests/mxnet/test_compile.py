@@ -254,8 +254,8 @@ class SortsInNd(Same):
 
 
 @pytest.mark.parametrize("operator", [SortsInNumPy, SortsInNd], ids=lambda o: o.__name__)
-def test_functions_that_bear_the_names_of_changes_are_compiled(operator, told):
-    """As list.sort, list.reverse and set.add are called, which change what they are called on."""
+def test_functions_named_as_methods_that_change_an_object_are_compiled(operator, told):
+    """np.sort, nd.reverse and np.add change nothing; list.sort, list.reverse and set.add do."""
     assert_compiled_is_eager(registered(operator))
     assert told() == [f"Custom 'test_compile_{operator.__name__}' is compiled"]
 

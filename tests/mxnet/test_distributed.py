@@ -203,7 +203,7 @@ def test_a_port_in_use_is_no_lost_process():
     assert "address already in use" in said and "lost" not in said
 
 
-SAID = {
+IS_LOST = {  # whether PyTorch says by it that a process was lost
     "[../pair.cc:553] Connection closed by peer [127.0.0.1]:20906.": True,
     "[../pair.cc:537] Read error [127.0.0.1]:13544: Connection reset by peer.": True,
     "[../unbound_buffer.cc:78] Timed out waiting 3000ms for recv operation to complete": True,
@@ -216,8 +216,8 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize("text", SAID, ids=range(len(SAID)))
-def test_what_is_a_lost_process(text, monkeypatch):
+@pytest.mark.parametrize("text, is_lost", IS_LOST.items(), ids=range(len(IS_LOST)))
+def test_what_is_a_lost_process(text, is_lost, monkeypatch):
     from layers.mxnet.kvstore import _processes
 
     monkeypatch.setenv("RANK", "0")
@@ -227,7 +227,7 @@ def test_what_is_a_lost_process(text, monkeypatch):
         raise RuntimeError(text)
     told = str(caught.value)
     first = text.splitlines()[0]
-    if SAID[text]:
+    if is_lost:
         assert told.startswith(
             f"kvstore: process 0 of 2 has lost another one, or waited in vain: {first}\n"
         )

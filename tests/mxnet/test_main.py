@@ -326,7 +326,7 @@ def test_who_gives_numpy_its_old_names(write, how, expected):
 
 
 @removed
-@pytest.mark.parametrize("keep", first_alone([False, True]), ids=["given", "kept"])
+@pytest.mark.parametrize("keep", [False, True], ids=["given", "kept"])
 @pytest.mark.slow
 def test_processes_that_a_program_starts_have_its_numpy(write, keep):
     folder = write(

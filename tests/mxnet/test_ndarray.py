@@ -976,7 +976,7 @@ def test_a_negative_size_without_values(mx):
 
 
 TOO_LARGE = (1 << 20, 1 << 30)  # more bytes than a process can have addresses
-without_memory = {
+WITHOUT_MEMORY = {
     "zeros": lambda mx: mx.nd.zeros(TOO_LARGE),
     "ones": lambda mx: mx.nd.ones(TOO_LARGE),
     "full": lambda mx: mx.nd.full(TOO_LARGE, 3),
@@ -988,7 +988,7 @@ without_memory = {
 
 
 @torch_only  # MXNet's process may end, killed by the system
-@pytest.mark.parametrize("make", without_memory.values(), ids=without_memory)
+@pytest.mark.parametrize("make", WITHOUT_MEMORY.values(), ids=WITHOUT_MEMORY)
 def test_an_array_that_memory_does_not_hold(mx, make):
     problem = r"no memory on cpu for .* an array of shape \(1048576, 1073741824\) and dtype float32"
     with pytest.raises(mx.base.MXNetError, match=problem):

@@ -47,15 +47,13 @@ needs_openblas = pytest.mark.skipif(openblas_threads() is None, reason="NumPy ha
 @needs_libgomp
 @pytest.mark.parametrize(
     "first, environment, spin_count",
-    first_alone(
-        [
-            ("layers.mxnet", {}, "10000"),
-            ("numpy, layers.mxnet", {}, "10000"),
-            ("layers.mxnet", {"GOMP_SPINCOUNT": "500"}, "500"),
-            ("layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
-            ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "600"}, "600"),
-        ]
-    ),
+    [
+        ("layers.mxnet", {}, "10000"),
+        ("numpy, layers.mxnet", {}, "10000"),
+        ("layers.mxnet", {"GOMP_SPINCOUNT": "500"}, "500"),
+        ("layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, "0"),
+        ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "600"}, "600"),
+    ],
     ids=["default", "NumPy first", "the user's spins", "the user's policy", "torch first"],
 )
 @pytest.mark.slow
@@ -139,14 +137,12 @@ def test_all_arrays_of_an_operator_count(two_threads, small):
 
 @pytest.mark.parametrize(
     "first, environment, small",
-    first_alone(
-        [
-            ("layers.mxnet", {}, 2**19),
-            ("torch, layers.mxnet", {}, 2**21),
-            ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "10000"}, 2**19),
-            ("torch, layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, 2**19),
-        ]
-    ),
+    [
+        ("layers.mxnet", {}, 2**19),
+        ("torch, layers.mxnet", {}, 2**21),
+        ("torch, layers.mxnet", {"GOMP_SPINCOUNT": "10000"}, 2**19),
+        ("torch, layers.mxnet", {"OMP_WAIT_POLICY": "PASSIVE"}, 2**19),
+    ],
     ids=["default", "torch first", "the user's spins", "the user's policy"],
 )
 @pytest.mark.slow

@@ -337,7 +337,7 @@ def seed_generators(seed: int, contexts: Iterable) -> None:
     random.seed(seed)
     np.random.seed(seed)
     for context in contexts:
-        mx.random.seed(seed, context)  # for all contexts it takes a hundred times as long
+        mx.random.seed(seed, context)
 
 
 MOST = 1000  # steps whose numbers are not read yet

@@ -161,6 +161,7 @@ STEPS = Suite(
     "One training step of an MLP",
     [
         Contestant("PyTorch, eager", OURS, "pytorch", "eager"),
+        Contestant("PyTorch, autograd.Functions", OURS, "pytorch", "functions"),
         Contestant("layers, blocks", OURS, "gluon", "blocks eager"),
         Contestant("layers, blocks of @operator", OURS, "gluon", "own eager"),
         Contestant("layers.mxnet, gluon.nn", OURS, "gluon", "nn eager"),

@@ -66,7 +66,7 @@ def eager(operator: registry.Op) -> Callable:
         if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
         # torch.compile cannot trace `isdisjoint` of a dict's keys.
-        if any(name in kwargs for name in of_storage):
+        if of_storage and any(name in kwargs for name in of_storage):
             return call(operator, args, kwargs)
         try:
             if len(args) == needed or operator.variadic:

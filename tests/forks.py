@@ -50,9 +50,12 @@ def run(arguments, cwd=None, env=None, timeout=120):
             running_server.cache_clear()
             stop(server)
             raise subprocess.TimeoutExpired(arguments, timeout)
-        status = int(server.stdout.readline())
+        status = server.stdout.readline()
+        if not status:
+            running_server.cache_clear()
+            raise RuntimeError(f"the server of forks has ended, with status {server.wait()}")
         return subprocess.CompletedProcess(
-            arguments, status, *[Path(path).read_text("utf-8") for path in paths]
+            arguments, int(status), *[Path(path).read_text("utf-8") for path in paths]
         )
 
 

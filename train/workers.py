@@ -143,7 +143,7 @@ class Workers:
 
 
 LOSS = re.compile(
-    r"kvstore: (process \S+ of \S+) has lost another one, or waited in vain: "
+    r"kvstore '\w+': (process \S+ of \S+) has lost another process, or waited in vain: "
     r"(?:\[\S+:\d+\]\s*)?(.*)"  # after the line of gloo's source
 )
 

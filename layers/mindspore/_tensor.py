@@ -287,7 +287,7 @@ class Parameter(Tensor):
         Raises
         ------
         ValueError
-            The shape is another one.
+            They have another shape.
         """
         data = Tensor(data)
         if data.shape != self.shape:

@@ -116,6 +116,7 @@ DIFFERENCES = {
     "The mean gradient of an SVRGModule": """
         contrib.svrg_optimization.svrg_module.SVRGModule.update_full_grads""",
     "A label that is no class": "ndarray.CTCLoss symbol.CTCLoss gluon.loss.CTCLoss",
+    "Anchors of a negative ratio": "ndarray.contrib.MultiBoxPrior symbol.contrib.MultiBoxPrior",
     "diag beyond the corner of a matrix": "ndarray.diag symbol.diag",
     "PCC refuses labels below 0": "metric.PCC",
     "A crop has a pixel": """

@@ -133,7 +133,7 @@ def check_loss(count, how, lost, folder, timeout):
     for rank in range(count):
         if rank != lost:
             said = (folder / f"said-{rank}").read_text().split("MXNetError: ")[-1]
-            assert f"kvstore: process {rank} of {count} has lost another one" in said
+            assert f"process {rank} of {count} has lost another process" in said
             assert f"within {timeout} s (LAYERS_DIST_TIMEOUT)" in said
 
 
@@ -160,6 +160,13 @@ def no_launcher(monkeypatch):
 def test_without_torchrun(of, no_launcher):
     with pytest.raises(mx.MXNetError, match=f"(?i){of}.*RANK, .*not set(.|\n)*torchrun"):
         mx.kv.create(of)
+
+
+def test_what_torchrun_sets_is_a_number(monkeypatch):
+    for name, value in zip(SETTINGS, ("one", "2", "127.0.0.1", "1")):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(mx.MXNetError, match="kvstore 'dist_sync': RANK=one in the environment"):
+        mx.kv.create("dist_sync")
 
 
 def test_from_mxnets_launcher(no_launcher, monkeypatch):
@@ -229,7 +236,7 @@ def test_what_is_a_lost_process(text, is_lost, monkeypatch):
     first = text.splitlines()[0]
     if is_lost:
         assert told.startswith(
-            f"kvstore: process 0 of 2 has lost another one, or waited in vain: {first}\n"
+            f"kvstore 'dist': process 0 of 2 has lost another process, or waited in vain: {first}\n"
         )
     else:
         assert told == f"kvstore 'dist': process 0 of 2 could not sum an array (2,) int16: {first}"

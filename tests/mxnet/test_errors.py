@@ -432,6 +432,11 @@ MISTAKES = {
         ValueError,
         ["steps is (-1.0, -1.0), offsets is (nan, 0.5)\n  expected two finite numbers each"],
     ),
+    "anchors without a width": (
+        lambda nd, a: nd.contrib.MultiBoxPrior(nd.ones((1, 1, 2, 2)), ratios=(1, -2)),
+        ValueError,
+        ["_contrib_MultiBoxPrior: ratios is (1, -2)\n  expected finite numbers above 0"],
+    ),
     "groups that do not divide the channels": (
         lambda nd, a: nd.contrib.DeformableConvolution(
             nd.ones((1, 4, 3, 3)),

@@ -289,14 +289,14 @@ def of_many():
 
 def test_a_loss_is_one_sentence():
     said = (
-        "kvstore: process 1 of 2 has lost another one, or waited in vain: "
+        "kvstore 'dist_sync': process 1 of 2 has lost another process, or waited in vain: "
         "[../third_party/gloo/pair.cc:534] Connection closed by peer [127.0.0.1]:7.\n  expected"
     )
     assert str(lost(RuntimeError(said))) == (
         "process 1 of 2: another one has ended, or does not answer (Connection closed by peer "
         "[127.0.0.1]:7); the one that failed first says why"
     )
-    assert lost(RuntimeError("kvstore: RANK not set")) is None
+    assert lost(RuntimeError("kvstore 'dist_sync': RANK not set")) is None
 
 
 def test_only_what_is_lost_is_told_so():

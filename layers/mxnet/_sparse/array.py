@@ -179,7 +179,7 @@ class BaseSparseNDArray(NDArray):
         Raises
         ------
         ArgumentError
-            It is another one.
+            `stype` is neither of the two.
         """
         return self._as_dense() if stype == "default" else cast(self, stype)
 

@@ -59,6 +59,10 @@ def _contrib_MultiBoxPrior(
             f"_contrib_MultiBoxPrior: steps is {steps}, offsets is {offsets}\n"
             "  expected two finite numbers each, of both steps or of none"
         )
+    if not all(0 < ratio < math.inf for ratio in ratios):
+        raise ArgumentError(
+            f"_contrib_MultiBoxPrior: ratios is {ratios}\n  expected finite numbers above 0"
+        )
     y_step, x_step = (s if s > 0 else 1 / n for s, n in zip(steps, (h, w)))
     made = {"dtype": torch.float32, "device": data.device}
     y, x = (

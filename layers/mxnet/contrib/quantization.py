@@ -345,8 +345,8 @@ def quantize_net_v2(
     Raises
     ------
     ArgumentError
-        An argument is another one, neither data nor shapes are given, or a batch has too few
-        arrays.
+        `network` is no HybridBlock, a mode or a dtype is none of those of `quantize_graph`, what is
+        excluded does not exist, neither data nor shapes are given, or a batch has too few arrays.
     """
     if not isinstance(network, HybridBlock):
         raise ArgumentError(f"quantize_net: network is {network!r}\n  expected a HybridBlock")

@@ -83,7 +83,7 @@ def join(what: str) -> None:
 def _expect_torchrun(what: str) -> None:
     missing = [name for name in SET_BY_TORCHRUN if not os.environ.get(name)]
     if not missing:
-        return
+        return _check_numbers(what)
     launcher = ""
     if "DMLC_ROLE" in os.environ:
         launcher = (
@@ -95,6 +95,15 @@ def _expect_torchrun(what: str) -> None:
         f"  expected a start by torchrun, such as {START}; on several machines with --nnodes and "
         "--rdzv-endpoint too"
     )
+
+
+def _check_numbers(what: str) -> None:
+    for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"):
+        if not os.environ[name].isdecimal():
+            raise MXNetError(
+                f"{what}: {name}={os.environ[name]} in the environment\n"
+                f"  expected a number, as torchrun sets it: {START}"
+            )
 
 
 def _backend() -> str:
@@ -151,7 +160,7 @@ def _explained(action: str) -> Iterator[None]:
         if not LOST.search(text):
             raise MXNetError(f"{_store}: {who} could not {action}: {text}") from error
         raise MXNetError(
-            f"kvstore: {who} has lost another one, or waited in vain: {text.splitlines()[0]}\n"
+            f"{_store}: {who} has lost another process, or waited in vain: {text.splitlines()[0]}\n"
             f"  expected all processes to make the same calls within {_timeout().total_seconds():g}"
             f" s ({TIMEOUT}); the one that failed first says why"
         ) from error
@@ -220,6 +229,6 @@ def _described(tensor: torch.Tensor) -> str:
 
 def _different(what: str, description: str) -> ArgumentError:
     return ArgumentError(
-        f"kvstore: {what} differ from process to process; in process {rank()}: "
+        f"{_store}: {what} differ from process to process; in process {rank()}: "
         f"{description[:400]}\n  expected the same in all"
     )

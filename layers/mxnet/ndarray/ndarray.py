@@ -307,7 +307,7 @@ class NDArray(Memory, Methods):
         Raises
         ------
         ArgumentError
-            `stype` is another one.
+            `stype` is none of the three.
         ShapeError
             `stype` is 'csr', and there are not two axes.
         """

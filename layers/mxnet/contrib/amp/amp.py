@@ -77,7 +77,7 @@ def init(
     Raises
     ------
     ArgumentError
-        The dtype is another one, or a list has the name of no operator.
+        `target_dtype` is neither float16 nor bfloat16, or a list has the name of no operator.
     """
     global _loss_scaler
     if precision.in_force is not None:
@@ -196,8 +196,8 @@ def convert_symbol(
     Raises
     ------
     ArgumentError
-        `sym` is no Symbol, the dtype is another one, an operator is in two lists, or in none of
-        MXNet's, or the graph has no node, or variable, of a name.
+        `sym` is no Symbol, `target_dtype` is neither float16 nor bfloat16, an operator is in two
+        lists, or in none of MXNet's, or the graph has no node, or variable, of a name.
     """
     if not isinstance(sym, Symbol):
         raise ArgumentError(f"convert_symbol: sym is {sym!r}\n  expected a Symbol")

@@ -60,7 +60,8 @@ define venv
 [ -e $@ ] || $(1) -m venv --clear $(@D)
 rm -f $@
 endef
-pip_install = $(@D)/bin/python -m pip install $(PIP_ARGS)
+# Python compiles modules when it first imports them: of most packages only a few.
+pip_install = $(@D)/bin/python -m pip install --no-compile $(PIP_ARGS)
 
 $(TORCH): setup.cfg constraints/torch.txt
 	$(call venv,$(PYTHON))

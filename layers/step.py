@@ -32,7 +32,8 @@ def compiled_step(net, loss, trainer, **options):
     trainer : gluon.Trainer
         The trainer of the net's parameters, which are on one context.
     **options
-        On PyTorch: ``backend='inductor'``, and `mode` and `options` of `torch.compile`.
+        ``backend='inductor'``, and `mode` and `options` of `torch.compile`; without effect on the
+        MXNet engine.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def compiled_step(net, loss, trainer, **options):
 class Step:
     """The step on an engine that does not compile."""
 
-    def __init__(self, net, loss, trainer):
+    def __init__(self, net, loss, trainer, **_):  # options of a compiler
         self.net, self.loss, self.trainer = net, loss, trainer
         for block in (net, loss):
             block.hybridize(static_alloc=True, static_shape=True)

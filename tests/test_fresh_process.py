@@ -141,6 +141,7 @@ print("layers_modules" in json.loads(text)["attrs"], graph.list_outputs())
 """
 
 
+@pytest.mark.slow
 def test_mxnet_reads_a_file_that_names_modules(tmp_path):
     path = str(tmp_path / "net")
     done = run(EXPORT.format(lines="import myops", body="F.Custom(x, op_type='gate')"), path)

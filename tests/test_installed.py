@@ -91,6 +91,7 @@ def test_without_a_console_script_it_does(folder):
     assert done.stdout == b"the train.py of a user\n"
 
 
+@pytest.mark.slow
 @builds
 def test_help_names_the_script(target, folder):
     modules = {"train": "train", "check": "layers.check"}
@@ -100,6 +101,7 @@ def test_help_names_the_script(target, folder):
         assert f"usage: {program} " in told and f"python -m {module} " not in told
 
 
+@pytest.mark.slow
 @builds
 def test_check_finds_modules_in_the_current_folder(target, folder):
     given = ["mine:twice", "--input", "4x3", "--no-compile"]
@@ -107,6 +109,7 @@ def test_check_finds_modules_in_the_current_folder(target, folder):
     assert done.returncode == 0 and " 0 failed" in done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @builds
 @pytest.mark.engine("torch")
 @pytest.mark.parametrize(

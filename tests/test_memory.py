@@ -15,7 +15,7 @@ def resident():
         return int(file.read().split()[1]) * 4096 / 2**20
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_a_thousand_steps(engine):
     net = gluon.nn.HybridSequential()
     net.add(DenseBlock(64, 64), SigmoidBlock(), DenseBlock(64, 10))

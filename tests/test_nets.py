@@ -48,17 +48,18 @@ def accuracy(net, epochs, learning_rate=0.005, batch=100, options=None):
 FULL = {"activation": "swiglu", "norm": "rms", "dropout": 0.1, "residual": True}
 
 
+@pytest.mark.slow_on("mxnet")
 def test_mlp_learns_the_digits():
     """With gated units, normalization, dropout and residual connections: 97.6 %."""
     assert accuracy(nets.mlp(64, (64, 64, 32), **FULL), 4) > 0.94
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_vit_learns_the_digits():
     assert accuracy(nets.vit(IMAGE, units=32, dropout=0.05), 8, 0.01) > 0.88
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_mixer_learns_the_digits():
     assert accuracy(nets.mixer(IMAGE, units=32, dropout=0.05), 4, 0.01) > 0.88
 

@@ -336,6 +336,7 @@ def test_a_copy_computes_its_own_block():
         assert abs(net(x) - twin(x)).max().asscalar() > 1e-3
 
 
+@pytest.mark.slow_on("mxnet")
 def test_the_checker_agrees():
     assert check_layer(Remat(own()), (3, 5), compiled=False).passed
 

@@ -73,20 +73,20 @@ EVERY = [
     ("signum", {"momentum": 0.0}),
     as_slow(("adam", {"wd": 0.01})),
     ("adam", {"wd": 0.01, "clip_gradient": 0.01}),
-    ("adamax", {"wd": 0.1}),
+    as_slow(("adamax", {"wd": 0.1})),
     ("nadam", {}),
-    ("adagrad", {"wd": 0.1}),
+    as_slow(("adagrad", {"wd": 0.1})),
     ("adadelta", {"wd": 0.1}),
     as_slow(("rmsprop", {"wd": 0.1})),
     ("rmsprop", {"centered": True, "clip_weights": 0.3}),
-    ("ftrl", {"wd": 0.1}),
-    ("ftml", {"wd": 0.01}),
+    as_slow(("ftrl", {"wd": 0.1})),
+    as_slow(("ftml", {"wd": 0.01})),
     ("lamb", {"wd": 0.01, "upper_bound": 2.0}),
-    ("dcasgd", {"momentum": 0.9, "wd": 0.01}),
+    as_slow(("dcasgd", {"momentum": 0.9, "wd": 0.01})),
 ]
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", first_alone(OPTIMIZERS))
 def test_it_trains_as_the_single_calls_do(mx, data, optimizer):
     found = []
     for make in (stepped, lambda mx, *parts: compiled_step(*parts)):
@@ -280,6 +280,7 @@ def test_every_optimizer_updates_inside_of_the_graph(mx, data, optimizer, settin
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_schedules_and_settings_that_change(mx, data, caplog):
     def parts():
         scheduler = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.5)

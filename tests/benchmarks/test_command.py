@@ -35,6 +35,7 @@ def result(tmp_path_factory):
     return done.stdout, json.loads(out.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_file_has_what_is_documented(result):
     _, written = result
     assert set(written) == {"date", "machine", "settings", "left_out", "suites", "targets"}
@@ -48,6 +49,7 @@ def test_file_has_what_is_documented(result):
         assert {"torch.autograd.Function", "layers, @operator"} <= set(rows)
 
 
+@pytest.mark.slow
 def test_file_tells_the_machine_without_its_name(result):
     _, written = result
     machine = written["machine"]
@@ -58,6 +60,7 @@ def test_file_tells_the_machine_without_its_name(result):
     assert str(ROOT) not in json.dumps(written)
 
 
+@pytest.mark.slow
 def test_targets_stand_beside_what_was_measured(result):
     _, written = result
     assert written["targets"]
@@ -67,12 +70,14 @@ def test_targets_stand_beside_what_was_measured(result):
             assert target["met"] == (target["ratio"] <= target["limit"])
 
 
+@pytest.mark.slow
 def test_table_names_every_contestant(result):
     printed, written = result
     for rows in written["suites"]["operators"].values():
         assert all(name in printed for name in rows)
 
 
+@pytest.mark.slow
 def test_who_is_missing_is_told_in_one_line(result):
     printed, written = result
     names = {name for rows in written["suites"]["operators"].values() for name in rows}

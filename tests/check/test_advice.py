@@ -10,6 +10,8 @@ from layers.check import check_layer, check_operator
 from layers.engine import gluon, mx, nd
 from layers.ops import Custom, customop, operator
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 SCALE = 2.0
 TABLE = np.ones((3, 2))
 settings = types.SimpleNamespace(scale=2.0, unread=3.0)

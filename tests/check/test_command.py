@@ -67,6 +67,7 @@ def test_wrong_arguments(arguments, told, capsys):
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.slow_on("mxnet")
 def test_as_a_command():
     command = ["-m", "layers.check", "layers.ops:relu", "--input", "4x3", *QUICK]
     result = forks.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -85,7 +85,7 @@ def test_what_is_found_is_shown_by_a_small_program(mx, mxnet, monkeypatch):
 
 def bad(strategy, judge):
     """What counts against this engine, of some programs."""
-    return [v for v in explore(strategy, judge, 30, 0) if v.bad]
+    return [v for v in explore(strategy, judge, 10, 0) if v.bad]
 
 
 def test_more_than_the_aims_allow_fails():

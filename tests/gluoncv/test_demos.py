@@ -10,7 +10,10 @@ import pytest
 from PIL import Image
 from zoo.steps import drawn
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # GluonCV's own, of Python and NumPy
+    pytest.mark.slow_on("mxnet"),
+]
 
 
 @pytest.fixture

@@ -8,7 +8,10 @@ import pytest
 from recorded import Recorded
 from zoo.steps import Run, alike
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # GluonCV's own, of Python and NumPy
+    pytest.mark.slow_on("mxnet"),
+]
 NAMES = [
     "cifar_resnet20_v1",
     "mobilenetv3_small",

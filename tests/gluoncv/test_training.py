@@ -335,7 +335,7 @@ def masks(mx, gluoncv, draw, tmp_path):
     )  # fmt: skip
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first_alone(["fcn", "deeplab", "psp"]))
 def test_segmentation(mx, gluoncv, masks, learn, name):
     """With the auxiliary loss, heads that learn ten times as fast, and a polynomial rate."""

@@ -74,6 +74,7 @@ def run(tmp_path, text):
     return ran.returncode, ran.stdout, ran.stderr
 
 
+@pytest.mark.slow_on("mxnet")
 def test_it_runs_as_printed(tmp_path):
     code, out, errors = run(tmp_path, PROGRAM)
     assert (code, out) == (0, "[ 2.  8. 18.]\n"), errors

@@ -116,6 +116,7 @@ print("amp" in y.tojson(), y.infer_shape(data=(2, 3))[0])
 )
 
 
+@pytest.mark.slow_on("mxnet")
 def test_symbols_have_casts(engine):
     assert run(SYMBOLS, engine) == [
         "null data ",

@@ -235,7 +235,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("operator", WAYS, ids=lambda o: o.__name__)
+@pytest.mark.parametrize("operator", first_alone(WAYS, 4), ids=lambda o: o.__name__)
 def test_ways_of_writing_are_compiled_whole(operator, told):
     assert_compiled_is_eager(registered(operator))
     assert told() == [f"Custom 'test_compile_{operator.__name__}' is compiled"]
@@ -603,6 +603,7 @@ def test_training_mode_dtype_and_shape_are_compiled_apart():
         assert block(x).shape == shape
 
 
+@pytest.mark.slow
 def test_inputs_with_other_strides():
     block = Scaled()
     block.hybridize(backend="inductor")
@@ -696,6 +697,7 @@ def test_threads_compile_nets_of_their_own(told):
     assert warnings.filters == filters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_lowered", [True, False])
 def test_large_products_are_those_of_gemm(monkeypatch, is_lowered):
     from torch._inductor.lowering import lowerings
@@ -868,6 +870,7 @@ def test_a_second_derivative_is_refused():
 # Switching it on
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_graph_runs_as_it_is(tmp_path):
     program = """
 import numpy as np

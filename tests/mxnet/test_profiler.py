@@ -256,7 +256,7 @@ def test_former_names(profiler, tmp_path):
 @pytest.mark.parametrize(
     "end, status",
     [
-        ("", 0),
+        pytest.param("", 0, marks=pytest.mark.slow),
         ("1 / 0", 1),
         pytest.param("mx.profiler.pause(); 1 / 0", 1, marks=pytest.mark.slow),
         pytest.param("mx.profiler.set_state('stop')", 0, marks=pytest.mark.slow),

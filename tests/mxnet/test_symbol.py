@@ -221,6 +221,7 @@ def test_zeros_take_the_size_of_each_call(mx, begun):
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.slow
 def test_zeros_take_their_size_when_compiled(mx, begun, caplog):
     net = mx.gluon.SymbolBlock(begun, mx.sym.var("x"))
     net.initialize(mx.init.One())

@@ -167,6 +167,7 @@ def ended(tmp_path, program, *arguments):
     assert done.stdout == "ended\n" and not done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_chains_threads_and_the_end(tmp_path):
     ended(tmp_path, CHAINS + THREADS + EXIT + 'print("ended")\n')
 

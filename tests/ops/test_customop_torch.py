@@ -286,6 +286,7 @@ print(y.asnumpy().tolist(), x.grad.asnumpy().tolist())
 """
 
 
+@pytest.mark.slow
 @on_torch
 def test_exported_and_read_in_another_process(tmp_path):
     (tmp_path / "mytorch.py").write_text(MODULE)

@@ -11,6 +11,8 @@ from layers.ops.ways._kernel.bounds import survey
 from layers.ops.ways._kernel.expansion import expand
 from layers.ops.ways.kernel import Kernel
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 # What is between `y = output_tensor((1,), float64)` and `return y`: one access to x, which has n
 # elements, and whole numbers a, b.
 BODIES = {

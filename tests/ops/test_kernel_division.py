@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from layers.ops.ways.kernel import kernel
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 PAIRS = [
     ("float64", "float64"),
     ("float32", "float32"),

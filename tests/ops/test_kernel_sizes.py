@@ -9,6 +9,8 @@ import pytest
 
 from layers.ops.ways.kernel import Kernel, KernelError, kernel
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 X = np.ones((5, 7), np.float32)
 
 

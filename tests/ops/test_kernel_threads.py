@@ -10,6 +10,8 @@ import pytest
 from layers.ops.ways._kernel import compiler, threads
 from layers.ops.ways.kernel import Kernel
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 N = 300
 
 # What is between `y = output_tensor(x.shape, x.dtype)` and `return y`; x is (N, 3), k (N,).

@@ -453,6 +453,7 @@ def several_grad(self, req, out_grad, in_data, out_data, in_grad, aux):
     self.assign(in_grad[0], req[0], x.grad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mode",
     [

@@ -24,7 +24,10 @@ from train.task import Detection
 spec = importlib.util.find_spec("gluoncv")
 there = bool(spec and spec.origin)
 needs_gluoncv = pytest.mark.skipif(not there, reason="GluonCV is not installed here")
-pytestmark = pytest.mark.filterwarnings("ignore")  # GluonCV's own, of Python and NumPy
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # GluonCV's own, of Python and NumPy
+    pytest.mark.slow_on("mxnet"),
+]
 SHORT = ["--data", "scenes:24", "--epochs", "2", "--batch-size", "12", "--units", "4"]
 BOXES = Reading(boxes=True)
 
@@ -235,7 +238,7 @@ def test_what_is_exported_gives_detections(folder):
     assert (np.diff(found[0][found[0][:, 0] >= 0][:, 1]) <= 0).all()
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @needs_gluoncv
 def test_resuming_gives_the_same_run(folder, tmp_path, engine, capsys):
     out = tmp_path / "run"
@@ -293,7 +296,6 @@ def test_prediction(folder, tmp_path, engine, capsys, monkeypatch):
     assert "finds objects" in capsys.readouterr().err
 
 
-@pytest.mark.slow_on("mxnet")
 @needs_gluoncv
 def test_report(folder, tmp_path, engine, monkeypatch):
     found_objects(monkeypatch)
@@ -356,7 +358,6 @@ def test_mistakes(options, message, engine, tmp_path, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.slow_on("mxnet")
 @needs_gluoncv
 def test_a_net_of_ones_own(tmp_path, engine, capsys):
     (tmp_path / "own.py").write_text(

@@ -271,6 +271,7 @@ def test_a_network_of_a_fixed_size_takes_one_sample(say, runs, tmp_path, monkeyp
     assert opened == [True, False]
 
 
+@pytest.mark.slow
 def test_operators_of_ones_own(say, runs, tmp_path):
     """The process that loads the file again has to know them, too."""
     (tmp_path / "exported_ops.py").write_text(

@@ -10,8 +10,9 @@ from train import Refused
 from train.find_lr import main, parse
 from train.range_test import Found, smoothed
 
+pytestmark = pytest.mark.slow_on("mxnet")
 
-@pytest.mark.slow_on("mxnet")
+
 def test_the_digits(tmp_path, capsys, engine):
     """The suggestion is near the default of adam, which was found by trying."""
     assert main(["--engine", engine, "--out", str(tmp_path)]) == 0
@@ -104,7 +105,7 @@ def test_the_noise_of_batches_is_no_fall(seed):
     assert Found(10**x, flat, smoothed(x, flat)).suggestion is None
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_a_table_of_noisy_columns(tmp_path, capsys, engine):
     rng = np.random.default_rng(1)
     y = np.arange(240) % 3

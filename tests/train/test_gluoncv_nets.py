@@ -23,6 +23,8 @@ from train.gluoncv_nets import Features, FusedMeasured, Head, check_name, head_o
 from train.gluoncv_package import gluoncv, quiet
 from train.options import parse
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 spec = importlib.util.find_spec("gluoncv")  # a folder of the name has no origin
 installed = pytest.mark.skipif(not (spec and spec.origin), reason="GluonCV is not installed here")
 NET = "gluoncv:cifar_resnet20_v1"
@@ -166,7 +168,7 @@ def test_gray_images_that_are_enlarged(tmp_path, engine, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 4
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @installed
 def test_parameters_from_a_file(start, tmp_path, engine, capsys):
     """Those of another number of classes: all but the last layer's are taken over."""
@@ -224,14 +226,12 @@ def test_nets_that_cannot_be_trained(name, message, start, capsys):
     assert f"--net gluoncv:{name}: " in said and message in said and len(said.splitlines()) == 1
 
 
-@pytest.mark.slow_on("mxnet")
 @installed
 @pytest.mark.parametrize("name", first_alone(["mobilenet0.25", "resnet18_v1b"]))
 def test_other_nets(name, start, capsys):
     assert start("--net", f"gluoncv:{name}", "--image-size", "32") == 0
 
 
-@pytest.mark.slow_on("mxnet")
 @installed
 def test_a_net_that_ends_in_a_convolution(start, capsys):
     """It is trained as it is; what the loss could take along is not there."""
@@ -286,7 +286,6 @@ def test_pillow_reads_files_as_before(before, monkeypatch):
     assert ImageFile.LOAD_TRUNCATED_IMAGES is before
 
 
-@pytest.mark.slow_on("mxnet")
 @installed
 def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
     program = """
@@ -300,7 +299,6 @@ def test_the_metric_of_detectors_leaves_pillow_as_it_is(engine):
     assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
-@pytest.mark.slow_on("mxnet")
 def test_the_training_does_not_import_it_unasked():
     program = "import sys, train.__main__, train.nets; sys.exit('gluoncv' in sys.modules)"
     done = forks.run(["-W", "ignore", "-c", program])

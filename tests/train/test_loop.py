@@ -294,7 +294,7 @@ def test_loss_and_hits():
 
 def modes():
     on_torch = pytest.mark.engine("torch")
-    marks = {"compiled": [on_torch, pytest.mark.slow], "step": on_torch}
+    marks = {"compiled": [on_torch, pytest.mark.slow], "step": [on_torch, pytest.mark.slow]}
     return [pytest.param(mode, marks=marks.get(mode, ())) for mode in HYBRIDIZE if mode != "none"]
 
 

@@ -12,12 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from repeated import first_alone
 
 from layers.engine import gluon, nd
 from train import Refused, module, predict
 from train.__main__ import main
 from train.data import Reading, load
 from train.prediction import Predictions, records, refusing_networks
+
+pytestmark = pytest.mark.slow_on("mxnet")
 
 ROOT = Path(__file__).resolve().parents[2]
 SHORT = ["--epochs", "2", "--hidden", "8"]
@@ -39,7 +42,7 @@ def table(path, target):
     return path
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
+@pytest.fixture(scope="module", params=first_alone(PROGRAMS))
 def runs(request, tmp_path_factory):
     """The folders of a run with classes and of one with numbers, and their data."""
     root = tmp_path_factory.mktemp(request.param)
@@ -68,7 +71,6 @@ def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-@pytest.mark.slow_on("mxnet")
 def test_classes(say, runs):
     out, data = runs["kind"]
     found = rows(say(out, data))
@@ -191,7 +193,7 @@ def test_a_picture_of_a_digit(say, digits, tmp_path):
     assert say(digits, tmp_path / "x.npz") == say(digits, tmp_path / "rows.npz")
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_images_are_resized_as_for_the_training(say, tmp_path, capsys):
     for kind, value in (("dark", 20), ("light", 220)):
         (tmp_path / "images" / kind).mkdir(parents=True)

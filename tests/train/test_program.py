@@ -170,7 +170,7 @@ def test_the_exported_net_is_that_of_the_result(digits):
 
 
 @pytest.mark.slow_on("mxnet")
-@pytest.mark.parametrize("ctx", ["cpu", "cpu:0,cpu:1"])
+@pytest.mark.parametrize("ctx", first_alone(["cpu", "cpu:0,cpu:1"]))
 def test_with_module(run, tmp_path, ctx):
     """The same options, the same numbers, and a checkpoint of what they say."""
     assert run("--epochs", "3", "--ctx", ctx)[0] == 0
@@ -510,7 +510,7 @@ def test_from_the_command_line(engine, tmp_path):
     assert done.stderr == "train: --lr: expected a number above 0, such as 0.01, not 'no'\n"
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     first_alone(["| head -n 1", ">/dev/full", "2>&-", "<&- >&- 2>&-"]),

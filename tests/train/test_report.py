@@ -22,6 +22,8 @@ from train.reports.names import REARRANGING, names_of
 from train.reports.page import new_folder, words_of
 from train.reports.read import Measured, RunReport
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 OWN = """
 from layers import operator
 from layers.engine import gluon
@@ -211,7 +213,7 @@ def test_names_of_layers():
     assert names_of(sym.exp(sym.var("x"), name="mine")) == {"mine": ("mine", "exp")}
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_rows_of_many_columns(say, tmp_path):
     x = np.random.default_rng(0).normal(size=(40, 12))
     np.savez(tmp_path / "wide.npz", x=x, y=x.sum(axis=1))
@@ -300,7 +302,7 @@ def test_words_of_an_option(name, value, words):
     assert words_of(name, value) == words
 
 
-@pytest.mark.slow_on("mxnet")
+@pytest.mark.slow
 def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):
     config = json.loads((runs / "kind/config.json").read_text())
     shutil.copytree(runs / "kind", tmp_path / "run")

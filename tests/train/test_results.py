@@ -13,6 +13,8 @@ from train import Refused, results
 from train.loop import Epoch, Run
 from train.task import Task
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 TASK = Task(("a", "b"))
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -207,6 +207,7 @@ def write(path, name):
             writer.writerow([*x, found.target_names[y] if "target_names" in found else y])
 
 
+@pytest.mark.slow_on("mxnet")
 @pytest.mark.parametrize(
     "name, right",
     first_alone([("iris", 0.96), ("wine", 0.97), ("breast_cancer", 0.95)]),

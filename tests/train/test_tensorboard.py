@@ -8,6 +8,8 @@ from train import Refused
 from train.__main__ import main
 from train.callbacks import TensorBoard
 
+pytestmark = pytest.mark.slow_on("mxnet")
+
 ARGV = ["--hidden", "8"]
 
 

@@ -526,6 +526,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @torch_only
 @pytest.mark.parametrize("method", first_alone(["spawn", "fork", "forkserver"]))
 def test_custom_operators_in_processes(tmp_path, method):

@@ -310,7 +310,9 @@ def check_labels(name: str, batches: Any, classes: tuple[int, int | None] | None
     def inspect(labels: Any, where: str) -> None:
         count, ignored = classes
         y = labels.asnumpy() if hasattr(labels, "asnumpy") else np.asarray(labels)
-        right = (y >= 0) & (y < count) & (y == np.floor(y))
+        right = (y >= 0) & (y < count)
+        if y.dtype.kind == "f":
+            right &= y == np.floor(y)
         if ignored is not None:
             right |= y == ignored
         if not right.all():

@@ -33,9 +33,9 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
         if torch.backends.cuda.is_built():
             torch.cuda.manual_seed_all(seed_state)
         return
-    ctx = Context(ctx)
-    if ctx.device.type == "cuda":
-        with torch.cuda.device(ctx.device):
+    device = (ctx if isinstance(ctx, Context) else Context(ctx)).device
+    if device.type == "cuda":
+        with torch.cuda.device(device):
             torch.cuda.manual_seed(seed_state)
     else:
         torch.default_generator.manual_seed(seed_state)

@@ -313,6 +313,12 @@ RULES = [
         "operators/_(mp_)?adamw_update",
         differs=is_second_input,
     ),
+    Rule(
+        "a ratio of anchors that is not above 0",
+        "MultiBoxPrior",
+        ours="MultiBoxPrior: ratios is",
+        docs="Anchors of a negative ratio",
+    ),
     Rule("BatchNorm of several devices", "SyncBatchNorm", ours="Error: SyncBatchNorm: ndev is"),
     Rule("Reshape refuses to drop elements", "[rR]eshape", ours="cannot take the shape"),
     Rule(

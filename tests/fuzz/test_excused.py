@@ -87,6 +87,7 @@ gamma_of_a_layer = layer(BATCH[0], "BatchNorm", scale=False)
 rounded = calls("amp_cast", [[0.6, 1.7, -2.5, 3.0]], dtype="int32")
 padded = calls("Pooling", [[[1.0, 2.0]]], **PADDED, pool_type="sum")
 beyond = calls("diag", [[1.0, 2.0, 3.0]], k=-1)
+anchors = calls("contrib.MultiBoxPrior", [[[[1.0]]]], ratios=(1, 0))
 dilated = calls("Deconvolution", [[[1.0, 2.0]]], KERNEL, **DILATED)
 
 EXCUSED = [
@@ -95,6 +96,7 @@ EXCUSED = [
     ("amp_cast to integers", rounded),
     ("a pad as large as the kernel", padded),
     ("diag beyond the corner", beyond),
+    ("a ratio of anchors that is not above 0", anchors),
     ("Deconvolution in float64", dilated),
 ]
 DEFECTS = [  # a program, the row of it that is broken, and how
@@ -119,6 +121,7 @@ DEFECTS = [  # a program, the row of it that is broken, and how
         "diag",
         refuses(ArgumentError("diag: k is 1")),
     ),
+    (anchors, "_contrib_MultiBoxPrior", refuses(ArgumentError("MultiBoxPrior: sizes is (1,)"))),
     (dilated, "Deconvolution", wrong_gradient),
     (dilated, "Deconvolution", refuses(ArgumentError("float64"))),
     (

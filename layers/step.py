@@ -49,7 +49,10 @@ def compiled_step(net, loss, trainer, **options):
     BlockError
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
-        On PyTorch: the Trainer has none of their parameters; in a step, none of them is trained.
+        On PyTorch: `trainer` is no Trainer, or has none of their parameters; there is no such
+        backend or option; in a step, none of the parameters is trained, or the label is missing.
+    RecordingError
+        On PyTorch, in a step: it is called inside ``autograd.record()``.
     ContextError
         On PyTorch: the parameters are on several contexts.
     """
@@ -59,7 +62,7 @@ def compiled_step(net, loss, trainer, **options):
 class Step:
     """The step on an engine that does not compile."""
 
-    def __init__(self, net, loss, trainer, **_):  # options of a compiler
+    def __init__(self, net, loss, trainer, backend="inductor", mode=None, options=None):
         self.net, self.loss, self.trainer = net, loss, trainer
         for block in (net, loss):
             block.hybridize(static_alloc=True, static_shape=True)

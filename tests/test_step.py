@@ -250,10 +250,18 @@ def test_what_cannot_be_stepped_is_refused(mx):
         compiled_step(net, loss, trainer)
 
 
+@pytest.mark.engine("mxnet")
+def test_mxnet_ignores_the_options_of_a_compiler(mx, data):
+    step = compiled_step(*made(mx), backend="aot_eager", mode=None)
+    assert step(*data).shape == data[1].shape
+    with pytest.raises(TypeError, match="bckend"):
+        compiled_step(*made(mx), bckend="aot_eager")
+
+
 @pytest.mark.engine("torch")
 def test_a_batch_of_nothing_is_told(mx, data):
     step = compiled_step(*made(mx))
-    with pytest.raises(ValueError, match="batch_size is 0\n  expected 1 or more"):
+    with pytest.raises(ValueError, match="batch_size is 0\n  expected a number above 0"):
         step(*[array[:0] for array in data])
 
 

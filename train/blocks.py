@@ -371,7 +371,7 @@ def check_learner(
     Refused
         The message says what can be done instead.
     """
-    if mode not in HYBRIDIZE:
+    if not isinstance(mode, str) or mode not in HYBRIDIZE:
         raise Refused(f"--hybridize: expected one of {', '.join(HYBRIDIZE)}, not {mode!r}")
     if mode in ("compiled", "step") and not engine.compiles():
         raise Refused(

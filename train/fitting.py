@@ -75,7 +75,8 @@ def fit(
         Each batch is divided among several.
     seed : int or None
         Of initialization, order, and what is drawn while learning: NumPy's, Python's and the
-        engine's generators are seeded before each step. None: nothing is seeded.
+        engine's generators are seeded before each step. None: nothing is seeded, which several
+        processes cannot do.
     hybridize : str
         ``"none"``, ``"recorded"``, ``"compiled"`` or ``"step"``, as the option of the program.
     clip : float, optional
@@ -120,6 +121,7 @@ def fit(
     contexts = contexts_of(ctx)
     with as_arguments():
         check_learner(hybridize, contexts, clip, accumulate, precision)
+        check_compiled(hybridize, {"net": net, "loss": loss})
         settings = check_arguments(optimizer, optimizer_params, learning_rate)
     workers = Workers(kvstore)
     check_metrics(metrics, validation, workers)
@@ -186,17 +188,38 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
 
 
+def check_compiled(mode: str, blocks: dict) -> None:
+    """Refuse blocks that have no graph for a compiled step.
+
+    Raises
+    ------
+    Refused
+        A block is not hybrid; the message has its name and type.
+    """
+    for name, block in blocks.items():
+        if mode == "step" and not isinstance(block, gluon.HybridBlock):
+            raise Refused(
+                f"{name}: expected a HybridBlock, which hybridize='step' compiles, not a "
+                f"{type(block).__name__}"
+            )
+
+
 def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
     """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one.
 
     Raises
     ------
     Refused
-        `seed` is not a whole number from 0 to below 2³¹, `kvstore` is not one of the names, or
-        `resume` is no path.
+        `seed` is not a whole number from 0 to below 2³¹, nor None in one process; `kvstore` is not
+        one of the names; or `resume` is no path.
     """
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**31):
         raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
+    if seed is None and kvstore == TOGETHER:
+        raise Refused(
+            f"seed: expected a whole number from 0 with kvstore {TOGETHER!r}, by which all "
+            "processes draw the same order; not None"
+        )
     if kvstore not in ("device", "local", TOGETHER):
         raise Refused(f"kvstore: expected 'device' or {TOGETHER!r}, not {reprlib.repr(kvstore)}")
     if resume is not None and not isinstance(resume, str | Path):

@@ -228,9 +228,8 @@ class Run:
 
         One that ended early counts only where there is no other: it cannot be resumed from.
         """
-        return max(self.history[:-1] if self.partial else [], key=self.score, default=None) or max(
-            self.history, key=self.score
-        )
+        whole = self.history[:-1] if self.partial else self.history
+        return max(whole or self.history, key=self.score)
 
     def score(self, epoch: Epoch) -> tuple[float, float]:
         """More is better."""
@@ -345,7 +344,7 @@ MOST = 1000  # steps whose numbers are not read yet
 
 @dataclass
 class Meter:
-    """Means of loss and metric.
+    """Sums of loss and metric over samples, of which `read` returns the means.
 
     `add` does not wait for the device: the numbers of many steps are read together, when `read` is
     called.

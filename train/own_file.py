@@ -62,4 +62,5 @@ def described(error: Exception, file: str | Path) -> str:
 
 
 def one_line(error: Exception) -> str:
+    """The beginning of what an error says: two of its lines, and 300 characters at most."""
     return "; ".join(line.strip() for line in str(error).splitlines()[:2])[:300]

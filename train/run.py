@@ -158,7 +158,9 @@ def trained(
     )
     found = checkpoints(folder)[:1] if options.resume else []
     last = position(found[0]) if found else (0, 0)
-    workers.expect_same("the last checkpoint, for --resume,", [len(found), *last])
+    workers.expect_same(
+        "whether there is a checkpoint in the folder, its epoch and its step", [len(found), *last]
+    )
     with workers.agreeing():
         begin(run, folder, options, config)
     train(run)

@@ -53,7 +53,7 @@ class Workers:
         try:
             self.store = mx.kv.create(kvstore)
         except RuntimeError as error:
-            raise lost(error) or Refused(one_line(error)) from error
+            raise lost(error) or Refused(in_one_line(error)) from error
         self.rank, self.count = self.store.rank, self.store.num_workers
         self.keys: set[int] = set()
 
@@ -110,10 +110,14 @@ class Workers:
         Raises
         ------
         Refused
-            Others have other numbers.
+            They differ. All processes raise it, each with its own numbers.
         """
-        if self.sums(numbers) != [number * self.count for number in numbers]:
-            raise Refused(f"{what} is not that of all processes; expected one folder for all")
+        every = self.each(numbers)
+        if any(other != every[0] for other in every):
+            raise Refused(
+                f"{what} is {every[self.rank]} here, and {every} in all processes; "
+                "expected the same in all"
+            )
 
     def contexts(self, names: list[tuple[str, int]]) -> list[tuple[str, int]]:
         """``gpu``, without a number, is another one in each process of a machine."""
@@ -158,7 +162,8 @@ def lost(error: Exception) -> Lost | None:
     )
 
 
-def one_line(error: Exception) -> str:
+def in_one_line(error: Exception) -> str:
+    """All that an error says."""
     return "; ".join(line.strip() for line in str(error).splitlines())
 
 

@@ -23,10 +23,12 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     ------
     ArgumentError
         The seed is no integer.
+    ContextError
+        There is no such context, or not on this machine.
     """
     if not isinstance(seed_state, (int, np.integer)):
-        raise ArgumentError(f"seed: {seed_state!r}\n  expected an int")
-    seed_state = int(seed_state)
+        raise ArgumentError(f"seed: seed_state is {seed_state!r}\n  expected an int")
+    seed_state = int(seed_state) % 2**64  # what the generators take; others are as good
     if ctx == "all":
         # torch.manual_seed takes 100 times as long, for devices that are no contexts here.
         torch.default_generator.manual_seed(seed_state)

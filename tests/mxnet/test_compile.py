@@ -917,6 +917,11 @@ def test_what_the_backend_does_not_know_is_refused(wrong):
         gluon.nn.Dense(3).hybridize(backend="inductor", **wrong)
 
 
+def test_other_backends_have_no_modes():
+    with pytest.raises(ArgumentError, match="'aot_eager' has no mode='fastest'"):
+        gluon.nn.Dense(3).hybridize(backend="aot_eager", mode="fastest")
+
+
 def test_a_symbol_block_is_compiled():
     x = mx.sym.var("x")
     block = gluon.SymbolBlock(mx.sym.tanh(2 * x), x)

@@ -162,10 +162,21 @@ def test_without_torchrun(of, no_launcher):
         mx.kv.create(of)
 
 
-def test_what_torchrun_sets_is_a_number(monkeypatch):
-    for name, value in zip(SETTINGS, ("one", "2", "127.0.0.1", "1")):
-        monkeypatch.setenv(name, value)
-    with pytest.raises(mx.MXNetError, match="kvstore 'dist_sync': RANK=one in the environment"):
+@pytest.mark.parametrize(
+    "name, value, expected",
+    [
+        ("RANK", "one", "from 0 to below 2"),
+        ("RANK", "2", "from 0 to below 2"),
+        ("WORLD_SIZE", "0", "from 1 to below 2147483648"),
+        ("MASTER_PORT", "65536", "from 0 to below 65536"),
+    ],
+)
+def test_what_torchrun_sets_is_a_number(name, value, expected, monkeypatch):
+    for setting, right in zip(SETTINGS, ("0", "2", "127.0.0.1", "1")):
+        monkeypatch.setenv(setting, right)
+    monkeypatch.setenv(name, value)
+    told = f"kvstore 'dist_sync': {name}={value} in the environment\n  expected a number {expected}"
+    with pytest.raises(mx.MXNetError, match=told):
         mx.kv.create("dist_sync")
 
 

@@ -71,7 +71,7 @@ def test_seeds(mx, nd):
             mx.random.seed(7, ctx=ctx)
             drawn.append(nd.random.uniform(shape=(4,)).asnumpy().tolist())
         assert drawn[0] == drawn[1]
-    for seed in (0, -1, 2**31 - 1, np.int64(3)):
+    for seed in (0, -1, 2**31 - 1, 2**70, np.int64(3)):
         mx.random.seed(seed)
     for wrong in ("a", 1.5):
         with pytest.raises((ValueError, TypeError)):

@@ -830,6 +830,15 @@ def test_kinds_are_counted(monkeypatch, phases):
     assert len(phases) == 5
 
 
+def test_kinds_without_a_backward_are_counted_too():
+    net = mlp()
+    for n in range(1, 41):
+        with autograd.record():
+            net(nd.ones((n, 5)))
+    [graph] = net._graphs.values()
+    assert len(graph.run._attempts) <= graph.run.most_kinds
+
+
 def test_threads():
     net, wrong = Net(NETS["two inputs"]), []
     net.hybridize(**RECORDED)

@@ -217,6 +217,7 @@ def test_mistakes_in_a_call():
         (lambda: scale(x, x), "2 inputs"),
         (lambda: scale(x, fctor=3), "unexpected argument 'fctor'"),
         (lambda: scale(x, factor="many"), "factor is 'many'"),
+        (lambda: scale(x, x=x), "x is given twice\n  expected scale"),
     ):
         with pytest.raises(TypeError, match=told):
             call()
@@ -284,6 +285,25 @@ def test_an_exception_keeps_its_type_and_gets_a_note(phase):
     told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
     assert f"in {phase} of operator" in told and "(1, 2) float32" in told
     assert not autograd.is_recording()
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_an_exception_keeps_what_it_was_raised_in(hybridized):
+    @operator
+    class looks_up:
+        def forward(x):
+            try:
+                return {}["key"]
+            except KeyError:
+                raise ValueError("no such key")  # noqa: B904, it is what users write
+
+    net = gluon.nn.HybridLambda(lambda F, x: looks_up(x))
+    net.hybridize(hybridized)
+    with pytest.raises(ValueError, match="no such key") as caught:
+        net(nd.ones((2,)))
+    assert isinstance(caught.value.__context__, KeyError)
+    assert not caught.value.__suppress_context__
 
 
 @pytest.mark.engine("torch")  # MXNet has no second derivative of custom operators
@@ -366,6 +386,18 @@ def test_attributes_of_each_type():
     for name, value in (("n", 2.5), ("flag", "maybe"), ("sizes", "1 +")):
         with pytest.raises(TypeError, match=f"{name} is"):
             typed.parse(name, value)
+
+
+def test_an_attribute_whose_default_is_none_is_a_value_that_can_be_compared():
+    @operator
+    class reduced:
+        def forward(x, *, axes=None):
+            return nd.sum(x, axis=axes)
+
+    assert reduced(nd.ones((2, 3)), axes=[0, 1]).asnumpy().tolist() == [6]
+    assert reduced.parse("axes", "[0, [1]]") == (0, (1,))
+    with pytest.raises(TypeError, match=r"axes is array.*\n  expected a number, text or tuple"):
+        reduced(nd.ones((2, 3)), axes=np.arange(2))
 
 
 def test_the_first_input_may_be_left_out():

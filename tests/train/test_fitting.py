@@ -171,6 +171,7 @@ def test_what_does_not_fit(how, reason):
         ("ctx", [], "ctx: expected a Context such as mx.gpu(0), or several, not []"),
         ("ctx", mx.gpu(99), "ctx: "),
         ("seed", -1, "seed: expected None or a whole number from 0, not -1"),
+        ("hybridize", ["step"], "hybridize: expected one of none, recorded"),
         ("seed", 1.5, "seed: expected None or a whole number from 0, not 1.5"),
         ("kvstore", "dst", "kvstore: expected 'device' or 'dist_sync', not 'dst'"),
         ("resume", 3, "resume: expected the path of a folder, not 3"),
@@ -186,6 +187,21 @@ def test_what_an_argument_cannot_be(argument, value, reason):
     with pytest.raises(Refused) as refused:
         fit(**{"net": net(), "data": (X, Y), "loss": ENTROPY, argument: value})
     assert str(refused.value).startswith(reason)
+
+
+@pytest.mark.engine("torch")
+def test_a_step_is_compiled_of_hybrid_blocks():
+    class Plain(gluon.Block):
+        def forward(self, x):
+            return x
+
+    with pytest.raises(Refused, match="^net: expected a HybridBlock, which .* not a Plain$"):
+        fit(Plain(), (X, Y), ENTROPY, hybridize="step")
+
+
+def test_processes_draw_one_order_from_a_seed():
+    with pytest.raises(Refused, match="^seed: expected a whole number from 0 with kvstore"):
+        fit(net(), (X, Y), ENTROPY, seed=None, kvstore="dist_sync")
 
 
 @pytest.mark.engine("torch")

@@ -256,6 +256,17 @@ def test_each_process_of_a_machine_has_a_gpu_of_its_own(monkeypatch):
     assert workers.contexts([("gpu", 0), ("gpu", 1)]) == [("gpu", 0), ("gpu", 1)]
 
 
+def test_all_refuse_what_differs(monkeypatch):
+    """Also the one whose number is the mean."""
+    workers = Workers()
+    workers.count = 3
+    monkeypatch.setattr(workers, "each", lambda _: [[1.0], [2.0], [3.0]])
+    for workers.rank in range(3):
+        told = rf"^the step is \[{workers.rank + 1}.0\] here, and .*; expected the same in all$"
+        with pytest.raises(Refused, match=told):
+            workers.expect_same("the step", [workers.rank + 1])
+
+
 def test_one_process_refuses_for_all():
     workers = Workers()
     with pytest.raises(Refused, match="^my reason$"), workers.agreeing():

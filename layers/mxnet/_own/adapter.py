@@ -246,9 +246,7 @@ class OperatorCall(CustomCall):
         self._seen[specs] = found
 
     def native(self, tensors):
-        function = native.NATIVE.get(self.operator.native)
-        if function is None:
-            return None
+        function = native.NATIVE[self.operator.native]
         if (wrap := registry.wrap) is not None and not self.traced:
             function = wrap("Custom Operator", self.name, function)
         return function(*tensors, **self.attributes)

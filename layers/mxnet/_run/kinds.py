@@ -72,11 +72,14 @@ class Specialized:
         if run is not None:
             return run(tensors, context)
         if len(self._runs) >= self.most_kinds:
-            self.log_refusal(
-                f"it was called with {self.most_kinds} shapes, dtypes and modes before"
-            )
+            self.log_refusal(self.too_many_kinds)
             return self.plain(tensors, context)
         return self.make(kind, tensors, context)
+
+    @property
+    def too_many_kinds(self) -> str:
+        """The reason for which a further kind is not kept."""
+        return f"it was called with {self.most_kinds} shapes, dtypes and modes before"
 
     def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs of a call of a new kind. It ends in `keep` or `refuse`."""
@@ -104,10 +107,10 @@ class Specialized:
 
 
 def agree(expected: Sequence[Tensor | None], found: Sequence[Tensor | None]) -> bool:
-    """Whether results are those that are expected, but for rounding.
+    """Whether outputs, or gradients, are those that are expected, but for rounding.
 
     A value that is 0 but for rounding, as the gradient of a bias before BatchNorm, is compared on
-    the scale of the largest value of the call: it is the difference of values of that size.
+    the scale of the largest value beside it: it is the difference of values of that size.
     """
     largest = max([_scale(a) for a in expected if a is not None and a.is_floating_point()] or [0])
     return all(

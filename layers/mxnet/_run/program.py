@@ -51,7 +51,7 @@ class Program:
     outputs : int
         How many there are.
     states : set of int
-        Which of them the graph updates in place.
+        The places of the variables that the graph updates in place.
     source : str
     is_open : bool
         Whether some of its nodes make arrays of sizes that only a call tells.
@@ -74,7 +74,7 @@ class Program:
         source = _Source(groups, entries)
         self.source, self._lines = source.text, source.nodes_at
         self._names, self._tensors = source.names, source.tensors
-        self.is_open = "sizes" in self.source
+        self.is_open = bool(source.waiting)
         self.keeps = not all(node.op.traceable for node in self._lines.values())
         if self.is_open:
             self._names["sizes"] = _sizes(entries, variables, [n for n in nodes if _open(n)])
@@ -97,7 +97,10 @@ class Program:
     def bound(
         self, functions: dict[Node, Callable], through: Callable[[Callable], Callable] | None = None
     ) -> Callable:
-        """The function, with other ones for some nodes, and as `through` makes it of that."""
+        """The graph's function, with these in place of some nodes' own functions.
+
+        `through`, such as a compiler, is applied to it.
+        """
         names = dict(self._names)
         for number, node in enumerate(self.nodes):
             if node in functions:
@@ -128,7 +131,10 @@ class Program:
         try:
             return function(*tensors, training=training, context=context, device=device)
         except Exception as error:
-            raise self._explained(error) from error.__cause__
+            told = self._explained(error)
+            if told is error:
+                raise
+            raise told from error.__cause__
 
     def _explained(self, error: Exception) -> Exception:
         """The error with the node it happened in; PyTorch's as ours."""
@@ -176,6 +182,8 @@ class _Source:
         What names in it are bound to.
     tensors : dict of (Node, int) to str
         The names of the tensors.
+    waiting : dict of Node to int
+        The nodes that make arrays of sizes that only a call tells, and their places among these.
     """
 
     def __init__(self, groups: list[tuple[int | None, list[Node]]], entries: list[Entry]):
@@ -189,8 +197,8 @@ class _Source:
         inputs = [self.tensors[n, 0] for n in nodes if n.op is None]
         supplied = ["*", "training", "context", "device"]
         self._lines = [f"def graph({', '.join([*inputs, *supplied])}):"]
-        self._waiting = {n: place for place, n in enumerate(n for n in nodes if _open(n))}
-        if self._waiting:
+        self.waiting = {n: place for place, n in enumerate(n for n in nodes if _open(n))}
+        if self.waiting:
             shapes = "".join(f"tuple({t}.shape), " for t in inputs)
             self._lines.append(f"    shapes = sizes(({shapes}))")
         for part, group in groups:
@@ -212,10 +220,10 @@ class _Source:
         names[f"a{number}"] = node.attributes
         args = [tensors[e] for e in node.inputs]
         args += [f"{n}={n}" for n in node.op.supplied]
-        if node in self._waiting:  # what is read of `shape` now comes from what is around the node
+        if node in self.waiting:  # what is read of `shape` now comes from what is around the node
             names[f"a{number}"] = {k: v for k, v in node.attributes.items() if k != "shape"}
             names[f"f{number}"] = node.op.sized_function(node.attributes) or names[f"f{number}"]
-            args.append(f"shape=shapes[{self._waiting[node]}]")
+            args.append(f"shape=shapes[{self.waiting[node]}]")
         args += [f"**a{number}"] if names[f"a{number}"] else []
         results = ", ".join(tensors[entry] for entry in node.entries)
         self._lines.append(f"{indent}{results} = f{number}({', '.join(args)})  # {node.op.name}")
@@ -256,7 +264,7 @@ def _with_parts_together(nodes: list[Node]) -> list[tuple[int | None, list[Node]
         groups.setdefault(_group(node), []).append(node)
     before = {
         group: dict.fromkeys(
-            before for n in members for e in n.inputs if (before := _group(e[0])) != group
+            source for n in members for e in n.inputs if (source := _group(e[0])) != group
         )
         for group, members in groups.items()
     }

@@ -72,6 +72,9 @@ class Recorded(Specialized):
         return super().__call__(tensors, context, kind) if helps else self.plain(tensors, context)
 
     def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+        if len(self._attempts) >= self.most_kinds and kind not in self._attempts:
+            self.log_refusal(self.too_many_kinds)
+            return self.plain(tensors, context)
         self._attempts[kind] = attempt = self._attempts.get(kind, 0) + 1
         if attempt > ATTEMPTS:
             self.refuse(kind, f"no gradient was asked for in {ATTEMPTS} calls")
@@ -187,7 +190,8 @@ class Recording(GraphCall):
                 found = replay.backward(saved, dys) if dys else ()
         except RuntimeError as error:  # a kernel whose backward needs more than tensors: oneDNN's
             return f"raise {error}"
-        agreed = agree([*self._outputs, *gradients], [*outputs, *found])
+        # Apart, for gradients are of another size: large outputs would hide what they lack.
+        agreed = agree(self._outputs, outputs) and agree(gradients, found)
         return "" if agreed else "give other values"
 
 

@@ -75,8 +75,8 @@ class Step:
         if held is None or not held.holds(flat[0]._context):
             held = self._hold(key, args, flat)
         batch_size = flat[0].shape[0] if batch_size is None else batch_size
-        if not batch_size:
-            raise ArgumentError(f"step: batch_size is {batch_size}\n  expected 1 or more")
+        if not batch_size > 0:
+            raise ArgumentError(f"step: batch_size is {batch_size}\n  expected a number above 0")
         return self._run(held, flat, batch_size)
 
     def _forget_changed(self) -> None:

@@ -71,6 +71,8 @@ def _check(who: str, backend: str, mode: str | None = None, options=None, **unkn
             what, known = f"mode={mode}", list(modes)
         elif wrong := [n for n in options or {} if n.replace("-", "_") not in names]:
             what, known = f"options[{wrong[0]!r}]", ["what torch._inductor.list_options() gives"]
+    elif what is None and mode:  # of inductor's alone
+        what, known = f"mode={mode!r}", ["backend 'inductor' beside it"]
     if what:
         raise ArgumentError(
             f"{who}: backend {backend!r} has no {what}\n  expected {', or '.join(known)}"

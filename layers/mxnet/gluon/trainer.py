@@ -328,7 +328,9 @@ class Trainer:
 
     def _rescale(self, batch_size: float) -> None:
         if not batch_size:
-            raise ArgumentError(f"Trainer: batch_size is {batch_size}\n  expected 1 or more")
+            raise ArgumentError(
+                f"Trainer: batch_size is {batch_size}\n  expected the number of samples"
+            )
         self._optimizer.rescale_grad = self._scale / batch_size
 
     def _refuse_on_kvstore(self, name: str) -> None:

@@ -83,7 +83,8 @@ def join(what: str) -> None:
 def _expect_torchrun(what: str) -> None:
     missing = [name for name in SET_BY_TORCHRUN if not os.environ.get(name)]
     if not missing:
-        return _check_numbers(what)
+        _check_numbers(what)
+        return
     launcher = ""
     if "DMLC_ROLE" in os.environ:
         launcher = (
@@ -98,11 +99,18 @@ def _expect_torchrun(what: str) -> None:
 
 
 def _check_numbers(what: str) -> None:
-    for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"):
-        if not os.environ[name].isdecimal():
+    """Refuse what is no number of a process, no count of them, or no port."""
+    ranges = {
+        "WORLD_SIZE": (1, 2**31),
+        "RANK": (0, os.environ["WORLD_SIZE"]),
+        "MASTER_PORT": (0, 2**16),
+    }
+    for name, (first, end) in ranges.items():
+        value = os.environ[name]
+        if not value.isdecimal() or not first <= int(value) < int(end):
             raise MXNetError(
-                f"{what}: {name}={os.environ[name]} in the environment\n"
-                f"  expected a number, as torchrun sets it: {START}"
+                f"{what}: {name}={value} in the environment\n"
+                f"  expected a number from {first} to below {end}, as torchrun sets it: {START}"
             )
 
 

@@ -149,13 +149,16 @@ class Operator:
         return self.known if names is None else names
 
     def _validate(self) -> None:
-        if unknown := set(self.states) - set(self.inputs):
+        if unknown := sorted(set(self.states) - set(self.inputs)):
             raise TypeError(
-                f"operator {self.name!r}: the state {unknown.pop()!r} is no input of forward\n"
+                f"operator {self.name!r}: the state {unknown[0]!r} is no input of forward\n"
                 f"  expected one of {', '.join(self.inputs)}"
             )
-        if shared := set(self.inputs) & set(self.outputs):
-            raise TypeError(f"operator {self.name!r}: {shared.pop()!r} is an input and an output")
+        if shared := sorted(set(self.inputs) & set(self.outputs)):
+            raise TypeError(
+                f"operator {self.name!r}: {shared[0]!r} is an input and an output\n"
+                "  expected different names"
+            )
         for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
             if len({*names}) < len(names):
                 raise TypeError(
@@ -259,7 +262,11 @@ class Operator:
         for name, value in kwargs.items():
             if name in self.attributes:
                 attributes[name] = self.parse(name, value)
-            elif name in self.inputs and name not in values:
+            elif name in values:
+                raise TypeError(
+                    f"operator {self.name!r}: {name} is given twice\n  {self._expected}"
+                )
+            elif name in self.inputs:
                 values[name] = value
             else:
                 raise TypeError(
@@ -287,8 +294,10 @@ class Operator:
         if len(args) > len(names):
             raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
         positional = dict(zip(names, args))
-        if twice := positional.keys() & kwargs.keys():
-            raise TypeError(f"operator {self.name!r}: {twice.pop()} is given twice")
+        if twice := sorted(positional.keys() & kwargs.keys()):
+            raise TypeError(
+                f"operator {self.name!r}: {twice[0]} is given twice\n  {self._expected}"
+            )
         return self.bind((), positional | kwargs)
 
     def expect(self, inputs: tuple) -> None:
@@ -313,16 +322,19 @@ class Operator:
         TypeError
             The value is not of that type.
         """
-        kind = type(self.attributes[name])
-        if self.attributes[name] is None and value in (None, "None"):
+        default = self.attributes[name]
+        if default is None and (value is None or isinstance(value, str) and value == "None"):
             return None
-        parse = PARSERS.get(kind, _parse_literal)
+        parse = PARSERS.get(type(default), _parse_literal)
         try:
-            return parse(value)
+            parsed = parse(value)
+            hash(parsed)  # calls with the same attributes are known by them
         except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
+            expected = "a number, text or tuple" if default is None else type(default).__name__
             raise TypeError(
-                f"operator {self.name!r}: {name} is {value!r}\n  expected {kind.__name__}"
+                f"operator {self.name!r}: {name} is {value!r}\n  expected {expected}"
             ) from None
+        return parsed
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
         """The gradient of one input, from those of `known` that it names."""
@@ -425,7 +437,12 @@ def _parameter_names(rule: Callable) -> tuple[str, ...] | None:
 
 
 def _parse_literal(value: Any) -> Any:
-    return ast.literal_eval(value) if isinstance(value, str) else value
+    return _as_tuples(ast.literal_eval(value) if isinstance(value, str) else value)
+
+
+def _as_tuples(value: Any) -> Any:
+    """The value, with tuples in place of its lists."""
+    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 def _parse_bool(value: Any) -> bool:

@@ -146,18 +146,14 @@ class Workers:
             raise
 
 
-LOSS = re.compile(
-    r"kvstore '\w+': (process \S+ of \S+) has lost another process, or waited in vain: "
-    r"(?:\[\S+:\d+\]\s*)?(.*)"  # after the line of gloo's source
-)
-
-
 def lost(error: Exception) -> Lost | None:
     """What is said where another process is lost, with the reason that gloo or nccl gives."""
-    if (found := LOSS.match(str(error))) is None:
+    if (found := getattr(error, "lost_process", None)) is None:
         return None
+    who, reason = found
+    reason = re.sub(r"^\[\S+:\d+\]\s*", "", reason).rstrip(".")  # without the line of gloo's source
     return Lost(
-        f"{found[1]}: another one has ended, or does not answer ({found[2].rstrip('.')}); "
+        f"{who}: another one has ended, or does not answer ({reason}); "
         "the one that failed first says why"
     )
 

@@ -246,7 +246,9 @@ class OperatorCall(CustomCall):
         self._seen[specs] = found
 
     def native(self, tensors):
-        function = native.NATIVE[self.operator.native]
+        function = native.NATIVE.get(self.operator.native)
+        if function is None:
+            return None
         if (wrap := registry.wrap) is not None and not self.traced:
             function = wrap("Custom Operator", self.name, function)
         return function(*tensors, **self.attributes)
@@ -305,7 +307,7 @@ class OperatorCall(CustomCall):
         }
 
     def _saves_again(self, arrays: dict[str, Any]) -> dict[str, NDArray]:
-        """What forward saves, computed from the inputs again, with a past.
+        """What forward saves, computed from the inputs again, in the graph of autograd.
 
         What was saved is a constant, through which a second derivative would be wrong.
         """

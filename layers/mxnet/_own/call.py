@@ -56,7 +56,7 @@ class CustomCall:
     opaque : str
         Why PyTorch's compiler cannot trace it; "" where it can be tried.
     states : list
-        What it updates in place.
+        The inputs that it updates in place: their places, or for a `PropCall` the arrays.
     has_native : bool
         Whether there is a function of PyTorch with these gradients, `native`.
     """
@@ -132,7 +132,7 @@ class CustomCall:
 
 
 def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs, with a past when recording is on and there is one."""
+    """The outputs; in the graph of autograd when recording is on and an input is."""
     if CHECK_NAN and not it.traced:
         it = Finite(it)
     if state.recorder is not None and not it.pure:
@@ -189,7 +189,7 @@ def specs_of(tensors: Iterable) -> Specs:
 
 
 def forward_of(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs, without a past."""
+    """The outputs, outside of the graph of autograd."""
     if it.has_native and (y := it.native(tensors)) is not None:
         return (y,)
     return it.forward(tuple(tensors), specs_of(tensors))[: it.visible]
@@ -266,8 +266,9 @@ def take_tensor(array: NDArray) -> Tensor:
 def _separate(it: CustomCall, results: tuple) -> tuple:
     """Results as tensors of their own, to which PyTorch may attach what they were computed from.
 
-    An operator may give an array that it keeps, or a global: that one must have no past. In
-    compiled code they are copies, of which the compiler drops those that are not needed.
+    An operator may give an array that it keeps, or a global: that one must not become part of the
+    graph of autograd. In compiled code they are copies, of which the compiler drops those that are
+    not needed.
     """
     if it.traced:
         return tuple([None if t is None else t.clone() for t in results])

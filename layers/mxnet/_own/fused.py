@@ -25,7 +25,7 @@ _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
 _silu_backward = torch.ops.aten.silu_backward.default
 
 
-def layer_norm_with_past(x, gamma, beta, eps):
+def differentiable_layer_norm(x, gamma, beta, eps):
     """The output, the mean and 1 / √(variance + eps) of each row, for a second derivative."""
     if not torch.is_grad_enabled():
         return None
@@ -256,7 +256,7 @@ FUSED = {
     "focal": focal,
     "focal_gradient": focal_gradient,
     "gradient_of_rows": gradient_of_rows,
-    "layer_norm": layer_norm_with_past,
+    "layer_norm": differentiable_layer_norm,
     "layer_norm_gradients": layer_norm_gradients,
     "rms_norm": rms_norm,
     "rms_norm_gradients": rms_norm_gradients,

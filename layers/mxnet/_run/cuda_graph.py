@@ -51,7 +51,7 @@ class Launched:
         self._lock = RLock()
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs, recorded when recording is on."""
+        """The outputs, which can be differentiated when recording is on."""
         if not self._is_refused and can_capture(context):
             with self._lock:
                 launch = self._captured(tensors)
@@ -110,8 +110,8 @@ class Launch:
             outputs, saved = self.replay.forward(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
             asked = zip(heads, self.replay.asked)
-            self._heads = [torch.rand_like(y) if there else None for y, there in asked]
-            gradients = self.replay.backward(saved, self._heads) if self._heads else ()
+            self._dys = [torch.rand_like(y) if there else None for y, there in asked]
+            gradients = self.replay.backward(saved, self._dys) if self._dys else ()
             return [y if y is None else y.clone() for y in (*outputs, *gradients)]
 
     def _capture(self, stream) -> None:
@@ -121,10 +121,10 @@ class Launch:
             return replay.forward(self._inputs)
 
         def backward():
-            return replay.backward(self._forward.results[1], self._heads)
+            return replay.backward(self._forward.results[1], self._dys)
 
         self._forward, self._backward = Capture(forward, stream), None
-        if self._heads:
+        if self._dys:
             self._backward = Capture(backward, stream, self._forward.pool)
 
     def _launch_again(self, _) -> list[Tensor | None]:
@@ -174,9 +174,9 @@ class Launch:
                     "  expected all backwards before the next call, or hybridize() without "
                     "static_shape"
                 )
-            for head, dy in zip(self._heads, dys):
-                if head is not None:
-                    head.copy_(dy)
+            for own, dy in zip(self._dys, dys):
+                if own is not None:
+                    own.copy_(dy)
             self._backward.replay()
             turn.is_done = True  # from now on the memory may be written again
             return [g if g is None else g.clone() for g in self._backward.results]

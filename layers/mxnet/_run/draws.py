@@ -11,7 +11,7 @@ from ..context import Context
 
 
 def generator_states(context: Context) -> list[torch.Tensor]:
-    """Where the generators are that a computation on a context draws from."""
+    """The states of the generators that a computation on a context draws from."""
     device = context.device
     on_gpu = [torch.cuda.get_rng_state(device)] if device.type == "cuda" else []
     return [torch.get_rng_state(), *on_gpu]

@@ -67,16 +67,21 @@ class GraphCall:
                 inputs = [t.view_as(t) if t.requires_grad else t for t in tensors]
             outputs = program.run(program.function, inputs, context, True)
             heads = [y for y, there in zip(outputs, self.differentiable) if there]
-            return gradients_of(heads, inputs, dys, again, again)
+            return gradients_of_given(heads, inputs, dys, retain_graph=again, create_graph=again)
 
 
-def gradients_of(
-    heads: Sequence[Tensor], inputs: Sequence[Tensor], dys: Sequence[Tensor | None], *options: bool
+def gradients_of_given(
+    heads: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    dys: Sequence[Tensor | None],
+    retain_graph: bool,
+    create_graph: bool = False,
 ) -> Gradients:
     """The gradients of the inputs that ask for one; None for a head whose gradient is None."""
     given = [(y, dy) for y, dy in zip(heads, dys) if dy is not None]
     wanted = [t for t in inputs if t.requires_grad]
-    return autograd.gradients_of([y for y, _ in given], wanted, [dy for _, dy in given], *options)
+    heads, dys = [y for y, _ in given], [dy for _, dy in given]
+    return autograd.gradients_of(heads, wanted, dys, retain_graph, create_graph)
 
 
 class _Differentiable(torch.autograd.Function):
@@ -120,7 +125,7 @@ _keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph",
 
 
 def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The outputs of a call, with a past."""
+    """The outputs of a call, in the graph of autograd."""
     before = torch.is_grad_enabled()
     autograd._set_grad_enabled(True)
     try:

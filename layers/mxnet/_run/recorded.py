@@ -18,7 +18,7 @@ from ..context import Context
 from . import cuda_graph
 from .draws import draws_restored, generator_states
 from .kinds import Kind, Specialized, agree, log
-from .node import Gradients, GraphCall, autograd_call, gradients_of
+from .node import Gradients, GraphCall, autograd_call, gradients_of_given
 from .packed import packed_convolutions
 from .program import Program
 from .recorder import Recorder
@@ -116,7 +116,7 @@ class Recording(GraphCall):
         return [y.detach() for y in outputs], [torch.empty(0)]  # by which PyTorch knows it is used
 
     def _run(self, tensors: Sequence[Tensor], asked: bool) -> list[Tensor]:
-        """The outputs; with a past, if gradients may be asked for."""
+        """The outputs; in the graph of autograd, if gradients may be asked for."""
         program, recorder = self.program, self._recorder
         self._inputs = [t.detach().requires_grad_(asked and t.requires_grad) for t in tensors]
         # Before the call changes its states: to be compared with what the recorded calls give.
@@ -129,7 +129,7 @@ class Recording(GraphCall):
         for i, name in enumerate(program.inputs):
             if tensors[i]._version != versions[i] and i not in program.states:
                 recorder.refuse(f"it writes into {name}")
-        self._results, self._ahead = recorder.names(self._outputs), len(recorder.lines)
+        self._results, self._forward_count = recorder.names(self._outputs), len(recorder.lines)
         self.differentiable = tuple([y.requires_grad for y in self._outputs])
         self.draws = recorder.draws
         if not any(self.differentiable):
@@ -140,10 +140,10 @@ class Recording(GraphCall):
         heads = [y for y in self._outputs if y.requires_grad]
         recorder = self._recorder
         if recorder is None:  # this is not the first backward
-            return gradients_of(heads, self._inputs, dys, True)
+            return gradients_of_given(heads, self._inputs, dys, retain_graph=True)
         tops = recorder.name_inputs([dy for dy in dys if dy is not None])
         with recorder:
-            gradients = gradients_of(heads, self._inputs, dys, True)
+            gradients = gradients_of_given(heads, self._inputs, dys, retain_graph=True)
         self._keep(tops, dys, gradients)
         return gradients
 
@@ -159,7 +159,8 @@ class Recording(GraphCall):
         if recorder.reason:
             self._owner.refuse(self._kind, recorder.reason)
             return
-        ahead, behind = recorder.lines[: self._ahead], recorder.lines[self._ahead :]
+        count = self._forward_count
+        ahead, behind = recorder.lines[:count], recorder.lines[count:]
         made = {*self._names}.union(*[line.made for line in ahead])
         saved = sorted(made & recorder.needed(behind, results))
         replay = Replay(
@@ -217,7 +218,7 @@ class Replay(GraphCall):
         self._forward, self._backward, self.asked = forward, backward, asked
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs, recorded when recording is on."""
+        """The outputs, which can be differentiated when recording is on."""
         if self._backward is None:
             with torch.no_grad():
                 return list(self.forward(tensors)[0])

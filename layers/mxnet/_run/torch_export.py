@@ -147,7 +147,7 @@ def _expect_any_shape(custom: list[Node]) -> None:
 
 
 def _compare(program, module, args: tuple) -> None:
-    """Whether what was traced gives what the graph gives."""
+    """Refuse a traced program that gives other values than the graph."""
     try:
         expected = module(*args)
     except IndexError:  # an operator takes ids, which are whole

@@ -44,7 +44,8 @@ LOST = re.compile(
 
 Group = Any  # a ProcessGroup or None; a PyTorch without torch.distributed has no such name
 
-_group: list[Group] = []  # that of all processes, once they have met
+_has_joined = False
+_group: Group = None  # that of all processes; None is the group that PyTorch makes by default
 _store = "kvstore"  # what messages name: the first store that has asked for the others
 
 
@@ -61,8 +62,8 @@ def join(what: str) -> None:
     ArgumentError
         The time-out in the environment is no number of seconds.
     """
-    global _store
-    if _group:
+    global _store, _group, _has_joined
+    if _has_joined:
         return
     if not distributed.is_available():
         raise UnsupportedError(
@@ -71,13 +72,13 @@ def join(what: str) -> None:
         )
     _store = what
     if distributed.is_initialized():  # by the program, perhaps for one kind of device only
-        _group.append(new_group())
+        _group, _has_joined = new_group(), True
         return
     _expect_torchrun(what)
     with _explained("join the others"):
         distributed.init_process_group(_backend(), timeout=_timeout())
     atexit.register(_leave)
-    _group.append(None)
+    _has_joined = True
 
 
 def _expect_torchrun(what: str) -> None:
@@ -167,17 +168,20 @@ def _explained(action: str) -> Iterator[None]:
         who = f"process {os.environ.get('RANK', '?')} of {os.environ.get('WORLD_SIZE', '?')}"
         if not LOST.search(text):
             raise MXNetError(f"{_store}: {who} could not {action}: {text}") from error
-        raise MXNetError(
-            f"{_store}: {who} has lost another process, or waited in vain: {text.splitlines()[0]}\n"
+        reason = text.splitlines()[0]
+        lost = MXNetError(
+            f"{_store}: {who} has lost another process, or waited in vain: {reason}\n"
             f"  expected all processes to make the same calls within {_timeout().total_seconds():g}"
             f" s ({TIMEOUT}); the one that failed first says why"
-        ) from error
+        )
+        lost.lost_process = who, reason  # for programs that say it in words of their own
+        raise lost from error
 
 
 def start_sum(tensor: torch.Tensor, group: Group = None) -> distributed.Work:
     """Begin to replace a tensor by its sum over the processes: `wait` for it."""
     with _explained(f"sum {_described(tensor)} over the processes"):
-        return distributed.all_reduce(tensor, group=group or _group[0], async_op=True)
+        return distributed.all_reduce(tensor, group=group or _group, async_op=True)
 
 
 def wait(work: distributed.Work) -> None:
@@ -189,7 +193,7 @@ def wait(work: distributed.Work) -> None:
 def send_from_first(tensors: list[torch.Tensor]) -> None:
     """Replace tensors by those of the first process."""
     with _explained("get the arrays of the first process"):
-        works = [distributed.broadcast(t, 0, group=_group[0], async_op=True) for t in tensors]
+        works = [distributed.broadcast(t, 0, group=_group, async_op=True) for t in tensors]
         for work in works:
             work.wait()
 
@@ -198,7 +202,7 @@ def gather(tensor: torch.Tensor) -> list[torch.Tensor]:
     """The tensors of all processes, which have one shape."""
     found = [torch.empty_like(tensor) for _ in range(size())]
     with _explained(f"gather {_described(tensor)} from the processes"):
-        distributed.all_gather(found, tensor, group=_group[0])
+        distributed.all_gather(found, tensor, group=_group)
     return found
 
 
@@ -226,7 +230,7 @@ def agree(what: str, description: str) -> None:
     number = zlib.crc32(description.encode())
     ends = torch.tensor([number, -number])
     with _explained(f"compare {what}"):
-        distributed.all_reduce(ends, distributed.ReduceOp.MAX, group=_group[0])
+        distributed.all_reduce(ends, distributed.ReduceOp.MAX, group=_group)
     if ends[0] != -ends[1]:
         raise _different(what, description)
 

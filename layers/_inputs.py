@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from functools import cache
 from inspect import Parameter, signature
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from .engine import adapter
+from .engine import adapter, gluon
 
-__all__ = ["expect_kind", "expect_numbers", "expect_shapes", "expect_weights", "in_order"]
+__all__ = [
+    "expect_kind",
+    "expect_numbers",
+    "expect_positive",
+    "expect_shapes",
+    "expect_weights",
+    "in_order",
+]
 
 
 def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
@@ -90,6 +98,19 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
 
 
+def expect_positive(who: str, **numbers: int) -> None:
+    """Refuse sizes that cannot be.
+
+    Raises
+    ------
+    ValueError
+        One is no whole number from 1; the message has its name and value.
+    """
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from 1")
+
+
 def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
     """Refuse to stand for a layer that is none of these, or has a forward pass of its own.
 
@@ -102,5 +123,9 @@ def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
     if kind and type(old).hybrid_forward is kind.hybrid_forward:
         return
     given = "has a forward pass of its own" if kind else "is another layer"
-    names = ", ".join(f"{kind.__module__.split('.')[0]}'s {kind.__name__}" for kind in kinds)
+    names = ", ".join(
+        f"{'gluon' if getattr(gluon.nn, k.__name__, None) is k else k.__module__.split('.')[0]}'s "
+        f"{k.__name__}"
+        for k in kinds
+    )
     raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {names}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._inputs import expect_kind
+from ._inputs import expect_kind, expect_positive
 from .activation import activate
 from .engine import expect, gluon
 from .ops import dense, lsq
@@ -66,8 +66,8 @@ class DenseBlock(gluon.HybridBlock):
     TypeError
         `bias` is neither a bool nor a number.
     ValueError
-        There are too few or too many bits, or `quantize_inputs` is none of the above, or is given
-        without `quantize`.
+        A size is no whole number; there are too few or too many bits, or `quantize_inputs` is none
+        of the above, or is given without `quantize`.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
@@ -86,6 +86,9 @@ class DenseBlock(gluon.HybridBlock):
         flatten: bool = False,
         **kwargs,
     ):
+        expect_positive("DenseBlock", channels=channels)
+        if in_channels != 0:  # that of the first call's input
+            expect_positive("DenseBlock", in_channels=in_channels)
         super().__init__(**kwargs)
         self._flatten, self._shared = flatten, "params" in kwargs
         if bias is None or isinstance(bias, (bool, np.bool_)):

@@ -55,6 +55,8 @@ class Remat(gluon.HybridBlock):
     """
 
     def __init__(self, block: Any, prefix: str | None = None):
+        if not isinstance(block, gluon.HybridBlock):
+            raise ValueError(f"Remat: block is {block!r}\n  expected a HybridBlock")
         super().__init__(prefix=prefix)
         self.block = block
         self._recomputed = engine.recomputed()(block)

@@ -77,10 +77,17 @@ def replace(net, kind, make: Callable) -> list[str]:
     Raises
     ------
     TypeError
-        `make` returned something else, or a layer cannot be replaced. The net is as it was.
+        `net` is no Block, or `kind` no class; `make` returned something else, or a layer cannot be
+        replaced. The net is as it was.
     ValueError
         `net` itself is of the class, and has no layers inside.
     """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(net, gluon.Block) or not all(isinstance(k, type) for k in kinds):
+        raise TypeError(
+            f"replace: net is a {type(net).__name__}, kind is {kind!r}\n"
+            "  expected a Block, and a class of layers, such as gluon.nn.Dense"
+        )
     if isinstance(net, kind) and not net._children:
         raise ValueError(
             f"replace: the net itself is a {type(net).__name__}\n"

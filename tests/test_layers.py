@@ -227,6 +227,14 @@ def test_an_error_says_where():
 def test_mistakes_are_told_where_a_layer_is_made():
     assert len(list(DenseBlock(3, 5, np.bool_(True)).collect_params())) == 2
     assert len(list(DenseBlock(3, 5, None).collect_params())) == 1
+    for sizes, told in (
+        ((3, 4.5), "channels is 4.5\n  expected a whole number from 1"),
+        ((3, 0), "channels is 0"),
+        (("3", 4), "in_channels is '3'"),
+        ((-1, 4), "in_channels is -1"),
+    ):
+        with pytest.raises(ValueError, match=f"DenseBlock: {told}"):
+            DenseBlock(*sizes)
     with pytest.raises(TypeError, match="bias is 'zeros'"):
         DenseBlock(3, 5, "zeros")
     with pytest.raises(ValueError, match="(?s)'swoosh'.*gelu.*relu, sigmoid, .*tanh"):

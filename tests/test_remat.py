@@ -342,5 +342,6 @@ def test_the_checker_agrees():
 
 
 def test_what_is_no_hybrid_block():
-    with pytest.raises(ValueError, match="HybridBlock"):
-        Remat(gluon.nn.Sequential())
+    for block in (gluon.nn.Sequential(), 3, nd.relu):
+        with pytest.raises(ValueError, match="expected a HybridBlock"):
+            Remat(block)

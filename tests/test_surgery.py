@@ -291,6 +291,13 @@ def test_what_is_left_and_what_is_refused():
         replace(net, (nn.Dense, nn.Activation), ReLUBlock.of)
     assert "for 0: Dense(4 -> 4" in f"{caught.value} {getattr(caught.value, '__notes__', '')}"
     assert net[0] is before
+    for wrong in ((3, nn.Dense), (net, "Dense"), (net, (nn.Dense, "Dense"))):
+        with pytest.raises(
+            TypeError, match="(?s)replace: net is a .*expected a Block, and a class"
+        ):
+            replace(*wrong, counterpart)
+    with pytest.raises(TypeError, match="expected gluon's Dense, layers's DenseBlock"):
+        DenseBlock.of(nn.BatchNorm())
     with pytest.raises(ValueError, match="the net itself is a Dense"):
         replace(net[0], nn.Dense, DenseBlock.of)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
+from . import Refused
 from .averaging import Average
 from .checkpoint import Checkpoint
 from .loop import Callback, Epoch, Run
@@ -31,9 +34,16 @@ class EarlyStopping(Callback):
     ----------
     patience : int
         Epochs without a better held-out metric; without held-out samples, that of training.
+
+    Raises
+    ------
+    Refused
+        It is no whole number from 1.
     """
 
     def __init__(self, patience: int):
+        if not isinstance(patience, Integral) or patience < 1:
+            raise Refused(f"patience: expected a whole number from 1, not {patience!r}")
         self.patience = patience
 
     def begin(self, run: Run) -> None:

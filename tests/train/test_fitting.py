@@ -302,6 +302,8 @@ def test_cross_entropy_of_scores_is_of_their_probabilities(metric):
 
 
 def test_early_stopping():
+    with pytest.raises(Refused, match="patience: expected a whole number from 1, not 0"):
+        callbacks.EarlyStopping(patience=0)
     patience = callbacks.EarlyStopping(patience=2)
     history = fit(
         net(), (X, Y), ENTROPY, validation=(X[:9], 2 - Y[:9]), epochs=40, learning_rate=0.05,

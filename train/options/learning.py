@@ -147,7 +147,8 @@ def check_learning(options: Namespace) -> None:
     """
     if options.resume and options.overwrite:
         raise Refused(
-            "--overwrite: replaces the run in --out, and --resume goes on with it; expected one of them"
+            "--overwrite: replaces the run in --out, and --resume goes on with it; "
+            "expected one of them"
         )
     if getattr(options, "head", None) == "fused":
         if options.precision != "float32":

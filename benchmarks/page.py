@@ -45,8 +45,8 @@ Where a limit is missed:
   `torch.compile`; the rest is products, for which JAX has other kernels. At the large MLP both are
   equal.
 - *Norms of 32 x 64, and SwiGLU.* The call of a small one takes more time than its numbers do. The
-  rows above are from before `layer_norm` and `swiglu` called PyTorch's kernels: since then 4096 x 768
-  takes 1.01 of PyTorch's own time, and 512 x 1024 takes 1.04 (one thread, family 23).
+  rows above are from before `layer_norm` and `swiglu` called PyTorch's kernels: since then 4096 x
+  768 takes 1.01 of PyTorch's own time, and 512 x 1024 takes 1.04 (one thread, family 23).
 - *`train.fit`.* Half of what it adds to a step is that the generators of Python, NumPy and the
   engine are seeded anew, so that a resumed training draws the same numbers.
 - *Custom operators, call by call.* What is above PyTorch's own `autograd.Function` is Python:

@@ -39,7 +39,7 @@ def test_everything_given(monkeypatch):
         "--net mlp --activation swiglu --norm rms --dropout 0.1 --residual --weight-decay 1e-4 "
         "--optimizer-option momentum=0.8 --optimizer-option lazy_update=false --schedule step "
         "--schedule-option every=2 --warmup 0.5 --clip 1 --accumulate 4 --precision bfloat16 "
-        "--average 0.99 --resume --checkpoint-steps 50 --patience 3 "
+        "--average 0.99 --overwrite --resume --checkpoint-steps 50 --patience 3 "
         "--kvstore dist_sync --tensorboard ~/tb"
     )
     assert vars(parse(shlex.split(line))) == {
@@ -79,7 +79,7 @@ def test_everything_given(monkeypatch):
         "seed": 4,
         "hybridize": "recorded",
         "out": Path("/home/someone/out"),
-        "overwrite": False,
+        "overwrite": True,
         "resume": True,
         "checkpoint_steps": 50,
         "config": None,
@@ -153,7 +153,6 @@ def test_what_an_option_may_not_be(option, value, expected):
     "argv, expected",
     [
         ("--net vit --hidden 8", "--hidden: the net vit has no such option; .*--heads"),
-        ("--resume --overwrite", "--overwrite: replaces the run in --out, and --resume goes"),
         ("--net mixer --residual", "--residual: the net mixer has no such option"),
         ("--patch 2", "--patch: the net mlp has no such option; expected some of --hidden"),
         (

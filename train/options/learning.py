@@ -142,14 +142,9 @@ def check_learning(options: Namespace) -> None:
     Raises
     ------
     Refused
-        A run is to be resumed and replaced; a compiled step is asked for, and something between its
-        parts; or a last layer that is fused with the loss, and no loss of classes in float32.
+        A compiled step is asked for, and something between its parts; or a last layer that is fused
+        with the loss, and no loss of classes in float32.
     """
-    if options.resume and options.overwrite:
-        raise Refused(
-            "--overwrite: replaces the run in --out, and --resume goes on with it; "
-            "expected one of them"
-        )
     if getattr(options, "head", None) == "fused":
         if options.precision != "float32":
             raise Refused("--head fused: computes in float32; expected no --precision")

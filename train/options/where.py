@@ -48,7 +48,11 @@ def add_run(add: Callable, program: str) -> None:
         metavar="FILE",
         help="options from a file in JSON or YAML, such as config.json of a run",
     )
-    add("--overwrite", action="store_true", help="replace the run that --out holds")
+    add(
+        "--overwrite",
+        action="store_true",
+        help="replace the run that --out holds, unless --resume goes on",
+    )
     add("--resume", action="store_true", help="go on with the run in --out, or begin it")
     add(
         "--checkpoint-steps",

@@ -123,9 +123,12 @@ def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
     if kind and type(old).hybrid_forward is kind.hybrid_forward:
         return
     given = "has a forward pass of its own" if kind else "is another layer"
-    names = ", ".join(
-        f"{'gluon' if getattr(gluon.nn, k.__name__, None) is k else k.__module__.split('.')[0]}'s "
-        f"{k.__name__}"
-        for k in kinds
-    )
-    raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {names}")
+    expected = ", ".join(map(_with_package, kinds))
+    raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {expected}")
+
+
+def _with_package(kind: type) -> str:
+    """The name of a class of layers and where it is from: ``gluon's Dense``."""
+    is_gluons = getattr(gluon.nn, kind.__name__, None) is kind
+    package = "gluon" if is_gluons else kind.__module__.split(".")[0]
+    return f"{package}'s {kind.__name__}"

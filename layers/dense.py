@@ -66,8 +66,8 @@ class DenseBlock(gluon.HybridBlock):
     TypeError
         `bias` is neither a bool nor a number.
     ValueError
-        A size is no whole number; there are too few or too many bits, or `quantize_inputs` is none
-        of the above, or is given without `quantize`.
+        A size is no whole number from 1, or `in_channels` none from 0; there are too few or too
+        many bits; or `quantize_inputs` is none of the above, or is given without `quantize`.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """

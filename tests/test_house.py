@@ -249,7 +249,10 @@ BLOCKS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def statements(node, with_functions=False):
-    """Those of its body, also inside others; those of functions and classes in it if asked."""
+    """The statements of a node's body, and those inside them.
+
+    Those of functions and classes in it are left out unless `with_functions`.
+    """
     rest = list(node.body)
     while rest:
         node = rest.pop()

@@ -71,7 +71,7 @@ class Learner:
     mode : str
         A key of HYBRIDIZE.
     features : int
-        The columns of the zeros that `save` calls a net with which has no graph yet.
+        Of a sample: `save` calls a net that has no graph yet with zeros of this size.
     clip : float, optional
         The norm of all gradients of a step together is at most this.
     accumulate : int

@@ -328,7 +328,7 @@ class Operator:
         parse = PARSERS.get(type(default), _parse_literal)
         try:
             parsed = parse(value)
-            hash(parsed)  # calls with the same attributes are known by them
+            hash(parsed)  # it is a part of the key under which what a call needs is kept
         except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
             expected = "a number, text or tuple" if default is None else type(default).__name__
             raise TypeError(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,8 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["Diverged", "Interrupted", "Lost", "Refused", "callbacks", "fit"]
 
 
-class Refused(Exception):
-    """The options ask for something that cannot be done. The message is one line that says why."""
+class Refused(TypeError, ValueError):
+    """The options ask for something that cannot be done. The message is one line that says why.
+
+    It is caught as TypeError and as ValueError, too, as other libraries raise for such arguments.
+    """
+
+
+def expect_counts(**values: Any) -> None:
+    """Refuse arguments, by their names, that are no whole numbers from 1.
+
+    Raises
+    ------
+    Refused
+        The message has the name and the value of the first one.
+    """
+    for name, value in values.items():
+        if not isinstance(value, Integral) or value < 1:
+            raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
 
 
 @contextmanager

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from layers.engine import gluon, nd
 
+from . import Refused
 from .loop import Callback, Run
 
 __all__ = ["Average", "fill"]
@@ -31,13 +33,13 @@ class Average(Callback):
 
     Raises
     ------
-    ValueError
+    Refused
         `decay` is not from 0 to below 1.
     """
 
     def __init__(self, decay: float = 0.99):
-        if not 0 <= decay < 1:
-            raise ValueError(f"Average: decay is {decay}\n  expected a number from 0 to below 1")
+        if not (isinstance(decay, Real) and 0 <= decay < 1):
+            raise Refused(f"decay: expected a number from 0 to below 1, not {decay!r}")
         self.decay, self.steps = decay, 0
         self.means: list = []  # of each parameter, in float32, on its first context
         self.weights: list = []  # put aside while the means are in their place

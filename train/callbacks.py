@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
-from . import Refused
+from . import expect_counts
 from .averaging import Average
 from .checkpoint import Checkpoint
 from .loop import Callback, Epoch, Run
@@ -42,8 +40,7 @@ class EarlyStopping(Callback):
     """
 
     def __init__(self, patience: int):
-        if not isinstance(patience, Integral) or patience < 1:
-            raise Refused(f"patience: expected a whole number from 1, not {patience!r}")
+        expect_counts(patience=patience)
         self.patience = patience
 
     def begin(self, run: Run) -> None:

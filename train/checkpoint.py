@@ -23,7 +23,7 @@ from typing import Any
 
 from layers.engine import nd
 
-from . import Refused
+from . import Refused, expect_counts
 from .loop import Callback, Epoch, Meter, Run
 from .state import Arrays, below
 from .tensors import read_tensors, tensors_as_bytes
@@ -59,6 +59,11 @@ class Checkpoint(Callback):
         Remove those of another training; else they are refused.
     restore_best : bool
         At the end, give the net the parameters of the best epoch.
+
+    Raises
+    ------
+    Refused
+        `every` or `keep` is no whole number from 1.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class Checkpoint(Callback):
         overwrite: bool = False,
         restore_best: bool = False,
     ):
+        expect_counts(every=1 if every is None else every, keep=keep)
         self.folder, self.every, self.keep = Path(folder), every, keep
         self.overwrite, self.restore_best = overwrite, restore_best
 

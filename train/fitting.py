@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import reprlib
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ import numpy as np
 from layers import SoftmaxLoss
 from layers.engine import gluon, mx
 
-from . import Refused, as_arguments, checkpoint
+from . import Refused, as_arguments, checkpoint, expect_counts
 from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
@@ -175,9 +176,7 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
     for name, value in rates.items():
         if value is not None and not (isinstance(value, Real) and 0 < float(value) < math.inf):
             raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
-    for name, value in counts.items():
-        if not isinstance(value, Integral) or value < 1:
-            raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
+    expect_counts(**counts)
     if not isinstance(callbacks, Sequence):
         raise Refused(f"callbacks: expected a list of Callback, not {reprlib.repr(callbacks)}")
     for i, value in enumerate(callbacks):
@@ -186,6 +185,28 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
             if isinstance(value, type):
                 found = f"the class {value.__name__}; make one: {value.__name__}(...)"
             raise Refused(f"callbacks[{i}]: expected a Callback, not {found}")
+        check_methods(f"callbacks[{i}]", value)
+
+
+def check_methods(name: str, callback: Callback) -> None:
+    """Refuse a callback with a method that cannot be called as the training calls it.
+
+    Raises
+    ------
+    Refused
+        The message has the names of the method, and of its arguments.
+    """
+    for method, expected in vars(Callback).items():
+        if not inspect.isfunction(expected):
+            continue
+        arguments = [*inspect.signature(expected).parameters]
+        try:
+            inspect.signature(getattr(callback, method)).bind(*arguments[1:])
+        except TypeError as error:
+            raise Refused(
+                f"{name}: {type(callback).__name__}.{method}: {error}; expected the method "
+                f"{method}({', '.join(arguments)})"
+            ) from error
 
 
 def check_compiled(mode: str, blocks: dict) -> None:

@@ -39,15 +39,15 @@ def net_of(options: Namespace, data: Data):
     if name not in known:
         return made_by_user(name, data)
     settings = {option: getattr(options, option) for option in known[name]}
+    image = image_shape(data.shape)
+    if name != "mlp" and image is None:
+        raise Refused(
+            f"--net {name}: it takes images, and a sample is {data.shape}; "
+            "for tables there is --net mlp"
+        )
     try:
         if name == "mlp":
             return nets.mlp(data.features, settings.pop("hidden"), outputs, **settings)
-        image = image_shape(data.shape)
-        if image is None:
-            raise Refused(
-                f"--net {name}: it takes images, and a sample is {data.shape}; "
-                "for tables there is --net mlp"
-            )
         return of_images(getattr(nets, name)(image, outputs, **settings), data.shape)
     except (ValueError, TypeError) as error:
         reason = one_line(error).removeprefix(f"{name}: ")

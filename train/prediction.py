@@ -257,6 +257,8 @@ def refusing_networks(what: str) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the type of data
             yield
+    except Refused:
+        raise
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
         lines = (" ".join(line.split()) for line in str(error).splitlines())
         reason = "; ".join(filter(None, lines))[:300]

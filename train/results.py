@@ -122,6 +122,7 @@ class History(Callback):
     Parameters
     ----------
     path : str or Path
+        Its folder is made if it is missing.
     """
 
     first_only = True
@@ -130,9 +131,16 @@ class History(Callback):
         self.path = Path(path)
 
     def begin(self, run: Run) -> None:
+        """Write the epochs that are done already; raises Refused where it cannot be written."""
         new = self.path.with_name(f".new-{self.path.name}")
-        history(run, new)
-        new.replace(self.path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            history(run, new)
+            new.replace(self.path)
+        except OSError as error:
+            with suppress(OSError):
+                new.unlink()
+            raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         with self.path.open("a", newline="") as file:

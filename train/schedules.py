@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any
 
 from layers.engine import mx
@@ -120,7 +121,7 @@ def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = ma
         There is no such schedule, it has no such setting, a setting has a wrong value, or the
         warm-up is below 0 or takes all epochs.
     """
-    if name not in SCHEDULES:
+    if not isinstance(name, str) or name not in SCHEDULES:
         raise Refused(f"name: expected one of {', '.join(SCHEDULES)}, not {name!r}")
     if unknown := [setting for setting in settings if setting not in SCHEDULES[name]]:
         has = ", ".join(SCHEDULES[name])
@@ -128,9 +129,9 @@ def check(name: str, settings: dict[str, Any], warmup: float, epochs: float = ma
             f"--schedule-option {unknown[0]}: {name} has no such option; expected "
             + (f"some of {has}" if has else f"no options with {name}")
         )
-    if not 0 <= warmup < epochs:
+    if not (isinstance(warmup, Real) and 0 <= warmup < epochs):
         most = f"0 to below the {epochs} epochs" if epochs < math.inf else "a number from 0"
-        raise Refused(f"--warmup {warmup:g}: expected {most}")
+        raise Refused(f"--warmup: expected {most}, not {warmup!r}")
     for setting, value in settings.items():
         right, expected = SETTINGS[setting]
         number = isinstance(value, int | float) and not isinstance(value, bool)

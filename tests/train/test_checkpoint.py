@@ -315,6 +315,12 @@ def test_a_folder_with_checkpoints_is_not_overwritten(tmp_path):
     assert [path.name for path in checkpoints(tmp_path)] == ["epoch-0001"]
 
 
+def test_counts_of_steps_and_of_checkpoints(tmp_path):
+    for name in ("every", "keep"):
+        with pytest.raises(Refused, match=f"^{name}: expected a whole number from 1, not 0$"):
+            Checkpoint(tmp_path, **{name: 0})
+
+
 def test_a_folder_without_any(tmp_path):
     assert_equal(train(resume=tmp_path / "new", epochs=1), train(epochs=1))
 

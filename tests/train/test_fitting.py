@@ -189,6 +189,47 @@ def test_what_an_argument_cannot_be(argument, value, reason):
     assert str(refused.value).startswith(reason)
 
 
+@pytest.mark.parametrize(
+    "name, method, reason",
+    [
+        (
+            "after_epoch",
+            lambda self, run: None,
+            "Mine.after_epoch: too many positional arguments; expected the method "
+            "after_epoch(self, run, epoch)",
+        ),
+        ("begin", None, "Mine.begin: None is not a callable object; expected the method begin(s"),
+    ],
+)
+def test_a_callback_with_a_method_that_cannot_be_called(name, method, reason):
+    mine = type("Mine", (callbacks.Callback,), {name: method})()
+    with pytest.raises(TypeError) as refused:
+        fit(net(), (X, Y), ENTROPY, callbacks=[callbacks.Logging(), mine])
+    assert isinstance(refused.value, Refused)
+    assert str(refused.value).startswith(f"callbacks[1]: {reason}")
+
+
+def test_an_error_of_a_callback_is_raised_as_it_is():
+    class Mine(callbacks.Callback):
+        def after_epoch(self, *arguments):
+            return None + 1
+
+    with pytest.raises(TypeError, match="unsupported operand") as raised:
+        fit(net(), (X, Y), ENTROPY, callbacks=[Mine()])
+    assert not isinstance(raised.value, Refused)
+
+
+def test_a_history_makes_its_folder(tmp_path):
+    path = tmp_path / "runs/1/history.csv"
+    fit(net(), (X, Y), ENTROPY, callbacks=[callbacks.History(path)])
+    assert len(path.read_text().splitlines()) == 2
+    with pytest.raises(Refused, match="1 cannot be written: .* directory"):
+        fit(net(), (X, Y), ENTROPY, callbacks=[callbacks.History(path.parent)])
+    assert [each.name for each in path.parent.parent.iterdir()] == ["1"]
+    with pytest.raises(Refused, match="cannot be written: "):
+        fit(net(), (X, Y), ENTROPY, callbacks=[callbacks.History(path / "history.csv")])
+
+
 @pytest.mark.engine("torch")
 def test_a_step_is_compiled_of_hybrid_blocks():
     class Plain(gluon.Block):

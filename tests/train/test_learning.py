@@ -214,8 +214,12 @@ def test_the_average_is_resumed():
 
 
 def test_what_an_average_cannot_be():
-    with pytest.raises(ValueError, match="decay is 1"):
-        Average(1)
+    for decay in (1, -0.1, "most"):
+        with pytest.raises(
+            Refused, match=f"^decay: expected .* below 1, not {decay!r}$"
+        ) as refused:
+            Average(decay)
+        assert isinstance(refused.value, ValueError)
 
 
 # Schedules
@@ -252,7 +256,9 @@ def test_warm_up(name):
         ("cosine", 0, {"every": 2}, "every: cosine has no such option; expected some of final"),
         ("step", 0, {"factor": 2}, "factor: expected a factor above 0, at most 1, not 2"),
         ("step", 0, {"every": "two"}, "every: expected a number of epochs above 0, not 'two'"),
-        ("cosine", -1, {}, "warmup -1: expected a number from 0"),
+        (["cosine"], 0, {}, r"name: expected one of constant, .*, not \['cosine'\]"),
+        ("cosine", -1, {}, "warmup: expected a number from 0, not -1"),
+        ("cosine", "long", {}, "warmup: expected a number from 0, not 'long'"),
     ],
 )
 def test_what_a_schedule_cannot_be(name, warmup, settings, expected):
@@ -272,7 +278,7 @@ def test_a_schedule_in_fit():
     rate = {"optimizer": "sgd", "learning_rate": 0.6}
     fit(net, (x, y), loss, **how, **rate, callbacks=[Schedule("poly", 1, power=1), Watch()])
     assert rates == pytest.approx([0.3, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0], abs=1e-9)
-    with pytest.raises(Refused, match="^warmup 4: expected 0 to below the 4 epochs"):
+    with pytest.raises(Refused, match="^warmup: expected 0 to below the 4 epochs, not 4"):
         fit(net, (x, y), loss, epochs=4, callbacks=[Schedule("poly", 4)])
 
 

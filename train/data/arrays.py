@@ -54,6 +54,8 @@ def refusing_damage(name: Any) -> Iterator[None]:
     """Raise the errors of a damaged file as `Refused`, in one line."""
     try:
         yield
+    except Refused:
+        raise
     except DAMAGE as error:
         reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
         raise Refused(f"{name} cannot be read: {' '.join(reason.split())[:200]}") from error

@@ -24,7 +24,7 @@ class OperatorBlock(gluon.HybridBlock):
     ----------
     op : Operator, callable or str
         The operator to call with the layer's inputs and Parameters, written in any way; or the name
-        of a registered one, for which the Parameters follow the inputs.
+        of a registered one.
     params : sequence of str, or dict of str to dict
         The inputs that are Parameters; in a dict with options of ``ParameterDict.get``, such as
         `shape`, `init`, `lr_mult`. The operator infers missing shapes at the first call.
@@ -41,7 +41,8 @@ class OperatorBlock(gluon.HybridBlock):
     ------
     TypeError
         `op` is neither an operator, nor a function whose parameters are known, nor a name; it has
-        no such input, or the input's name is that of an attribute of Blocks.
+        no such input, or the input's name is that of an attribute of Blocks; `params` has an option
+        that Parameters have not.
     ValueError
         No operator is registered under the name.
     """
@@ -53,9 +54,7 @@ class OperatorBlock(gluon.HybridBlock):
         prefix: str | None = None,
         **attributes: Any,
     ):
-        inputs = _inputs(op)
-        if isinstance(op, str):
-            _expect_registered(op, attributes)
+        inputs = _inputs(op, attributes)
         super().__init__(prefix=prefix)
         self._op: Any = op
         self._attributes, self._inputs = attributes, inputs
@@ -64,14 +63,15 @@ class OperatorBlock(gluon.HybridBlock):
         states: dict[str, dict[str, Any]] = dict.fromkeys(getattr(op, "states", ()), state)
         with self.name_scope():
             for name, more in (states | options).items():
+                _expect_options(name, more)
                 defaults = {"allow_deferred_init": True} | states.get(name, {})
                 self._add_parameter(name, defaults | dict(more))
 
     def _add_parameter(self, name: str, options: dict[str, Any]) -> None:
-        if self._inputs and name not in self._inputs:
+        if name not in self._inputs:
             raise TypeError(
                 f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n"
-                f"  expected one of {', '.join(self._inputs)}"
+                f"  expected one of {', '.join(self._inputs) or 'none'}"
             )
         if hasattr(self, name):
             raise TypeError(
@@ -91,24 +91,22 @@ class OperatorBlock(gluon.HybridBlock):
         return super().__call__(*inputs)
 
     def hybrid_forward(self, F, *inputs, **params):
-        if not self._inputs:
-            call = partial(F.Custom, op_type=self._op)
-            return call(*inputs, *params.values(), **self._attributes)
+        call = partial(F.Custom, op_type=self._op) if isinstance(self._op, str) else self._op
         rest = iter(inputs)
         arrays = [params[n] if n in params else next(rest, None) for n in self._inputs]
         while arrays and arrays[-1] is None:  # a function has defaults of its own
             arrays.pop()
-        return self._op(*arrays, *rest, **self._attributes)
+        return call(*arrays, *rest, **self._attributes)
 
     def __repr__(self) -> str:
         params = [f"{name} {p.shape}" for name, p in self._reg_params.items()]
         return f"OperatorBlock({', '.join([self._operator_name, *params])})"
 
 
-def _inputs(op: Any) -> tuple[str, ...]:
-    """The names of an operator's inputs; none where only its name is known."""
+def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
+    """The names of an operator's inputs, states among them."""
     if isinstance(op, str):
-        return ()
+        return _registered_inputs(op, attributes)
     if hasattr(op, "inputs"):
         return tuple(op.inputs)
     try:
@@ -124,13 +122,30 @@ def _inputs(op: Any) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind in kinds)
 
 
-def _expect_registered(name: str, attributes: dict[str, Any]) -> None:
-    """Refuse a name under which no operator is registered."""
+def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]:
+    """The names of the inputs of an operator that is registered under a name."""
     try:
-        sym.Custom(op_type=name, name="is_it_registered", **attributes)
+        node = sym.Custom(op_type=name, name="of", **attributes)
     except mx.base.MXNetError as error:
         raise ValueError(
             f"OperatorBlock: no operator is registered under the name {name!r}"
             f"{did_you_mean(name, [known.name for known in registered()])}\n  expected the name of "
             "one, of a module that is imported"
         ) from error
+    return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
+
+
+def _expect_options(name: str, options: Any) -> None:
+    """Refuse what are no options of a Parameter."""
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            f"OperatorBlock: params has {options!r} for {name!r}\n"
+            "  expected a dict of options, such as {'init': 'ones'}"
+        )
+    known = [*signature(gluon.Parameter).parameters]
+    for option in options:
+        if option not in known:
+            raise TypeError(
+                f"OperatorBlock: params has the option {option!r} for {name!r}"
+                f"{did_you_mean(option, known)}\n  expected options of ParameterDict.get"
+            )

@@ -173,6 +173,41 @@ def test_mistakes():
         OperatorBlock(named, ["prefix"])
 
 
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ({"w": {"shpae": (5, 3)}}, "params has the option 'shpae' for 'w'\n  did you mean 'shape'"),
+        ({"w": "ones"}, "params has 'ones' for 'w'\n  expected a dict of options"),
+    ],
+)
+def test_options_that_parameters_have_not(params, told):
+    with pytest.raises(TypeError, match=f"^OperatorBlock: {told}"):
+        OperatorBlock(product, params)
+
+
+def test_a_registered_name_has_inputs_of_known_names():
+    with pytest.raises(TypeError, match="has no input 'gama'\n  expected one of data, gamma"):
+        OperatorBlock("operator_block_scale", ["gama"])
+    block = made(OperatorBlock("operator_block_scale", {"data": {"shape": (4, 3)}}))
+    y = block(nd.array([1, 2, 3]))  # it is gamma
+    np.testing.assert_allclose(y.asnumpy(), block.data.data().asnumpy() * [1, 2, 3], rtol=1e-5)
+
+
+@pytest.mark.engine("torch")  # MXNet's errors do not say where
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_the_inputs_that_an_error_shows_are_those_of_the_call(hybridize):
+    block = made(OperatorBlock(product, {"w": {"shape": (5, 2)}}), hybridize)
+    with pytest.raises(ValueError) as caught:
+        block(nd.array(X))
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert "in OperatorBlock((4, 3))" in told
+
+
+def test_a_function_of_any_number_of_inputs():
+    x = nd.array([1.0, 2])
+    assert OperatorBlock(nd.add_n)(x, x, x).asnumpy().tolist() == [3, 6]
+
+
 def test_what_is_no_operator():
     for op in (int, gluon.nn.Dense, 3, None):
         with pytest.raises(TypeError, match=f"OperatorBlock: op is {op!r} .*\n  expected an oper"):

@@ -68,7 +68,8 @@ def _replace(error: Exception, before: str, after: str) -> None:
 def _inputs(block, args: tuple) -> str:
     function = block.hybrid_forward if block._is_hybrid else block.forward
     parameters = inspect.signature(function).parameters.values()
-    names = [f"{p.name} " for p in parameters if p.name != "F" and p.kind is not p.VAR_POSITIONAL]
+    by_position = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [f"{p.name} " for p in parameters if p.name != "F" and p.kind in by_position]
     names += [""] * len(args)
     return ", ".join(name + _shown(value) for name, value in zip(names, args))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from . import callbacks
     from .fitting import fit
 
-__all__ = ["Diverged", "Interrupted", "Lost", "Refused", "callbacks", "fit"]
+__all__ = ["Diverged", "Interrupted", "Lost", "NotFound", "Refused", "callbacks", "fit"]
 
 
 class Refused(TypeError, ValueError):
@@ -22,6 +22,10 @@ class Refused(TypeError, ValueError):
 
     It is caught as TypeError and as ValueError, too, as other libraries raise for such arguments.
     """
+
+
+class NotFound(Refused, FileNotFoundError):
+    """What the training goes on from is not there. The message is one line that says where."""
 
 
 def expect_counts(**values: Any) -> None:

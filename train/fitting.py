@@ -16,7 +16,7 @@ import numpy as np
 from layers import SoftmaxLoss
 from layers.engine import gluon, mx
 
-from . import Refused, as_arguments, checkpoint, expect_counts
+from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
 from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
@@ -91,8 +91,9 @@ def fit(
         The net's inputs are cast unless they are integers.
     callbacks : list of Callback
     resume : str or Path, optional
-        The folder of a `Checkpoint` from whose last one the training goes on, if there is one. It
-        is refused with another optimizer, or other settings of it, than those of this training.
+        The folder of a `Checkpoint` from whose last one the training goes on. It is refused with
+        another optimizer, or other settings of it, than those of this training. If it has none yet
+        and `callbacks` has a `Checkpoint` of that folder, the training begins.
     kvstore : str
         ``"dist_sync"``: train together with the other processes that torchrun has started, each on
         its part of every batch. All are given the same data.
@@ -108,6 +109,8 @@ def fit(
         An argument is not what is expected, or data, net, loss and metric do not fit together: the
         message begins with the argument's name. Whatever the engine says of the first samples,
         on which net, loss and metric are tried before the training, is raised as this, too.
+    NotFound
+        There is no checkpoint in `resume`, and no callback saves one there.
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
@@ -118,7 +121,8 @@ def fit(
         {"learning_rate": learning_rate, "clip": clip},
         {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate},
     )
-    check_start(seed, kvstore, resume)
+    check_start(seed, kvstore)
+    check_resume(resume, callbacks)
     contexts = contexts_of(ctx)
     with as_arguments():
         check_learner(hybridize, contexts, clip, accumulate, precision)
@@ -225,14 +229,14 @@ def check_compiled(mode: str, blocks: dict) -> None:
             )
 
 
-def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
-    """Refuse a seed, a kvstore or a folder of checkpoints that cannot be one.
+def check_start(seed: Any, kvstore: Any) -> None:
+    """Refuse a seed or a kvstore that cannot be one.
 
     Raises
     ------
     Refused
-        `seed` is not a whole number from 0 to below 2³¹, nor None in one process; `kvstore` is not
-        one of the names; or `resume` is no path.
+        `seed` is not a whole number from 0 to below 2³¹, nor None in one process; or `kvstore` is
+        not one of the names.
     """
     if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**31):
         raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
@@ -243,8 +247,30 @@ def check_start(seed: Any, kvstore: Any, resume: Any) -> None:
         )
     if kvstore not in ("device", "local", TOGETHER):
         raise Refused(f"kvstore: expected 'device' or {TOGETHER!r}, not {reprlib.repr(kvstore)}")
-    if resume is not None and not isinstance(resume, str | Path):
+
+
+def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:
+    """Refuse a folder to go on from that has no checkpoint, and in which none will be saved.
+
+    Raises
+    ------
+    Refused
+        `resume` is no path.
+    NotFound
+        There is no checkpoint in the folder.
+    """
+    if resume is None:
+        return
+    if not isinstance(resume, str | Path):
         raise Refused(f"resume: expected the path of a folder, not {reprlib.repr(resume)}")
+    folder = Path(resume).resolve()
+    saved = [each.folder.resolve() for each in callbacks if isinstance(each, checkpoint.Checkpoint)]
+    if folder not in saved and not checkpoint.checkpoints(folder):
+        reason = "has no checkpoint" if folder.is_dir() else "is not there"
+        raise NotFound(
+            f"resume: the folder {resume} {reason}; expected one with checkpoints, or one in which "
+            "a Checkpoint of callbacks saves them"
+        )
 
 
 def contexts_of(ctx: Any) -> list:

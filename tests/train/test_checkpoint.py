@@ -322,7 +322,15 @@ def test_counts_of_steps_and_of_checkpoints(tmp_path):
 
 
 def test_a_folder_without_any(tmp_path):
-    assert_equal(train(resume=tmp_path / "new", epochs=1), train(epochs=1))
+    """The training begins if it saves checkpoints there, as that of the program does."""
+    for folder, reason in ((tmp_path / "new", "is not there"), (tmp_path, "has no checkpoint")):
+        with pytest.raises(FileNotFoundError) as refused:
+            train(Checkpoint(tmp_path / "other"), resume=folder)
+        assert isinstance(refused.value, Refused)
+        assert str(refused.value).startswith(f"resume: the folder {folder} {reason}; expected one ")
+    assert not list(tmp_path.iterdir())
+    expected = train(epochs=1)
+    assert_equal(train(Checkpoint(tmp_path / "new"), resume=tmp_path / "new", epochs=1), expected)
 
 
 def test_a_full_disk(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """ONNX files as graphs: each operator as onnx computes it, a network there and back, bad files."""
 
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402 - absent in som
 from onnx.reference import ReferenceEvaluator  # noqa: E402 - absent in some environments
 
 import layers.mxnet as mx  # noqa: E402 - torch first
+from layers import nets  # noqa: E402 - torch first
 from layers.mxnet.base import MXNetError, UnsupportedError  # noqa: E402 - torch first
 from layers.mxnet.contrib.onnx import (  # noqa: E402 - torch first
     get_model_metadata,
@@ -132,6 +134,10 @@ ROWS |= {
         [X, Known(numbers(4)), Known(numbers(4))],
         {"epsilon": 0.1},
     ),
+    "Gelu": ("Gelu", [X], {}, 20),
+    "Gelu tanh": ("Gelu", [X], {"approximate": "tanh"}, 20),
+    "Shape": ("Shape", [X]),
+    "Shape of some axes": ("Shape", [X], {"start": -2, "end": 9}),
     "Clip of integers": ("Clip", [ints(-3, 5), Known(np.int64(0))]),
     "InstanceNormalization": ("InstanceNormalization", [IMAGE, *CHANNELS[:2]], {"epsilon": 0.1}),
     "Flatten 2": ("Flatten", [IMAGE], {"axis": 2}),
@@ -323,6 +329,54 @@ def test_a_network_there_and_back(tmp_path):
     assert (block(x) ** 2).sum().asscalar() < loss.asscalar()
 
 
+NETS = {
+    "mlp": lambda: nets.mlp(16, (5,), 3, activation="gelu", norm="batch"),
+    "gated mlp": lambda: nets.mlp(16, (5,), 3, activation="geglu", norm="rms", residual=True),
+    "mixer": lambda: nets.mixer((1, 4, 4), 3, units=8, depth=1),
+    "vit": lambda: nets.vit((1, 4, 4), 3, units=8, heads=2, depth=1),
+}
+AT_ONCE = [("vit", True)]  # make test-all reads the other ones, which take seconds each
+
+
+@pytest.mark.parametrize(
+    "name, open_batch",
+    [
+        pytest.param(*each, marks=() if each in AT_ONCE else pytest.mark.slow)
+        for each in product(NETS, (False, True))
+    ],
+)
+def test_nets_there_and_back(name, open_batch, tmp_path):
+    pytest.importorskip("onnxscript", reason="it writes the file")
+    made, path = NETS[name](), str(tmp_path / "net.onnx")
+    made.initialize(mx.init.Xavier())
+    made.hybridize()
+    made(mx.nd.array(numbers(2, 16)))
+    files = made.export(str(tmp_path / "net"))
+    shapes = {"dynamic": True, "dynamic_input_shapes": [("n", 16)]} if open_batch else {}
+    mx.onnx.export_model(*map(str, files), [(2, 16)], onnx_file_path=path, **shapes)
+    for count in (2, 5) if open_batch else (2,):
+        x = numbers(count, 16)
+        (found,) = forward(path, {"data": x})
+        np.testing.assert_allclose(found, made(mx.nd.array(x)).asnumpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_sizes_that_are_computed(tmp_path):
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"]),
+        helper.make_node("Slice", ["sizes", "zero", "one"], ["count"]),
+        helper.make_node("Concat", ["count", "twelve"], ["shape"], axis=0),
+        helper.make_node("Reshape", ["x", "shape"], ["rows"]),
+        helper.make_node("Relu", ["rows"], ["y"]),
+    ]
+    made = model(nodes, {"x": X}, {"zero": ints(0), "one": ints(1), "twelve": ints(12)}, ["y"])
+    by_onnx(made, {"x": X})
+    for value in (made.graph.input[0], made.graph.output[0]):
+        value.type.tensor_type.shape.dim[0].dim_param = "n"
+    for x in (X, numbers(5, 3, 4)):
+        (found,) = forward(saved(tmp_path, made), {"x": x})
+        np.testing.assert_array_equal(found, np.maximum(x, 0).reshape(-1, 12))
+
+
 def test_metadata(tmp_path):
     made, _ = model_of("Add", [X, Known(X)])
     tensor = made.graph.output[0].type.tensor_type
@@ -354,6 +408,7 @@ REFUSED = {
     ),
     "a domain": (model_of("Relu", [X], domain="other")[0], "net.onnx'.*: 'other.Relu'"),
     "an old set": (model_of("Relu", [X], opset=6)[0], "set of operators 6\n  expected 7 or later"),
+    "no sizes": (model_of("Shape", [X], {"end": 0})[0], "Shape .*: it gives no sizes"),
     "a computed shape": (
         model_of("Reshape", [X, ints(2, 12)])[0],
         r"operator Reshape in node 'y0' of .*net.onnx': input 1 \(shape\) is computed",

@@ -69,7 +69,7 @@ def checked(model, path: str | PathLike) -> Any:
     onnx = _library()
     try:
         onnx.checker.check_model(model)
-        return onnx.shape_inference.infer_shapes(model)
+        return onnx.shape_inference.infer_shapes(model, data_prop=True)  # and computed sizes
     except Exception as error:  # the checker has several types of its own
         raise MXNetError(f"file {fsdecode(path)!r} is no valid ONNX: {error}") from None
 
@@ -150,6 +150,15 @@ class Step:
         if any(abs(n) > MOST for n in found or ()):
             raise self.unsupported(f"{name} is {found}")
         return found
+
+    def sizes_or_output(self, i: int, name: str) -> list[int]:
+        """As `sizes`; where they are computed, the output's shape, in which -1 is an open size."""
+        output = self._graph.shapes.get(self._node.output[0])
+        computed = self._node.input[i] not in self._graph.constants
+        if not computed or not output or 0 in output or output.count(None) > 1:
+            return self.sizes(i, name)
+        self._unused.discard(i)
+        return [-1 if size is None else size for size in output]
 
     def shape(self, i: int = 0) -> tuple[int | None, ...]:
         """The shape of an input; None for sizes that are open.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
-from math import prod
+from math import pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,14 @@ def _prelu(step: Step) -> Symbol:
     x = step.x()
     negative = sym.broadcast_mul(-sym.relu(-x), step.x(1))
     return sym.broadcast_add(sym.relu(x), negative)
+
+
+@row("Gelu")
+def _gelu(step: Step) -> Symbol:
+    x = step.x()
+    if step.expect("approximate", "none", "tanh") == "none":
+        return sym.LeakyReLU(x, act_type="gelu")
+    return x * sym.sigmoid(sqrt(8 / pi) * (x + 0.044715 * x**3))
 
 
 @row("HardSigmoid")
@@ -225,9 +233,18 @@ def _flatten(step: Step) -> Symbol:
     return sym.reshape(step.x(), shape=shape)
 
 
+@row("Shape")
+def _shape(step: Step) -> Symbol:
+    axes = range(len(step.shape()))[step.attribute("start", 0) : step.attribute("end")]
+    if not axes:
+        raise step.unsupported("it gives no sizes")
+    sizes = sym.shape_array(step.x())
+    return sym.slice_axis(sizes, axis=0, begin=axes.start, end=axes.stop)
+
+
 @row("Reshape")
 def _reshape(step: Step) -> Symbol:
-    shape = step.sizes(1, "shape")
+    shape = step.sizes_or_output(1, "shape")
     copies = not step.attribute("allowzero", 0)
     if min(shape, default=0) < -1 or (0 in shape and not copies):
         raise step.unsupported(f"the shape is {shape}")

@@ -171,7 +171,10 @@ class CustomOpProp:
         in_dtypes : list of numpy type
             Of the same arrays. MXNet has its own numbers of types here.
         """
-        return CustomOp()
+        raise NotImplementedError(
+            f"{type(self).__name__} has no create_operator\n"
+            "  expected def create_operator(self, ctx, in_shapes, in_dtypes): a CustomOp"
+        )
 
     if TYPE_CHECKING:  # programs have other names for its parameters
 

@@ -469,6 +469,25 @@ def test_no_backward(mx, nd, define):
     assert f"in backward of Custom '{name}'" in "".join(said)
 
 
+@pytest.mark.engine("torch")  # MXNet computes nothing, and says nothing
+def test_no_create_operator(mx, nd):
+    @mx.operator.register("test_no_create_operator")
+    class Prop(mx.operator.CustomOpProp):
+        pass
+
+    calls = [
+        lambda: nd.Custom(nd.ones(3), op_type="test_no_create_operator"),
+        lambda: mx.sym.Custom(mx.sym.var("x"), op_type="test_no_create_operator").eval(
+            x=nd.ones(3)
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(
+            NotImplementedError, match="Prop has no create_operator\n  expected def"
+        ):
+            call()
+
+
 @pytest.mark.engine("torch")
 def test_a_prop_is_made_once_for_its_attributes(mx, nd, define):
     made = []

@@ -102,6 +102,8 @@ def test_group(sym):
         (lambda x, y: x == 1, "_equal_scalar0", "_equal_scalar", "1"),
         (lambda x, y: -x, "_mulscalar0", "_mul_scalar", "-1.0"),
         (lambda x, y: np.sqrt(4) * x, "_mulscalar0", "_mul_scalar", "2.0"),
+        (lambda x, y: np.float32(1) - x, "_rminusscalar0", "_rminus_scalar", "1.0"),
+        (lambda x, y: np.int64(1) < x, "_greater_scalar0", "_greater_scalar", "1"),
     ],
 )
 def test_arithmetic(sym, make, name, op, scalar):

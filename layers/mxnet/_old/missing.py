@@ -71,6 +71,10 @@ REASONS = {
     "torch": "use PyTorch itself: mx.from_torch, NDArray.asnumpy",
     "tvmop": "it needs MXNet built with TVM",
 }
+# Names that programs ask for, and MXNet has not either: what to write instead.
+_INSTEAD = {
+    "symbol.array": "an input, or in a Block a constant: self.params.get_constant(name, value)",
+}
 # Modules that are here for programs that import them; nothing is in them but what they define.
 _EMPTY = {"numpy", "numpy_extension", "symbol.numpy"}
 
@@ -142,7 +146,9 @@ def _attribute(module: dict[str, Any]) -> Callable[[str], Any]:
         if message:
             # A name, and no object: without it, Python would add a hint at a name like it.
             raise AttributeError(message, name=name)
-        raise AttributeError(f"module {full_name!r} has no attribute {name!r}{_like(name, module)}")
+        instead = _INSTEAD.get(short_name)
+        hint = f"\n  expected {instead}" if instead else _like(name, module)
+        raise AttributeError(f"module {full_name!r} has no attribute {name!r}{hint}")
 
     return find
 

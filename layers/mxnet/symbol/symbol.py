@@ -54,7 +54,7 @@ class Symbol(Methods):
     """
 
     __slots__ = ("__weakref__", "_entries")
-    __array_ufunc__ = None  # np.sqrt(2) * x is for Symbols to compute, and np.exp(x) an error
+    __array_priority__ = 1000.0  # np.sqrt(2) * x is for Symbols to compute
 
     def __init__(self, entries: list[Entry]):
         self._entries = entries
@@ -97,6 +97,12 @@ class Symbol(Methods):
         )
 
     __hash__ = object.__hash__
+
+    def __array__(self, dtype=None, copy=None):
+        raise NotImplementedForSymbol(
+            f"NumPy cannot compute with {self!r}: it has no values yet\n"
+            "  expected operators: in a HybridBlock F.exp(x), not np.exp(x)"
+        )
 
     def __getattr__(self, name: str):
         instead = _ALTERNATIVES.get(name, "an operator for it")

@@ -27,7 +27,7 @@ from ..ndarray.utils import pieces
 from ..symbol import Group, Symbol
 from ..symbol._infer import shapes, types
 from ..symbol._rnn_parts import with_parts
-from ._nesting import BlockError, _flatten, _regroup
+from ._nesting import BlockError, _flatten, _regroup, expect_output
 from .parameter import DeferredInitializationError, Parameter
 
 log = logging.getLogger("layers.mxnet.hybridize")
@@ -238,4 +238,4 @@ def call_with_symbols(block, *args) -> Any:
     """What a block does to Symbols."""
     with block.name_scope():
         parameters = {key: p.var() for key, p in block._reg_params.items()}
-        return block.hybrid_forward(symbol, *args, **parameters)
+        return expect_output(block, block.hybrid_forward(symbol, *args, **parameters))

@@ -34,6 +34,22 @@ def first_context(*inputs) -> Context:
     )
 
 
+def expect_output(block, output: Any) -> Any:
+    """What `hybrid_forward` of a block returned, if it is not None.
+
+    Raises
+    ------
+    BlockError
+        It is.
+    """
+    if output is None:
+        raise BlockError(
+            f"{type(block).__name__}: hybrid_forward returned None\n"
+            "  expected the output: a `return` at its end"
+        )
+    return output
+
+
 def leaves(value) -> Iterator[Any]:
     """What nested lists hold."""
     if isinstance(value, (list, tuple)):

@@ -24,6 +24,7 @@ from ._naming import _BlockScope, refuse_unknown
 from ._nesting import (
     BlockError,
     _flatten,
+    expect_output,
     first_context,
     leaves,
     refuse_mixed,
@@ -498,9 +499,11 @@ class HybridBlock(Block):
             return self._call_graph(context, x, *args)
         parameters = self._parameters(context, x, *args)
         if context is current_context():
-            return self.hybrid_forward(ndarray, x, *args, **parameters)
-        with context:
-            return self.hybrid_forward(ndarray, x, *args, **parameters)
+            output = self.hybrid_forward(ndarray, x, *args, **parameters)
+        else:
+            with context:
+                output = self.hybrid_forward(ndarray, x, *args, **parameters)
+        return expect_output(self, output)
 
     def _call_graph(self, context, *args):
         flat, format = _flatten(args, "input")

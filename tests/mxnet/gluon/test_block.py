@@ -898,6 +898,37 @@ def test_arrays_and_symbols_do_not_mix(hybridized, symbol):
             net(*nothing)
 
 
+@pytest.mark.engine("torch")  # MXNet returns it, or says "Expected a list of symbols as input"
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_forgotten_return(hybridized):
+    class Exp(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            F.exp(x)
+
+    for net, place in ((Exp(), "in Exp(x (2, 3))"), (row(Exp(), nn.Dense(2)), ", net.0")):
+        net.initialize()
+        net.hybridize(hybridized)
+        with pytest.raises(ValueError, match="Exp: hybrid_forward returned None") as caught:
+            net(x_of(2, 3))
+        assert any(place in note for note in notes(caught))
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize(
+    ("function", "error", "told"),
+    [
+        (lambda F, x: np.exp(x), NotImplementedError, "it has no values yet\n  expected .* F.exp"),
+        (lambda F, x: np.stack([x, x]), NotImplementedError, "it has no values yet\n  expected"),
+        (lambda F, x: x + F.array([1]), AttributeError, "'array'\n  expected an input, or in a Bl"),
+    ],
+)
+def test_numpy_in_a_graph(function, error, told):
+    net = nn.HybridLambda(function)
+    net.hybridize()
+    with pytest.raises(error, match=told):
+        net(x_of(2, 3))
+
+
 @pytest.mark.engine("torch")
 def test_an_error_in_tracing_names_the_line():
     class Inner(gluon.HybridBlock):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -18,7 +18,7 @@ from layers.engine import gluon, mx
 
 from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
 from .blocks import Learner, check_learner, trainer_of
-from .data import Arrays, batches_of
+from .data import Arrays, batches_of, not_finite, rows_not_finite
 from .loop import Callback, Epoch, Run, train
 from .metrics import WithMetric, chosen, is_computed, values_of
 from .nets import initialize
@@ -330,6 +330,7 @@ def prepare(
             outputs = net(x)
         check_labels(name, part, class_numbers(losses, outputs))
         try_losses(losses, outputs, y)
+        check_targets(name, part, lambda x, y: losses[0](net(x), y), contexts[0])
     if metrics:
         x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch)
         values_of(metrics, [(y, net(x))])
@@ -355,6 +356,22 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
     if measured is not loss:
         with refusing(f"metric: {measured.metric} of {shapes}"):
             measured(outputs, y)
+
+
+def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> None:
+    """Refuse targets that are not finite, unless the loss is: it may leave them out.
+
+    Raises
+    ------
+    Refused
+        The message has the first sample, and how many there are.
+    """
+    if not isinstance(batches, Arrays) or not (wrong := rows_not_finite(batches.y)).size:
+        return
+    first = slice(wrong[0], wrong[0] + 1)
+    x, y = (mx.nd.array(part[first], ctx=ctx) for part in (batches.x, batches.y))
+    if not np.isfinite(loss(x, y).asnumpy()).all():
+        raise Refused(f"{name}: y[{wrong[0]}] {not_finite(batches.y, wrong)}")
 
 
 def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:

@@ -125,6 +125,12 @@ def test_of_an_error_less_is_better():
         ({"data": (X, KINDS.tolist())}, "data: y has values such as 'b'; expected numbers: "),
         ({"data": [(X, KINDS)]}, "data: "),
         ({"data": ([[1, 2], [3]], [0, 1])}, "data: x "),
+        (
+            {"data": (np.where(X.max() > X, X, np.nan), Y)},
+            f"data: x[{X.argmax() // 4}] has the value nan; 1 of 60 samples have one that is not "
+            "finite; expected numbers, finite in float32",
+        ),
+        ({"validation": (X * np.float64(1e99), Y)}, "validation: x[0] has the value "),
         ({"data": (3, 4)}, "data: x is the number 3; expected an array of samples"),
         ({"validation": 3}, "validation: int; expected (x, y)"),
         ({"validation": (X, KINDS)}, "validation: y has values such as 'b'"),
@@ -277,6 +283,21 @@ def test_labels_that_the_net_has_no_output_for(y, validation, reason, metric, lo
     with pytest.raises(Refused) as refused:
         fit(net(), (X, y), loss, validation=validation, metric=metric)
     assert str(refused.value).startswith(reason)
+
+
+def test_targets_that_are_not_finite():
+    """A loss may leave some out."""
+    y = np.where(np.arange(60) % 20 == 7, np.nan, X.sum(axis=1))
+
+    class Loss(gluon.loss.L2Loss):
+        def hybrid_forward(self, F, outputs, y):
+            there = F.reshape_like(y == y, outputs)
+            y = F.where(there, F.reshape_like(y, outputs), F.zeros_like(outputs))
+            return super().hybrid_forward(F, outputs * there, y)
+
+    with pytest.raises(Refused, match=r"^data: y\[7\] has the value nan; 3 of 60 samples have one"):
+        fit(gluon.nn.Dense(1), (X, y), gluon.loss.L2Loss())
+    assert np.isfinite(fit(gluon.nn.Dense(1), (X, y), Loss())[0].loss)
 
 
 def test_labels_of_a_data_loader_that_the_net_has_no_output_for():

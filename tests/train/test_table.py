@@ -122,7 +122,7 @@ LINES = lines()
         (LINES.replace("4.5", "inf"), "line 6, column length is 'inf'; expected a number"),
         (LINES.replace("4.5", "1_0"), "line 6, column length is '1_0'; expected a number"),
         (LINES.replace("4.5", "Rome"), "line 6, column length is 'Rome'; expected a number"),
-        (LINES.replace("4.5", "1e60"), "line 6 has a value that is not finite in float32"),
+        (LINES.replace("4.5", "1e60"), "line 6 has the value 1e+60; 2 of 20 samples have one"),
         (LINES.replace("40,setosa", "40,"), "line 6, column kind is missing ('')"),
         (LINES.replace("40,setosa", "40,?"), "line 6, column kind is missing ('?')"),
         (LINES.replace("4.5,", ""), "line 6 has 3 values; expected 4, as line 1"),

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import Refused
+from .samples import not_finite, rows_not_finite
 
 __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
 
@@ -99,12 +100,15 @@ def batches_of(data: Any, size: int, name: str = "data") -> Batches:
     Raises
     ------
     Refused
-        It is neither; x or y are no numbers; or they have different lengths, or none.
+        It is neither; x or y are no numbers; x has one that is not finite; or they have different
+        lengths, or none.
     """
     if isinstance(data, tuple | list) and len(data) == 2 and not all(map(is_pair, data)):
         x, y = (numbers_of(part, f"{name}: {of}") for part, of in zip(data, "xy"))
         if not len(x) or len(x) != len(y):
             raise Refused(f"{name}: x has {len(x)} samples, y {len(y)}; expected as many, and some")
+        if (wrong := rows_not_finite(x)).size:
+            raise Refused(f"{name}: x[{wrong[0]}] {not_finite(x, wrong)}")
         return Arrays(x, y, size)
     if isinstance(data, Iterator):
         raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")

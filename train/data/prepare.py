@@ -11,7 +11,7 @@ import numpy as np
 from .. import Refused
 from ..task import Detection, Task
 from .boxes import boxes, kinds_of
-from .samples import Reading, Samples, listed, shown
+from .samples import Reading, Samples, listed, not_finite, rows_not_finite, shown
 from .sources import read
 
 __all__ = ["Data", "load", "rows"]
@@ -137,13 +137,9 @@ def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
     x = x.reshape(len(x), -1)
     if x.dtype == np.uint8:
         return x
-    with np.errstate(over="ignore"):
-        x = x.astype("float32")
-    finite = np.isfinite(x).all(axis=1)
-    if not finite.all():
-        where = samples.at(int(finite.argmin()), name)
-        raise Refused(f"{where} has a value that is not finite in float32")
-    return x
+    if (wrong := rows_not_finite(x)).size:
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {not_finite(x, wrong)}")
+    return x.astype("float32")
 
 
 def classes_of(samples: Samples) -> tuple[str, ...]:
@@ -218,13 +214,9 @@ def numbers(samples: Samples) -> np.ndarray:
         raise Refused(
             f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"
         )
-    with np.errstate(over="ignore"):
-        y = y.astype("float32")
-    wrong = np.flatnonzero(~np.isfinite(y))
-    if wrong.size:
-        where = samples.at(wrong[0], name)
-        raise Refused(f"{where} is {y[wrong[0]]}; expected numbers, finite in float32")
-    return y
+    if (wrong := rows_not_finite(y)).size:
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {not_finite(y, wrong)}")
+    return y.astype("float32")
 
 
 def task(y: np.ndarray, classes: tuple[str, ...], name: str) -> Task:

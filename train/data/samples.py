@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Reading", "Samples", "listed", "shown"]
+__all__ = ["Reading", "Samples", "listed", "not_finite", "rows_not_finite", "shown"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,24 @@ class Samples:
         if self.lines:
             return f"line {self.lines[i]}" + (f", {array}" if array != self.x_name else "")
         return f"{array}[{i}]"
+
+
+def rows_not_finite(values: np.ndarray) -> np.ndarray:
+    """The numbers of the samples that have a value that is not finite in float32."""
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(values.astype("float32", copy=False))
+    return np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
+
+
+def not_finite(values: np.ndarray, rows: np.ndarray) -> str:
+    """What a message says of the first of these rows, after its name."""
+    first = np.ravel(values[rows[0]])
+    with np.errstate(over="ignore"):
+        value = first[~np.isfinite(first.astype("float32"))][0]
+    return (
+        f"has the value {value:g}; {len(rows)} of {len(values)} samples have one that is not "
+        "finite; expected numbers, finite in float32"
+    )
 
 
 def shown(value: object) -> str:

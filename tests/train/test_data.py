@@ -319,7 +319,8 @@ def test_a_validation_file_beside_held_out_samples(npz):
 
 @pytest.mark.parametrize("name", ["", "cats", "mnist.gz", "digits:/here", "data.npy"])
 def test_unknown_data(name):
-    assert "expected digits, mnist[:FOLDER]" in refusal(name)
+    line = refusal(name)
+    assert "expected digits, mnist[:FOLDER]" in line and " FILE.csv, FILE.tsv, " in line
 
 
 def test_scikit_learn_is_missing(monkeypatch):

@@ -158,12 +158,20 @@ def test_what_is_refused(table, text, reason):
             {"features": ("id",), "ignore": ("width",)},
             "--ignore width: it is not among --features, so it is not used; expected one",
         ),
-        ({"regression": True}, "line 2, column kind is 'setosa'; expected a number"),
+        ({"features": ("width", "kind")}, "--features kind: it is the target; expected a --target"),
+        (
+            {"features": ("id",), "target": "id"},
+            "--features id: it is the target; expected a --tar",
+        ),
+        (
+            {"regression": True},
+            "line 2, column kind is 'setosa'; expected a number, for --task regression",
+        ),
         ({"target": "length", "ignore": ("kind",)}, "line 2, column length is 0.5; expected cl"),
     ],
     ids=[
         *("target", "features", "ignore", "the target", "a target", "without effect"),
-        *("a number", "classes"),
+        *("learned from", "all that is learned from", "a number", "classes"),
     ],
 )
 def test_columns_that_do_not_fit(table, how, reason):
@@ -184,6 +192,13 @@ def test_a_validation_table_has_its_columns_in_any_order(table):
         load(first, table("kind,width,length,id\nrose,3,2,1\n", "third.csv"))
     with pytest.raises(Refused, match="--validation .*: it has no column id"):
         load(first, table("kind,width,length\nsetosa,3,2\n", "third.csv"))
+
+
+@pytest.mark.parametrize("name", ["digits", "held_out.npz", "x.npy,y.npy", "misspelt.cvs"])
+def test_what_is_held_out_of_a_table_is_a_table(table, name):
+    reason = f"^--validation {name}: it is no table; expected a .csv or .tsv file, as --data is$"
+    with pytest.raises(Refused, match=reason):
+        load(table(lines()), name)
 
 
 def test_a_validation_table_needs_no_column_that_is_ignored(table):

@@ -12,7 +12,7 @@ from .. import Refused
 from ..task import Detection, Task
 from .boxes import boxes, kinds_of
 from .samples import Reading, Samples, listed, not_finite, rows_not_finite, shown
-from .sources import read
+from .sources import is_table, read
 
 __all__ = ["Data", "load", "rows"]
 
@@ -86,8 +86,10 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
     Raises
     ------
     Refused
-        The others have held-out samples of their own.
+        The others are a table and these are not, or these have held-out samples of their own.
     """
+    if samples.columns and not is_table(name):
+        raise Refused("it is no table; expected a .csv or .tsv file, as --data is")
     shape = samples.x.shape[1:] if samples.pixels else None
     size = how.size if samples.resized else None
     columns = {"features": samples.columns, "ignore": ()}  # of which none is ignored

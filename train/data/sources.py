@@ -12,10 +12,10 @@ from . import images, scenes, table
 from .arrays import read_npy, read_npz
 from .samples import Reading, Samples, listed
 
-__all__ = ["describe_sources", "read"]
+__all__ = ["describe_sources", "is_table", "read"]
 
 NPZ = (("x", "y"), ("x_train", "y_train", "x_test", "y_test"))
-FILES = ("FILE.csv", "FILE.npz", "X.npy,Y.npy", "FILE.rec", "a FOLDER of images")
+FILES = ("FILE.csv", "FILE.tsv", "FILE.npz", "X.npy,Y.npy", "FILE.rec", "a FOLDER of images")
 SCENES = 2000  # to learn from
 PUBLISHED = (*images.IDX, *images.CIFAR)
 
@@ -50,7 +50,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     """
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
-    expect_used(name, path, how)
+    expect_used(name, how)
     if name.endswith(".npz"):
         return npz(path)
     if ".npy," in name:
@@ -90,7 +90,12 @@ def read_boxes(name: str) -> Samples:
     raise Refused("expected scenes, scenes:N or FILE.npz")
 
 
-def expect_used(name: str, path: Path, how: Reading) -> None:
+def is_table(name: str) -> bool:
+    """Whether a name is that of a file that has columns with names."""
+    return name.endswith(table.SUFFIXES) and ".npy," not in name
+
+
+def expect_used(name: str, how: Reading) -> None:
     """Refuse what is said about columns, or about images, where there are none.
 
     Raises
@@ -98,13 +103,12 @@ def expect_used(name: str, path: Path, how: Reading) -> None:
     Refused
         Columns are named where there is no table, or a size of images where there is one.
     """
-    is_table = path.suffix in table.SUFFIXES and ".npy," not in name
     columns = {"--target": how.target, "--features": how.features, "--ignore": how.ignore}
     given = [option for option, value in columns.items() if value]
-    if given and not is_table:
+    if given and not is_table(name):
         files = " and ".join(table.SUFFIXES)
         raise Refused(f"it has no columns; expected no {given[0]}, which is for {files} files")
-    if how.size and is_table:
+    if how.size and is_table(name):
         raise Refused("it has no images; expected no --image-size, which resizes images")
 
 

@@ -103,21 +103,27 @@ def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:
     for name in (*filter(None, [target]), *how.features, *how.ignore):
         if name not in names:
             raise Refused(f"it has no column {shown(name)}; it has {listed(names)}")
-    expect_ignorable(target, how)
+    expect_apart(target, how)
     features = [n for n in how.features or names if n not in how.ignore and n != target]
     if not features:
         raise Refused(f"it has no column but {shown(target)}; expected features beside the target")
     return target, features
 
 
-def expect_ignorable(target: str | None, how: Reading) -> None:
-    """Refuse to ignore the target, or a column that is not used anyway.
+def expect_apart(target: str | None, how: Reading) -> None:
+    """Refuse to learn from the target, or to ignore it or a column that is not used anyway.
 
     Raises
     ------
     Refused
-        A column to be ignored is the target, or is not among the features.
+        The target is among the features; or a column to be ignored is the target, or is not among
+        the features.
     """
+    if target in how.features:
+        raise Refused(
+            f"--features {shlex.quote(str(target))}: it is the target; expected a --target of "
+            "another column, or --features without this one"
+        )
     for name in how.ignore:
         if name == target:
             raise Refused(
@@ -224,7 +230,8 @@ def targets(labels: list[str], target: str, lines: Any, regression: bool) -> np.
         return np.array([float(label) for label in labels])
     if regression:
         i = next(i for i, label in enumerate(labels) if not is_number(label))
-        raise Refused(f"line {lines[i]}, column {shown(target)} {wrong(labels[i], 'a number')}")
+        expected = "a number, for --task regression"
+        raise Refused(f"line {lines[i]}, column {shown(target)} {wrong(labels[i], expected)}")
     return np.array(labels)
 
 

@@ -14,8 +14,8 @@ from .engine import adapter, gluon
 __all__ = [
     "expect_kind",
     "expect_numbers",
-    "expect_positive",
     "expect_shapes",
+    "expect_sizes",
     "expect_weights",
     "in_order",
 ]
@@ -98,17 +98,19 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
 
 
-def expect_positive(who: str, **numbers: int) -> None:
+def expect_sizes(who: str, *, in_channels: int = 0, **sizes: int) -> None:
     """Refuse sizes that cannot be.
 
     Raises
     ------
     ValueError
-        One is no whole number from 1; the message has its name and value.
+        One is no whole number from 1, or `in_channels` none from 0, which stands for the size of
+        the first call's input; the message has its name and value.
     """
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from 1")
+    for name, value in {"in_channels": in_channels, **sizes}.items():
+        least = 0 if name == "in_channels" else 1
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from {least}")
 
 
 def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:

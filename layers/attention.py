@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._inputs import in_order
+from ._inputs import expect_sizes, in_order
 from .dense import DenseBlock
 from .engine import expect, gluon, nd
 from .ops import scaled_dot_product_attention
@@ -98,8 +98,8 @@ class MultiHeadAttention(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        `heads` is less than 1, or does not divide `units`; the inputs have other numbers of axes,
-        or not one batch.
+        A size is no whole number from 1, or `in_channels` none from 0; `heads` does not divide
+        `units`; the inputs have other numbers of axes, or not one batch.
     TypeError
         An input of the call is missing or unknown.
 
@@ -117,7 +117,8 @@ class MultiHeadAttention(gluon.HybridBlock):
         dtype: str = "float32",
         **kwargs,
     ):
-        if heads < 1 or units % heads:
+        expect_sizes("MultiHeadAttention", in_channels=in_channels, units=units, heads=heads)
+        if units % heads:
             raise ValueError(
                 f"MultiHeadAttention: units is {units}, heads is {heads}\n"
                 "  expected units that are a multiple of heads"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._inputs import expect_kind, expect_positive
+from ._inputs import expect_kind, expect_sizes
 from .activation import activate
 from .engine import expect, gluon
 from .ops import dense, lsq
@@ -86,9 +86,7 @@ class DenseBlock(gluon.HybridBlock):
         flatten: bool = False,
         **kwargs,
     ):
-        expect_positive("DenseBlock", channels=channels)
-        if in_channels != 0:  # that of the first call's input
-            expect_positive("DenseBlock", in_channels=in_channels)
+        expect_sizes("DenseBlock", in_channels=in_channels, channels=channels)
         super().__init__(**kwargs)
         self._flatten, self._shared = flatten, "params" in kwargs
         if bias is None or isinstance(bias, (bool, np.bool_)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._inputs import expect_numbers, in_order
+from ._inputs import expect_numbers, expect_sizes, in_order
 from .engine import adapter, expect, gluon, nd
 from .ops import embedding_bag
 
@@ -54,9 +54,9 @@ class EmbeddingBag(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        `mode` is neither, or `input_dim` or `output_dim` is less than 1; shapes do not fit
-        together, weights are given for the mode 'mean', offsets with `padding`, or offsets are not
-        in ascending order from 0.
+        `mode` is neither, or a size is no whole number from 1; shapes do not fit together, weights
+        are given for the mode 'mean', offsets with `padding`, or offsets are not in ascending order
+        from 0.
     IndexError
         An id is negative, too large, or not a whole number. Ids and offsets on a GPU are not
         checked, for which it would have to wait; there, such an id is that of the nearest vector.
@@ -74,11 +74,9 @@ class EmbeddingBag(gluon.HybridBlock):
         dtype: str = "float32",
         **kwargs,
     ):
-        if mode not in ("sum", "mean") or min(input_dim, output_dim) < 1:
-            raise ValueError(
-                f"EmbeddingBag: mode is {mode!r}, input_dim {input_dim}, output_dim {output_dim}\n"
-                "  expected the mode 'sum' or 'mean', and sizes from 1"
-            )
+        expect_sizes("EmbeddingBag", input_dim=input_dim, output_dim=output_dim)
+        if mode not in ("sum", "mean"):
+            raise ValueError(f"EmbeddingBag: mode is {mode!r}\n  expected 'sum' or 'mean'")
         super().__init__(**kwargs)
         self._attributes = {"mode": mode, "padding": padding}
         with self.name_scope():

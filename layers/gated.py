@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._inputs import expect_sizes
 from .dense import DenseBlock
 from .engine import expect, gluon
 from .ops import geglu_tanh, swiglu
@@ -22,6 +23,8 @@ class Gated(gluon.HybridBlock):
         dtype: str = "float32",
         **kwargs,
     ):
+        sizes = {"hidden_channels": hidden_channels, "channels": channels}
+        expect_sizes(type(self).__name__, in_channels=in_channels, **sizes)
         super().__init__(**kwargs)
         options = {"weight_initializer": weight_initializer, "dtype": dtype}
         with self.name_scope():
@@ -72,6 +75,11 @@ class SwiGLU(Gated):
     Outputs:
         - **y**: (..., channels)
 
+    Raises
+    ------
+    ValueError
+        A size is no whole number from 1, or `in_channels` none from 0.
+
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
 
@@ -108,6 +116,11 @@ class GeGLU(Gated):
         - **x**: (..., in_channels)
     Outputs:
         - **y**: (..., channels)
+
+    Raises
+    ------
+    ValueError
+        A size is no whole number from 1, or `in_channels` none from 0.
 
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_numbers, expect_shapes, expect_weights, in_order
+from ._inputs import expect_numbers, expect_shapes, expect_sizes, expect_weights, in_order
 from ._weighted import Weighted, weighted
 from .engine import expect, gluon, nd
 from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy
@@ -166,7 +166,8 @@ class LinearCrossEntropyLoss(Weighted):
     Raises
     ------
     ValueError
-        `smoothing` is not from 0 to 1; the shapes of the inputs do not fit together.
+        `channels` is no whole number from 1, or `in_channels` none from 0; `smoothing` is not from
+        0 to 1; the shapes of the inputs do not fit together.
     IndexError
         A label is no class; where this is not checked, as for `SoftmaxLoss`.
 
@@ -187,6 +188,7 @@ class LinearCrossEntropyLoss(Weighted):
         dtype: str = "float32",
         **kwargs,
     ):
+        expect_sizes("LinearCrossEntropyLoss", in_channels=in_channels, channels=channels)
         super().__init__(weight, **kwargs)
         self._options = target_options(self, ignore_label, smoothing, z_loss)
         with self.name_scope():

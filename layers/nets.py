@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral, Real
 
-from ._inputs import expect_positive, expect_shapes
+from ._inputs import expect_shapes, expect_sizes
 from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
@@ -74,7 +74,7 @@ def mlp(
         )
     if isinstance(inputs, bool) or not isinstance(inputs, Integral) or inputs < 0:
         raise ValueError(f"mlp: inputs is {inputs!r}\n  expected a whole number from 0")
-    expect_positive("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
+    expect_sizes("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
     _expect_share("mlp", dropout)
     net = gluon.nn.HybridSequential()
     with net.name_scope():
@@ -131,7 +131,7 @@ def mixer(
 
     I. Tolstikhin et al., MLP-Mixer: an all-MLP architecture for vision, NeurIPS 2021.
     """
-    expect_positive("mixer", outputs=outputs, units=units, depth=depth)
+    expect_sizes("mixer", outputs=outputs, units=units, depth=depth)
     _expect_share("mixer", dropout)
     net = gluon.nn.HybridSequential()
     with net.name_scope():
@@ -193,7 +193,7 @@ def vit(
     A. Dosovitskiy et al., An image is worth 16x16 words, ICLR 2021; the mean over patches as in
     X. Zhai et al., Scaling vision transformers, CVPR 2022.
     """
-    expect_positive("vit", outputs=outputs, units=units, depth=depth, heads=heads)
+    expect_sizes("vit", outputs=outputs, units=units, depth=depth, heads=heads)
     _expect_share("vit", dropout)
     init = mx.init.Xavier()
     wide = max(1, 8 * units // 3)
@@ -263,8 +263,8 @@ def ssd_lite(
             "  expected the channels, height and width of an image, such as (3, 64, 64)"
         )
     channels, height, width = image
-    expect_positive("ssd_lite", channels=channels, height=height, width=width)
-    expect_positive("ssd_lite", classes=classes, units=units)
+    expect_sizes("ssd_lite", channels=channels, height=height, width=width)
+    expect_sizes("ssd_lite", classes=classes, units=units)
     if not sizes or not all(sizes) or not ratios or min(*ratios, *map(min, sizes)) <= 0:
         raise ValueError(
             f"ssd_lite: sizes is {sizes!r}, ratios is {ratios!r}\n"
@@ -318,7 +318,7 @@ class Patches(gluon.HybridBlock):
                 "  expected the channels, height and width of an image, such as (3, 32, 32)"
             )
         self._image = channels, height, width = tuple(image)
-        expect_positive("Patches", channels=channels, height=height, width=width, patch=patch)
+        expect_sizes("Patches", channels=channels, height=height, width=width, patch=patch)
         if height % patch or width % patch:
             raise ValueError(
                 f"Patches: the image is {self._image}, patch is {patch}\n"

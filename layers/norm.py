@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._inputs import expect_kind
+from ._inputs import expect_kind, expect_sizes
 from .engine import adapter, expect, gluon
 from .ops import group_norm, layer_norm, rms_norm
 
@@ -19,6 +19,7 @@ class Normalization(gluon.HybridBlock):
     def __init__(
         self, in_channels: int, epsilon: float, scale: bool, gamma_initializer, dtype: str, **kwargs
     ):
+        expect_sizes(type(self).__name__, in_channels=in_channels)
         super().__init__(**kwargs)
         self._attributes: dict[str, Any] = {"eps": float(epsilon)}
         self._make("gamma", in_channels, scale, gamma_initializer, dtype)
@@ -62,6 +63,11 @@ class LayerNormBlock(Normalization):
         - **x**: (..., in_channels)
     Outputs:
         - **y**: the shape of x
+
+    Raises
+    ------
+    ValueError
+        `in_channels` is no whole number from 0.
 
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
@@ -132,6 +138,11 @@ class RMSNormBlock(Normalization):
     Outputs:
         - **y**: the shape of x
 
+    Raises
+    ------
+    ValueError
+        `in_channels` is no whole number from 0.
+
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
 
@@ -177,7 +188,7 @@ class GroupNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `num_groups` is less than 1, or does not divide `in_channels`.
+        `in_channels` is no whole number from 0, or `num_groups` none from 1 that divides it.
     """
 
     beta: gluon.Parameter
@@ -194,7 +205,8 @@ class GroupNormBlock(Normalization):
         dtype: str = "float32",
         **kwargs,
     ):
-        if num_groups < 1 or in_channels % num_groups:
+        expect_sizes("GroupNormBlock", in_channels=in_channels, num_groups=num_groups)
+        if in_channels % num_groups:
             raise ValueError(
                 f"GroupNormBlock: num_groups is {num_groups}, in_channels is {in_channels}\n"
                 "  expected groups of one size"

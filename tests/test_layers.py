@@ -5,11 +5,17 @@ import pytest
 
 from layers import (
     DenseBlock,
+    EmbeddingBag,
     GeGLU,
     GELUBlock,
+    GroupNormBlock,
     HardSwishBlock,
+    LayerNormBlock,
+    LinearCrossEntropyLoss,
     MishBlock,
+    MultiHeadAttention,
     ReLUBlock,
+    RMSNormBlock,
     SigmoidBlock,
     SoftmaxLoss,
     SoftplusBlock,
@@ -224,6 +230,27 @@ def test_an_error_says_where():
     assert "in DenseBlock(x (2, 7)), net.0" in told
 
 
+@pytest.mark.parametrize(
+    ("make", "sizes", "told"),
+    [
+        (RMSNormBlock, (-3,), "in_channels is -3\n  expected a whole number from 0"),
+        (LayerNormBlock, (2.5,), "in_channels is 2.5"),
+        (GroupNormBlock, (2, "4"), "in_channels is '4'"),
+        (GroupNormBlock, (1.0, 4), "num_groups is 1.0\n  expected a whole number from 1"),
+        (MultiHeadAttention, (0, 1), "units is 0"),
+        (MultiHeadAttention, (8, 2.0), "heads is 2.0"),
+        (MultiHeadAttention, (8, 2, -1), "in_channels is -1"),
+        (LinearCrossEntropyLoss, (3, 0), "channels is 0"),
+        (LinearCrossEntropyLoss, (3.5, 4), "in_channels is 3.5"),
+        (EmbeddingBag, (4, True), "output_dim is True"),
+        (SwiGLU, (3, 0, 4), "hidden_channels is 0"),
+    ],
+)
+def test_sizes_that_cannot_be(make, sizes, told):
+    with pytest.raises(ValueError, match=f"^{make.__name__}: {told}"):
+        make(*sizes)
+
+
 def test_mistakes_are_told_where_a_layer_is_made():
     assert len(list(DenseBlock(3, 5, np.bool_(True)).collect_params())) == 2
     assert len(list(DenseBlock(3, 5, None).collect_params())) == 1
@@ -231,7 +258,8 @@ def test_mistakes_are_told_where_a_layer_is_made():
         ((3, 4.5), "channels is 4.5\n  expected a whole number from 1"),
         ((3, 0), "channels is 0"),
         (("3", 4), "in_channels is '3'"),
-        ((-1, 4), "in_channels is -1"),
+        ((-1, 4), "in_channels is -1\n  expected a whole number from 0"),
+        ((False, 4), "in_channels is False"),
     ):
         with pytest.raises(ValueError, match=f"DenseBlock: {told}"):
             DenseBlock(*sizes)

@@ -311,9 +311,7 @@ def test_names_repr_and_mistakes():
     assert repr(block) == "EmbeddingBag(7 -> 4, mean)"
     block.initialize(mx.init.One())
     assert block(nd.array([[1, 2]])).asnumpy().tolist() == [[1, 1, 1, 1]]
-    with pytest.raises(
-        ValueError, match="mode is 'max', input_dim 7, output_dim 4\n  expected the"
-    ):
+    with pytest.raises(ValueError, match="mode is 'max'\n  expected 'sum' or 'mean'"):
         EmbeddingBag(7, 4, "max")
-    with pytest.raises(ValueError, match="input_dim 0"):
+    with pytest.raises(ValueError, match="input_dim is 0"):
         EmbeddingBag(0, 4)

@@ -24,8 +24,8 @@ __all__ = ["main", "parse"]
 DESCRIPTION = """\
 Find a learning rate for a training: `python -m train` with the same options. From a new network it
 takes steps with a rate that rises from --from to --to, each by the same factor, until the loss has
-grown far above its least. The rate to try is where the smoothed loss falls fastest, between a
-hundredth and a tenth of the rate at which it is least.
+grown far above its least. The rate to try is the one at which the smoothed loss falls most steeply,
+between a hundredth and a tenth of the rate at which it is least.
 """
 MORE = """\
 examples:

@@ -55,7 +55,7 @@ class Found:
 
     @property
     def suggestion(self) -> float | None:
-        """The rate at which the smoothed loss falls fastest; None where it does not fall enough.
+        """The rate at which the smoothed loss falls most steeply; None where it falls too little.
 
         It is looked for between a hundredth and a tenth of the rate of the least loss. fastai
         suggests either that tenth (`minimum`) or the steepest fall (`steep`, as Lightning does).
@@ -181,11 +181,14 @@ def described(found: Found) -> Iterator[str]:
     rates, least = found.rates, found.rates[found.least]
     yield (
         f"{len(rates)} steps with learning rates from {rates[0]:.2g} to {rates[-1]:.2g}: "
-        f"the loss is {found.start:.4g} at first, and least, {found.smooth[found.least]:.4g}, at "
-        f"{least:.2g}"
+        f"the loss is {found.start:.4g} at first, and lowest, {found.smooth[found.least]:.4g}, at "
+        f"the rate {least:.2g}"
     )
     if found.suggestion is not None:
-        yield f"it falls fastest at --lr {found.suggestion:.2g}"
+        yield (
+            f"try --lr {found.suggestion:.2g}: of the rates from a hundredth to a tenth of "
+            f"{least:.2g} it is the one at which the loss falls most steeply"
+        )
     elif found.fall < found.fall_expected:
         yield (
             f"no rate can be suggested: the loss falls by {max(found.fall, 0):.3g}; expected "
@@ -230,7 +233,7 @@ def picture(found: Found, path: Path, what: str) -> None:
     axes.plot(found.rates, found.smooth, color="#0f5fa8", linewidth=1.8, label="smoothed")
     if (rate := found.suggestion) is not None:
         y = float(np.interp(math.log(rate), np.log(found.rates), found.smooth))
-        label = f"falls fastest: {rate:.2g}"
+        label = f"rate to try: {rate:.2g}"
         axes.axvline(rate, color="#c2410c", linewidth=0.8, linestyle=":", zorder=0)
         axes.plot(rate, y, "o", color="#c2410c", markersize=8, fillstyle="none", label=label)
     top = max(found.smooth[: found.least + 1].max(), found.losses[: found.least + 1].max())

@@ -245,6 +245,10 @@ def damaged(folder, mx):
     (folder / "text.pt").write_text("no tensors")
     (folder / "text-symbol.json").write_text("{}")
     (folder / "hostile.pt").write_bytes(pickle.dumps({"w": Hostile()}))
+    torch.save(torch.nn.Linear(2, 2), folder / "module.pt")
+    (folder / "torn.pt").write_bytes((folder / "module.pt").read_bytes()[:-99])
+    (folder / "empty.pt").touch()
+    torch.save({1: torch.ones(2)}, folder / "number.pt")
     torch.save({"model": {"w": torch.ones(2)}}, folder / "nested.pt")
     torch.save([torch.ones(2)], folder / "list.pt")
     torch.save({"w": torch.ones(2, dtype=torch.complex64)}, folder / "complex.pt")
@@ -254,9 +258,16 @@ def damaged(folder, mx):
     return {
         "text.params": "with which every .params file begins",
         "text.safetensors": "expected a whole .safetensors file",
-        "text.pt": "expected a whole file of torch.save(",
+        "text.pt": "it has something other than tensors, or is no file of torch.save\n",
         "text-symbol.json": "no list of nodes",
         "hostile.pt": "expected a whole file of torch.save(",
+        "module.pt": (
+            "module.pt: it has an object of 'torch.nn.modules.linear.Linear', and only tensors are "
+            "read\n  expected a whole file of torch.save(module.state_dict(), ...)\n"
+        ),
+        "torn.pt": "failed reading zip archive: failed finding central directory\n",
+        "empty.pt": "it has no content\n",
+        "number.pt": "the name 1 is of type int\n  expected text",
         "nested.pt": "'model' is of type dict",
         "list.pt": "a list\n  expected a dict",
         "complex.pt": "complex64",

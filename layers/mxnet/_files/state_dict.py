@@ -7,6 +7,8 @@ runs.
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -38,7 +40,12 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
             f"{os.fsdecode(path)}: a {type(found).__name__}\n  expected a dict of tensors by name"
         )
     for name, tensor in found.items():
-        if not isinstance(name, str) or not isinstance(tensor, torch.Tensor):
+        if not isinstance(name, str):
+            raise ParamsFileError(
+                f"{os.fsdecode(path)}: the name {quoted(name)} is of type {type(name).__name__}\n"
+                "  expected text: save module.state_dict()"
+            )
+        if not isinstance(tensor, torch.Tensor):
             raise ParamsFileError(
                 f"{os.fsdecode(path)}: {quoted(name)} is of type {type(tensor).__name__}\n"
                 "  expected a tensor: save module.state_dict() alone"
@@ -58,13 +65,27 @@ def read(path: str | os.PathLike) -> tuple[list[torch.Tensor], list[str]]:
 def _loaded(path: str | os.PathLike) -> Any:
     with open_file(path) as file:
         try:
-            return torch.load(file, map_location="cpu", weights_only=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # which are about the program that wrote the file
+                return torch.load(file, map_location="cpu", weights_only=True)
         except Exception as error:  # of many kinds: the file may be anything
-            problem = str(error).partition("\n")[0][:200]
             raise ParamsFileError(
-                f"{os.fsdecode(path)}: {type(error).__name__}: {problem}\n"
+                f"{os.fsdecode(path)}: {_problem(error)}\n"
                 "  expected a whole file of torch.save(module.state_dict(), ...)"
             ) from None
+
+
+def _problem(error: Exception) -> str:
+    """What PyTorch's reader met, without its advice on files that are trusted."""
+    text = str(error)
+    if found := re.search(r"Unsupported global: GLOBAL (\S+)", text):
+        return f"it has an object of {quoted(found[1])}, and only tensors are read"
+    if "TorchScript archives" in text:
+        return "it is a program of TorchScript"
+    if text.startswith("Weights only load failed"):
+        return "it has something other than tensors, or is no file of torch.save"
+    sentence = re.split(r"(?<=\w)\.\s|\n", text)[0][:200]
+    return f"{type(error).__name__}: {sentence}" if sentence else "it has no content"
 
 
 def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[memoryview]:

@@ -33,6 +33,9 @@ def show_from_the_program_on(kind, error, traceback) -> None:
         or start.tb_frame.f_globals["__name__"] == "runpy"
     ):
         start = start.tb_next
+    if start is None and isinstance(error, ImportError):  # runpy finds no such module
+        print(f"{sys.executable}: {error}", file=sys.stderr)
+        return
     if start or isinstance(error, SyntaxError):  # which has its line in itself
         error.__traceback__ = traceback = start
     sys.__excepthook__(kind, error, traceback)

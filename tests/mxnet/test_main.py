@@ -108,6 +108,12 @@ def test_an_error_is_shown_from_the_program_on(write, arguments):
     assert told.endswith("ZeroDivisionError: division by zero\n")
 
 
+def test_an_absent_module_is_told_as_python_does(tmp_path):
+    done = start(tmp_path, "-m", "layers.mxnet", "-m", "nomod")
+    assert done.returncode == 1
+    assert done.stderr == f"{sys.executable}: No module named nomod\n"
+
+
 @pytest.mark.slow
 def test_a_syntax_error_is_shown_alone(write):
     folder = write("script.py", "def f(:\n")

@@ -39,10 +39,9 @@ from .workers import Workers
 __all__ = [
     "HYBRIDIZE",
     "Learner",
-    "Measured",
-    "MeasuredError",
+    "LossAndAccuracy",
+    "LossAndError",
     "check_learner",
-    "measured",
     "trainer_of",
 ]
 
@@ -142,12 +141,12 @@ class Learner:
             initialize(net, ctx)
             summary = try_out(net, options, data, ctx[0])
         trainer = trainer_of(net, options.optimizer, settings_of(options), workers.kvstore)
-        loss, forward = cls.measured(data.task), None
+        loss, forward = cls.loss_with_metric(data.task), None
         if getattr(options, "head", None) == "fused":
-            from .gluoncv_nets import Features, FusedMeasured, head_of
+            from .gluoncv_nets import Features, FusedLossAndAccuracy, head_of
 
             head: Any = head_of(net)  # which a net for a fused head has
-            loss, forward = FusedMeasured(head), Features(net, head)
+            loss, forward = FusedLossAndAccuracy(head), Features(net, head)
         learner = cls(
             net,
             loss,
@@ -166,9 +165,9 @@ class Learner:
         return learner
 
     @staticmethod
-    def measured(task: Task) -> gluon.HybridBlock:
-        """The loss of a task, and its metric."""
-        return measured(task)
+    def loss_with_metric(task: Task) -> gluon.HybridBlock:
+        """The loss of a task, and beside it its metric."""
+        return LossAndAccuracy() if task.classes else LossAndError(task.std)
 
     @property
     def parameters(self) -> int:
@@ -385,12 +384,7 @@ def check_learner(
         check_step(clip, accumulate, precision)
 
 
-def measured(task: Task) -> gluon.HybridBlock:
-    """The loss of a task, and its metric."""
-    return Measured() if task.classes else MeasuredError(task.std)
-
-
-class Measured(gluon.HybridBlock):
+class LossAndAccuracy(gluon.HybridBlock):
     """The loss of each sample, and beside it 1 where the highest score is the label's: (n, 2).
 
     Only the loss has a gradient. Both are in one graph, so that a compiled step counts too.
@@ -406,7 +400,7 @@ class Measured(gluon.HybridBlock):
         return F.stack(self.loss(scores, label), right, axis=1)
 
 
-class MeasuredError(gluon.HybridBlock):
+class LossAndError(gluon.HybridBlock):
     """The loss of each sample, ((y - target) / std)², and beside it |y - target|: (n, 2)."""
 
     def __init__(self, std: float, **kwargs):

@@ -48,7 +48,7 @@ class Learner(blocks.Learner):
         return learner
 
     @staticmethod
-    def measured(task: Task) -> gluon.HybridBlock:
+    def loss_with_metric(task: Task) -> gluon.HybridBlock:
         return MultiBoxLoss()
 
     def answers(self, outputs: list) -> Any:

@@ -96,7 +96,7 @@ def curves(run: Run, path: Path, title: str, task: Task) -> None:
     for axes, what in ((losses, "loss"), (metrics, "metric")):
         draw(axes, run.history, what, run.best())
     losses.set_title(task.loss, size=10, color="0.25")
-    metrics.set_title(task.measured, size=10, color="0.25")
+    metrics.set_title(task.metric_title, size=10, color="0.25")
     losses.set_ylim(bottom=0)
     if task.classes:
         metrics.yaxis.set_major_formatter(PercentFormatter(1.0))

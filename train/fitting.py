@@ -134,12 +134,12 @@ def fit(
     if seed is not None:
         mx.random.seed(seed)
     held_out = None if validation is None else batches_of(validation, batch_size, "validation")
-    measured = WithMetric(loss, measure.metric) if is_computed(measure) else loss
-    prepare(net, (loss, measured), contexts, metrics, {"data": batches, "validation": held_out})
+    with_metric = WithMetric(loss, measure.metric) if is_computed(measure) else loss
+    prepare(net, (loss, with_metric), contexts, metrics, {"data": batches, "validation": held_out})
     with as_arguments(), refusing("net"):
         trainer = trainer_of(net, optimizer, settings, kvstore)
     how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
-    learner = Learner(net, measured, trainer, contexts, hybridize, **how)
+    learner = Learner(net, with_metric, trainer, contexts, hybridize, **how)
     run = Run(
         learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
         workers=workers, settings=numbers_of(optimizer, settings),
@@ -344,7 +344,7 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
     Refused
         The loss or the metric cannot be computed, or the loss is not a number for each sample.
     """
-    loss, measured = losses
+    loss, with_metric = losses
     shapes = f"outputs {getattr(outputs, 'shape', type(outputs).__name__)} and y {y.shape}"
     with refusing(f"loss: {type(loss).__name__} of {shapes}"):
         found = loss(outputs, y)
@@ -353,9 +353,9 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
             f"loss: of {len(y)} samples {type(loss).__name__} gives {found.shape}; "
             "expected a number for each sample"
         )
-    if measured is not loss:
-        with refusing(f"metric: {measured.metric} of {shapes}"):
-            measured(outputs, y)
+    if with_metric is not loss:
+        with refusing(f"metric: {with_metric.metric} of {shapes}"):
+            with_metric(outputs, y)
 
 
 def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> None:
@@ -379,14 +379,14 @@ def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:
 
     None where labels are no numbers of classes, as far as loss and metric tell.
     """
-    loss, measured = losses
+    loss, with_metric = losses
     if not isinstance(outputs, mx.nd.NDArray):
         return None
     sparse = (gluon.loss.SoftmaxCrossEntropyLoss, SoftmaxLoss)
     if isinstance(loss, sparse) and loss._sparse_label:
         ignored = getattr(loss, "_options", {}).get("ignore_label")
         return outputs.shape[getattr(loss, "_axis", -1)], ignored
-    return (outputs.shape[-1], None) if getattr(measured, "metric", "") == "accuracy" else None
+    return (outputs.shape[-1], None) if getattr(with_metric, "metric", "") == "accuracy" else None
 
 
 def check_labels(name: str, batches: Any, classes: tuple[int, int | None] | None) -> None:

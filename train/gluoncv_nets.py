@@ -22,7 +22,7 @@ from .gluoncv_package import gluoncv, quiet
 from .own_file import one_line
 from .screen import say
 
-__all__ = ["Features", "FusedMeasured", "Head", "head_of", "made_by_gluoncv", "wanted"]
+__all__ = ["Features", "FusedLossAndAccuracy", "Head", "head_of", "made_by_gluoncv", "wanted"]
 
 # The names of the zoo that are no classifiers of images.
 OTHERS = (
@@ -53,7 +53,7 @@ class Head(DenseBlock):
 
 
 class Features(gluon.HybridBlock):
-    """A network without its last layer: what `FusedMeasured` takes.
+    """A network without its last layer: what `FusedLossAndAccuracy` takes.
 
     Inputs:
         - **x**: (n, features)
@@ -78,7 +78,7 @@ class Features(gluon.HybridBlock):
             return self.net(x)
 
 
-class FusedMeasured(gluon.HybridBlock):
+class FusedLossAndAccuracy(gluon.HybridBlock):
     """The last layer and the loss in one, and 1 where the highest score is the label's: (n, 2).
 
     The loss is `layers.ops.linear_cross_entropy`; the scores that the metric is of have no

@@ -88,7 +88,7 @@ def made(metric: Any) -> Any:
     return found
 
 
-def values_of(metrics: list, measured: list) -> dict[str, float]:
+def values_of(metrics: list, pairs: list) -> dict[str, float]:
     """What metrics say of the labels and outputs of all samples together, by their names.
 
     Cross entropy, negative log likelihood and perplexity are given `probabilities` of the outputs.
@@ -99,7 +99,7 @@ def values_of(metrics: list, measured: list) -> dict[str, float]:
         A metric cannot be computed of them.
     """
     labels, outputs = (
-        nd.array(np.concatenate([part.asnumpy() for part in parts])) for parts in zip(*measured)
+        nd.array(np.concatenate([part.asnumpy() for part in parts])) for parts in zip(*pairs)
     )
     found = {}
     needs = tuple(getattr(mx.metric, name) for name in OF_PROBABILITIES)

@@ -61,7 +61,7 @@ class Task:
         return "accuracy" if self.classes else "mae"
 
     @property
-    def measured(self) -> str:
+    def metric_title(self) -> str:
         """The metric in words, and its unit."""
         return "share of right answers" if self.classes else "mean absolute error"
 
@@ -108,7 +108,7 @@ class Detection(Task):
         return "map"
 
     @property
-    def measured(self) -> str:
+    def metric_title(self) -> str:
         return "mean average precision, boxes with an overlap of 0.5"
 
     def quality(self, metric: float) -> float:

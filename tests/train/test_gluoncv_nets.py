@@ -17,9 +17,9 @@ from layers.engine import autograd, gluon, mx, nd
 from train import Refused, gluoncv_package, predict, report
 from train import export as export_program
 from train.__main__ import main
-from train.blocks import Measured
+from train.blocks import LossAndAccuracy
 from train.data.images import CIFAR_FILES
-from train.gluoncv_nets import Features, FusedMeasured, Head, check_name, head_of
+from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of
 from train.gluoncv_package import gluoncv, quiet
 from train.options import parse
 
@@ -320,7 +320,9 @@ def test_a_fused_head_gives_the_loss_and_gradients_of_the_other():
         net = made()
         assert isinstance(head_of(net), DenseBlock)
         forward, loss = (
-            (Features(net, net[2]), FusedMeasured(net[2])) if fused else (net, Measured())
+            (Features(net, net[2]), FusedLossAndAccuracy(net[2]))
+            if fused
+            else (net, LossAndAccuracy())
         )
         for hybrid in (False, True):
             forward.hybridize(hybrid)

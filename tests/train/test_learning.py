@@ -8,7 +8,7 @@ from layers.engine import gluon, mx, nd
 from train import Refused, fit, module
 from train.__main__ import main
 from train.averaging import Average
-from train.blocks import Learner, measured
+from train.blocks import Learner
 from train.data import Data
 from train.loop import Callback, Meter
 from train.optimizers import complete, names, settings_of
@@ -46,7 +46,9 @@ def learner(ctx=None, mode="none", optimizer="sgd", lr=0.1, **options):
     trainer = gluon.Trainer(
         net.collect_params(), optimizer, {"learning_rate": lr}, update_on_kvstore=False
     )
-    return Learner(net, measured(data.task), trainer, ctx, mode, 4, casts=True, **options)
+    return Learner(
+        net, Learner.loss_with_metric(data.task), trainer, ctx, mode, 4, casts=True, **options
+    )
 
 
 def learned(subject, steps=3):

@@ -8,7 +8,7 @@ import pytest
 from layers import nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
-from train.blocks import HYBRIDIZE, Learner, Measured, MeasuredError, measured
+from train.blocks import HYBRIDIZE, Learner, LossAndAccuracy, LossAndError
 from train.data import Arrays, Data, batches
 from train.loop import Callback, Meter, Run, train
 from train.scaling import with_scaling
@@ -37,7 +37,7 @@ def started(data, ctx, optimizer="sgd", lr=0.1, hidden=(8,), mode="none"):
     net = with_scaling(nets.mlp(data.features, list(hidden), data.task.outputs), data)
     net.initialize(ctx=ctx)
     trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": lr})
-    return Learner(net, measured(data.task), trainer, ctx, mode, data.features)
+    return Learner(net, Learner.loss_with_metric(data.task), trainer, ctx, mode, data.features)
 
 
 def learn(ctx, optimizer="sgd", seed=0, lr=0.1, mode="none", **options):
@@ -283,11 +283,11 @@ def test_loss_and_hits():
     scores, label = nd.array([[1.0, 3.0], [5.0, 2.0]]), nd.array([1, 1])
     scores.attach_grad()
     with autograd.record():
-        measured = Measured()(scores, label)
-    measured.backward()
+        both = LossAndAccuracy()(scores, label)
+    both.backward()
     rtol = TOLERANCE["one value"]
     losses = np.log1p(np.exp([-2.0, 3.0]))
-    np.testing.assert_allclose(measured.asnumpy(), np.stack([losses, [1, 0]], 1), rtol)
+    np.testing.assert_allclose(both.asnumpy(), np.stack([losses, [1, 0]], 1), rtol)
     dx = 1 - np.exp(-losses)
     np.testing.assert_allclose(scores.grad.asnumpy(), np.stack([dx, -dx], 1), rtol)
 
@@ -342,9 +342,9 @@ def test_error_and_its_gradient():
     values, target = nd.array([[1.0], [5.0]]), nd.array([3.0, 4.0])
     values.attach_grad()
     with autograd.record():
-        measured = MeasuredError(2.0)(values, target)
-    measured.backward()
-    np.testing.assert_allclose(measured.asnumpy(), [[1, 2], [0.25, 1]])
+        both = LossAndError(2.0)(values, target)
+    both.backward()
+    np.testing.assert_allclose(both.asnumpy(), [[1, 2], [0.25, 1]])
     np.testing.assert_allclose(values.grad.asnumpy(), [[-1], [0.5]])
 
 

@@ -55,7 +55,7 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
         return npz(path)
     if ".npy," in name:
         return npy_pair(name)
-    if path.suffix in table.SUFFIXES:
+    if is_table(name):
         return table.read_csv(path, how)
     if path.suffix == ".rec":
         return images.read_rec(path, how)

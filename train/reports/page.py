@@ -137,7 +137,7 @@ def curves(runs: list[RunReport], colours: dict[str, int]) -> Html:
                 tag("figcaption", caption),
                 figures.curves(group, colours, what, percent=what in ("accuracy", "map")),
             )
-            for what, caption in (("loss", task.loss), (task.metric, task.measured))
+            for what, caption in (("loss", task.loss), (task.metric, task.metric_title))
         ]
         parts.append(tag("div", *pictures, class_="row"))
     return joined(parts)

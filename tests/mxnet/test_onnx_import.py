@@ -134,6 +134,7 @@ ROWS |= {
         [X, Known(numbers(4)), Known(numbers(4))],
         {"epsilon": 0.1},
     ),
+    "LayerNormalization without bias": ("LayerNormalization", [X, Known(numbers(4))]),
     "Gelu": ("Gelu", [X], {}, 20),
     "Gelu tanh": ("Gelu", [X], {"approximate": "tanh"}, 20),
     "Shape": ("Shape", [X]),
@@ -460,6 +461,9 @@ def test_bad_files(tmp_path):
     path = tmp_path / "net.onnx"
     path.write_bytes(b"no model")
     with pytest.raises(MXNetError, match="net.onnx' is no ONNX file: "):
+        import_model(path)
+    path.write_bytes(b"")
+    with pytest.raises(MXNetError, match="net.onnx' is no ONNX file: it has no graph"):
         import_model(path)
     with pytest.raises(FileNotFoundError):
         import_to_gluon(tmp_path / "none.onnx")

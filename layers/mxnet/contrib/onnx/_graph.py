@@ -47,6 +47,8 @@ def load(path: str | PathLike) -> Any:
         model = onnx.ModelProto.FromString(data)
     except Exception as error:  # of the package protobuf, which need not be known here
         raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: {error}") from None
+    if not model.HasField("graph"):  # no bytes are a message too
+        raise MXNetError(f"file {fsdecode(path)!r} is no ONNX file: it has no graph")
     attributes = [a for node in model.graph.node for a in node.attribute]
     tensors = [*model.graph.initializer, *[a.t for a in attributes if a.HasField("t")]]
     outside = [t.name for t in tensors if t.data_location == t.EXTERNAL or t.external_data]

@@ -215,7 +215,8 @@ def _layer_norm(step: Step) -> Symbol:
     if axis != last:
         raise step.unsupported(f"it is along the axes {axis} to {last}, and not along one")
     eps = step.attribute("epsilon", 1e-5)
-    return sym.LayerNorm(step.x(), step.x(1), step.x(2), axis=-1, eps=eps)
+    beta = step.x(2) if step.has(2) else sym.zeros_like(step.x(1))
+    return sym.LayerNorm(step.x(), step.x(1), beta, axis=-1, eps=eps)
 
 
 # Shapes

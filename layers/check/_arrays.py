@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,21 +50,34 @@ def inputs(checker: Checker) -> str:
     """Inputs, outputs and head gradients are as before after forward and backward."""
     differentiable = checker.differentiable
     for trial in checker.trials():
+        # Into arrays with a gradient PyTorch refuses to write, in words of its own.
+        _expect_forward_only_reads(checker, trial.call, trial.place(checker.values))
         arrays = trial.place(checker.values, dict.fromkeys(checker.subject.differentiated, "write"))
-        watched = {n: a for n, a in arrays.items() if n not in checker.subject.states}
-        before = _copied(watched)
-        y = trial.record(arrays)
-        _expect_unchanged(before, watched, "forward")
+        y = _expect_forward_only_reads(checker, trial.record, arrays)
         if differentiable:
-            _expect_backward_only_reads(checker, trial, watched, before, y)
+            _expect_backward_only_reads(checker, trial, arrays, y)
     return "by forward and backward" if differentiable else "by forward"
 
 
-def _expect_backward_only_reads(checker: Checker, trial: Trial, watched, before, outputs) -> None:
+def _watched(checker: Checker, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays that are not to be written: all but states."""
+    return {n: a for n, a in arrays.items() if n not in checker.subject.states}
+
+
+def _expect_forward_only_reads(checker: Checker, call: Callable, arrays: dict[str, Any]) -> list:
+    """The outputs of a call that leaves its inputs as they are."""
+    watched = _watched(checker, arrays)
+    before = _copied(watched)
+    outputs = call(arrays)
+    _expect_unchanged(before, watched, "forward")
+    return outputs
+
+
+def _expect_backward_only_reads(checker: Checker, trial: Trial, arrays, outputs) -> None:
     heads, names = arrays_like(outputs, checker.reference.heads), checker.subject.outputs
-    watched = watched | {f"the output {n}": y for n, y in zip(names, outputs)}
+    watched = _watched(checker, arrays) | {f"the output {n}": y for n, y in zip(names, outputs)}
     watched |= {f"the gradient of the output {n}": dy for n, dy in zip(names, heads)}
-    before = _copied(watched) | before
+    before = _copied(watched)
     try:
         trial.backward(outputs, heads)
     except Exception:  # there is a line for gradients

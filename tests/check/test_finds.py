@@ -171,6 +171,16 @@ def test_an_operator(op, name, text):
     assert problems[name].startswith(text)
 
 
+@pytest.mark.engine("torch")  # which has tensors
+def test_a_customop_that_writes_into_its_tensor():
+    @customop("torch")
+    def doubled(x):
+        return x.mul_(2)
+
+    doubled.def_grad(lambda ans, x: lambda g: g * 2)
+    assert found(doubled, (4, 3)) == {"inputs unchanged": "forward writes into x"}
+
+
 @pytest.mark.engine("torch")  # MXNet refuses every second derivative of custom operators
 def test_a_second_derivative_that_is_zero_in_silence():
     problems = found(wrong.zero_second_derivative, (4, 3))

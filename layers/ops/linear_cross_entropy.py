@@ -11,7 +11,7 @@ from .ways.class_form import operator
 
 __all__ = ["info_nce", "linear_cross_entropy"]
 
-HEIGHT, BLOCK = 2048, 2**20  # most rows, and most elements, of a block of scores
+HEIGHT, BLOCK = 1024, 2**20  # most rows, and most elements, of a block of scores
 
 
 @operator(name="layers.linear_cross_entropy")
@@ -55,11 +55,14 @@ class linear_cross_entropy:
         levels, owns = [], []
         for r in spans(v.shape[0], HEIGHT):
             width, columns = spans_of_columns(r, m, block)
-            parts = [block_forward(v[r], number[r], w, b, c) for c in columns]
-            levels.append(log_sum_exp(nd.stack(*[level for level, _ in parts], axis=1)))
+            # What stays is written into one array: small arrays that are made between the blocks
+            # would lie where the next block was to be, and memory would grow with each.
+            found = nd.zeros((2, len(columns), r.stop - r.start), ctx=v.context, dtype=wide(v))
+            for i, c in enumerate(columns):
+                found[0, i], found[1, i] = block_forward(v[r], number[r], w, b, c)
+            levels.append(log_sum_exp(found[0], axis=0))
             # Of each block one score is picked; that of the label is the one of its own block.
-            picked = nd.stack(*[own for _, own in parts], axis=1)
-            owns.append(nd.pick(picked, nd.floor(number[r] / width)))
+            owns.append(nd.pick(found[1], nd.floor(number[r] / width), axis=0))
         level, own = nd.concat(*levels, dim=0), nd.concat(*owns, dim=0)
         y = level - own
         if smoothing:
@@ -165,11 +168,16 @@ def scores(v, w, b, c):
     """A block of scores, in float32 where the inputs have 16 bits."""
     b = None if b is None else b[c]
     s = nd.FullyConnected(v, w[c], b, num_hidden=c.stop - c.start, no_bias=b is None)
-    return s if s.dtype in (np.float32, np.float64) else s.astype("float32")
+    return s if s.dtype == wide(s) else s.astype(wide(s))
 
 
-def log_sum_exp(s):
-    return nd.max(s, axis=1) - nd.max(nd.log_softmax(s), axis=1)
+def wide(a):
+    """The type in which the scores of an array are."""
+    return a.dtype if a.dtype in (np.float32, np.float64) else np.float32
+
+
+def log_sum_exp(s, axis=1):
+    return nd.max(s, axis=axis) - nd.max(nd.log_softmax(s, axis=axis), axis=axis)
 
 
 def spans(size, most):

@@ -1,10 +1,8 @@
 """Attention: beside the plain composition, masks, 16 bits, extremes, memory, in graphs."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from peak import peak_of
 from ways import each
 
 from layers import MultiHeadAttention, ScaledDotProductAttention, engine
@@ -220,43 +218,21 @@ def test_the_formula_makes_no_array_of_all_scores(monkeypatch, sizes):
 
 
 PEAK = """
-import layers.mxnet as mx
-from layers.mxnet import autograd, nd
-from layers.ops import scaled_dot_product_attention as attention
-
-
-def status(name):
-    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
-    return int(lines[name].split()[0]) / 1024
-
-
-def step(length):
+def attention(length):
     q, k, v = given = [nd.full((1, 8, length, 64), 0.1) for _ in range(3)]
-    for a in given:
-        a.attach_grad()
-    head, before = nd.ones(q.shape), status("VmRSS")
-    open("/proc/self/clear_refs", "w").write("5")
-    with autograd.record():
-        y = attention(q, k, v, causal=True)
-    y.backward(head)
-    return status("VmHWM") - before
+    return step(given, lambda: ops.scaled_dot_product_attention(q, k, v, causal=True))
 
 
-step(64)
-print(step(2048))
+attention(64)
+print(attention(2048))
 """
 
 
 @pytest.mark.engine("torch")
 def test_the_peak_of_memory():
     """The output and the gradients take 16 MB, the matrix of scores takes 134 MB."""
-    try:
-        with open("/proc/self/clear_refs", "w") as file:
-            file.write("5")
-    except OSError:
-        pytest.skip("the peak of memory is read from /proc, which is not here")
-    done = subprocess.run([sys.executable, "-c", PEAK], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 40, done.stdout  # 25 MB
+    found = peak_of(PEAK)
+    assert found < 40, found  # 25 MB
 
 
 # Blocks

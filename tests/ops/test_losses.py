@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from peak import peak_of
 from repeated import as_slow
 
 from layers import ops
@@ -316,3 +317,21 @@ def test_linear_cross_entropy_by_the_formula(block, monkeypatch):
 def test_focal_of_two_shapes():
     with pytest.raises(ValueError, match=r"focal': x is \(4, 5\), t is \(4,\)\n  expected one sha"):
         ops.focal(nd.zeros((4, 5)), nd.zeros((4,)))
+
+
+PEAK = """
+def loss(n, k, m):
+    x, w, label = nd.full((n, k), 0.1), nd.full((m, k), 0.1), nd.arange(n) % m
+    return step([x, w], lambda: ops.linear_cross_entropy(x, w, label))
+
+
+loss(64, 64, 32)
+print(loss(8192, 64, 32000))
+"""
+
+
+@pytest.mark.engine("torch")
+def test_the_peak_of_memory():
+    """The gradients take 10 MB, the matrix of scores takes 1 GB."""
+    found = peak_of(PEAK)
+    assert found < 10 + 64, found

@@ -169,7 +169,7 @@ def _targets(files: dict[Path, dict]):
         for target in found["targets"]:
             names = target["case"], target["contestant"], target["against"]
             newest.setdefault(names, target)
-    yield "## Targets\n\nThe time of the first over that of the second:\n\n"
+    yield "## Targets\n\nThe time, or the peak of memory, of the first over that of the second:\n\n"
     yield "| | first | second | measured | at most | reached |\n|---|---|---|---|---|---|\n"
     words = {True: "yes", False: "**no**", None: "not steady, or not measured"}
     for names, target in newest.items():

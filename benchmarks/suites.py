@@ -415,6 +415,22 @@ FORMULAS = Suite(
     most_rounds=7,
 )
 
+VOCABULARY = Suite(
+    "vocabulary",
+    "formulas",
+    "The last layer of a large vocabulary and its loss, forward and backward",
+    FORMULAS.contestants[:3],
+    [
+        Case(
+            "linear_cross_entropy, 8192 x 512 x 32000",
+            {"operator": "linear_cross_entropy", "shape": (8192, 512, 32000)},
+        )
+    ],
+    1e-3,
+    memory=True,
+    most_rounds=3,
+)
+
 TABLE = Suite(
     "table",
     "table",
@@ -434,6 +450,7 @@ SUITES = (
     CALLS,
     OPERATORS,
     FORMULAS,
+    VOCABULARY,
     KERNELS,
     LIBRARIES,
     PRODUCTS,

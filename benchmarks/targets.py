@@ -1,4 +1,4 @@
-"""What is to be reached: ratios of the times of two contestants."""
+"""What is to be reached: ratios of what two contestants take of time, or of memory."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from .suites import (
     PIPELINE,
     SMALL,
     TRAINING,
+    VOCABULARY,
     workers,
 )
 
@@ -28,7 +29,7 @@ class Target(NamedTuple):
     """What is to be reached: the time of one contestant over that of another, at most `limit`.
 
     Where PyTorch's own matrix product is the faster one, as on every GPU, `limit_without_onednn`
-    takes its place.
+    takes its place. `of` is 'ratio' for the time, or 'peak' for the peak of memory.
     """
 
     suite: str
@@ -37,6 +38,7 @@ class Target(NamedTuple):
     against: str
     limit: float
     limit_without_onednn: float | None = None
+    of: str = "ratio"
 
     def judge(self, results: dict, facts: dict) -> dict[str, Any]:
         """The target beside what was measured; `met` is None where it was not, or not steady."""
@@ -44,10 +46,11 @@ class Target(NamedTuple):
         limit = self.limit if onednn else self.limit_without_onednn or self.limit
         rows = results[self.suite][self.case]
         row, against = rows.get(self.contestant), rows.get(self.against)
-        ratio = row["ratio"] / against["ratio"] if row and against else None
-        steady = ratio is not None and row["steady"] and against["steady"]
+        both = row is not None and against is not None and row.get(self.of) is not None
+        ratio = row[self.of] / against[self.of] if both else None
+        steady = both and (self.of == "peak" or row["steady"] and against["steady"])
         return {
-            "case": self.case,
+            "case": self.case + ", memory" * (self.of == "peak"),
             "contestant": self.contestant,
             "against": self.against,
             "limit": limit,
@@ -81,6 +84,11 @@ TARGETS = [
         Target("formulas", case.name, "layers", "PyTorch's own function", 1.1)
         for case in FORMULAS.cases
         if case.arguments["operator"] in ("attention", "layer_norm", "rms_norm", "swiglu")
+    ),
+    *(
+        Target("vocabulary", case.name, "layers", "built-in operators", limit, of=of)
+        for case in VOCABULARY.cases
+        for limit, of in ((1.1, "ratio"), (1 / 4, "peak"))
     ),
     *(
         Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)

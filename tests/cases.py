@@ -1653,6 +1653,8 @@ projected["bidirectional"] = True
 case("RNN", *arrays, num_layers=2, **projected, grad=False, train=False)
 case("_rnn_param_concat", (7,), (2,), (1,), dim=0)
 case("_rnn_param_concat", (2, 7), (2, 1))
+case("_rnn_param_concat", (2, 3), dim=0)
+case("_rnn_param_concat", (2, 3), (1, 3), dim=0)
 
 section("optimizer")
 updates = {
@@ -1734,6 +1736,10 @@ halves = as_("float16", (2, 3)), as_("float16", (2, 3))
 settings = {"lr": 0.1, "wd": 0.2, "rescale_grad": 0.5, "clip_gradient": 0.3}
 case("mp_sgd_update", *halves, (2, 3), **settings, grad=False)
 case("mp_sgd_update", *halves, (2, 3), lr=0.1, grad=False)
+infinite = values(1, float("inf"), -float("inf"))
+case("sgd_update", infinite, (3,), lr=0.1, wd=0.2, grad=False)
+case("sgd_update", infinite, (3,), lr=0.1, grad=False)
+case("mp_sgd_update", as_("float16", (3,)), as_("float16", (3,)), infinite, lr=0.1, grad=False)
 for name in "mp_sgd_mom_update", "mp_nag_mom_update":
     case(name, *halves, (2, 3), (2, 3), momentum=0.9, **settings, grad=False)
     case(name, *halves, (2, 3), (2, 3), lr=0.1, grad=False)

@@ -27,9 +27,9 @@ def sgd_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> Tensor:
-    """Gradient descent, w - lr (g + wd w)."""
+    """Gradient descent, (1 - lr wd) w - lr g: in this order, by which a w of ∞ stays one."""
     g = _clip(rescale_grad * grad, clip_gradient)
-    return weight - lr * (g + wd * weight)
+    return (1 - lr * wd) * weight - lr * g
 
 
 @op(states=("mom",))

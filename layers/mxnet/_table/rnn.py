@@ -298,12 +298,8 @@ RNN_OF_PARTS = _OfParts()
 
 @op
 def _rnn_param_concat(*data: Tensor, dim: int = 1) -> Tensor:
-    """The arrays one after the other along an axis: the `parameters` of RNN from their parts.
-
-    Along axis 0, arrays of more than one axis are taken as flat.
-    """
-    is_flat = dim or all(part.dim() == 1 for part in data)
-    return torch.cat(data if is_flat else [part.flatten() for part in data], dim)
+    """The arrays one after the other along an axis: the `parameters` of RNN from flat parts."""
+    return torch.cat(data, dim)
 
 
 @_rnn_param_concat.back

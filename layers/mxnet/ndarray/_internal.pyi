@@ -217,10 +217,7 @@ def _histogram(data: NDArray, bins: NDArray | None = None, bin_cnt: int | None =
     bin has its lower edge, the last one both; values outside are not counted.
     """
 def _rnn_param_concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray:
-    """The arrays one after the other along an axis: the `parameters` of RNN from their parts.
-
-    Along axis 0, arrays of more than one axis are taken as flat.
-    """
+    """The arrays one after the other along an axis: the `parameters` of RNN from flat parts."""
 def _random_uniform(low: float = 0.0, high: float = 1.0, shape: int | tuple[int, ...] | None = None, ctx: str = '', dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:
     """Draws uniform on [low, high)."""
 def _sample_uniform(low: Any, high: Any, shape: int | tuple[int, ...] = (), dtype: Any | None = None, out: Any = None, name: Any = None) -> Result:

@@ -67,7 +67,12 @@ def with_packed(name: str, inputs: list[Entry], attributes: dict) -> list[Entry]
     """
     data, *others = inputs
     count = count_parts(attributes)
-    pack = Node(PACK, f"{name}_parameters", others[:count], {"dim": 0}, {"dim": "0"})
+    parts = [
+        (Node(RESHAPE, f"{name}_part{i}", [part], {"shape": (-1,)}, {"shape": "(-1,)"}), 0)
+        for i, part in enumerate(others[:count])
+    ]
+    texts = {"dim": "0", "num_args": str(count)}
+    pack = Node(PACK, f"{name}_parameters", parts, {"dim": 0}, texts)
     names, rest = RNN.input_names(attributes)[2:], others[count:]
     states = [(Node(None, f"{name}_{state}"), 0) for state in names[: len(names) - len(rest)]]
     return [data, (pack, 0), *states, *rest]

@@ -109,8 +109,8 @@ class Launch:
         with aside(stream), torch.no_grad():
             outputs, saved = self.replay.forward(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
-            asked = zip(heads, self.replay.asked)
-            self._dys = [torch.rand_like(y) if there else None for y, there in asked]
+            pairs = zip(heads, self.replay.has_dy)
+            self._dys = [torch.rand_like(y) if there else None for y, there in pairs]
             gradients = self.replay.backward(saved, self._dys) if self._dys else ()
             return [y if y is None else y.clone() for y in (*outputs, *gradients)]
 
@@ -196,7 +196,7 @@ class Turn(GraphCall):
         return self.launch.forward(tensors), [tensors[i] for i in self.launch.read_in_place]
 
     def backward(self, saved, dys):
-        if tuple([dy is not None for dy in dys]) != self.launch.replay.asked:
+        if tuple([dy is not None for dy in dys]) != self.launch.replay.has_dy:
             return None
         return self.launch.backward(self, dys)
 

@@ -116,8 +116,8 @@ class _Differentiable(torch.autograd.Function):
             ctx.tensors = ()
             call.release()
         gradients = iter(found)
-        asked = ctx.needs_input_grad[1:]
-        return None, *[next(gradients) if there else None for there in asked]
+        needed = ctx.needs_input_grad[1:]
+        return None, *[next(gradients) if it else None for it in needed]
 
 
 # Whether the graph is kept for another backward. Not public.

@@ -115,17 +115,17 @@ class Recording(GraphCall):
         outputs = self._run(tensors, True)
         return [y.detach() for y in outputs], [torch.empty(0)]  # by which PyTorch knows it is used
 
-    def _run(self, tensors: Sequence[Tensor], asked: bool) -> list[Tensor]:
-        """The outputs; in the graph of autograd, if gradients may be asked for."""
+    def _run(self, tensors: Sequence[Tensor], with_graph: bool) -> list[Tensor]:
+        """The outputs; in the graph of autograd, if it is wanted."""
         program, recorder = self.program, self._recorder
-        self._inputs = [t.detach().requires_grad_(asked and t.requires_grad) for t in tensors]
+        self._inputs = [t.detach().requires_grad_(with_graph and t.requires_grad) for t in tensors]
         # Before the call changes its states: to be compared with what the recorded calls give.
         self._given = [t.clone() if i in program.states else t for i, t in enumerate(self._inputs)]
         self._generators = generator_states(self.context)
         versions = [t._version for t in tensors]
         self._names = recorder.name_inputs(self._inputs)
         with recorder:
-            self._outputs = program.run(program.function, self._inputs, self.context, asked)
+            self._outputs = program.run(program.function, self._inputs, self.context, with_graph)
         for i, name in enumerate(program.inputs):
             if tensors[i]._version != versions[i] and i not in program.states:
                 recorder.refuse(f"it writes into {name}")
@@ -201,7 +201,7 @@ class Replay(GraphCall):
 
     Attributes
     ----------
-    asked : tuple of bool
+    has_dy : tuple of bool
         The differentiable outputs whose gradients the recorded backward was given.
     """
 
@@ -210,12 +210,12 @@ class Replay(GraphCall):
         first: Recording,
         forward: Callable[..., tuple],
         backward: Callable[..., tuple] | None,
-        asked: tuple[bool, ...],
+        has_dy: tuple[bool, ...],
     ):
         super().__init__(first.program, first.what, first.context)
         self.training, self.draws = first.training, first.draws
         self.differentiable, self._count = first.differentiable, len(first.differentiable)
-        self._forward, self._backward, self.asked = forward, backward, asked
+        self._forward, self._backward, self.has_dy = forward, backward, has_dy
 
     def __call__(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs, which can be differentiated when recording is on."""
@@ -230,7 +230,7 @@ class Replay(GraphCall):
         return found[: self._count], found[self._count :]
 
     def backward(self, saved, dys):
-        if tuple([dy is not None for dy in dys]) != self.asked:
+        if tuple([dy is not None for dy in dys]) != self.has_dy:
             return None
         with _below_autograd():
             return self._backward(*saved, *[dy for dy in dys if dy is not None])

@@ -154,14 +154,23 @@ def _read(path: str, options: argparse.Namespace) -> Model:
             return Model(graph, arguments | states)
         prefix = path.removesuffix(GRAPH)
         if not Path(f"{prefix}{GRAPH}").exists():
-            raise MissingFileError(
-                f"{path}: there is no {prefix}{GRAPH}\n"
-                f"  expected a file that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or a "
-                "checkpoint"
-            )
+            raise _unreadable(path, f"there is no {prefix}{GRAPH}")
         graph = symbol.load(f"{prefix}{GRAPH}")
         values = _arrays_beside(prefix, options.epoch, options.list)
         return Model(graph, values)
+
+
+def _unreadable(path: str, problem: str) -> ArgumentError:
+    """The error of a path that is no file of a known format, nor a checkpoint with this problem."""
+    suffix = Path(path).suffix
+    if suffix == exchange.PROGRAM:
+        problem = "a program of torch.export can be a TARGET only"
+    elif suffix and Path(path).is_file():
+        problem = f"the format {suffix!r} is not known"
+    return ArgumentError(
+        f"{path}: {problem}\n"
+        f"  expected a file that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or a checkpoint"
+    )
 
 
 def _arrays_beside(prefix: str, epoch: int | None, may_lack: bool) -> dict[str, NDArray]:
@@ -278,7 +287,8 @@ def _expect_shapes(target: str, model: Model, shapes: list[tuple[int, ...]]) -> 
 def _print(path: str, model: Model) -> None:
     """Show the names, shapes and dtypes of arrays, and what a graph takes and gives."""
     size = sum(array._elements.nbytes for array in model.arrays.values())
-    print(f"{path}: {len(model.arrays)} arrays, {size:,} bytes")
+    count = len(model.arrays)
+    print(f"{path}: {count} array{'s' * (count != 1)}, {size:,} bytes")
     width = max((len(name) for name in model.arrays), default=0)
     for name, array in model.arrays.items():
         shape = "x".join(map(str, array.shape))

@@ -247,7 +247,8 @@ def damaged(folder, mx):
     (folder / "hostile.pt").write_bytes(pickle.dumps({"w": Hostile()}))
     torch.save(torch.nn.Linear(2, 2), folder / "module.pt")
     (folder / "torn.pt").write_bytes((folder / "module.pt").read_bytes()[:-99])
-    (folder / "empty.pt").touch()
+    for name in ("empty.pt", "notes.txt", "program.pt2"):
+        (folder / name).touch()
     torch.save({1: torch.ones(2)}, folder / "number.pt")
     torch.save({"model": {"w": torch.ones(2)}}, folder / "nested.pt")
     torch.save([torch.ones(2)], folder / "list.pt")
@@ -274,7 +275,9 @@ def damaged(folder, mx):
         "list.params": "its 1 arrays have no names",
         "twice.params": "there are two arrays 'w'",
         "absent.params": "absent.params: No such file or directory",
-        "absent": "there is no",
+        "absent": "there is no absent-symbol.json\n  expected a file that ends in .params",
+        "notes.txt": "the format '.txt' is not known\n  expected a file that ends in .params",
+        "program.pt2": "a program of torch.export can be a TARGET only\n",
     }
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib.util import find_spec
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -18,7 +16,14 @@ import torch
 from . import symbol
 from ._files import atomic
 from ._run.reasons import reason_of
-from ._run.torch_export import failing_node, open_sizes, operator_name, trace, trace_module
+from ._run.torch_export import (
+    failing_node,
+    open_sizes,
+    operator_name,
+    trace,
+    trace_module,
+    without_asides,
+)
 from .base import ArgumentError, MXNetError
 from .gluon import Block
 from .gluon._load import read, unmarked
@@ -30,6 +35,10 @@ from .symbol._node import ordered
 __all__ = ["export_model"]
 
 LARGEST = 2**31 - 2**20  # bytes of parameters; more go into files beside an ONNX file
+ASIDES = {  # what PyTorch's exporter logs about packages that it misses, and about its own passes
+    "torch.onnx._internal.exporter._registration": "torchvision is not installed",
+    "onnx_ir.passes.common.initializer_deduplication": "Skipped deduplication",
+}
 
 
 def export_model(
@@ -142,7 +151,8 @@ def _bytes(values: dict[str, NDArray]) -> int:
 
 def _write(program, path: Path | None, **options) -> None:
     """Bring a traced graph into ONNX, and into a file, which appears whole or not at all."""
-    with _without_asides(), TemporaryDirectory() as folder:
+    with without_asides(ASIDES), warnings.catch_warnings(), TemporaryDirectory() as folder:
+        warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
         try:
             file = path and Path(folder, path.name)
             torch.onnx.export(program, f=file, **options)
@@ -160,23 +170,6 @@ def _pieces(file: Path) -> Iterator[bytes]:
 
 class _Formless(Exception):
     """A traced graph has no form in ONNX."""
-
-
-@contextmanager
-def _without_asides() -> Iterator[None]:
-    """Without what PyTorch tells about itself: what it deprecates, and packages that it misses."""
-    log = logging.getLogger("torch.onnx._internal.exporter._registration")
-    log.addFilter(_is_no_aside)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
-            yield
-    finally:
-        log.removeFilter(_is_no_aside)
-
-
-def _is_no_aside(record: logging.LogRecord) -> bool:
-    return "torchvision is not installed" not in record.getMessage()
 
 
 def _formless(error: _Formless, graph: Symbol, given: dict) -> MXNetError:

@@ -17,7 +17,7 @@ import layers  # noqa: E402 - torch first
 import layers.mxnet as mx  # noqa: E402 - torch first
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - torch first
 from layers.mxnet._files import params  # noqa: E402 - torch first
-from layers.mxnet._run.torch_export import trace  # noqa: E402 - torch first
+from layers.mxnet._run.torch_export import open_sizes, trace  # noqa: E402 - torch first
 from layers.mxnet.base import ArgumentError, ContextError, MXNetError  # noqa: E402 - torch first
 from layers.mxnet.gluon import nn  # noqa: E402 - torch first
 from layers.mxnet.gluon._nesting import BlockError  # noqa: E402 - torch first
@@ -764,17 +764,33 @@ def test_what_cannot_be_traced_is_told_in_two_lines(name, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_onnx_is_silent_about_other_packages(onnx_run, tmp_path):
-    log, told = logging.getLogger("torch.onnx._internal.exporter._registration"), []
+def test_a_size_that_cannot_stay_open_is_told_in_one_line(capfd):
+    sizes = open_sizes([(2, 6)], [("n", 6)])
+    told = "the graph cannot be traced: it fixes a size that is to be open"
+    with pytest.raises(MXNetError, match=told):
+        trace(layers.SparsemaxBlock()(mx.sym.var("data")), {}, [(2, 6)], "float32", sizes)
+    assert capfd.readouterr() == ("", "")
+
+
+ASIDES = (
+    "torch.onnx._internal.exporter._registration",
+    "onnx_ir.passes.common.initializer_deduplication",
+)
+
+
+def test_onnx_is_silent_about_other_packages_and_its_own_passes(onnx_run, tmp_path):
+    logs, told = [logging.getLogger(name) for name in ASIDES], []
     handler = logging.Handler()
     handler.emit = told.append
-    log.addHandler(handler)
+    for log in logs:
+        log.addHandler(handler)
+    graph = mx.sym.Group([mx.sym.tanh(mx.sym.var("data")), mx.sym.arange(0, 3)])
     try:
-        path = tmp_path / "model.onnx"
-        mx.onnx.export_model(mx.sym.tanh(mx.sym.var("data")), {}, [(2, 3)], onnx_file_path=path)
+        mx.onnx.export_model(graph, {}, [(2, 3)], onnx_file_path=tmp_path / "model.onnx")
     finally:
-        log.removeHandler(handler)
-    assert told == [] and not log.filters
+        for log in logs:
+            log.removeHandler(handler)
+    assert told == [] and not any(log.filters for log in logs)
 
 
 def test_onnx_errors_of_what_is_given(onnx_run, monkeypatch):

@@ -31,6 +31,7 @@ MEANINGS = {
     "Pending unbacked symbols": "it makes numbers or shapes of values",
     "Detected data-dependent branching": "it branches on values",
     "Could not extract specialized integer": "it makes numbers or shapes of values",
+    "Constraints violated": "it fixes a size that is to be open",
     "Could not guard on data-dependent": "it branches on values",
 }
 # How PyTorch tells of changes, and what it calls a thing that is changed.

@@ -24,7 +24,15 @@ from .kinds import agree
 from .reasons import reason_of
 from .tracing import tracing
 
-__all__ = ["failing_node", "open_sizes", "operator_name", "trace", "trace_module"]
+__all__ = [
+    "failing_node", "open_sizes", "operator_name", "trace", "trace_module", "without_asides",
+]  # fmt: skip
+
+# What PyTorch logs about itself, or of an error that is raised; all of it where the text is empty.
+ASIDES = {
+    "torch.fx.experimental.symbolic_shapes": "Unable to find user code",
+    "torch._guards": "",
+}
 
 
 def trace(
@@ -80,22 +88,32 @@ def trace_module(
 @contextmanager
 def _without_dump() -> Iterator[None]:
     """Without the graph, as far as it came, that PyTorch prints to stderr when it fails."""
-    log, told = logging.getLogger("torch.fx.experimental.symbolic_shapes"), StringIO()
-    log.addFilter(_is_no_aside)
-    dump = ""
+    told, dump = StringIO(), ""
     try:
-        with redirect_stderr(told):
+        with without_asides(ASIDES), redirect_stderr(told):
             yield
     except Exception as error:
         dump = f"{getattr(error, 'partial_fx_graph', '')}\n"
         raise
     finally:
-        log.removeFilter(_is_no_aside)
         sys.stderr.write(told.getvalue().replace(dump, "") if dump else told.getvalue())
 
 
-def _is_no_aside(record: logging.LogRecord) -> bool:
-    return "Unable to find user code" not in record.getMessage()
+@contextmanager
+def without_asides(asides: dict[str, str]) -> Iterator[None]:
+    """Without the messages that have a text in them, by the name of their logger."""
+
+    def is_no_aside(record: logging.LogRecord) -> bool:
+        return asides[record.name] not in record.getMessage()
+
+    logs = [logging.getLogger(name) for name in asides]
+    for log in logs:
+        log.addFilter(is_no_aside)
+    try:
+        yield
+    finally:
+        for log in logs:
+            log.removeFilter(is_no_aside)
 
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:

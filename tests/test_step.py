@@ -555,6 +555,19 @@ def test_settings_may_be_numbers_of_numpy(mx, data, caplog):
     compared(mx, data, steps, lambda: plain(mx, "sgd", learning_rate=0.1), backend="aot_eager")
 
 
+@pytest.mark.engine("torch")  # MXNet's step calls the loss with arrays, which looks at them
+@pytest.mark.parametrize("units", [5, 0])
+def test_a_label_of_another_length_is_told(mx, units):
+    net = mx.gluon.nn.Dense(3, in_units=units, prefix="net_")
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    step = compiled_step(net, SoftmaxLoss(), trainer, backend="aot_eager")
+    with pytest.raises(ValueError) as caught:
+        step(mx.nd.ones((4, 5)), mx.nd.zeros(6))
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert told.endswith("\n  in the step of net (inputs (4, 5), label (6,))")
+
+
 @pytest.mark.engine("torch")
 def test_what_is_no_array_is_told(mx, data):
     step = compiled_step(*made(mx), backend="aot_eager")

@@ -9,7 +9,7 @@ from operator import is_
 import torch
 
 from .. import autograd
-from ..base import ArgumentError, ContextError, RecordingError
+from ..base import ArgumentError, ContextError, RecordingError, note
 from ..context import Context
 from ..gluon._graph import Graph, graph_of
 from ..gluon._nesting import BlockError, _flatten
@@ -71,13 +71,18 @@ class Step:
         flat = [array for array in flat if array is not None]
         if HybridBlock.changes != self._changes:  # a block was added, replaced, hybridized again
             self._forget_changed()
-        held = self._held.get(key := str(nesting))
-        if held is None or not held.holds(flat[0]._context):
-            held = self._hold(key, args, flat)
         batch_size = flat[0].shape[0] if batch_size is None else batch_size
         if not batch_size > 0:
             raise ArgumentError(f"step: batch_size is {batch_size}\n  expected a number above 0")
-        return self._run(held, flat, batch_size)
+        try:
+            held = self._held.get(key := str(nesting))
+            if held is None or not held.holds(flat[0]._context):
+                held = self._hold(key, args, flat)
+            return self._run(held, flat, batch_size)
+        except Exception as error:
+            *inputs, label = [str(array.shape) for array in flat]
+            note(error, f"  in {self._what} (inputs {', '.join(inputs)}, label {label})")
+            raise
 
     def _forget_changed(self) -> None:
         """Drop all graphs if it was one of these blocks that has changed."""

@@ -87,6 +87,8 @@ class Samples:
 
 def rows_not_finite(values: np.ndarray) -> np.ndarray:
     """The numbers of the samples that have a value that is not finite in float32."""
+    if values.dtype.kind in "bui":
+        return np.array([], "int64")
     with np.errstate(over="ignore"):
         finite = np.isfinite(values.astype("float32", copy=False))
     return np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
@@ -109,7 +110,7 @@ def export_model(
         )
     graph = sym if isinstance(sym, Symbol) else symbol.load(sym)
     in_shapes = _shapes(in_shapes or input_shape or ())
-    values = _values(params)
+    graph, values = _renamed(graph, _values(params))
     dtypes = in_types if input_type is None else input_type
     sizes = open_sizes(in_shapes, dynamic_input_shapes) if dynamic else None
     program, names = trace(graph, values, in_shapes, dtypes, sizes)
@@ -143,6 +144,18 @@ def _values(params) -> dict[str, NDArray]:
         return read(params)
     parts = params if isinstance(params, (list, tuple)) else [params]
     return unmarked({name: value for part in parts for name, value in part.items()})
+
+
+def _renamed(graph: Symbol, values: dict) -> tuple[Symbol, dict[str, NDArray]]:
+    """With other names for parameters that have one of those that PyTorch's exporter makes up.
+
+    Graphs that were read from its files have such parameters.
+    """
+    known = set(graph.list_inputs())
+    taken = [name for name in values if name in known and re.fullmatch(r"val_\d+", name)]
+    names = {name: f"{name}_" for name in taken}
+    renamed = graph(**{old: symbol.var(new) for old, new in names.items()}) if names else graph
+    return renamed, {names.get(name, name): value for name, value in values.items()}
 
 
 def _bytes(values: dict[str, NDArray]) -> int:

@@ -652,6 +652,18 @@ def test_onnx_of_an_exported_net_of_any_batch_size(onnx_run, tmp_path):
         )
 
 
+def test_onnx_of_parameters_with_names_of_pytorchs_exporter(onnx_run, tmp_path):
+    y, path = mx.sym.var("data"), str(tmp_path / "net.onnx")
+    weights = {name: nd.random.uniform(shape=(4, 4)) for name in ("val_3", "val_7", "w")}
+    for name in weights:
+        y = mx.sym.softmax(mx.sym.reshape(mx.sym.dot(y, mx.sym.var(name)), shape=(4, 2)))
+        y = mx.sym.reshape(y, shape=(2, 4))
+    mx.onnx.export_model(y, weights, [(2, 4)], np.float32, path)
+    data = nd.random.uniform(shape=(2, 4))
+    expected = y.bind(mx.cpu(), {"data": data} | weights).forward()[0].asnumpy()
+    np.testing.assert_allclose(onnx_run(path, data=data.asnumpy()), expected, **CLOSE)
+
+
 @pytest.mark.parametrize("largest", first_alone([2**30, 0]), ids=["one file", "two files"])
 def test_onnx_files_appear_whole_or_not_at_all(onnx_run, tmp_path, monkeypatch, largest):
     monkeypatch.setattr(mx.onnx, "LARGEST", largest)  # above, parameters are in a file beside

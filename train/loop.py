@@ -301,8 +301,8 @@ def one_epoch(run: Run) -> Epoch:
     held_out = Meter(f"epoch {run.epoch}, held out", outputs=[] if run.metrics else None)
     for x, y in run.validation.batches() if run.validation else ():
         run.learner.evaluate(x, y, held_out)
-    measured = (*learned.read(), *run.total(held_out).read())
-    epoch = Epoch(run.epoch, *measured, seconds, learned.samples)
+    values = (*learned.read(), *run.total(held_out).read())
+    epoch = Epoch(run.epoch, *values, seconds, learned.samples)
     if not held_out.outputs:
         return epoch
     more = values_of(run.metrics, held_out.outputs)
@@ -367,9 +367,9 @@ class Meter:
     bad: int = 0
     outputs: list | None = None
 
-    def add(self, measured: list) -> None:
+    def add(self, batch_values: list) -> None:
         """Add a step: by context, for each sample its loss and its metric, or its loss alone."""
-        self.pending.append([part.detach() for part in measured])  # without the graph behind it
+        self.pending.append([part.detach() for part in batch_values])  # without the graph behind it
         if len(self.pending) == MOST:
             self.read()
 

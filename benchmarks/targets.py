@@ -26,10 +26,10 @@ from .suites import (
 
 
 class Target(NamedTuple):
-    """What is to be reached: the time of one contestant over that of another, at most `limit`.
+    """What is to be reached: what one contestant takes over what another does, at most `limit`.
 
     Where PyTorch's own matrix product is the faster one, as on every GPU, `limit_without_onednn`
-    takes its place. `of` is 'ratio' for the time, or 'peak' for the peak of memory.
+    takes its place. `measure` is 'ratio', for the time, or 'peak', for the peak of memory.
     """
 
     suite: str
@@ -38,7 +38,7 @@ class Target(NamedTuple):
     against: str
     limit: float
     limit_without_onednn: float | None = None
-    of: str = "ratio"
+    measure: str = "ratio"
 
     def judge(self, results: dict, facts: dict) -> dict[str, Any]:
         """The target beside what was measured; `met` is None where it was not, or not steady."""
@@ -46,11 +46,13 @@ class Target(NamedTuple):
         limit = self.limit if onednn else self.limit_without_onednn or self.limit
         rows = results[self.suite][self.case]
         row, against = rows.get(self.contestant), rows.get(self.against)
-        both = row is not None and against is not None and row.get(self.of) is not None
-        ratio = row[self.of] / against[self.of] if both else None
-        steady = both and (self.of == "peak" or row["steady"] and against["steady"])
+        values = [found and found.get(self.measure) for found in (row, against)]
+        ratio = None if None in values else values[0] / values[1]
+        steady = ratio is not None and (
+            self.measure == "peak" or row["steady"] and against["steady"]
+        )
         return {
-            "case": self.case + ", memory" * (self.of == "peak"),
+            "case": f"{self.case}, memory" if self.measure == "peak" else self.case,
             "contestant": self.contestant,
             "against": self.against,
             "limit": limit,
@@ -86,9 +88,9 @@ TARGETS = [
         if case.arguments["operator"] in ("attention", "layer_norm", "rms_norm", "swiglu")
     ),
     *(
-        Target("vocabulary", case.name, "layers", "built-in operators", limit, of=of)
+        Target("vocabulary", case.name, "layers", "built-in operators", limit, measure=measure)
         for case in VOCABULARY.cases
-        for limit, of in ((1.1, "ratio"), (1 / 4, "peak"))
+        for limit, measure in ((1.1, "ratio"), (1 / 4, "peak"))
     ),
     *(
         Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)

@@ -569,6 +569,26 @@ def test_a_label_of_another_length_is_told(mx, units):
 
 
 @pytest.mark.engine("torch")
+def test_several_labels_are_told(mx):
+    """They are told as such, and so is an input that is left out."""
+
+    class Scaled(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, mask, weight):
+            return F.broadcast_mul(x, weight)
+
+    net = Scaled()
+    net.weight = net.params.get("weight", shape=(1,))
+    net.initialize()
+    loss = mx.gluon.nn.HybridLambda(lambda F, x, labels: x - labels[0] - labels[1])
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    step = compiled_step(net, loss, trainer, backend="aot_eager")
+    with pytest.raises(ValueError) as caught:
+        step(mx.nd.ones((4, 5)), None, [mx.nd.zeros((4, 5)), mx.nd.zeros((6,))])
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert told.endswith("(inputs (4, 5), None, label [(4, 5), (6,)])")
+
+
+@pytest.mark.engine("torch")
 def test_what_is_no_array_is_told(mx, data):
     step = compiled_step(*made(mx), backend="aot_eager")
     with pytest.raises(ValueError, match=r"an input is of shape \(12, 5\) \(ndarray\)"):

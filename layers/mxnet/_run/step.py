@@ -11,6 +11,7 @@ import torch
 from .. import autograd
 from ..base import ArgumentError, ContextError, RecordingError, note
 from ..context import Context
+from ..gluon._error_path import shown_input
 from ..gluon._graph import Graph, graph_of
 from ..gluon._nesting import BlockError, _flatten
 from ..gluon.block import HybridBlock
@@ -80,7 +81,7 @@ class Step:
                 held = self._hold(key, args, flat)
             return self._run(held, flat, batch_size)
         except Exception as error:
-            *inputs, label = [str(array.shape) for array in flat]
+            *inputs, label = map(shown_input, args)
             note(error, f"  in {self._what} (inputs {', '.join(inputs)}, label {label})")
             raise
 

@@ -71,13 +71,14 @@ def _inputs(block, args: tuple) -> str:
     by_position = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [f"{p.name} " for p in parameters if p.name != "F" and p.kind in by_position]
     names += [""] * len(args)
-    return ", ".join(name + _shown(value) for name, value in zip(names, args))
+    return ", ".join(name + shown_input(value) for name, value in zip(names, args))
 
 
-def _shown(value) -> str:
+def shown_input(value) -> str:
+    """The shape of an array, also in lists; what else an input is, in short."""
     if isinstance(value, NDArray):
         return str(value.shape)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(shown_input, value))}]"
     text = repr(value)
     return text if len(text) <= 40 else type(value).__name__

@@ -98,17 +98,20 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
 
 
-def expect_sizes(who: str, *, in_channels: int = 0, **sizes: int) -> None:
+def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
     """Refuse sizes that cannot be.
+
+    Parameters
+    ----------
+    least : int
+        0 where that stands for the size of the first call's input.
 
     Raises
     ------
     ValueError
-        One is no whole number from 1, or `in_channels` none from 0, which stands for the size of
-        the first call's input; the message has its name and value.
+        One is not a whole number, or less than `least`; the message has its name and value.
     """
-    for name, value in {"in_channels": in_channels, **sizes}.items():
-        least = 0 if name == "in_channels" else 1
+    for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from {least}")
 

@@ -98,7 +98,7 @@ class MultiHeadAttention(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        A size is no whole number from 1, or `in_channels` none from 0; `heads` does not divide
+        A size is not a whole number from 1; `in_channels` may be 0; `heads` does not divide
         `units`; the inputs have other numbers of axes, or not one batch.
     TypeError
         An input of the call is missing or unknown.
@@ -117,7 +117,8 @@ class MultiHeadAttention(gluon.HybridBlock):
         dtype: str = "float32",
         **kwargs,
     ):
-        expect_sizes("MultiHeadAttention", in_channels=in_channels, units=units, heads=heads)
+        expect_sizes("MultiHeadAttention", 0, in_channels=in_channels)
+        expect_sizes("MultiHeadAttention", units=units, heads=heads)
         if units % heads:
             raise ValueError(
                 f"MultiHeadAttention: units is {units}, heads is {heads}\n"

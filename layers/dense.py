@@ -66,7 +66,7 @@ class DenseBlock(gluon.HybridBlock):
     TypeError
         `bias` is neither a bool nor a number.
     ValueError
-        A size is no whole number from 1, or `in_channels` none from 0; there are too few or too
+        A size is not a whole number from 1; `in_channels` may be 0; there are too few or too
         many bits; or `quantize_inputs` is none of the above, or is given without `quantize`.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
@@ -86,7 +86,8 @@ class DenseBlock(gluon.HybridBlock):
         flatten: bool = False,
         **kwargs,
     ):
-        expect_sizes("DenseBlock", in_channels=in_channels, channels=channels)
+        expect_sizes("DenseBlock", 0, in_channels=in_channels)
+        expect_sizes("DenseBlock", channels=channels)
         super().__init__(**kwargs)
         self._flatten, self._shared = flatten, "params" in kwargs
         if bias is None or isinstance(bias, (bool, np.bool_)):

@@ -24,7 +24,8 @@ class Gated(gluon.HybridBlock):
         **kwargs,
     ):
         sizes = {"hidden_channels": hidden_channels, "channels": channels}
-        expect_sizes(type(self).__name__, in_channels=in_channels, **sizes)
+        expect_sizes(type(self).__name__, 0, in_channels=in_channels)
+        expect_sizes(type(self).__name__, **sizes)
         super().__init__(**kwargs)
         options = {"weight_initializer": weight_initializer, "dtype": dtype}
         with self.name_scope():
@@ -78,7 +79,7 @@ class SwiGLU(Gated):
     Raises
     ------
     ValueError
-        A size is no whole number from 1, or `in_channels` none from 0.
+        A size is not a whole number from 1; `in_channels` may be 0.
 
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """
@@ -120,7 +121,7 @@ class GeGLU(Gated):
     Raises
     ------
     ValueError
-        A size is no whole number from 1, or `in_channels` none from 0.
+        A size is not a whole number from 1; `in_channels` may be 0.
 
     N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
     """

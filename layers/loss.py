@@ -166,7 +166,7 @@ class LinearCrossEntropyLoss(Weighted):
     Raises
     ------
     ValueError
-        `channels` is no whole number from 1, or `in_channels` none from 0; `smoothing` is not from
+        `channels` is not a whole number from 1; `in_channels` may be 0; `smoothing` is not from
         0 to 1; the shapes of the inputs do not fit together.
     IndexError
         A label is no class; where this is not checked, as for `SoftmaxLoss`.
@@ -188,7 +188,8 @@ class LinearCrossEntropyLoss(Weighted):
         dtype: str = "float32",
         **kwargs,
     ):
-        expect_sizes("LinearCrossEntropyLoss", in_channels=in_channels, channels=channels)
+        expect_sizes("LinearCrossEntropyLoss", 0, in_channels=in_channels)
+        expect_sizes("LinearCrossEntropyLoss", channels=channels)
         super().__init__(weight, **kwargs)
         self._options = target_options(self, ignore_label, smoothing, z_loss)
         with self.name_scope():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 
 from ._inputs import expect_shapes, expect_sizes
 from .activation import ACTIVATIONS, activate
@@ -72,8 +72,7 @@ def mlp(
             f"mlp: hidden is {hidden!r}\n"
             "  expected a sequence of the units of each hidden layer, such as (64,) for one layer"
         )
-    if isinstance(inputs, bool) or not isinstance(inputs, Integral) or inputs < 0:
-        raise ValueError(f"mlp: inputs is {inputs!r}\n  expected a whole number from 0")
+    expect_sizes("mlp", 0, inputs=inputs)
     expect_sizes("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
     _expect_share("mlp", dropout)
     net = gluon.nn.HybridSequential()

@@ -19,7 +19,7 @@ class Normalization(gluon.HybridBlock):
     def __init__(
         self, in_channels: int, epsilon: float, scale: bool, gamma_initializer, dtype: str, **kwargs
     ):
-        expect_sizes(type(self).__name__, in_channels=in_channels)
+        expect_sizes(type(self).__name__, 0, in_channels=in_channels)
         super().__init__(**kwargs)
         self._attributes: dict[str, Any] = {"eps": float(epsilon)}
         self._make("gamma", in_channels, scale, gamma_initializer, dtype)
@@ -67,7 +67,7 @@ class LayerNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `in_channels` is no whole number from 0.
+        `in_channels` is not a whole number from 0.
 
     J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450, 2016.
     """
@@ -141,7 +141,7 @@ class RMSNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `in_channels` is no whole number from 0.
+        `in_channels` is not a whole number from 0.
 
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
@@ -188,7 +188,7 @@ class GroupNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `in_channels` is no whole number from 0, or `num_groups` none from 1 that divides it.
+        `in_channels` is not a whole number from 0, or `num_groups` not one from 1 that divides it.
     """
 
     beta: gluon.Parameter
@@ -205,7 +205,8 @@ class GroupNormBlock(Normalization):
         dtype: str = "float32",
         **kwargs,
     ):
-        expect_sizes("GroupNormBlock", in_channels=in_channels, num_groups=num_groups)
+        expect_sizes("GroupNormBlock", 0, in_channels=in_channels)
+        expect_sizes("GroupNormBlock", num_groups=num_groups)
         if in_channels % num_groups:
             raise ValueError(
                 f"GroupNormBlock: num_groups is {num_groups}, in_channels is {in_channels}\n"

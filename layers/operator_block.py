@@ -69,9 +69,11 @@ class OperatorBlock(gluon.HybridBlock):
 
     def _add_parameter(self, name: str, options: dict[str, Any]) -> None:
         if name not in self._inputs:
+            names = (
+                f"one of {', '.join(self._inputs)}" if self._inputs else "none: they have no names"
+            )
             raise TypeError(
-                f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n"
-                f"  expected one of {', '.join(self._inputs) or 'none'}"
+                f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n  expected {names}"
             )
         if hasattr(self, name):
             raise TypeError(
@@ -142,7 +144,7 @@ def _expect_options(name: str, options: Any) -> None:
             f"OperatorBlock: params has {options!r} for {name!r}\n"
             "  expected a dict of options, such as {'init': 'ones'}"
         )
-    known = [*signature(gluon.Parameter).parameters]
+    known = [option for option in signature(gluon.Parameter).parameters if option != "name"]
     for option in options:
         if option not in known:
             raise TypeError(

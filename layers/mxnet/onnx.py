@@ -19,11 +19,11 @@ from ._files import atomic
 from ._run.reasons import reason_of
 from ._run.torch_export import (
     failing_node,
+    hide_messages,
     open_sizes,
     operator_name,
     trace,
     trace_module,
-    without_asides,
 )
 from .base import ArgumentError, MXNetError
 from .gluon import Block
@@ -36,7 +36,7 @@ from .symbol._node import ordered
 __all__ = ["export_model"]
 
 LARGEST = 2**31 - 2**20  # bytes of parameters; more go into files beside an ONNX file
-ASIDES = {  # what PyTorch's exporter logs about packages that it misses, and about its own passes
+HIDDEN = {  # what PyTorch's exporter logs about packages that it misses, and about its own passes
     "torch.onnx._internal.exporter._registration": "torchvision is not installed",
     "onnx_ir.passes.common.initializer_deduplication": "Skipped deduplication",
 }
@@ -147,13 +147,20 @@ def _values(params) -> dict[str, NDArray]:
 
 
 def _renamed(graph: Symbol, values: dict) -> tuple[Symbol, dict[str, NDArray]]:
-    """With other names for parameters that have one of those that PyTorch's exporter makes up.
+    """Parameters named val_0, val_1, … get another name.
 
-    Graphs that were read from its files have such parameters.
+    PyTorch's exporter gives these names to constants, and graphs that were read from its files
+    have such parameters.
     """
     known = set(graph.list_inputs())
-    taken = [name for name in values if name in known and re.fullmatch(r"val_\d+", name)]
-    names = {name: f"{name}_" for name in taken}
+    taken, names = known | values.keys(), {}
+    for name in values:
+        if name in known and re.fullmatch(r"val_\d+", name):
+            new = f"{name}_"
+            while new in taken:
+                new += "_"
+            taken.add(new)
+            names[name] = new
     renamed = graph(**{old: symbol.var(new) for old, new in names.items()}) if names else graph
     return renamed, {names.get(name, name): value for name, value in values.items()}
 
@@ -162,16 +169,20 @@ def _bytes(values: dict[str, NDArray]) -> int:
     return sum(value.size * np.dtype(value.dtype).itemsize for value in values.values())
 
 
-def _write(program, path: Path | None, **options) -> None:
+def _write(program, path: Path | None, external_data: bool = False, **options) -> None:
     """Bring a traced graph into ONNX, and into a file, which appears whole or not at all."""
-    with without_asides(ASIDES), warnings.catch_warnings(), TemporaryDirectory() as folder:
+    from onnx_ir.passes.common import NameFixPass  # onnxscript needs it too
+
+    with hide_messages(HIDDEN), warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
         try:
-            file = path and Path(folder, path.name)
-            torch.onnx.export(program, f=file, **options)
+            made = torch.onnx.export(program, **options)
         except torch.onnx.OnnxExporterError as error:
             raise _Formless(reason_of(error.__cause__ or error)) from error  # itself a heading
-        if path is not None:  # a large model has its parameters in files beside it
+        if path is not None:
+            NameFixPass()(made.model)  # the exporter gave an input's name to other values too
+            made.save(Path(folder, path.name), external_data=external_data)
+            # A large model has its parameters in files beside it.
             made = sorted(Path(folder).iterdir())
             atomic.write({path.with_name(file.name): _pieces(file) for file in made})
 

@@ -57,7 +57,9 @@ class linear_cross_entropy:
             width, columns = spans_of_columns(r, m, block)
             # What stays is written into one array: small arrays that are made between the blocks
             # would lie where the next block was to be, and memory would grow with each.
-            found = nd.zeros((2, len(columns), r.stop - r.start), ctx=v.context, dtype=wide(v))
+            found = nd.zeros(
+                (2, len(columns), r.stop - r.start), ctx=v.context, dtype=score_dtype(v)
+            )
             for i, c in enumerate(columns):
                 found[0, i], found[1, i] = block_forward(v[r], number[r], w, b, c)
             levels.append(log_sum_exp(found[0], axis=0))
@@ -168,10 +170,10 @@ def scores(v, w, b, c):
     """A block of scores, in float32 where the inputs have 16 bits."""
     b = None if b is None else b[c]
     s = nd.FullyConnected(v, w[c], b, num_hidden=c.stop - c.start, no_bias=b is None)
-    return s if s.dtype == wide(s) else s.astype(wide(s))
+    return s if s.dtype == score_dtype(s) else s.astype(score_dtype(s))
 
 
-def wide(a):
+def score_dtype(a):
     """The type in which the scores of an array are."""
     return a.dtype if a.dtype in (np.float32, np.float64) else np.float32
 

@@ -110,7 +110,7 @@ class Launch:
             outputs, saved = self.replay.forward(self._inputs)
             heads = [y for y, there in zip(outputs, self.replay.differentiable) if there]
             pairs = zip(heads, self.replay.has_dy)
-            self._dys = [torch.rand_like(y) if there else None for y, there in pairs]
+            self._dys = [torch.rand_like(y) if has_dy else None for y, has_dy in pairs]
             gradients = self.replay.backward(saved, self._dys) if self._dys else ()
             return [y if y is None else y.clone() for y in (*outputs, *gradients)]
 

@@ -117,7 +117,7 @@ class _Differentiable(torch.autograd.Function):
             call.release()
         gradients = iter(found)
         needed = ctx.needs_input_grad[1:]
-        return None, *[next(gradients) if it else None for it in needed]
+        return None, *[next(gradients) if is_needed else None for is_needed in needed]
 
 
 # Whether the graph is kept for another backward. Not public.

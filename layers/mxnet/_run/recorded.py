@@ -115,17 +115,19 @@ class Recording(GraphCall):
         outputs = self._run(tensors, True)
         return [y.detach() for y in outputs], [torch.empty(0)]  # by which PyTorch knows it is used
 
-    def _run(self, tensors: Sequence[Tensor], with_graph: bool) -> list[Tensor]:
-        """The outputs; in the graph of autograd, if it is wanted."""
+    def _run(self, tensors: Sequence[Tensor], for_backward: bool) -> list[Tensor]:
+        """The outputs, recorded by autograd if it is for a backward."""
         program, recorder = self.program, self._recorder
-        self._inputs = [t.detach().requires_grad_(with_graph and t.requires_grad) for t in tensors]
+        self._inputs = [
+            t.detach().requires_grad_(for_backward and t.requires_grad) for t in tensors
+        ]
         # Before the call changes its states: to be compared with what the recorded calls give.
         self._given = [t.clone() if i in program.states else t for i, t in enumerate(self._inputs)]
         self._generators = generator_states(self.context)
         versions = [t._version for t in tensors]
         self._names = recorder.name_inputs(self._inputs)
         with recorder:
-            self._outputs = program.run(program.function, self._inputs, self.context, with_graph)
+            self._outputs = program.run(program.function, self._inputs, self.context, for_backward)
         for i, name in enumerate(program.inputs):
             if tensors[i]._version != versions[i] and i not in program.states:
                 recorder.refuse(f"it writes into {name}")

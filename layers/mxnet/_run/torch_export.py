@@ -25,11 +25,11 @@ from .reasons import reason_of
 from .tracing import tracing
 
 __all__ = [
-    "failing_node", "open_sizes", "operator_name", "trace", "trace_module", "without_asides",
+    "failing_node", "hide_messages", "open_sizes", "operator_name", "trace", "trace_module",
 ]  # fmt: skip
 
-# What PyTorch logs about itself, or of an error that is raised; all of it where the text is empty.
-ASIDES = {
+# What PyTorch logs about itself, or of an error that is raised.
+HIDDEN = {
     "torch.fx.experimental.symbolic_shapes": "Unable to find user code",
     "torch._guards": "",
 }
@@ -90,7 +90,7 @@ def _without_dump() -> Iterator[None]:
     """Without the graph, as far as it came, that PyTorch prints to stderr when it fails."""
     told, dump = StringIO(), ""
     try:
-        with without_asides(ASIDES), redirect_stderr(told):
+        with hide_messages(HIDDEN), redirect_stderr(told):
             yield
     except Exception as error:
         dump = f"{getattr(error, 'partial_fx_graph', '')}\n"
@@ -100,20 +100,23 @@ def _without_dump() -> Iterator[None]:
 
 
 @contextmanager
-def without_asides(asides: dict[str, str]) -> Iterator[None]:
-    """Without the messages that have a text in them, by the name of their logger."""
+def hide_messages(texts: dict[str, str]) -> Iterator[None]:
+    """Hide the log messages that contain a text: `texts` has it by the name of the logger.
 
-    def is_no_aside(record: logging.LogRecord) -> bool:
-        return asides[record.name] not in record.getMessage()
+    An empty text hides all.
+    """
 
-    logs = [logging.getLogger(name) for name in asides]
+    def is_shown(record: logging.LogRecord) -> bool:
+        return texts[record.name] not in record.getMessage()
+
+    logs = [logging.getLogger(name) for name in texts]
     for log in logs:
-        log.addFilter(is_no_aside)
+        log.addFilter(is_shown)
     try:
         yield
     finally:
         for log in logs:
-            log.removeFilter(is_no_aside)
+            log.removeFilter(is_shown)
 
 
 def _inputs(graph: Symbol, values: dict, in_shapes: list[tuple]) -> tuple[list[str], dict]:

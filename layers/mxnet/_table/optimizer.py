@@ -27,7 +27,7 @@ def sgd_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> Tensor:
-    """Gradient descent, (1 - lr wd) w - lr g: in this order, by which a w of ∞ stays one."""
+    """Gradient descent, (1 - lr wd) w - lr g; in this order, an infinite w stays infinite."""
     g = _clip(rescale_grad * grad, clip_gradient)
     return (1 - lr * wd) * weight - lr * g
 

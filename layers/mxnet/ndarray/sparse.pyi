@@ -181,7 +181,7 @@ def rsqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
 def sgd_mom_update(weight: NDArray, grad: NDArray, mom: NDArray, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
     """With momentum, m = momentum m - lr (g + wd w); w + m."""
 def sgd_update(weight: NDArray, grad: NDArray, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None) -> NDArray:
-    """Gradient descent, (1 - lr wd) w - lr g: in this order, by which a w of ∞ stays one."""
+    """Gradient descent, (1 - lr wd) w - lr g; in this order, an infinite w stays infinite."""
 def sigmoid(data: NDArray, out: Any = None, name: Any = None) -> NDArray:
     """The logistic function, 1 / (1 + e⁻ˣ)."""
 def sign(data: NDArray, out: Any = None, name: Any = None) -> NDArray:

@@ -1177,7 +1177,7 @@ def IdentityAttachKLSparseReg(data: Symbol | None = ..., moving_avg: Symbol | No
     a = momentum a + (1 - momentum) mean; penalty ((1 - t) / (1 - a) - t / a) is added.
     """
 def sgd_update(weight: Symbol | None = ..., grad: Symbol | None = ..., lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """Gradient descent, (1 - lr wd) w - lr g: in this order, by which a w of ∞ stays one."""
+    """Gradient descent, (1 - lr wd) w - lr g; in this order, an infinite w stays infinite."""
 def sgd_mom_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mom: Symbol | None = ..., lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """With momentum, m = momentum m - lr (g + wd w); w + m."""
 def nag_mom_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mom: Symbol | None = ..., lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

@@ -180,7 +180,7 @@ def rsqrt(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs
 def sgd_mom_update(weight: Symbol | None = ..., grad: Symbol | None = ..., mom: Symbol | None = ..., lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """With momentum, m = momentum m - lr (g + wd w); w + m."""
 def sgd_update(weight: Symbol | None = ..., grad: Symbol | None = ..., lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
-    """Gradient descent, (1 - lr wd) w - lr g: in this order, by which a w of ∞ stays one."""
+    """Gradient descent, (1 - lr wd) w - lr g; in this order, an infinite w stays infinite."""
 def sigmoid(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:
     """The logistic function, 1 / (1 + e⁻ˣ)."""
 def sign(data: Symbol | None = ..., out: Any = None, name: Any = None, **kwargs: Any) -> Symbol:

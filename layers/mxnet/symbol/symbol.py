@@ -100,8 +100,8 @@ class Symbol(Methods):
 
     def __array__(self, dtype=None, copy=None):
         raise NotImplementedForSymbol(
-            f"NumPy cannot compute with {self!r}: it has no values yet\n"
-            "  expected operators: in a HybridBlock F.exp(x), not np.exp(x)"
+            f"NumPy asked for the values of {self!r}, which has none before it is run\n"
+            "  expected operators of F, such as F.exp(x) for np.exp(x)"
         )
 
     def __getattr__(self, name: str):

@@ -18,7 +18,7 @@ from layers.engine import gluon, mx
 
 from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
 from .blocks import Learner, check_learner, trainer_of
-from .data import Arrays, batches_of, not_finite, rows_not_finite
+from .data import Arrays, batches_of, describe_not_finite, rows_not_finite
 from .loop import Callback, Epoch, Run, train
 from .metrics import WithMetric, chosen, is_computed, values_of
 from .nets import initialize
@@ -371,7 +371,7 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
     first = slice(wrong[0], wrong[0] + 1)
     x, y = (mx.nd.array(part[first], ctx=ctx) for part in (batches.x, batches.y))
     if not np.isfinite(loss(x, y).asnumpy()).all():
-        raise Refused(f"{name}: y[{wrong[0]}] {not_finite(batches.y, wrong)}")
+        raise Refused(f"{name}: y[{wrong[0]}] {describe_not_finite(batches.y, wrong)}")
 
 
 def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:

@@ -151,7 +151,8 @@ APART = {"x_train": X, "y_train": LABELS, "x_test": X, "y_test": LABELS}
         ({"x": X, "y": LABELS * 0}, "y has only the class 0"),
         (
             {"x": np.where(np.arange(10).reshape(5, 2) > 6, np.nan, X), "y": LABELS},
-            "x[3] has the value nan; 2 of 5 samples have one that is not finite; expected numbers",
+            "x[3] has the value nan; 2 of 5 samples have one that is not finite in float32; "
+            "expected finite numbers",
         ),
         ({"x": X * np.inf, "y": LABELS}, "x[0] has the value inf; 5 of 5 samples have one that"),
         ({"x": -X * 1e300, "y": LABELS}, "x[0] has the value -1e+300; 5 of 5 samples have one "),
@@ -266,7 +267,7 @@ def test_regression(npz):
     "y, reason",
     [
         (LABELS * 0, "y is always 0; there is nothing to learn"),
-        (LABELS * np.nan, "y[0] has the value nan; 5 of 5 samples have one that is not finite; "),
+        (LABELS * np.nan, "y[0] has the value nan; 5 of 5 samples have one that is not finite in "),
         (LABELS * 1e300, "y[1] has the value 1e+300; 3 of 5 samples have one that is not finite"),
         (np.array(list("abcde")), "y[0] is 'a'; expected numbers, for --task regression"),
     ],

@@ -2,7 +2,7 @@
 
 from .feed import Arrays, Batches, Stream, batches, batches_of, steps
 from .prepare import Data, load
-from .samples import Reading, not_finite, rows_not_finite
+from .samples import Reading, describe_not_finite, rows_not_finite
 from .sources import describe_sources, read
 
 __all__ = [
@@ -13,9 +13,9 @@ __all__ = [
     "Stream",
     "batches",
     "batches_of",
+    "describe_not_finite",
     "describe_sources",
     "load",
-    "not_finite",
     "read",
     "rows_not_finite",
     "steps",

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import Refused
-from .samples import not_finite, rows_not_finite
+from .samples import describe_not_finite, rows_not_finite
 
 __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
 
@@ -108,7 +108,7 @@ def batches_of(data: Any, size: int, name: str = "data") -> Batches:
         if not len(x) or len(x) != len(y):
             raise Refused(f"{name}: x has {len(x)} samples, y {len(y)}; expected as many, and some")
         if (wrong := rows_not_finite(x)).size:
-            raise Refused(f"{name}: x[{wrong[0]}] {not_finite(x, wrong)}")
+            raise Refused(f"{name}: x[{wrong[0]}] {describe_not_finite(x, wrong)}")
         return Arrays(x, y, size)
     if isinstance(data, Iterator):
         raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")

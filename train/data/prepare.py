@@ -11,7 +11,7 @@ import numpy as np
 from .. import Refused
 from ..task import Detection, Task
 from .boxes import boxes, kinds_of
-from .samples import Reading, Samples, listed, not_finite, rows_not_finite, shown
+from .samples import Reading, Samples, describe_not_finite, listed, rows_not_finite, shown
 from .sources import is_table, read
 
 __all__ = ["Data", "load", "rows"]
@@ -140,7 +140,7 @@ def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
     if x.dtype == np.uint8:
         return x
     if (wrong := rows_not_finite(x)).size:
-        raise Refused(f"{samples.at(int(wrong[0]), name)} {not_finite(x, wrong)}")
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(x, wrong)}")
     return x.astype("float32")
 
 
@@ -217,7 +217,7 @@ def numbers(samples: Samples) -> np.ndarray:
             f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"
         )
     if (wrong := rows_not_finite(y)).size:
-        raise Refused(f"{samples.at(int(wrong[0]), name)} {not_finite(y, wrong)}")
+        raise Refused(f"{samples.at(int(wrong[0]), name)} {describe_not_finite(y, wrong)}")
     return y.astype("float32")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Reading", "Samples", "listed", "not_finite", "rows_not_finite", "shown"]
+__all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Samples:
 
 
 def rows_not_finite(values: np.ndarray) -> np.ndarray:
-    """The numbers of the samples that have a value that is not finite in float32."""
+    """The indices of the samples that have a value that is not finite in float32."""
     if values.dtype.kind in "bui":
         return np.array([], "int64")
     with np.errstate(over="ignore"):
@@ -94,14 +94,14 @@ def rows_not_finite(values: np.ndarray) -> np.ndarray:
     return np.flatnonzero(~finite.reshape(len(values), -1).all(axis=1))
 
 
-def not_finite(values: np.ndarray, rows: np.ndarray) -> str:
-    """What a message says of the first of these rows, after its name."""
+def describe_not_finite(values: np.ndarray, rows: np.ndarray) -> str:
+    """The rest of a message that begins with the name of the first of these rows."""
     first = np.ravel(values[rows[0]])
     with np.errstate(over="ignore"):
         value = first[~np.isfinite(first.astype("float32"))][0]
     return (
         f"has the value {value:g}; {len(rows)} of {len(values)} samples have one that is not "
-        "finite; expected numbers, finite in float32"
+        "finite in float32; expected finite numbers"
     )
 
 

@@ -37,7 +37,7 @@ def expect_counts(**values: Any) -> None:
         The message has the name and the value of the first one.
     """
     for name, value in values.items():
-        if not isinstance(value, Integral) or value < 1:
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
 
 

@@ -75,7 +75,9 @@ class Checkpoint(Callback):
         overwrite: bool = False,
         restore_best: bool = False,
     ):
-        expect_counts(every=1 if every is None else every, keep=keep)
+        expect_counts(keep=keep)
+        if every is not None:
+            expect_counts(every=every)
         self.folder, self.every, self.keep = Path(folder), every, keep
         self.overwrite, self.restore_best = overwrite, restore_best
 

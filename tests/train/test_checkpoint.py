@@ -1,6 +1,7 @@
 """Checkpoints: a training goes on from them as if it had never stopped."""
 
 import errno
+import itertools
 import json
 import os
 import random
@@ -316,9 +317,9 @@ def test_a_folder_with_checkpoints_is_not_overwritten(tmp_path):
 
 
 def test_counts_of_steps_and_of_checkpoints(tmp_path):
-    for name in ("every", "keep"):
-        with pytest.raises(Refused, match=f"^{name}: expected a whole number from 1, not 0$"):
-            Checkpoint(tmp_path, **{name: 0})
+    for name, value in itertools.product(("every", "keep"), (0, True)):
+        with pytest.raises(Refused, match=f"^{name}: expected a whole number from 1, not {value}$"):
+            Checkpoint(tmp_path, **{name: value})
 
 
 def test_a_folder_without_any(tmp_path):

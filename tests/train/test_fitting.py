@@ -166,6 +166,7 @@ def test_what_does_not_fit(how, reason):
         ("clip", float("nan"), "clip: expected a number above 0, not nan"),
         ("epochs", 0, "epochs: expected a whole number from 1, not 0"),
         ("epochs", 1.5, "epochs: expected a whole number from 1, not 1.5"),
+        ("epochs", True, "epochs: expected a whole number from 1, not True"),
         ("batch_size", 0, "batch_size: expected a whole number from 1, not 0"),
         ("accumulate", 0, "accumulate: expected a whole number from 1, not 0"),
         ("callbacks", callbacks.Logging(), "callbacks: expected a list of Callback, not <"),

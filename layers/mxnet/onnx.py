@@ -176,12 +176,13 @@ def _write(program, path: Path | None, external_data: bool = False, **options) -
     with hide_messages(HIDDEN), warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
         try:
-            made = torch.onnx.export(program, **options)
+            exported = torch.onnx.export(program, **options)
         except torch.onnx.OnnxExporterError as error:
             raise _Formless(reason_of(error.__cause__ or error)) from error  # itself a heading
         if path is not None:
-            NameFixPass()(made.model)  # the exporter gave an input's name to other values too
-            made.save(Path(folder, path.name), external_data=external_data)
+            # PyTorch's exporter may have named another value like an input, val_3 or softmax.
+            NameFixPass()(exported.model)
+            exported.save(Path(folder, path.name), external_data=external_data)
             # A large model has its parameters in files beside it.
             made = sorted(Path(folder).iterdir())
             atomic.write({path.with_name(file.name): _pieces(file) for file in made})

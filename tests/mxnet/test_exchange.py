@@ -652,16 +652,28 @@ def test_onnx_of_an_exported_net_of_any_batch_size(onnx_run, tmp_path):
         )
 
 
-def test_onnx_of_parameters_with_names_of_pytorchs_exporter(onnx_run, tmp_path):
-    y, path = mx.sym.var("data"), str(tmp_path / "net.onnx")
-    weights = {name: nd.random.uniform(shape=(4, 4)) for name in ("val_3", "val_7", "w")}
+@pytest.mark.parametrize(
+    "data, names",
+    [
+        ("data", ("val_3", "val_7", "w")),
+        ("data", ("val_3", "val_3_", "w")),
+        ("val_3", ("a", "val_3_", "val_7")),
+        ("softmax", ("a", "b", "softmax_1")),
+    ],
+)
+def test_onnx_of_names_of_pytorchs_exporter(onnx_run, tmp_path, data, names):
+    y, path = mx.sym.var(data), str(tmp_path / "net.onnx")
+    weights = {name: nd.random.uniform(-3, 3, shape=(4, 4)) for name in names}
     for name in weights:
         y = mx.sym.softmax(mx.sym.reshape(mx.sym.dot(y, mx.sym.var(name)), shape=(4, 2)))
         y = mx.sym.reshape(y, shape=(2, 4))
     mx.onnx.export_model(y, weights, [(2, 4)], np.float32, path)
-    data = nd.random.uniform(shape=(2, 4))
-    expected = y.bind(mx.cpu(), {"data": data} | weights).forward()[0].asnumpy()
-    np.testing.assert_allclose(onnx_run(path, data=data.asnumpy()), expected, **CLOSE)
+    x = nd.random.uniform(shape=(2, 4))
+    expected = y.bind(mx.cpu(), {data: x} | weights).forward()[0].asnumpy()
+    np.testing.assert_allclose(onnx_run(path, **{data: x.asnumpy()}), expected, **CLOSE)
+    read, parameters, _ = mx.contrib.onnx.import_model(path)
+    found = read.bind(mx.cpu(), {data: x} | parameters).forward()[0].asnumpy()
+    np.testing.assert_allclose(found, expected, **CLOSE)
 
 
 @pytest.mark.parametrize("largest", first_alone([2**30, 0]), ids=["one file", "two files"])
@@ -784,14 +796,14 @@ def test_a_size_that_cannot_stay_open_is_told_in_one_line(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-ASIDES = (
+HIDDEN = (
     "torch.onnx._internal.exporter._registration",
     "onnx_ir.passes.common.initializer_deduplication",
 )
 
 
 def test_onnx_is_silent_about_other_packages_and_its_own_passes(onnx_run, tmp_path):
-    logs, told = [logging.getLogger(name) for name in ASIDES], []
+    logs, told = [logging.getLogger(name) for name in HIDDEN], []
     handler = logging.Handler()
     handler.emit = told.append
     for log in logs:

@@ -361,16 +361,22 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
 def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> None:
     """Refuse targets that are not finite, unless the loss is: it may leave them out.
 
+    It is tried on a batch that begins with these samples, and is filled up with others.
+
     Raises
     ------
     Refused
-        The message has the first sample, and how many there are.
+        The message has the first sample whose loss is not finite, and how many such targets there
+        are.
     """
     if not isinstance(batches, Arrays) or not (wrong := rows_not_finite(batches.y)).size:
         return
-    first = slice(wrong[0], wrong[0] + 1)
-    x, y = (mx.nd.array(part[first], ctx=ctx) for part in (batches.x, batches.y))
-    if not np.isfinite(loss(x, y).asnumpy()).all():
+    size = min(batches.size, batches.samples)
+    rows = [*dict.fromkeys([*wrong[:size], *range(size)])][:size]
+    x, y = (mx.nd.array(part[rows], ctx=ctx) for part in (batches.x, batches.y))
+    finite = np.isfinite(loss(x, y).asnumpy())[: len(wrong)]
+    if not finite.all():
+        wrong = np.roll(wrong, -finite.argmin())
         raise Refused(f"{name}: y[{wrong[0]}] {describe_not_finite(batches.y, wrong)}")
 
 

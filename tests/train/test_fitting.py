@@ -286,19 +286,40 @@ def test_labels_that_the_net_has_no_output_for(y, validation, reason, metric, lo
     assert str(refused.value).startswith(reason)
 
 
+class WithoutMissing(gluon.loss.L2Loss):
+    """Leaves out the targets that are NaN."""
+
+    def hybrid_forward(self, F, outputs, y):
+        there = F.reshape_like(y == y, outputs)
+        y = F.where(there, F.reshape_like(y, outputs), F.zeros_like(outputs))
+        return super().hybrid_forward(F, outputs * there, y)
+
+
+class OfABatch(WithoutMissing):
+    """Is NaN of a single sample."""
+
+    def hybrid_forward(self, F, outputs, y):
+        deviation = F.broadcast_sub(outputs, F.mean(outputs, axis=0, keepdims=True))
+        variance = F.mean(deviation**2, axis=0)
+        return F.broadcast_div(super().hybrid_forward(F, outputs, y), variance)
+
+
 def test_targets_that_are_not_finite():
     """A loss may leave some out."""
     y = np.where(np.arange(60) % 20 == 7, np.nan, X.sum(axis=1))
-
-    class Loss(gluon.loss.L2Loss):
-        def hybrid_forward(self, F, outputs, y):
-            there = F.reshape_like(y == y, outputs)
-            y = F.where(there, F.reshape_like(y, outputs), F.zeros_like(outputs))
-            return super().hybrid_forward(F, outputs * there, y)
-
     with pytest.raises(Refused, match=r"^data: y\[7\] has the value nan; 3 of 60 samples have one"):
         fit(gluon.nn.Dense(1), (X, y), gluon.loss.L2Loss())
-    assert np.isfinite(fit(gluon.nn.Dense(1), (X, y), Loss())[0].loss)
+    assert np.isfinite(fit(gluon.nn.Dense(1), (X, y), WithoutMissing(), batch_size=2)[0].loss)
+    y[12] = np.inf
+    with pytest.raises(
+        Refused, match=r"^data: y\[12\] has the value inf; 4 of 60 samples have one"
+    ):
+        fit(gluon.nn.Dense(1), (X, y), WithoutMissing())
+
+
+def test_a_target_that_is_left_out_by_a_loss_of_a_batch():
+    y = np.where(np.arange(60) == 59, np.nan, X.sum(axis=1))
+    assert np.isfinite(fit(gluon.nn.Dense(1), (X, y), OfABatch(), batch_size=8)[0].loss)
 
 
 def test_labels_of_a_data_loader_that_the_net_has_no_output_for():

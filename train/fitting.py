@@ -195,6 +195,8 @@ def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
 def check_methods(name: str, callback: Callback) -> None:
     """Refuse a callback with a method that cannot be called as the training calls it.
 
+    Methods without a signature, which some that are written in C do not have, are not looked at.
+
     Raises
     ------
     Refused
@@ -206,6 +208,8 @@ def check_methods(name: str, callback: Callback) -> None:
         arguments = [*inspect.signature(expected).parameters]
         try:
             inspect.signature(getattr(callback, method)).bind(*arguments[1:])
+        except ValueError:  # there is no signature: it is written in C
+            continue
         except TypeError as error:
             raise Refused(
                 f"{name}: {type(callback).__name__}.{method}: {error}; expected the method "

@@ -216,6 +216,11 @@ def test_a_callback_with_a_method_that_cannot_be_called(name, method, reason):
     assert str(refused.value).startswith(f"callbacks[1]: {reason}")
 
 
+def test_a_callback_with_methods_that_have_no_signature():
+    mine = type("Mine", (callbacks.Callback,), {"begin": type, "after_epoch": slice})()
+    assert len(fit(net(), (X, Y), ENTROPY, callbacks=[mine])) == 1
+
+
 def test_an_error_of_a_callback_is_raised_as_it_is():
     class Mine(callbacks.Callback):
         def after_epoch(self, *arguments):

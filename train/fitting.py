@@ -270,10 +270,13 @@ def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:
     folder = Path(resume).resolve()
     saved = [each.folder.resolve() for each in callbacks if isinstance(each, checkpoint.Checkpoint)]
     if folder not in saved and not checkpoint.checkpoints(folder):
-        reason = "has no checkpoint" if folder.is_dir() else "is not there"
+        if folder.is_dir():
+            reason = "has no checkpoint"
+        else:
+            reason = "is a file" if folder.exists() else "is not there"
         raise NotFound(
-            f"resume: the folder {resume} {reason}; expected one with checkpoints, or one in which "
-            "a Checkpoint of callbacks saves them"
+            f"resume: {resume} {reason}; expected a folder with checkpoints, or one in which a "
+            "Checkpoint of callbacks saves them"
         )
 
 

@@ -324,12 +324,14 @@ def test_counts_of_steps_and_of_checkpoints(tmp_path):
 
 def test_a_folder_without_any(tmp_path):
     """The training begins if it saves checkpoints there, as that of the program does."""
-    for folder, reason in ((tmp_path / "new", "is not there"), (tmp_path, "has no checkpoint")):
+    (tmp_path / "file").touch()
+    for name, reason in (("new", "is not there"), ("", "has no checkpoint"), ("file", "is a file")):
+        folder = tmp_path / name
         with pytest.raises(FileNotFoundError) as refused:
             train(Checkpoint(tmp_path / "other"), resume=folder)
         assert isinstance(refused.value, Refused)
-        assert str(refused.value).startswith(f"resume: the folder {folder} {reason}; expected one ")
-    assert not list(tmp_path.iterdir())
+        assert str(refused.value).startswith(f"resume: {folder} {reason}; expected a folder with ")
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
     expected = train(epochs=1)
     assert_equal(train(Checkpoint(tmp_path / "new"), resume=tmp_path / "new", epochs=1), expected)
 

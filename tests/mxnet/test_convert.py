@@ -1,5 +1,6 @@
 """``python -m layers.mxnet.convert``: each format to each other, in processes of their own."""
 
+import io
 import os
 import pickle
 import subprocess
@@ -236,6 +237,17 @@ class Hostile:
         return os.mkdir, ("ran",)
 
 
+def cuts():
+    """Beginnings of a file of PyTorch before 1.6, by their length; one is cut in a class's name."""
+    import torch
+
+    file = io.BytesIO()
+    given = torch.nn.Linear(2, 2).state_dict()
+    torch.save(given, file, _use_new_zipfile_serialization=False)
+    in_name = file.getvalue().index(b"torch._utils") + 14
+    return {length: file.getvalue()[:length] for length in (1, 2, 5, 10, 100, in_name)}
+
+
 def damaged(folder, mx):
     """Files that are refused, with what the message says of each."""
     import torch
@@ -247,6 +259,10 @@ def damaged(folder, mx):
     (folder / "hostile.pt").write_bytes(pickle.dumps({"w": Hostile()}))
     torch.save(torch.nn.Linear(2, 2), folder / "module.pt")
     (folder / "torn.pt").write_bytes((folder / "module.pt").read_bytes()[:-99])
+    for protocol in (4, 5):
+        torch.save({"w": torch.ones(2)}, folder / f"new{protocol}.pt", pickle_protocol=protocol)
+    for length, data in cuts().items():
+        (folder / f"cut{length}.pt").write_bytes(data)
     for name in ("empty.pt", "notes.txt", "program.pt2"):
         (folder / name).touch()
     torch.save({1: torch.ones(2)}, folder / "number.pt")
@@ -259,15 +275,20 @@ def damaged(folder, mx):
     return {
         "text.params": "with which every .params file begins",
         "text.safetensors": "expected a whole .safetensors file",
-        "text.pt": "it has something other than tensors, or is no file of torch.save\n",
+        "text.pt": "it has something that PyTorch's reader of tensors does not know\n",
         "text-symbol.json": "no list of nodes",
-        "hostile.pt": "expected a whole file of torch.save(",
         "module.pt": (
-            "module.pt: it has an object of 'torch.nn.modules.linear.Linear', and only tensors are "
-            "read\n  expected a whole file of torch.save(module.state_dict(), ...)\n"
+            "module.pt: it has an object of 'torch.nn.modules.linear.Linear', and only tensors and "
+            "containers are read\n  expected a whole file of torch.save(module.state_dict(), ...)\n"
         ),
         "torn.pt": "failed reading zip archive: failed finding central directory\n",
-        "empty.pt": "it has no content\n",
+        "empty.pt": "it is empty\n",
+        **{f"cut{length}.pt": "it ends too early\n" for length in cuts()},
+        **dict.fromkeys(
+            ("new4.pt", "new5.pt", "hostile.pt"),
+            "pickled with a protocol that PyTorch's reader of tensors does not know: save it with "
+            "pickle_protocol=2\n  expected a whole file of torch.save(",
+        ),
         "number.pt": "the name 1 is of type int\n  expected text",
         "nested.pt": "'model' is of type dict",
         "list.pt": "a list\n  expected a dict",

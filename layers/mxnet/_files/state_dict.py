@@ -11,7 +11,8 @@ import re
 import warnings
 from collections.abc import Sequence
 from io import BytesIO
-from typing import Any
+from pickle import FRAME
+from typing import IO, Any
 
 import torch
 
@@ -21,6 +22,7 @@ from .opening import open_file
 from .params import ParamsFileError
 
 SUFFIXES = (".pt", ".pth", ".bin")
+ZIP = b"PK\x03\x04"  # begins a file of torch.save; one of before PyTorch 1.6 is a plain pickle
 
 
 def has_suffix(path: str | os.PathLike) -> bool:
@@ -70,22 +72,32 @@ def _loaded(path: str | os.PathLike) -> Any:
                 return torch.load(file, map_location="cpu", weights_only=True)
         except Exception as error:  # of many kinds: the file may be anything
             raise ParamsFileError(
-                f"{os.fsdecode(path)}: {_problem(error)}\n"
+                f"{os.fsdecode(path)}: {_problem(error, file)}\n"
                 "  expected a whole file of torch.save(module.state_dict(), ...)"
             ) from None
 
 
-def _problem(error: Exception) -> str:
+def _problem(error: Exception, file: IO[bytes]) -> str:
     """What PyTorch's reader met, without its advice on files that are trusted."""
-    text = str(error)
+    text, at_end = str(error), not file.read(1)
+    file.seek(0)
+    if not (start := file.read(len(ZIP))):
+        return "it is empty"
+    if not text or at_end and start != ZIP:  # the name of an object may be cut then
+        return "it ends too early"
     if found := re.search(r"Unsupported global: GLOBAL (\S+)", text):
-        return f"it has an object of {quoted(found[1])}, and only tensors are read"
+        return f"it has an object of {quoted(found[1])}, and only tensors and containers are read"
     if "TorchScript archives" in text:
         return "it is a program of TorchScript"
+    if f"Unsupported operand {FRAME[0]}\n" in text:  # which begins pickles of protocol 4 and 5
+        return (
+            "it is pickled with a protocol that PyTorch's reader of tensors does not know: save it "
+            "with pickle_protocol=2"
+        )
     if text.startswith("Weights only load failed"):
-        return "it has something other than tensors, or is no file of torch.save"
+        return "it has something that PyTorch's reader of tensors does not know"
     sentence = re.split(r"(?<=\w)\.\s|\n", text)[0][:200]
-    return f"{type(error).__name__}: {sentence}" if sentence else "it has no content"
+    return f"{type(error).__name__}: {sentence}"
 
 
 def pieces(target: str, tensors: Sequence[torch.Tensor], names: Sequence[str]) -> list[memoryview]:

@@ -114,19 +114,18 @@ def fit(
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
     """
+    how = {"mode": hybridize, "clip": clip, "accumulate": accumulate, "precision": precision}
     measure, metrics = chosen(metric)
-    check(
-        {"net": net, "loss": loss},
-        callbacks,
-        {"learning_rate": learning_rate, "clip": clip},
-        {"epochs": epochs, "batch_size": batch_size, "accumulate": accumulate},
-    )
-    check_start(seed, kvstore)
+    expect_blocks(net=net, loss=loss)
+    expect_above_zero(learning_rate=learning_rate, clip=clip)
+    expect_counts(epochs=epochs, batch_size=batch_size, accumulate=accumulate)
+    check_callbacks(callbacks)
     check_resume(resume, callbacks)
+    check_start(seed, kvstore)
     contexts = contexts_of(ctx)
     with as_arguments():
-        check_learner(hybridize, contexts, clip, accumulate, precision)
-        check_compiled(hybridize, {"net": net, "loss": loss})
+        check_learner(ctx=contexts, **how)
+        check_compiled(hybridize, net=net, loss=loss)
         settings = check_arguments(optimizer, optimizer_params, learning_rate)
     workers = Workers(kvstore)
     check_metrics(metrics, validation, workers)
@@ -138,8 +137,7 @@ def fit(
     prepare(net, (loss, with_metric), contexts, metrics, {"data": batches, "validation": held_out})
     with as_arguments(), refusing("net"):
         trainer = trainer_of(net, optimizer, settings, kvstore)
-    how = {"clip": clip, "accumulate": accumulate, "precision": precision, "workers": workers}
-    learner = Learner(net, with_metric, trainer, contexts, hybridize, **how)
+    learner = Learner(net, with_metric, trainer, contexts, **how, workers=workers)
     run = Run(
         learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
         workers=workers, settings=numbers_of(optimizer, settings),
@@ -166,21 +164,40 @@ def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:
         raise Refused(f"metric: {metrics[0].name}: of several processes expected accuracy or mae")
 
 
-def check(blocks: dict, callbacks: Any, rates: dict, counts: dict) -> None:
-    """Refuse arguments that the options of the program cannot have either.
+def expect_blocks(**values: Any) -> None:
+    """Refuse arguments, by their names, that are no blocks.
 
     Raises
     ------
     Refused
-        The message has the name and the value of the argument, and what is expected.
+        The message has the name and the value of the first one.
     """
-    for name, value in blocks.items():
+    for name, value in values.items():
         if not isinstance(value, gluon.Block):
             raise Refused(f"{name}: expected a Block, not {reprlib.repr(value)}")
-    for name, value in rates.items():
+
+
+def expect_above_zero(**values: Any) -> None:
+    """Refuse arguments, by their names, that are neither None nor numbers above 0.
+
+    Raises
+    ------
+    Refused
+        The message has the name and the value of the first one.
+    """
+    for name, value in values.items():
         if value is not None and not (isinstance(value, Real) and 0 < float(value) < math.inf):
             raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
-    expect_counts(**counts)
+
+
+def check_callbacks(callbacks: Any) -> None:
+    """Refuse what is no list of callbacks.
+
+    Raises
+    ------
+    Refused
+        The message has the place in the list, and what is expected.
+    """
     if not isinstance(callbacks, Sequence):
         raise Refused(f"callbacks: expected a list of Callback, not {reprlib.repr(callbacks)}")
     for i, value in enumerate(callbacks):
@@ -217,8 +234,8 @@ def check_methods(name: str, callback: Callback) -> None:
             ) from error
 
 
-def check_compiled(mode: str, blocks: dict) -> None:
-    """Refuse blocks that have no graph for a compiled step.
+def check_compiled(mode: str, **blocks: gluon.Block) -> None:
+    """Refuse blocks, by their names, that have no graph for a compiled step.
 
     Raises
     ------

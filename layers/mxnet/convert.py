@@ -160,14 +160,20 @@ def _read(path: str, options: argparse.Namespace) -> Model:
         return Model(graph, values)
 
 
-def _unreadable(path: str, problem: str) -> ArgumentError:
-    """The error of a path that is no file of a known format, nor a checkpoint with this problem."""
+def _unreadable(path: str, problem: str) -> MXNetError:
+    """The error of a SOURCE that is neither a file of a known format nor a checkpoint.
+
+    `problem` says why it is no checkpoint.
+    """
     suffix = Path(path).suffix
+    kind: type[MXNetError] = ArgumentError
     if suffix == exchange.PROGRAM:
         problem = "a program of torch.export can be a TARGET only"
     elif suffix and Path(path).is_file():
         problem = f"the format {suffix!r} is not known"
-    return ArgumentError(
+    else:
+        kind = MissingFileError
+    return kind(
         f"{path}: {problem}\n"
         f"  expected a file that ends in {', '.join((*ARRAYS, '.onnx', GRAPH))}, or a checkpoint"
     )

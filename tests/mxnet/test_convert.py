@@ -1,5 +1,6 @@
 """``python -m layers.mxnet.convert``: each format to each other, in processes of their own."""
 
+import argparse
 import io
 import os
 import pickle
@@ -312,6 +313,21 @@ def test_what_cannot_be_read(mx, tmp_path, monkeypatch, capsys):
         assert name in told and reason in told, told
         assert "Traceback" not in told and not Path("out.params").exists()
     assert not Path("ran").exists()
+
+
+def test_a_missing_source_is_a_missing_file(tmp_path, monkeypatch):
+    from layers.mxnet import convert
+    from layers.mxnet.base import ArgumentError
+
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").touch()
+    options = argparse.Namespace(graph=None)
+    for path in ("absent", "absent.txt", "absent-symbol.json", "absent.onnx", "absent.pt"):
+        with pytest.raises(FileNotFoundError, match=path.split("-")[0]):
+            convert._read(path, options)
+    for path in ("notes.txt", "absent.pt2"):
+        with pytest.raises(ArgumentError, match=path):
+            convert._read(path, options)
 
 
 def test_what_cannot_be_written(mx, tmp_path, monkeypatch, capsys):

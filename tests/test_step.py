@@ -267,7 +267,7 @@ def test_a_batch_of_nothing_is_told(mx, data):
 
 def updates_inside(step) -> bool:
     """Whether all that was compiled has the update in it, and was not given up."""
-    runs = step._ways.values()
+    runs = step._runs.values()
     return all(r.program._update and r.plain not in r._runs.values() for r in runs)
 
 
@@ -483,8 +483,10 @@ def test_gradients_that_are_laid_out_otherwise(mx, data, monkeypatch, optimizer,
 def test_frozen_parameters_are_compiled_once(mx, data, monkeypatch):
     from layers.mxnet._run.compiled import Compiled
 
-    made, make = [], Compiled.make
-    monkeypatch.setattr(Compiled, "make", lambda *args: made.append(args) or make(*args))
+    made, first_call = [], Compiled.first_call
+    monkeypatch.setattr(
+        Compiled, "first_call", lambda *args: made.append(args) or first_call(*args)
+    )
     net, loss, trainer = plain(mx, "sgd", learning_rate=0.1)
     step = compiled_step(net, loss, trainer, backend="aot_eager")
     weight, frozen = net[0].weight, []

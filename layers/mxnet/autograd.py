@@ -317,10 +317,10 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     before, state.training = state.training, train_mode
     try:
         with _alone(tensors):
-            notes = _notes(tensors)
-            _go_back(tensors, gradients, retain_graph)
+            metadata = _metadata_of(tensors)
+            _run_backward(tensors, gradients, retain_graph)
             if not retain_graph:
-                _note_used(notes)
+                _mark_used(metadata)
     except RuntimeError as error:
         _explain(error)
     finally:
@@ -358,7 +358,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             raise ArgumentError(f"grad: variable {i} is {variable!r}\n  expected an NDArray")
     retain_graph = create_graph if retain_graph is None else retain_graph
     tensors, gradients = _heads("grad", heads, head_grads)
-    notes = _notes(tensors)
+    metadata = _metadata_of(tensors)
     with _Scope(None, train_mode):
         found = _run(
             gradients_of,
@@ -369,7 +369,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
             create_graph=create_graph,
         )
     if not retain_graph:
-        _note_used(notes)
+        _mark_used(metadata)
     results = []
     for i, (value, variable) in enumerate(zip(found, listed)):
         if value is None and not _depend(tensors, variable._autograd_tensor):
@@ -451,21 +451,20 @@ def _takes_sparse(head: torch.Tensor) -> bool:
     return getattr(function, "takes_sparse_gradients", False)
 
 
-def _notes(heads: Sequence[torch.Tensor]) -> list[dict]:
-    """What is noted at the nodes that computed the heads.
+def _metadata_of(heads: Sequence[torch.Tensor]) -> list[dict]:
+    """The metadata of the nodes that computed the heads.
 
     A head that `backward` has used up is refused; PyTorch does it only where values were saved.
     """
-    notes = [node.metadata for head in heads if (node := head.grad_fn) is not None]
-    for note in notes:
-        if _USED in note:
-            raise _used_up()
-    return notes
+    metadata = [node.metadata for head in heads if (node := head.grad_fn) is not None]
+    if any(_USED in of_node for of_node in metadata):
+        raise _used_up()
+    return metadata
 
 
-def _note_used(notes: list[dict]) -> None:
-    for note in notes:
-        note[_USED] = True
+def _mark_used(metadata: list[dict]) -> None:
+    for of_node in metadata:
+        of_node[_USED] = True
 
 
 _USED = "layers: used by a backward"
@@ -591,7 +590,7 @@ def _run_engine(heads: tuple, dys: tuple, *options, accumulate_grad: bool) -> tu
     return run(heads, dys, *options, allow_unreachable=True, accumulate_grad=accumulate_grad)
 
 
-def _go_back(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
+def _run_backward(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
     if _has_engine:
         _run_engine(tensors, gradients, retain_graph, False, (), accumulate_grad=True)
     else:

@@ -131,51 +131,59 @@ class CustomCall:
         return ", ".join(describe(t) for t in tensors if t is not None)
 
 
-def call(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
-    """The outputs; in the graph of autograd when recording is on and an input is."""
-    if CHECK_NAN and not it.traced:
-        it = Finite(it)
-    if state.recorder is not None and not it.pure:
-        hint = "" if it.pure is False else "; `pure = True` in a CustomOpProp says that it is"
-        state.recorder.refuse_impure(it.what, hint)
+def call(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
+    """The outputs; recorded by autograd where recording is on and an input needs a gradient."""
+    if CHECK_NAN and not operation.traced:
+        operation = Finite(operation)
+    if state.recorder is not None and not operation.pure:
+        hint = (
+            "" if operation.pure is False else "; `pure = True` in a CustomOpProp says that it is"
+        )
+        state.recorder.refuse_impure(operation.what, hint)
     enabled = torch.is_grad_enabled()
-    asked = enabled if it.traced else state.recording
-    if enabled is asked:
-        return _recorded(it, tensors) if asked else forward_of(it, tensors)
-    _set_grad_enabled(asked)
+    records = enabled if operation.traced else state.recording
+    if enabled is records:
+        return _recorded(operation, tensors) if records else forward_of(operation, tensors)
+    _set_grad_enabled(records)
     try:
-        return _recorded(it, tensors) if asked else forward_of(it, tensors)
+        return _recorded(operation, tensors) if records else forward_of(operation, tensors)
     finally:
         _set_grad_enabled(enabled)
 
 
-def _recorded(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
+def _recorded(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, while PyTorch records what they are computed from."""
-    if it.has_native and (y := it.native(tensors)) is not None:
+    if operation.has_native and (y := operation.native(tensors)) is not None:
         return (y,)
-    return Differentiable.apply(it, *tensors) if it.traced else _apply(it, *tensors)
+    return (
+        Differentiable.apply(operation, *tensors)
+        if operation.traced
+        else _apply(operation, *tensors)
+    )
 
 
 class Differentiable(torch.autograd.Function):
     """A call, with the gradients that it gives itself."""
 
     @staticmethod
-    def forward(ctx, it: CustomCall, *tensors):
-        ctx.it = it
+    def forward(ctx, operation: CustomCall, *tensors):
+        ctx.operation = operation
         ctx.specs = specs = specs_of(tensors)
-        results = _separate(it, it.forward(tensors, specs))
-        if saved := it.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
+        results = _separate(operation, operation.forward(tensors, specs))
+        if saved := operation.saved_for_backward(tensors, results, ctx.needs_input_grad[1:]):
             ctx.save_for_backward(*saved)
-        return results[: it.visible]
+        return results[: operation.visible]
 
     @staticmethod
     def backward(ctx, *dys):
-        it, specs, asked = ctx.it, ctx.specs, ctx.needs_input_grad[1:]
-        gradients = it.backward(saved_tensors(ctx), dys, specs, asked)
-        if it.traced:
-            gradients = _separate(it, gradients)
-        elif not it.twice and torch.is_grad_enabled():
-            gradients = refuse_second(gradients, f"{it.what} has no second derivative{it.reason}")
+        operation, specs, asked = ctx.operation, ctx.specs, ctx.needs_input_grad[1:]
+        gradients = operation.backward(saved_tensors(ctx), dys, specs, asked)
+        if operation.traced:
+            gradients = _separate(operation, gradients)
+        elif not operation.twice and torch.is_grad_enabled():
+            gradients = refuse_second(
+                gradients, f"{operation.what} has no second derivative{operation.reason}"
+            )
         return None, *gradients
 
 
@@ -188,37 +196,44 @@ def specs_of(tensors: Iterable) -> Specs:
     return tuple([None if t is None else (t.shape, t.dtype) for t in tensors])
 
 
-def forward_of(it: CustomCall, tensors: list) -> tuple[Tensor, ...]:
+def forward_of(operation: CustomCall, tensors: list) -> tuple[Tensor, ...]:
     """The outputs, outside of the graph of autograd."""
-    if it.has_native and (y := it.native(tensors)) is not None:
+    if operation.has_native and (y := operation.native(tensors)) is not None:
         return (y,)
-    return it.forward(tuple(tensors), specs_of(tensors))[: it.visible]
+    return operation.forward(tuple(tensors), specs_of(tensors))[: operation.visible]
 
 
 class Finite(CustomCall):
     """A call that raises where it makes NaN or infinity of what is finite."""
 
-    def __init__(self, it: CustomCall):
-        self.it, self.what, self.twice, self.pure = it, it.what, it.twice, it.pure
-        self.visible, self.reason = it.visible, it.reason
-        self.saved_for_backward = it.saved_for_backward
+    def __init__(self, operation: CustomCall):
+        self.operation, self.what, self.twice, self.pure = (
+            operation,
+            operation.what,
+            operation.twice,
+            operation.pure,
+        )
+        self.visible, self.reason = operation.visible, operation.reason
+        self.saved_for_backward = operation.saved_for_backward
 
     def forward(self, tensors, specs):
-        results = self.it.forward(tensors, specs)
-        names = self.it.outputs or range(len(results))
+        results = self.operation.forward(tensors, specs)
+        names = self.operation.outputs or range(len(results))
         found = {f"output {n}": t for n, t in zip(names, results)}
-        expect_finite(self.it, "forward", tensors, found)
+        expect_finite(self.operation, "forward", tensors, found)
         return results
 
     def backward(self, saved, dys, specs, asked):
-        gradients = self.it.backward(saved, dys, specs, asked)
-        names = self.it.inputs or range(len(gradients))
+        gradients = self.operation.backward(saved, dys, specs, asked)
+        names = self.operation.inputs or range(len(gradients))
         found = {f"the gradient of {n}": t for n, t in zip(names, gradients)}
-        expect_finite(self.it, "backward", (*saved, *dys), found)
+        expect_finite(self.operation, "backward", (*saved, *dys), found)
         return gradients
 
 
-def expect_finite(it: CustomCall, phase: str, given: Iterable, found: dict[str, Any]) -> None:
+def expect_finite(
+    operation: CustomCall, phase: str, given: Iterable, found: dict[str, Any]
+) -> None:
     """Raise for what a call has made, where it is not finite, and all that it was given is.
 
     These are tensors, or what is stored of sparse arrays, or None.
@@ -231,10 +246,10 @@ def expect_finite(it: CustomCall, phase: str, given: Iterable, found: dict[str, 
         place = tuple(wrong[0].tolist())
         at = place if values is made else made.place(*place)
         raise NotFiniteError(
-            f"{it.what}: {name} is {values[place].item()} at {at}, and not finite at "
+            f"{operation.what}: {name} is {values[place].item()} at {at}, and not finite at "
             f"{len(wrong)} of {values.numel()} places{' stored' if values is not made else ''}\n"
             f"  expected finite values, as all that it was given are\n"
-            f"  in {phase} of {it.what} ({it.shown(given)})"
+            f"  in {phase} of {operation.what} ({operation.shown(given)})"
         )
 
 
@@ -263,14 +278,14 @@ def take_tensor(array: NDArray) -> Tensor:
     return array._tensor if array._held is LENT else array._tensor.clone()
 
 
-def _separate(it: CustomCall, results: tuple) -> tuple:
+def _separate(operation: CustomCall, results: tuple) -> tuple:
     """Results as tensors of their own, to which PyTorch may attach what they were computed from.
 
     An operator may give an array that it keeps, or a global: that one must not become part of the
     graph of autograd. In compiled code they are copies, of which the compiler drops those that are
     not needed.
     """
-    if it.traced:
+    if operation.traced:
         return tuple([None if t is None else t.clone() for t in results])
     return tuple([t.detach() for t in results])
 

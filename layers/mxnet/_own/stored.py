@@ -32,17 +32,17 @@ def call(
     dtypes = tuple(a._autograd_tensor.dtype for a in (*arrays, *states))
     signature = signature_of(definition, shapes, dtypes, context)
     stypes = definition.storage_types([a.stype for a in arrays])
-    it = StoredCall(signature, states, stypes)
-    if state.recorder is not None and not it.pure:
-        state.recorder.refuse_impure(it.what, "")
+    operation = StoredCall(signature, states, stypes)
+    if state.recorder is not None and not operation.pure:
+        state.recorder.refuse_impure(operation.what, "")
     if not (state.recording and any(a._requires_grad() for a in arrays)):
-        outputs = it.forward([_as_stored(a.detach(), s) for a, s in zip(arrays, stypes[0])])
+        outputs = operation.forward([_as_stored(a.detach(), s) for a, s in zip(arrays, stypes[0])])
         return [_result(y, None, context) for y in outputs]
     with torch.enable_grad():
         inputs = [_Input(a) for a in arrays]
         tensors = [tensor_with_sparse_gradient(a) for a in arrays]
-        handles = _Recorded.apply(it, inputs, *tensors)
-    return [_result(y, handle, context) for y, handle in zip(it.recorded_outputs, handles)]
+        handles = _Recorded.apply(operation, inputs, *tensors)
+    return [_result(y, handle, context) for y, handle in zip(operation.recorded_outputs, handles)]
 
 
 class _Input:
@@ -125,30 +125,36 @@ class _Recorded(torch.autograd.Function):
     takes_sparse_gradients = True
 
     @staticmethod
-    def forward(ctx, it: StoredCall, inputs: list[_Input], *tensors):
-        arrays = [_as_stored(i.array, stype) for i, stype in zip(inputs, it.stypes[0])]
-        outputs = it.forward(arrays)
-        ctx.it, ctx.igrads = it, [i.gradient_stype for i in inputs]
+    def forward(ctx, operation: StoredCall, inputs: list[_Input], *tensors):
+        arrays = [_as_stored(i.array, stype) for i, stype in zip(inputs, operation.stypes[0])]
+        outputs = operation.forward(arrays)
+        ctx.operation, ctx.igrads = operation, [i.gradient_stype for i in inputs]
         results = [y if y._is_sparse else take_tensor(y).detach() for y in outputs]
         ctx.arrays = [a if a._is_sparse else None for a in (*arrays, *outputs)]
         dense = [a._tensor for a in arrays if not a._is_sparse]
         dense += [y for y in results if isinstance(y, Tensor)]
         ctx.save_for_backward(*dense)
-        it.recorded_outputs = outputs
+        operation.recorded_outputs = outputs
         return tuple([y if isinstance(y, Tensor) else y._autograd_tensor for y in results])
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, *dys):
-        it, tensors = ctx.it, iter(saved_tensors(ctx))
-        arrays = [NDArray(next(tensors), it.context) if a is None else a for a in ctx.arrays]
-        count = len(it.inputs)
+        operation, tensors = ctx.operation, iter(saved_tensors(ctx))
+        arrays = [NDArray(next(tensors), operation.context) if a is None else a for a in ctx.arrays]
+        count = len(operation.inputs)
         dys = [
-            NDArray(dy, it.context) if dy.layout is torch.strided else wrap_gradient(dy, it.context)
+            NDArray(dy, operation.context)
+            if dy.layout is torch.strided
+            else wrap_gradient(dy, operation.context)
             for dy in dys
         ]
         asked = ctx.needs_input_grad[2:]
-        return None, None, *it.backward(arrays[:count], arrays[count:], dys, ctx.igrads, asked)
+        return (
+            None,
+            None,
+            *operation.backward(arrays[:count], arrays[count:], dys, ctx.igrads, asked),
+        )
 
 
 def _stored(array: NDArray):

@@ -50,7 +50,7 @@ class Compiled(Specialized):
         super().__init__(program, what)
         self._backend, self._options = backend, options
 
-    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+    def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         with _one_by_one:
             if kind in self._runs:  # another thread has made it
                 return self._runs[kind](tensors, context)
@@ -115,14 +115,14 @@ class Compiled(Specialized):
         functions: dict[Node, Callable] = {}
         outside: list[Tensor] = []
         for node, tensors in inputs.items():
-            it, given = prepared(tensors, node.attributes, context)
-            refusal, read = try_tracing(it, given)
+            operation, given = prepared(tensors, node.attributes, context)
+            refusal, read = try_tracing(operation, given)
             outside += read
             if refusal:
-                warn(f"{it.what} is not compiled, and runs as it is: {refusal}")
+                warn(f"{operation.what} is not compiled, and runs as it is: {refusal}")
             else:
-                log.info("%s is compiled", it.what)
-                functions[node] = traced_function(it, given)
+                log.info("%s is compiled", operation.what)
+                functions[node] = traced_function(operation, given)
         return functions, outside
 
     def _is_whole(self, functions: dict[Node, Callable]) -> bool:

@@ -64,9 +64,9 @@ class _Custom:
             return self._walked(tensors, context)
         specs = tuple([(self._shape(t), t.dtype) for t in tensors])
         # By name: what is made while tracing goes on is seen only where it is looked for.
-        it, given = getattr(self, self.make(specs, context.device_type, context.device_id))
+        operation, given = getattr(self, self.make(specs, context.device_type, context.device_id))
         rest = iter(tensors)
-        results = forward_of(it, [next(rest) if there else None for there in given])
+        results = forward_of(operation, [next(rest) if there else None for there in given])
         return results if len(results) > 1 else results[0]
 
     def _shape(self, tensor: torch.Tensor) -> tuple[int, ...]:
@@ -100,14 +100,18 @@ class _Custom:
             before, state.training = state.training, self.training
             try:
                 tensors = [torch.zeros(s, dtype=d, device=context.device) for s, d in specs]
-                it, places = prepared(tensors, self.node.attributes, context)
+                operation, places = prepared(tensors, self.node.attributes, context)
             finally:
                 state.training = before
-            self._refuse(it)
+            self._refuse(operation)
             self.made[key] = f"call{len(self.made)}"
-            setattr(self, self.made[key], (it.as_traced(), tuple([t is not None for t in places])))
+            setattr(
+                self,
+                self.made[key],
+                (operation.as_traced(), tuple([t is not None for t in places])),
+            )
         return self.made[key]
 
-    def _refuse(self, it: CustomCall) -> None:
-        if reason := forbidden(it):
-            raise UnsupportedError(f"{it.what} cannot be exported: {reason}")
+    def _refuse(self, operation: CustomCall) -> None:
+        if reason := forbidden(operation):
+            raise UnsupportedError(f"{operation.what} cannot be exported: {reason}")

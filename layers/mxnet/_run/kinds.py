@@ -74,14 +74,14 @@ class Specialized:
         if len(self._runs) >= self.most_kinds:
             self.log_refusal(self.too_many_kinds)
             return self.plain(tensors, context)
-        return self.make(kind, tensors, context)
+        return self.first_call(kind, tensors, context)
 
     @property
     def too_many_kinds(self) -> str:
         """The reason for which a further kind is not kept."""
         return f"it was called with {self.most_kinds} shapes, dtypes and modes before"
 
-    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+    def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         """The outputs of a call of a new kind. It ends in `keep` or `refuse`."""
         raise NotImplementedError
 

@@ -43,23 +43,23 @@ ITSELF = re.compile(r"^L\[.*\.args\[0\]\.operator(?=$|\.)")
 OF_ITS_CLASS = re.compile(r"^dict\(type\(L\[.*\.operator\)\.__dict__\)\['(\w+)'\](?=$|\.)")
 
 
-def reason_of(error: BaseException, it: CustomCall | None = None) -> str:
+def reason_of(error: BaseException, operation: CustomCall | None = None) -> str:
     """What an error says, with the user's file, line and expression.
 
-    `it` is the operator that was traced.
+    `operation` is the operator that was traced.
     """
     raised, error = error, getattr(error, "inner_exception", None) or error.__cause__ or error
     text = re.sub(r" at 0x[0-9A-Fa-f]+", "", str(error).strip())
     frames = [f for f in getattr(error, "real_stack", None) or () if is_users(f)]
-    where = _shown(frames[-1]) if frames else _place(it, "forward")
-    if it is not None and (changes := dict(_changes(raised))):
+    where = _shown(frames[-1]) if frames else _place(operation, "forward")
+    if operation is not None and (changes := dict(_changes(raised))):
         where = next(filter(None, map(_shown, changes.values())), where)
         return f"it changes {', '.join(changes)}, which outlives a call{where}"
-    if it is not None and (found := CHANGES.search(text)):
+    if operation is not None and (found := CHANGES.search(text)):
         names = [name for q in QUOTED.findall(found[1]) if (name := _expression(q[1:-1]))]
         return f"it changes {', '.join(names) or 'an object'}, which outlives a call{where}"
     if found := ATTRIBUTE.search(text):
-        name, where = found[1] or found[2], where if frames else _place(it, "backward")
+        name, where = found[1] or found[2], where if frames else _place(operation, "backward")
         return f"it changes {name}, which outlives a call{where}"
     for sign, meaning in MEANINGS.items():
         if sign in text:
@@ -118,10 +118,12 @@ def _expression(source: str) -> str:
     return name if re.fullmatch(r"[\w.]+", name) else ""
 
 
-def _place(it: CustomCall | None, phase: str) -> str:
+def _place(operation: CustomCall | None, phase: str) -> str:
     """Where an operator is written."""
-    function = it and getattr(it.operator, phase, None) or it and it.operator.forward
-    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
+    if operation is None:
+        return ""
+    function = getattr(operation.operator, phase, None) or operation.operator.forward
+    code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return ""
     line = linecache.getline(code.co_filename, code.co_firstlineno).strip()

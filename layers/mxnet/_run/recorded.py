@@ -71,7 +71,7 @@ class Recorded(Specialized):
             helps = self.is_asked and cuda_graph.can_capture(context)
         return super().__call__(tensors, context, kind) if helps else self.plain(tensors, context)
 
-    def make(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
+    def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         if len(self._attempts) >= self.most_kinds and kind not in self._attempts:
             self.log_refusal(self.too_many_kinds)
             return self.plain(tensors, context)

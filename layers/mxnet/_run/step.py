@@ -28,7 +28,7 @@ __all__ = ["Step"]
 
 # Graphs of a step: one for each nesting of the inputs, parameters that are trained, and settings of
 # the optimizer. With other settings the update comes after the graph.
-WAYS = 8
+MOST_GRAPHS = 8
 
 
 class Step:
@@ -76,10 +76,10 @@ class Step:
         if not batch_size > 0:
             raise ArgumentError(f"step: batch_size is {batch_size}\n  expected a number above 0")
         try:
-            held = self._held.get(key := str(nesting))
-            if held is None or not held.holds(flat[0]._context):
-                held = self._hold(key, args, flat)
-            return self._run(held, flat, batch_size)
+            bound = self._bound.get(key := str(nesting))
+            if bound is None or not bound.is_current(flat[0]._context):
+                bound = self._bind(key, args, flat)
+            return self._run(bound, flat, batch_size)
         except Exception as error:
             *inputs, label = map(shown_input, args)
             note(error, f"  in {self._what} (inputs {', '.join(inputs)}, label {label})")
@@ -95,67 +95,67 @@ class Step:
         """Drop all graphs, and remember the blocks as they are now."""
         self._changes, self._seen = HybridBlock.changes, _parts(self._block)
         self._graphs: dict[str, Graph] = {}
-        self._held: dict[str, _Held] = {}
-        self._ways: dict[tuple, Callable[..., list[torch.Tensor]]] = {}
+        self._bound: dict[str, _BoundGraph] = {}
+        self._runs: dict[tuple, Callable[..., list[torch.Tensor]]] = {}
         self._layouts: dict[Kind, int] = {}
 
-    def _hold(self, key: str, args: tuple, flat: list[NDArray]) -> _Held:
+    def _bind(self, key: str, args: tuple, flat: list[NDArray]) -> _BoundGraph:
         if key not in self._graphs:
             self._graphs[key] = graph_of(self._block, args)
-        held = _Held(self._graphs[key], flat, self._layouts)
-        if not held.wanted:
+        bound = _BoundGraph(self._graphs[key], flat, self._layouts)
+        if not bound.wanted:
             raise ArgumentError(
                 "step: no parameter is trained, the grad_req of all is 'null'\n"
                 "  expected 'write' or 'add' for some"
             )
         if self._backend is not None:
-            held.update = _graph_update(self.trainer, held)
-        self._held[key] = held
-        return held
+            bound.update = _graph_update(self.trainer, bound)
+        self._bound[key] = bound
+        return bound
 
-    def _run(self, held: _Held, flat: list[NDArray], batch_size: float) -> NDArray:
+    def _run(self, bound: _BoundGraph, flat: list[NDArray], batch_size: float) -> NDArray:
         """Step, and give the losses."""
-        if held.update and not held.update.holds():
-            held.update = _graph_update(self.trainer, held)
-        run, update = self._way(held), held.update
+        if bound.update and not bound.update.is_current():
+            bound.update = _graph_update(self.trainer, bound)
+        run, update = self._run_of(bound), bound.update
         given = []
         if update:
             given = update.begin(batch_size)
-            held.forget_gradients()
+            bound.forget_gradients()
         try:
             with autograd.record():
-                tensors = [*held.tensors(flat), *given]
-                results = run(tensors, held.context, held.kind(tensors))
+                tensors = [*bound.tensors(flat), *given]
+                results = run(tensors, bound.context, bound.kind(tensors))
         except BaseException:
             if update:
                 update.undo()
             raise
-        count = len(results) - len(held.leaves)
-        for leaf, gradient in zip(held.leaves, results[count:]):
+        count = len(results) - len(bound.leaves)
+        for leaf, gradient in zip(bound.leaves, results[count:]):
             leaf.take(gradient)
             leaf.fresh = not update  # it is used up already
         if not update:
             self.trainer.step(batch_size)
-        return held.graph.regrouped(results[:count], held.context)
+        return bound.graph.regrouped(results[:count], bound.context)
 
-    def _way(self, held: _Held) -> Callable[..., list[torch.Tensor]]:
+    def _run_of(self, bound: _BoundGraph) -> Callable[..., list[torch.Tensor]]:
         """What runs a graph now, with the update in it where that fits."""
-        key = held.update and held.update.key()
-        run = self._ways.get((held.graph, held.wanted, key))
-        if run is None and key and len(self._ways) >= WAYS:
+        key = bound.update and bound.update.key()
+        run = self._runs.get((bound.graph, bound.wanted, key))
+        if run is None and key and len(self._runs) >= MOST_GRAPHS:
             warn(f"{self._what}: the optimizer's settings change often, it updates outside now")
-            held.update = None
-            return self._way(held)
+            bound.update = None
+            return self._run_of(bound)
         if run is None:
-            update = held.update and held.update.function(key)
-            run = WithGradients(held.graph.program, held.wanted, update)
+            update = bound.update and bound.update.function(key)
+            run = WithGradients(bound.graph.program, bound.wanted, update)
             if self._backend is not None:
                 run = Compiled(run, self._backend, self._what, **self._options)
-            self._ways[held.graph, held.wanted, key] = run
+            self._runs[bound.graph, bound.wanted, key] = run
         return run
 
 
-class _Held:
+class _BoundGraph:
     """A graph with the arrays of its parameters, and the tensors of those.
 
     `layouts` numbers the shapes, strides and dtypes that its parameters may have.
@@ -197,7 +197,7 @@ class _Held:
     def _now(self) -> list:
         return [p._data for p in self._parameters] + [a._tensor for a in self._arrays]
 
-    def holds(self, context: Context) -> bool:
+    def is_current(self, context: Context) -> bool:
         """Whether the parameters have the same arrays, and those the same tensors."""
         return context == self.context and _same(self._now(), self._seen)
 
@@ -228,19 +228,19 @@ class _Held:
         return tensors
 
 
-def _graph_update(trainer: Trainer, held: _Held) -> GraphUpdate | None:
+def _graph_update(trainer: Trainer, bound: _BoundGraph) -> GraphUpdate | None:
     """The Trainer's update, if a graph can make it: of all its parameters and no others."""
     numbers = {id(p): i for i, p in enumerate(trainer.list_params())}
-    index = [numbers.get(id(held.graph.sources[i])) for i in held.wanted]
+    index = [numbers.get(id(bound.graph.sources[i])) for i in bound.wanted]
     if (
         not trainer.updates_here
         or None in index
-        or not numbers.keys() <= set(map(id, held.graph.sources))
-        or any(leaf.req == "add" for leaf in held.leaves)
-        or not fits(trainer.optimizer, index, held.weights)
+        or not numbers.keys() <= set(map(id, bound.graph.sources))
+        or any(leaf.req == "add" for leaf in bound.leaves)
+        or not fits(trainer.optimizer, index, bound.weights)
     ):
         return None
-    return GraphUpdate(trainer, index, held.context)
+    return GraphUpdate(trainer, index, bound.context)
 
 
 def _same(now: list, before: list) -> bool:

@@ -28,14 +28,16 @@ Tensor = torch.Tensor
 STRICT = {"use_numpy_random_stream": True, "side_effect_replay_policy": "error"}
 
 
-def try_tracing(it: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[str, list[Tensor]]:
+def try_tracing(
+    operation: CustomCall, tensors: Sequence[Tensor | None]
+) -> tuple[str, list[Tensor]]:
     """Why an operator cannot be part of a compiled graph, if so; and the arrays from outside.
 
     Those are what its code reads beside the inputs, and may write into.
     """
-    if said := forbidden(it):
+    if said := forbidden(operation):
         return said, []
-    function = traced_function(it, tensors)
+    function = traced_function(operation, tensors)
     given = [t.detach().requires_grad_(t.requires_grad) for t in tensors if t is not None]
     alone = torch.compile(
         renewed(lambda *inputs: function(*inputs)),
@@ -44,24 +46,24 @@ def try_tracing(it: CustomCall, tensors: Sequence[Tensor | None]) -> tuple[str, 
         backend=lambda graph, inputs: _end,
     )
     recording = state.recording
-    inner = inside(it.context, it.training)
+    inner = inside(operation.context, operation.training)
     try:
-        with tracing(it.context), inner, torch.set_grad_enabled(recording):
+        with tracing(operation.context), inner, torch.set_grad_enabled(recording):
             alone(*given)
     except _Traced as traced:
         return "", [t for t in traced.tensors if not any(t is g for g in given)]
     except Exception as error:  # of the tracer or of the operator's author, of any kind
-        return reason_of(error, it), []
+        return reason_of(error, operation), []
     return "", []  # it computes nothing
 
 
-def forbidden(it: CustomCall) -> str:
+def forbidden(operation: CustomCall) -> str:
     """What an operator says of itself that forbids tracing it, if anything."""
     if own_call.CHECK_NAN:
         return "its values are looked at, as LAYERS_CHECK_NAN says"
-    if it.pure is False:
+    if operation.pure is False:
         return "it says that it is not pure"
-    return "it has states" if it.states else it.opaque
+    return "it has states" if operation.states else operation.opaque
 
 
 class _Traced(BaseException):
@@ -75,19 +77,19 @@ def _end(*given: Any) -> None:
     raise _Traced([t for t in given if isinstance(t, Tensor)])
 
 
-def traced_function(it: CustomCall, tensors: Sequence[Tensor | None]) -> Callable:
+def traced_function(operation: CustomCall, tensors: Sequence[Tensor | None]) -> Callable:
     """The function of a node whose operator is traced with the graph."""
-    return partial(_call_traced, it.as_traced(), tuple([t is not None for t in tensors]))
+    return partial(_call_traced, operation.as_traced(), tuple([t is not None for t in tensors]))
 
 
-def _call_traced(it: CustomCall, given: tuple[bool, ...], *tensors: Tensor, **_) -> Any:
+def _call_traced(operation: CustomCall, given: tuple[bool, ...], *tensors: Tensor, **_) -> Any:
     # One tensor in two places is refused by PyTorch's compiler; a view of it is another tensor.
     different = [
         t.view_as(t) if any(t is before for before in tensors[:i]) else t
         for i, t in enumerate(tensors)
     ]
     rest = iter(different)
-    results = call(it, [next(rest) if there else None for there in given])
+    results = call(operation, [next(rest) if there else None for there in given])
     return results if len(results) > 1 else results[0]
 
 

@@ -59,7 +59,7 @@ class GraphUpdate:
         self._values = array("d", [0.0] * 3)  # which Python writes into faster than into a tensor
         self._numbers = torch.frombuffer(self._values, dtype=torch.float64)
 
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Whether these are still the updates of the Trainer."""
         optimizer = self._trainer.optimizer
         same = self._trainer.updates_here and optimizer is self._optimizer

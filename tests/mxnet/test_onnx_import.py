@@ -409,7 +409,10 @@ REFUSED = {
     ),
     "a domain": (model_of("Relu", [X], domain="other")[0], "net.onnx'.*: 'other.Relu'"),
     "an old set": (model_of("Relu", [X], opset=6)[0], "set of operators 6\n  expected 7 or later"),
-    "no sizes": (model_of("Shape", [X], {"end": 0})[0], "Shape .*: it gives no sizes"),
+    "no sizes": (
+        model_of("Shape", [X], {"end": 0})[0],
+        f"Shape .*: start and end leave none of the {X.ndim} sizes",
+    ),
     "a computed shape": (
         model_of("Reshape", [X, ints(2, 12)])[0],
         r"operator Reshape in node 'y0' of .*net.onnx': input 1 \(shape\) is computed",

@@ -1,22 +1,20 @@
-"""What each operator of ONNX is here: ``ROWS``, by its name."""
+"""The operators of ONNX, as rows; those that move a window over an image are in `_windows`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, reduce
 from math import pi, prod, sqrt
-from typing import Any
 
 import numpy as np
 
 from ... import symbol as sym
 from ...symbol import Symbol
 from ._graph import Step
-from ._windows import LOWEST, WINDOWS, padded
+from ._registry import ROWS, row
+from ._windows import LOWEST, padded
 
 __all__ = ["ROWS"]
-
-ROWS: dict[str, Callable[[Step], Any]] = {**WINDOWS}
 
 UNARY = {
     "Relu": sym.relu, "Sigmoid": sym.sigmoid, "Tanh": sym.tanh, "Softsign": sym.softsign,
@@ -42,16 +40,6 @@ REDUCTIONS = {
     "ReduceSumSquare": lambda x, **where: sym.sum(sym.square(x), **where),
     "ReduceLogSum": lambda x, **where: sym.log(sym.sum(x, **where)),
 }  # fmt: skip
-
-
-def row(name: str) -> Callable:
-    """Put a function into `ROWS`."""
-
-    def add(function: Callable[[Step], Any]) -> Callable[[Step], Any]:
-        ROWS[name] = function
-        return function
-
-    return add
 
 
 for _name, _operator in UNARY.items():
@@ -236,9 +224,10 @@ def _flatten(step: Step) -> Symbol:
 
 @row("Shape")
 def _shape(step: Step) -> Symbol:
-    axes = range(len(step.shape()))[step.attribute("start", 0) : step.attribute("end")]
+    n = len(step.shape())
+    axes = range(n)[step.attribute("start", 0) : step.attribute("end")]
     if not axes:
-        raise step.unsupported("it gives no sizes")
+        raise step.unsupported(f"start and end leave none of the {n} sizes")
     sizes = sym.shape_array(step.x())
     return sym.slice_axis(sizes, axis=0, begin=axes.start, end=axes.stop)
 

@@ -1,18 +1,18 @@
-"""What ONNX's operators that move a window over an image are here: ``WINDOWS``, by name."""
+"""The operators of ONNX that move a window over an image, as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ... import symbol as sym
 from ...symbol import Symbol
 from ._graph import Step
+from ._registry import ROWS, row
 
-__all__ = ["LOWEST", "WINDOWS", "padded"]
+__all__ = ["LOWEST", "padded"]
 
 LOWEST = float(np.finfo("float32").min)
 
@@ -65,6 +65,7 @@ def _weights(step: Step, axis: int) -> tuple[tuple, int, int]:
     return shape[2:], shape[axis], step.attribute("group", 1)
 
 
+@row("Conv")
 def _conv(step: Step) -> Symbol:
     kernel, outputs, groups = _weights(step, 0)
     stride, dilate, before, after = _window(step, kernel)
@@ -79,6 +80,7 @@ def _conv(step: Step) -> Symbol:
     )  # fmt: skip
 
 
+@row("ConvTranspose")
 def _conv_transpose(step: Step) -> Symbol:
     kernel, outputs, groups = _weights(step, 1)
     step.expect("auto_pad", "NOTSET", "VALID")
@@ -124,11 +126,15 @@ def _pool(step: Step, kind: str) -> Symbol:
     )  # fmt: skip
 
 
-WINDOWS: dict[str, Callable[[Step], Any]] = {
-    "Conv": _conv,
-    "ConvTranspose": _conv_transpose,
-    "MaxPool": partial(_pool, kind="max"),
-    "AveragePool": partial(_pool, kind="avg"),
-    "GlobalMaxPool": lambda step: sym.Pooling(step.x(), global_pool=True, pool_type="max"),
-    "GlobalAveragePool": lambda step: sym.Pooling(step.x(), global_pool=True, pool_type="avg"),
-}
+ROWS["MaxPool"] = partial(_pool, kind="max")
+ROWS["AveragePool"] = partial(_pool, kind="avg")
+
+
+@row("GlobalMaxPool")
+def _global_max_pool(step: Step) -> Symbol:
+    return sym.Pooling(step.x(), global_pool=True, pool_type="max")
+
+
+@row("GlobalAveragePool")
+def _global_average_pool(step: Step) -> Symbol:
+    return sym.Pooling(step.x(), global_pool=True, pool_type="avg")

@@ -106,9 +106,11 @@ def fit(
     Raises
     ------
     Refused
-        An argument is not what is expected, or data, net, loss and metric do not fit together: the
-        message begins with the argument's name. Whatever the engine says of the first samples,
-        on which net, loss and metric are tried before the training, is raised as this, too.
+        An argument is not what is expected, arrays are not finite, or data, net, loss and metric
+        do not fit together: the message begins with the argument's name or, where `callbacks` or
+        `resume` cannot use a file or a folder, names that one. Whatever the engine says of the
+        first samples, on which net, loss and metric are tried before the training, is raised as
+        this, too.
     NotFound
         There is no checkpoint in `resume`, and no callback saves one there.
     Diverged

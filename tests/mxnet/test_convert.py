@@ -59,9 +59,9 @@ for line in sys.stdin.read().splitlines():
 
 def run(*arguments, folder, code=None, text=None):
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])}
-    if text is None:
+    if code is None:
         return forks.run(["-m", "layers.mxnet.convert", *arguments], cwd=folder, env=env)
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=env, cwd=folder, input=text, capture_output=True, text=True)
 
 

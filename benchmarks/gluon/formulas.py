@@ -160,18 +160,18 @@ def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> E
     learned = [a for a, x in zip(arrays, formula_inputs(operator, shape)) if x.dtype == np.float32]
     for a in learned:
         a.attach_grad()
-    size = function(*arrays, **attributes).size
-    head = nd.array(np.cos(np.arange(size)), ctx=place(device))
+    y = function(*arrays, **attributes)
+    head = nd.array(np.cos(np.arange(y.size)).reshape(y.shape), ctx=place(device))
 
     def step():
         with autograd.record():
             y = function(*arrays, **attributes)
-        y.backward(head.reshape(y.shape))
+        y.backward(head)
         return y
 
     def check() -> list[float]:
         y = step()
         parts = [y, *(a.grad for a in learned)]
-        return [x for part in parts for x in part.reshape((-1,))[:3].asnumpy().tolist()]
+        return [x for part in parts for x in part.asnumpy().ravel()[:3].tolist()]
 
     return Entry(step, check)

@@ -74,6 +74,7 @@ class rms_norm:
     B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
     """
 
+    native = "rms_norm"
     saves = ("rstd",)
 
     def forward(x, gamma, *, eps: float = 1e-6):

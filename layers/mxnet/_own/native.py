@@ -16,6 +16,7 @@ __all__ = ["NATIVE"]
 
 WIDE = torch.float32, torch.float64  # of 16 bits PyTorch keeps statistics of 16 bits
 FEW = 4  # so many blocks of scores take less time to keep than to compute again
+SMALL = 2**15  # so many elements take less time than a call of Python for their gradients
 
 
 def dense(x, w, b, bias):
@@ -38,6 +39,12 @@ def layer_norm(x, gamma, beta, eps):
     """Layer normalization."""
     fits = x.shape[-1:] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
     return F.layer_norm(x, gamma.shape, gamma, beta, eps) if fits and x.dtype in WIDE else None
+
+
+def rms_norm(x, gamma, eps):
+    """Root mean square normalization of a small array."""
+    fits = x.shape[-1:] == gamma.shape and x.dtype == gamma.dtype and x.numel() <= SMALL
+    return F.rms_norm(x, gamma.shape, gamma, eps) if fits and x.dtype in WIDE else None
 
 
 def swiglu(gate, value):
@@ -110,6 +117,7 @@ NATIVE = {
     "layer_norm": layer_norm,
     "linear_cross_entropy": linear_cross_entropy,
     "relu": relu,
+    "rms_norm": rms_norm,
     "sigmoid": sigmoid,
     "sigmoid_cross_entropy": sigmoid_cross_entropy,
     "softmax_cross_entropy": softmax_cross_entropy,

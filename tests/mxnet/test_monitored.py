@@ -18,7 +18,7 @@ NAMED = {
         _linalg_makediag _linalg_maketrian _linalg_potrf _linalg_potri _linalg_slogdet
         _linalg_sumlogdiag _linalg_syevd _linalg_syrk""",
     "lam": "_sample_exponential _sample_poisson",
-    "arg0": "Concat UpSampling add_n stack Crop khatri_rao",
+    "arg0": "Concat UpSampling add_n stack Crop khatri_rao _rnn_param_concat",
     "array_0": "multi_sum_sq",
 }
 NAMED = {operator: name for name, operators in NAMED.items() for operator in operators.split()}

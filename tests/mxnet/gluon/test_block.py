@@ -917,8 +917,16 @@ def test_a_forgotten_return(hybridized):
 @pytest.mark.parametrize(
     ("function", "error", "told"),
     [
-        (lambda F, x: np.exp(x), NotImplementedError, "it has no values yet\n  expected .* F.exp"),
-        (lambda F, x: np.stack([x, x]), NotImplementedError, "it has no values yet\n  expected"),
+        (
+            lambda F, x: np.exp(x),
+            NotImplementedError,
+            "has none before it is run\n  expected .* F.exp",
+        ),
+        (
+            lambda F, x: np.stack([x, x]),
+            NotImplementedError,
+            "has none before it is run\n  expected",
+        ),
         (lambda F, x: x + F.array([1]), AttributeError, "'array'\n  expected an input, or in a Bl"),
     ],
 )

@@ -21,6 +21,7 @@ from . import Refused
 from .gluoncv_package import gluoncv, quiet
 from .own_file import one_line
 from .screen import say
+from .tensors import read_tensors
 
 __all__ = ["Features", "FusedLossAndAccuracy", "Head", "head_of", "made_by_gluoncv", "wanted"]
 
@@ -30,6 +31,9 @@ OTHERS = (
     r"hrnet.*_s$|_int8$|kinetics|ucf101|hmdb51|sthsthv2|_custom$|^(c3d|p3d|r2plus1d|i3d|slowfast)_"
 )
 LISTED = 5  # names in a message
+# What a run's file has besides those of the net: the scaling, and the blocks around the net.
+SCALING = r"[02]\.(mean|std)|.*(standardize|rescale)\d+_(mean|std)"
+AROUND = r"1\.1\.[01]\."  # in the scaling, after `Images`, and after `InColours` if there
 
 
 class Head(DenseBlock):
@@ -232,12 +236,16 @@ def load(net, path: Path, options: Namespace, last) -> None:
     if not path.is_file():
         raise Refused(f"{option}: there is no such file")
     try:
-        arrays = nd.load(str(path))
+        if path.suffix == ".safetensors":  # which MXNet does not read
+            arrays = {name: nd.array(a, dtype=a.dtype) for name, a in read_tensors(path).items()}
+        else:
+            arrays = nd.load(str(path))
     except Exception as error:
         raise Refused(f"{option}: it is no file of parameters: {one_line(error)}") from error
     if not isinstance(arrays, dict) or not arrays:
         raise Refused(f"{option}: its arrays have no names; expected those of save_parameters")
     arrays = {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in arrays.items()}
+    arrays = of_the_net(arrays)
     parameters = net._collect_params_with_prefix()
     if not any("." in name for name in arrays):  # the names of an exported graph
         parameters = {p.name.removeprefix(net.prefix): p for p in parameters.values()}
@@ -257,6 +265,14 @@ def load(net, path: Path, options: Namespace, last) -> None:
             parameter.set_data(arrays[name].astype(parameter.dtype))
         elif not any(parameter is own for own in last._reg_params.values()):
             raise Refused(f"{option}: {name} is {given}; expected {shape} of {options.net}")
+
+
+def of_the_net(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Arrays of a run, by the names of the net in it; those of other files as they are."""
+    rest = {name: a for name, a in arrays.items() if not re.fullmatch(SCALING, name)}
+    if len(rest) == len(arrays):
+        return arrays
+    return {re.sub(f"^{AROUND}", "", name): array for name, array in rest.items()}
 
 
 def shown(names: list[str]) -> str:

@@ -19,7 +19,7 @@ from train import export as export_program
 from train.__main__ import main
 from train.blocks import LossAndAccuracy
 from train.data.images import CIFAR_FILES
-from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of
+from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of, of_the_net
 from train.gluoncv_package import gluoncv, quiet
 from train.options import parse
 
@@ -190,6 +190,26 @@ def test_parameters_from_a_file(start, tmp_path, engine, capsys):
     assert start("--pretrained", str(tmp_path / "exported-0000.params"), *rate, out="b") == 0
     again = arrays(tmp_path / "b")
     np.testing.assert_allclose(again[name], found[name], atol=1e-7)
+
+
+@pytest.mark.slow
+@installed
+@pytest.mark.parametrize("name", ["model.params", "model.safetensors", "model-0000.params"])
+def test_parameters_from_a_run(name, start, tmp_path):
+    assert start() == 0
+    assert start("--pretrained", str(tmp_path / "out" / name), "--lr", "1e-12", out="b") == 0
+    found, again = arrays(tmp_path / "out"), arrays(tmp_path / "b")
+    for key in (key for key in found if key.endswith("weight")):
+        np.testing.assert_allclose(again[key], found[key], atol=1e-7, err_msg=key)
+
+
+def test_the_names_of_a_run_are_those_of_its_net():
+    saved = {"0.mean": 1, "0.std": 2, "1.1.1.features.0.weight": 3, "1.1.0.output.bias": 4}
+    assert of_the_net(saved) == {"features.0.weight": 3, "output.bias": 4}
+    graph = {"a0_standardize0_mean": 1, "a0_standardize0_std": 2, "net0_dense0_bias": 3}
+    assert of_the_net(graph) == {"net0_dense0_bias": 3}
+    other = {"1.1.0.weight": 1, "net0_batchnorm0_running_mean": 2}
+    assert of_the_net(other) == other
 
 
 @installed

@@ -18,9 +18,11 @@ import runpy
 import sys
 from pathlib import Path
 
+from .._errors import did_you_mean
 from .._programs import command
 from . import install
 
+OPTIONS = ("--help", "--keep-numpy", "-m")
 SHIM = str(Path(__file__).parent / "_old" / "shim")
 
 
@@ -60,6 +62,12 @@ def main(arguments: list[str]) -> None:
     if arguments and arguments[0] == "--keep-numpy":
         os.environ["LAYERS_KEEP_NUMPY"] = "1"  # which spawned processes inherit
         arguments = arguments[1:]
+    if arguments and arguments[0].startswith("-") and arguments[0] != "-m":
+        hint = did_you_mean(arguments[0], OPTIONS)
+        sys.exit(
+            f"{own}: there is no option {arguments[0]!r}{hint}\n"
+            f"  expected one of {', '.join(OPTIONS)}, or a script"
+        )
     if not arguments or arguments == ["-m"]:
         sys.exit(f"{own}: expected a script, or -m and a module")
     sys.excepthook = show_from_the_program_on

@@ -96,6 +96,9 @@ def test_exit_status_and_errors_are_the_programs_own(write):
     assert "No module named 'mxnet.nothing'" in done.stderr
     done = run(folder, "-m", "layers.mxnet", "absent.py")
     assert done.returncode == 1 and "there is no file 'absent.py'" in done.stderr
+    done = run(folder, "-m", "layers.mxnet", "--keep-nump", "broken.py")
+    assert done.returncode == 1
+    assert "no option '--keep-nump'\n  did you mean '--keep-numpy'?\n  expected" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", first_alone([["script.py"], ["-m", "script"]]), ids=" ".join)

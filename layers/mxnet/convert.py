@@ -75,16 +75,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for module in options.modules:
             _import(module)
         if options.list:
-            for path in options.files:
-                _print(path, _read(path, options))
-        else:
-            source, target = options.files
-            _write(target, _read(source, options), options.shapes, source)
+            return max([_list(own, path, options) for path in options.files])
+        source, target = options.files
+        _write(target, _read(source, options), options.shapes, source)
     except (MXNetError, OSError) as error:
-        said = f"{error.filename}: {error.strerror}" if getattr(error, "filename", "") else error
-        print(f"{own}: {said}", file=sys.stderr)
-        return 1
+        return _failed(own, error)
     return 0
+
+
+def _failed(own: str, error: Exception) -> int:
+    """Tell of an error; the exit status."""
+    said = f"{error.filename}: {error.strerror}" if getattr(error, "filename", "") else error
+    print(f"{own}: {said}", file=sys.stderr)
+    return 1
 
 
 def _parser(own: str) -> argparse.ArgumentParser:
@@ -168,7 +171,7 @@ def _unreadable(path: str, problem: str) -> MXNetError:
     suffix = Path(path).suffix
     kind: type[MXNetError] = ArgumentError
     if suffix == exchange.PROGRAM:
-        problem = "a program of torch.export can be a TARGET only"
+        problem = "a program of torch.export is written and not read"
     elif suffix and Path(path).is_file():
         problem = f"the format {suffix!r} is not known"
     else:
@@ -288,6 +291,17 @@ def _expect_shapes(target: str, model: Model, shapes: list[tuple[int, ...]]) -> 
 
 
 # Listing
+
+
+def _list(own: str, path: str, options: argparse.Namespace) -> int:
+    """Show what is in a file; the exit status, 1 where it cannot be read."""
+    try:
+        if path.endswith(exchange.PROGRAM):
+            raise ArgumentError(f"{path}: {exchange.PROGRAM} files cannot be listed")
+        _print(path, _read(path, options))
+    except (MXNetError, OSError) as error:
+        return _failed(own, error)
+    return 0
 
 
 def _print(path: str, model: Model) -> None:

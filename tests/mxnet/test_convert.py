@@ -299,7 +299,7 @@ def damaged(folder, mx):
         "absent.params": "absent.params: No such file or directory",
         "absent": "there is no absent-symbol.json\n  expected a file that ends in .params",
         "notes.txt": "the format '.txt' is not known\n  expected a file that ends in .params",
-        "program.pt2": "a program of torch.export can be a TARGET only\n",
+        "program.pt2": "a program of torch.export is written and not read\n",
     }
 
 
@@ -313,6 +313,19 @@ def test_what_cannot_be_read(mx, tmp_path, monkeypatch, capsys):
         assert name in told and reason in told, told
         assert "Traceback" not in told and not Path("out.params").exists()
     assert not Path("ran").exists()
+
+
+def test_files_after_one_that_cannot_be_listed(mx, tmp_path, monkeypatch, capsys):
+    from layers.mxnet.convert import main
+
+    monkeypatch.chdir(tmp_path)
+    Path("net.pt2").touch()
+    mx.nd.save("net.params", {"w": mx.nd.ones((2,))})
+    assert main(["--list", "net.pt2", "absent", "net.params"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("net.params: 1 array, 8 bytes\n")
+    pt2, absent = told.err.splitlines()[:2]
+    assert pt2.endswith("net.pt2: .pt2 files cannot be listed") and "absent: there is" in absent
 
 
 def test_a_missing_source_is_a_missing_file(tmp_path, monkeypatch):

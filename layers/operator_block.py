@@ -41,8 +41,8 @@ class OperatorBlock(gluon.HybridBlock):
     ------
     TypeError
         `op` is neither an operator, nor a function whose parameters are known, nor a name; it has
-        no such input, or the input's name is that of an attribute of Blocks; `params` has an option
-        that Parameters have not.
+        no such input or attribute, or the input's name is that of an attribute of Blocks; `params`
+        has an option that Parameters have not.
     ValueError
         No operator is registered under the name.
     """
@@ -55,6 +55,7 @@ class OperatorBlock(gluon.HybridBlock):
         **attributes: Any,
     ):
         inputs = _inputs(op, attributes)
+        _expect_attributes(op, inputs, attributes)
         super().__init__(prefix=prefix)
         self._op: Any = op
         self._attributes, self._inputs = attributes, inputs
@@ -135,6 +136,26 @@ def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]
             "one, of a module that is imported"
         ) from error
     return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
+
+
+def _expect_attributes(op: Any, inputs: tuple[str, ...], attributes: dict[str, Any]) -> None:
+    """Refuse attributes that an operator or a function has not, where it is known which it has."""
+    if isinstance(op, str):
+        return
+    if hasattr(op, "inputs"):
+        known = list(getattr(op, "attributes", attributes))
+    else:
+        parameters = signature(op).parameters.values()
+        if any(p.kind is Parameter.VAR_KEYWORD for p in parameters):
+            return
+        known = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
+    for name in attributes:
+        if name not in known and name not in inputs:
+            expected = f"one of {', '.join(known)}" if known else "none"
+            raise TypeError(
+                f"OperatorBlock: {getattr(op, '__name__', repr(op))!r} has no attribute {name!r}"
+                f"{did_you_mean(name, known)}\n  expected {expected}"
+            )
 
 
 def _expect_options(name: str, options: Any) -> None:

@@ -185,6 +185,19 @@ def test_options_that_parameters_have_not(params, told):
         OperatorBlock(product, params)
 
 
+def test_attributes_that_an_operator_has_not():
+    def times(x, *, factor=1.0):
+        return x * factor
+
+    for op, name in ((running_sum, "running_sum"), (times, "times")):
+        told = f"^OperatorBlock: '{name}' has no attribute 'facto'\n  did you mean 'factor'.\n"
+        with pytest.raises(TypeError, match=f"{told}  expected one of factor$"):
+            OperatorBlock(op, facto=2.0)
+        OperatorBlock(op, factor=2.0)
+    with pytest.raises(TypeError, match="no attribute 'k'\n  expected none"):
+        OperatorBlock(sigmoid, k=1)
+
+
 def test_a_registered_name_has_inputs_of_known_names():
     with pytest.raises(TypeError, match="has no input 'gama'\n  expected one of data, gamma"):
         OperatorBlock("operator_block_scale", ["gama"])

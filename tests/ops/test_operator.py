@@ -794,6 +794,17 @@ def test_what_is_no_class():
         operator(lambda x: x)
 
 
+def test_a_class_whose_forward_is_misspelt():
+    with pytest.raises(
+        TypeError, match="misspelt'>: it has forwrad\n  expected a class with forward"
+    ):
+
+        @operator
+        class misspelt:
+            def forwrad(x):
+                return x
+
+
 @pytest.mark.engine("torch")
 def test_what_is_not_recorded_goes_no_way_through_autograd(monkeypatch):
     """Also where PyTorch's own grad mode is on, as it is outside of `record`."""

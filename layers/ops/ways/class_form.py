@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any, overload
 
 from .custom import register
@@ -63,8 +64,9 @@ def operator(
 def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     """Make the operator that a class describes."""
     if not isinstance(definition, type) or not hasattr(definition, "forward"):
+        near = get_close_matches("forward", dir(definition), 1)
         raise TypeError(
-            f"operator {name!r}: {definition!r}\n"
+            f"operator {name!r}: {definition!r}{f': it has {near[0]}' if near else ''}\n"
             "  expected a class with forward; layers.ops.customop makes an operator of a function"
         )
     names = ("backward", "shapes", "types", "loss", "surrogate")

@@ -83,6 +83,17 @@ class CustomOp:
             )
 
 
+class _NotInitialized:
+    """What stands for an attribute of a Prop until its ``__init__`` sets it."""
+
+    def __get__(self, prop, cls):
+        raise AttributeError(
+            f"{cls.__module__}.{cls.__qualname__}: {cls.__init__.__qualname__} does not call "
+            "super().__init__()\n"
+            "  expected super().__init__(need_top_grad=True), or False for a loss"
+        )
+
+
 class CustomOpProp:
     """What an operator looks like: its inputs, outputs, states, shapes and types.
 
@@ -93,6 +104,8 @@ class CustomOpProp:
     need_top_grad : bool
         Whether `backward` uses the gradient of the outputs; False for a loss.
     """
+
+    need_top_grad_: Any = _NotInitialized()
 
     def __init__(self, need_top_grad: bool = True):
         self.need_top_grad_ = need_top_grad

@@ -389,3 +389,14 @@ def test_a_function_of_several_outputs():
         y = 10 * product + total
     y.backward()
     assert_close([a.grad, b.grad], [[31], [21]])
+
+
+@pytest.mark.engine("torch")  # MXNet ends in an AttributeError of its own
+def test_a_prop_whose_init_does_not_call_that_of_its_base():
+    @mx.operator.register("test_not_initialized")
+    class Uninitialized(mx.operator.CustomOpProp):
+        def __init__(self):
+            pass
+
+    with pytest.raises(AttributeError, match=r"Uninitialized.__init__ does not call super\(\)"):
+        nd.Custom(nd.ones(2), op_type="test_not_initialized")

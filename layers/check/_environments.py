@@ -153,6 +153,7 @@ def _logged_refusals() -> Iterator[list[str]]:
     )
     logger = logging.getLogger("layers")
     logger.addHandler(handler)
+    engine.adapter().warn_again()  # a check before, or the program, may have seen them
     try:
         yield refusals
     finally:

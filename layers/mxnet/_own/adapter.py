@@ -13,6 +13,7 @@ import torch
 
 from .. import _dtype
 from .._run.draws import generator_states
+from .._run.kinds import warn
 from .._table import precision, registry
 from .._tensor import describe
 from ..autograd import is_inside_operator, state
@@ -43,6 +44,11 @@ class Adapter:
         self.operator = operator
         self._calls: dict[tuple, OperatorCall] = {}
         self._latest: OperatorCall | None = None  # of a call without attributes
+
+    @staticmethod
+    def warn_again() -> None:
+        """Have the log say again what it says only once, such as what is not compiled."""
+        warn.cache_clear()
 
     def __call__(self, inputs: list, attributes: dict[str, Any]):
         try:

@@ -234,6 +234,10 @@ class Adapter:
         self.operator = operator
 
     @staticmethod
+    def warn_again() -> None:
+        """Have the log say again what it says only once; MXNet says nothing so."""
+
+    @staticmethod
     def view(array) -> np.ndarray:
         """The values of an NDArray, which are not to be written into."""
         return array.asnumpy()

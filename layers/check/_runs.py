@@ -160,10 +160,14 @@ def declared(checker: Checker, run: FirstRun, what: str) -> str:
 
 def float64(checker: Checker, reason: str) -> str:
     """It computes in float64."""
-    tolerance = PRECISION[checker.trial.dtype][1]
+    _, absolute, relative = PRECISION[checker.trial.dtype]
+    of_each = f"{relative:g} of each"
+    text = f"gradients are compared to {absolute:g} of the largest, or of 1 if that is more"
     if reason:
-        raise Unchecked(f"{reason}; in float32, gradients are compared to {tolerance:g}")
-    return f"gradients are compared to {tolerance:g}"
+        raise Unchecked(
+            f"{reason}; in float32, {text}; up to {of_each} is added where differences are inexact"
+        )
+    return f"{text}, plus {of_each}"
 
 
 def deterministic(checker: Checker) -> str:

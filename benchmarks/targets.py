@@ -8,6 +8,7 @@ from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .suites import (
     BFLOAT16,
     BUCKETING,
+    FIT,
     FORMULAS,
     INFERENCE,
     KERNELS,
@@ -91,6 +92,10 @@ TARGETS = [
         Target("vocabulary", case.name, "layers", "built-in operators", limit, measure=measure)
         for case in VOCABULARY.cases
         for limit, measure in ((1.1, "ratio"), (1 / 4, "peak"))
+    ),
+    *(
+        Target("fit", c.name, "layers, train.fit", "layers.mxnet, bare loop", 1.05)
+        for c in FIT.cases
     ),
     *(
         Target("kernels", case.name, "layers, Kernel.run", "Numba, the loop itself", 1.2)

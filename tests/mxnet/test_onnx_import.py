@@ -336,7 +336,7 @@ NETS = {
     "mixer": lambda: nets.mixer((1, 4, 4), 3, units=8, depth=1),
     "vit": lambda: nets.vit((1, 4, 4), 3, units=8, heads=2, depth=1),
 }
-AT_ONCE = [("vit", True)]  # make test-all reads the other ones, which take seconds each
+AT_ONCE = [("vit", True), ("gated mlp", True)]  # the others take seconds each, too: make test-all
 
 
 @pytest.mark.parametrize(

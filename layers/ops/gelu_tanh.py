@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from ..engine import nd
+from ..engine import adapter, nd
 from .ways.class_form import operator
 
 __all__ = ["gelu_tanh"]
@@ -18,19 +18,27 @@ class gelu_tanh:
 
     It differs from x Φ(x), which is ``nd.LeakyReLU(x, act_type="gelu")``, by less than 0.0005.
     It keeps x for backward, where the composition of built-in operators keeps 6 arrays. A step
-    takes 0.7 of its time (512 x 1024 on a CPU; 1.1 at 64 x 128).
+    takes 0.45 of its time on one core with PyTorch (512 x 1024; 0.55 at 64 x 128).
 
     D. Hendrycks, K. Gimpel, Gaussian error linear units (GELUs), arXiv:1606.08415, 2016.
     """
 
     def forward(x):
-        return x * probability(x)
+        return adapter().fused("gelu_tanh", gelu)(x)
 
     def dx(dy, x):
-        return dy * slope(x)
+        return adapter().fused("gelu_tanh_gradient", gradient)(dy, x)
 
     def shapes(x):
         return {"y": x}
+
+
+def gelu(x):
+    return x * probability(x)
+
+
+def gradient(dy, x):
+    return dy * slope(x)
 
 
 def probability(x):

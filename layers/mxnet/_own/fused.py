@@ -22,6 +22,8 @@ _attention_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
 _sum_bags = torch.ops.aten._embedding_bag_forward_only.default
 _sum_bags_backward = torch.ops.aten._embedding_bag_backward.default
 _layer_norm_backward = torch.ops.aten.native_layer_norm_backward.default
+_gelu_backward = torch.ops.aten.gelu_backward.default
+_hard_swish_backward = torch.ops.aten.hardswish_backward.default
 _silu_backward = torch.ops.aten.silu_backward.default
 
 
@@ -89,6 +91,50 @@ def swiglu_gradients(dy, gate, value):
     dgate = _silu_backward(dy._tensor * value._tensor, gate._tensor)
     dvalue = F.silu(gate._tensor).mul_(dy._tensor)
     return [NDArray(t, gate._context) for t in (dgate, dvalue)]
+
+
+def gelu_tanh(x):
+    """x Φ(x), approximated with tanh."""
+    if not x._tensor.is_floating_point():
+        return None
+    return NDArray(F.gelu(x._tensor, approximate="tanh"), x._context)
+
+
+def gelu_tanh_gradient(dy, x):
+    """The gradient of x; beyond 10 it is dy or 0, and PyTorch's cube of a large x infinite."""
+    within = x._tensor.clamp(-10, 10)
+    return NDArray(_gelu_backward(dy._tensor, within, approximate="tanh"), x._context)
+
+
+def geglu_tanh(gate, value):
+    """GELU(gate) value."""
+    if gate._tensor.dtype != value._tensor.dtype or not gate._tensor.is_floating_point():
+        return None
+    return NDArray(F.gelu(gate._tensor, approximate="tanh").mul_(value._tensor), gate._context)
+
+
+def geglu_tanh_gradients(dy, gate, value):
+    """The gradients of gate and value."""
+    dgate = gelu_tanh_gradient(dy * value, gate)
+    dvalue = F.gelu(gate._tensor, approximate="tanh").mul_(dy._tensor)
+    return [dgate, NDArray(dvalue, gate._context)]
+
+
+def hard_swish(x):
+    """x min(max(x + 3, 0), 6) / 6; PyTorch's own function of it is infinite for a large x."""
+    if not x._tensor.is_floating_point():
+        return None
+    return NDArray(F.hardsigmoid(x._tensor).mul_(x._tensor), x._context)
+
+
+def hard_swish_gradient(dy, x):
+    """The gradient of x."""
+    return NDArray(_hard_swish_backward(dy._tensor, x._tensor), x._context)
+
+
+def softplus_gradient(dy, y):
+    """The gradient of x, from log(1 + eˣ)."""
+    return NDArray(y._tensor.neg().expm1_().mul_(dy._tensor).neg_(), y._context)
 
 
 def focal(x, t, gamma, alpha):
@@ -255,12 +301,19 @@ FUSED = {
     "class_numbers": class_numbers,
     "focal": focal,
     "focal_gradient": focal_gradient,
+    "geglu_tanh": geglu_tanh,
+    "geglu_tanh_gradients": geglu_tanh_gradients,
+    "gelu_tanh": gelu_tanh,
+    "gelu_tanh_gradient": gelu_tanh_gradient,
     "gradient_of_rows": gradient_of_rows,
+    "hard_swish": hard_swish,
+    "hard_swish_gradient": hard_swish_gradient,
     "layer_norm": differentiable_layer_norm,
     "layer_norm_gradients": layer_norm_gradients,
     "rms_norm": rms_norm,
     "rms_norm_gradients": rms_norm_gradients,
     "softmax_less_label": softmax_less_label,
+    "softplus_gradient": softplus_gradient,
     "swiglu": swiglu,
     "swiglu_gradients": swiglu_gradients,
     "weighted_sums": weighted_sums,

@@ -415,6 +415,25 @@ FORMULAS = Suite(
     most_rounds=7,
 )
 
+COMPILED_FORMULAS = Suite(
+    "compiled_formulas",
+    "formulas",
+    "A compiled operator of the library, forward and backward",
+    [
+        Contestant("PyTorch's own function", OURS, "pytorch", "own"),
+        Contestant("PyTorch's own, torch.compile", OURS, "pytorch", "compiled"),
+        Contestant("layers", OURS, "gluon", "ours"),
+        Contestant("layers, compiled", OURS, "gluon", "compiled"),
+    ],
+    [
+        case
+        for case in FORMULAS.cases
+        if case.arguments["operator"] in ("attention", "layer_norm", "rms_norm", "swiglu")
+    ],
+    1e-3,
+    compiles=True,
+)
+
 VOCABULARY = Suite(
     "vocabulary",
     "formulas",
@@ -450,6 +469,7 @@ SUITES = (
     CALLS,
     OPERATORS,
     FORMULAS,
+    COMPILED_FORMULAS,
     VOCABULARY,
     KERNELS,
     LIBRARIES,

@@ -8,8 +8,8 @@ from .models import GLUONCV, OPTIMIZERS, ZOO_INFERENCE, ZOO_TRAINING
 from .suites import (
     BFLOAT16,
     BUCKETING,
+    COMPILED_FORMULAS,
     FIT,
-    FORMULAS,
     INFERENCE,
     KERNELS,
     LARGE,
@@ -85,8 +85,12 @@ TARGETS = [
     ),
     *(
         Target("formulas", case.name, "layers", "PyTorch's own function", 1.1)
-        for case in FORMULAS.cases
-        if case.arguments["operator"] in ("attention", "layer_norm", "rms_norm", "swiglu")
+        for case in COMPILED_FORMULAS.cases
+    ),
+    *(
+        Target("compiled_formulas", case.name, "layers, compiled", against, 1)
+        for case in COMPILED_FORMULAS.cases
+        for against in ("PyTorch's own function", "PyTorch's own, torch.compile")
     ),
     *(
         Target("vocabulary", case.name, "layers", "built-in operators", limit, measure=measure)

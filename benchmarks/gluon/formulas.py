@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import pi, sqrt
 
 import numpy as np
 
 from layers import ops
-from layers.engine import autograd, nd
+from layers.engine import autograd, gluon, nd
 
 from ..data import formula_inputs
 from ..worker import Entry
@@ -151,21 +152,30 @@ ATTRIBUTES = {  # of the library's operators
 }
 
 
+def compiled(function) -> gluon.nn.HybridLambda:
+    net = gluon.nn.HybridLambda(lambda F, *arrays: function(*arrays))
+    net.hybridize(backend="inductor")
+    return net
+
+
 def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> Entry:
-    """`variant` is 'ours' or 'plain'."""
+    """`variant` is 'ours', 'compiled' or 'plain'."""
     arrays = [nd.array(a, ctx=place(device)) for a in formula_inputs(operator, shape)]
     name = {"attention": "scaled_dot_product_attention"}.get(operator, operator)
-    function = getattr(ops, name) if variant == "ours" else PLAIN[operator]
-    attributes = ATTRIBUTES.get(operator, {}) if variant == "ours" else {}
+    if variant == "plain":
+        function = PLAIN[operator]
+    else:
+        function = partial(getattr(ops, name), **ATTRIBUTES.get(operator, {}))
     learned = [a for a, x in zip(arrays, formula_inputs(operator, shape)) if x.dtype == np.float32]
     for a in learned:
         a.attach_grad()
-    y = function(*arrays, **attributes)
+    y = function(*arrays)
     head = nd.array(np.cos(np.arange(y.size)).reshape(y.shape), ctx=place(device))
+    run = compiled(function) if variant == "compiled" else function
 
     def step():
         with autograd.record():
-            y = function(*arrays, **attributes)
+            y = run(*arrays)
         y.backward(head)
         return y
 

@@ -37,6 +37,8 @@ def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> E
     if operator not in OWN:
         raise NotImplementedError("PyTorch has no function for it")
     function = OWN[operator]
+    if variant == "compiled":
+        function = torch.compile(function, fullgraph=True)
     tensors = [torch.from_numpy(a).to(place(device)) for a in formula_inputs(operator, shape)]
     learned = [t.requires_grad_() for t in tensors if t.is_floating_point()]
     y = function(*tensors)

@@ -119,13 +119,15 @@ def test_a_net_and_a_step_are_called_directly(monkeypatch):
     ],
 )
 def test_channels_are_last_where_that_pays(monkeypatch, kernels, given, channels_last):
+    from torch._inductor import compile_fx
+
     seen = []
 
-    def compile(graph, inputs, options):
-        seen.append(options["layout_optimization"])
+    def compile(graph, inputs, config_patches, decompositions):
+        seen.append(config_patches["layout_optimization"])
         return graph
 
-    monkeypatch.setattr(torch._inductor, "compile", compile)
+    monkeypatch.setattr(compile_fx, "compile_fx", compile)
     net = mx.gluon.nn.HybridSequential()
     net.add(*[mx.gluon.nn.Conv2D(8, n, padding=n // 2, in_channels=8) for n in kernels])
     net.initialize()

@@ -7,23 +7,23 @@ rewritten before it is lowered. Without this pass the same is computed by PyTorc
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from .._table import product
+from . import decompositions
 
 aten = torch.ops.aten
 
 
-def rewrite() -> Any:
-    """A `post_grad_custom_pre_pass` of inductor, or None where PyTorch's product is the faster."""
-    return None if product.describe()["onednn_from_multiplications"] is None else _pass()
-
-
 @cache
-def _pass() -> Any:
+def rewrite() -> Any:
+    """A `post_grad_custom_pre_pass` of inductor.
+
+    It changes nothing where PyTorch's product is the faster. Inductor keeps compiled code by the
+    `uuid` of its passes, so that tells of `decompositions`, too.
+    """
     from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
 
     class Rewrite(CustomGraphPass):
@@ -37,7 +37,7 @@ def _pass() -> Any:
                         _split(graph, node, bias, x, w)
 
         def uuid(self) -> Any:
-            files = get_hash_for_files((__file__, str(Path(product.__file__))))
+            files = get_hash_for_files((__file__, product.__file__, decompositions.__file__))
             return files, product.describe(), is_lowered
 
     _define()

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from .decompositions import decompositions
 from .layout import channels_last_pays
 
 Tensor = torch.Tensor
@@ -78,8 +79,12 @@ class Whole:
         """The compiler's function for a graph; its first call is watched."""
         settings = self._settings
         if self._backend == "inductor":
+            from torch._inductor.compile_fx import compile_fx
+
             settings = {"layout_optimization": channels_last_pays(graph)} | settings
-            function = torch._inductor.compile(graph, inputs, options=settings)
+            function = compile_fx(
+                graph, inputs, config_patches=settings, decompositions=decompositions(settings)
+            )
         else:
             options = {"options": settings} if settings else {}
             function = torch._dynamo.lookup_backend(self._backend)(graph, inputs, **options)

@@ -188,7 +188,8 @@ def expect_above_zero(**values: Any) -> None:
         The message has the name and the value of the first one.
     """
     for name, value in values.items():
-        if value is not None and not (isinstance(value, Real) and 0 < float(value) < math.inf):
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 < float(value) < math.inf):
             raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
 
 
@@ -261,7 +262,8 @@ def check_start(seed: Any, kvstore: Any) -> None:
         `seed` is not a whole number from 0 to below 2³¹, nor None in one process; or `kvstore` is
         not one of the names.
     """
-    if seed is not None and not (isinstance(seed, Integral) and 0 <= int(seed) < 2**31):
+    is_number = isinstance(seed, Integral) and not isinstance(seed, bool)
+    if seed is not None and not (is_number and 0 <= int(seed) < 2**31):
         raise Refused(f"seed: expected None or a whole number from 0, not {reprlib.repr(seed)}")
     if seed is None and kvstore == TOGETHER:
         raise Refused(

@@ -49,7 +49,7 @@ class Workers:
             expect_no_others(kvstore)
             return
         if not engine.distributes():
-            raise Refused(f"--kvstore {kvstore}: needs --engine torch")
+            raise Refused(f"kvstore {kvstore}: needs --engine torch")
         try:
             self.store = mx.kv.create(kvstore)
         except RuntimeError as error:
@@ -174,6 +174,6 @@ def expect_no_others(kvstore: str) -> None:
     count = os.environ.get("WORLD_SIZE", "1")
     if "TORCHELASTIC_RUN_ID" in os.environ and count != "1":
         raise Refused(
-            f"--kvstore {kvstore}: torchrun has started {count} processes; expected {TOGETHER}, "
+            f"kvstore {kvstore}: torchrun has started {count} processes; expected {TOGETHER}, "
             "with which they train one net together"
         )

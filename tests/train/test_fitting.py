@@ -180,6 +180,7 @@ def test_what_does_not_fit(how, reason):
         ("seed", -1, "seed: expected None or a whole number from 0, not -1"),
         ("hybridize", ["step"], "hybridize: expected one of none, recorded"),
         ("seed", 1.5, "seed: expected None or a whole number from 0, not 1.5"),
+        ("seed", True, "seed: expected None or a whole number from 0, not True"),
         ("kvstore", "dst", "kvstore: expected 'device' or 'dist_sync', not 'dst'"),
         ("resume", 3, "resume: expected the path of a folder, not 3"),
         ("callbacks", [42], "callbacks[0]: expected a Callback, not 42"),

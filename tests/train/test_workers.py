@@ -230,7 +230,7 @@ def test_without_torchrun(tmp_path, capsys, monkeypatch):
 @pytest.mark.engine("mxnet")
 def test_on_mxnet(tmp_path, capsys):
     assert main(["--kvstore", "dist_sync", "--out", str(tmp_path / "out")]) == 2
-    assert "--kvstore dist_sync: needs --engine torch" in capsys.readouterr().err
+    assert "kvstore dist_sync: needs --engine torch" in capsys.readouterr().err
 
 
 def test_one_process_has_all():

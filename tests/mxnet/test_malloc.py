@@ -17,6 +17,7 @@ import layers.mxnet as mx
 
 def step():
     arrays = [mx.nd.ones((512, 1024)) for _ in range(8)]  # 16 MB
+    large = mx.nd.ones((4096, 4096)), mx.nd.ones((4096, 4096))  # 128 MB
 
 step()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -37,9 +38,9 @@ def pages_a_step(**environment):
 
 
 def test_a_step_finds_the_memory_of_the_one_before():
-    assert pages_a_step() < 1000  # of 4096; now and then one step takes more than the others
+    assert pages_a_step() < 5000  # of 36864; now and then one step takes an array anew
 
 
 @pytest.mark.slow
 def test_the_environment_of_the_user_decides():
-    assert pages_a_step(MALLOC_MMAP_THRESHOLD_="131072") > 3000
+    assert pages_a_step(MALLOC_MMAP_THRESHOLD_="131072") > 30000

@@ -18,6 +18,7 @@ __all__ = [
     "expect_sizes",
     "expect_weights",
     "in_order",
+    "package_of",
 ]
 
 
@@ -26,6 +27,11 @@ def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
 
     Gluon's blocks take inputs by position alone. Between those that are given, None stands for one
     that is left out.
+
+    Raises
+    ------
+    TypeError
+        An input is missing, unknown or given twice, or there are too many.
     """
     names, needed = _names(type(block))
     if not named and needed <= len(given) <= len(names):
@@ -58,14 +64,26 @@ def _names(block: type) -> tuple[tuple[str, ...], int]:
 
 
 def expect_shapes(fits: bool, who: str, expected: str, **arrays: Any) -> None:
-    """Refuse arrays whose shapes do not fit together."""
+    """Refuse arrays whose shapes do not fit together.
+
+    Raises
+    ------
+    ValueError
+        They do not; the message has the shapes.
+    """
     if not fits:
         shown = ", ".join(f"{name} is {a.shape}" for name, a in arrays.items())
         raise ValueError(f"{who}: {shown}\n  expected {expected}")
 
 
 def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: int = 0) -> None:
-    """Refuse weights that are not broadcast to a loss of this shape, from its first axis on."""
+    """Refuse weights that are not broadcast to a loss of this shape, from its first axis on.
+
+    Raises
+    ------
+    ValueError
+        They are not; the message has both shapes.
+    """
     given = weights.shape
     fits = all(size in (1, of) for size, of in zip(given, loss))
     fits = fits and all(size == 1 for size in given[len(loss) :])
@@ -82,9 +100,15 @@ def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: in
 
 
 def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: str) -> None:
-    """Refuse numbers that are not whole, or not from 0 to below a count; but for one, or None.
+    """Refuse numbers that are not whole, negative, or not below a count.
 
-    Those on a GPU are not looked at, for which it would have to wait.
+    The number `left_out` is allowed too, if it is not None. Arrays on a GPU are not checked, for
+    which it would have to wait.
+
+    Raises
+    ------
+    IndexError
+        The message has the first such number.
     """
     if array.context.device_type == "gpu":
         return
@@ -128,12 +152,11 @@ def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
     if kind and type(old).hybrid_forward is kind.hybrid_forward:
         return
     given = "has a forward pass of its own" if kind else "is another layer"
-    expected = ", ".join(map(_with_package, kinds))
+    expected = ", ".join(f"{package_of(kind)}'s {kind.__name__}" for kind in kinds)
     raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {expected}")
 
 
-def _with_package(kind: type) -> str:
-    """The name of a class of layers and where it is from: ``gluon's Dense``."""
+def package_of(kind: type) -> str:
+    """The package that a class of layers is from; ``gluon`` for those of `gluon.nn`."""
     is_gluons = getattr(gluon.nn, kind.__name__, None) is kind
-    package = "gluon" if is_gluons else kind.__module__.split(".")[0]
-    return f"{package}'s {kind.__name__}"
+    return "gluon" if is_gluons else kind.__module__.partition(".")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ._inputs import package_of
 from .engine import adapter, expect, gluon
 from .ops import Operator, gelu_tanh, hard_swish, relu, sigmoid, softplus, sparsemax, swish
 
@@ -136,8 +137,6 @@ class MishBlock(Elementwise):
     D. Misra, Mish: a self regularized non-monotonic activation function, arXiv:1908.08681, 2019.
     """
 
-    replaces = ("mish",)
-
     def hybrid_forward(self, F, x):
         return x * F.tanh(F.Activation(x, act_type="softrelu"))
 
@@ -176,7 +175,7 @@ class SwishBlock(Elementwise):
     """
 
     operator = swish
-    replaces = ("Swish", "SiLU")
+    replaces = ("Swish",)
 
     @staticmethod
     def _options_of(old) -> dict:
@@ -249,9 +248,16 @@ class SparsemaxBlock(Elementwise):
 
 
 def activation_of(old) -> str:
-    """What an activation of Gluon's computes: the name of its kind, else that of its class."""
+    """What an activation computes: the name of its kind, or of its class if that is Gluon's.
+
+    A class of GluonCV's has its name alone too. Of any other class, which may compute something
+    else under the same name, it is the module and the name.
+    """
     kind = type(old)
-    return old._act_type if kind is gluon.nn.Activation else kind.__name__
+    if kind is gluon.nn.Activation:
+        return old._act_type
+    is_known = package_of(kind) in ("gluon", "gluoncv")
+    return kind.__name__ if is_known else f"{kind.__module__}.{kind.__qualname__}"
 
 
 _BLOCKS = {

@@ -17,6 +17,8 @@ layer                 stands for                      its parameters
 `HardSwishBlock`      GluonCV's HardSwish             none
 ====================  ==============================  ============================================
 
+Layers of other classes stay, also those of a class of your own with one of these names.
+
 The same objects have the same names, in `collect_params` and in `save_parameters`: files that were
 saved before fit afterwards, and a Trainer goes on with them. Operators that a net calls by itself,
 such as ``F.Activation`` in a residual block, are no layers, and stay.
@@ -38,7 +40,7 @@ from .activation import (
 )
 from .dense import DenseBlock
 from .engine import gluon
-from .norm import LayerNormBlock
+from .norm import GroupNormBlock, LayerNormBlock
 
 __all__ = ["counterpart", "replace"]
 
@@ -108,7 +110,9 @@ def replace(net, kind, make: Callable) -> list[str]:
 def counterpart(old):
     """This library's layer for one of Gluon's or GluonCV's, as a `make` for `replace`.
 
-    ``replace(net, gluon.HybridBlock, counterpart)`` replaces all of which there are.
+    ``replace(net, gluon.HybridBlock, counterpart)`` replaces the layers of this module's table.
+    These stay: each GroupNorm, and an InstanceNorm whose number of channels is not known yet; a
+    LayerNorm or InstanceNorm of another axis than the default.
 
     Parameters
     ----------
@@ -123,6 +127,8 @@ def counterpart(old):
         return DenseBlock.of(old)
     if type(old) is gluon.nn.LayerNorm and old._axis == -1:
         return LayerNormBlock.of(old)
+    if type(old) is gluon.nn.InstanceNorm and old._axis == 1 and old.gamma.shape[0]:
+        return GroupNormBlock.of(old)
     block = _ACTIVATIONS.get(activation_of(old))
     return block.of(old) if block else None
 
@@ -165,12 +171,24 @@ def _checked(new, old, parent):
 
 
 def _put(parent, new: dict) -> None:
-    """Change the children of a block, and its attributes and lists that have them."""
-    for key, child in parent._children.items():
-        if id(child) in new:
-            parent._children[key] = new[id(child)]
-    for name, value in vars(parent).items():
-        if id(value) in new:  # which Gluon refuses for a block of another class
-            object.__setattr__(parent, name, new[id(value)])
-        elif isinstance(value, list):
-            value[:] = [new.get(id(each), each) for each in value]
+    """Change the children of a block, and its attributes and their containers that have them."""
+    for name, value in list(vars(parent).items()):
+        found = _with_new(value, new)
+        if found is not value:  # which Gluon refuses for a block of another class
+            object.__setattr__(parent, name, found)
+
+
+def _with_new(value, new: dict):
+    """A value with new layers in it; lists and dicts stay the same objects, tuples are rebuilt."""
+    if id(value) in new:
+        return new[id(value)]
+    if isinstance(value, list):
+        value[:] = [_with_new(each, new) for each in value]
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            value[key] = _with_new(each, new)
+    elif isinstance(value, tuple):
+        found = [_with_new(each, new) for each in value]
+        if any(a is not b for a, b in zip(found, value)):
+            return getattr(value, "_make", tuple)(found)  # a named tuple stays one
+    return value

@@ -1,5 +1,6 @@
 """Layers of a net replaced by this library's: the same outputs, parameters, names and files."""
 
+import collections
 import importlib.util
 
 import numpy as np
@@ -125,6 +126,89 @@ class Doubled(nn.Dense):
 def test_what_a_layer_cannot_stand_for(make, old, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make(old())
+
+
+class GELU(gluon.HybridBlock):
+    """A user's layer with the name of one of Gluon's and another formula."""
+
+    def hybrid_forward(self, F, x):
+        return x * F.sigmoid(1.702 * x)
+
+
+class Swish(gluon.HybridBlock):
+    """A user's layer with the name of one of Gluon's and a factor that is learned."""
+
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.b = self.params.get("b", shape=(1,), init=mx.init.Constant(2))
+
+    def hybrid_forward(self, F, x, b):
+        return x * F.sigmoid(F.broadcast_mul(x, b))
+
+
+class HardSwish(gluon.HybridBlock):
+    """A user's layer with the name of one of GluonCV's and another formula."""
+
+    def hybrid_forward(self, F, x):
+        return x * F.hard_sigmoid(x)
+
+
+@pytest.mark.parametrize("kind", [GELU, Swish, HardSwish])
+def test_layers_of_a_user_with_names_of_gluons(kind):
+    """A class's name does not say what it computes."""
+    net = row(kind(), nn.Activation("relu"))
+    expected = initialized(net, 2, 4)
+    assert replace(net, gluon.HybridBlock, counterpart) == ["1"]
+    assert type(net[0]) is kind
+    np.testing.assert_array_equal(net(random(2, 4)).asnumpy(), expected)
+    with pytest.raises(TypeError, match=rf"{kind.__name__} is '[\w.]*\b{kind.__name__}'"):
+        {"GELU": GELUBlock, "Swish": SwishBlock, "HardSwish": HardSwishBlock}[kind.__name__].of(
+            net[0]
+        )
+
+
+def test_norms_by_counterpart():
+    net, x = row(nn.InstanceNorm(), nn.GroupNorm(2), nn.LayerNorm(axis=1)), random(2, 4, 5)
+    assert replace(net, gluon.HybridBlock, counterpart) == []  # nothing says how many channels
+    expected = initialized(net, *x.shape)
+    assert replace(net, gluon.HybridBlock, counterpart) == ["0"]
+    assert isinstance(net[0], GroupNormBlock)
+    np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    assert counterpart(nn.InstanceNorm(axis=2, in_channels=5)) is None
+
+
+class InContainers(gluon.HybridBlock):
+    """Layers that are called from a tuple, lists within a dict, and a named tuple."""
+
+    Pair = collections.namedtuple("Pair", "first second")
+
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            layers = [nn.Dense(4, in_units=4) for _ in range(6)]
+        for layer in layers:
+            self.register_child(layer)
+        self.pair = tuple(layers[:2])
+        self.named = {"more": [[layers[2]], "a text"], "last": layers[3]}
+        self.both = self.Pair(*layers[4:])
+        self.untouched = ("of no layer", [1, 2])
+
+    def hybrid_forward(self, F, x):
+        layers = (*self.pair, self.named["more"][0][0], self.named["last"])
+        for layer in (*layers, self.both.first, self.both.second):
+            x = layer(x)
+        return x
+
+
+def test_layers_in_tuples_and_dicts():
+    net = InContainers()
+    expected = initialized(net, 2, 4)
+    untouched = net.untouched
+    replace(net, nn.Dense, lambda old: nn.HybridLambda(lambda F, x: x + 1))
+    np.testing.assert_allclose(net(random(2, 4)).asnumpy(), random(2, 4).asnumpy() + 6, rtol=1e-6)
+    assert isinstance(net.both, InContainers.Pair) and net.untouched is untouched
+    assert not np.allclose(expected, random(2, 4).asnumpy() + 6)
 
 
 def resnet():

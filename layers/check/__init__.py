@@ -45,7 +45,7 @@ def check_operator(
     loss : callable, optional
         ``loss(y, label)``, by the names of outputs, inputs and attributes: what the gradients are
         those of, if not of the outputs. By default the operator's own `loss`.
-    wrt : sequence of str, optional
+    wrt : str or sequence of str, optional
         The inputs to differentiate; by default all that have a gradient.
     compiled : bool
         Whether to compile it too, which takes seconds.

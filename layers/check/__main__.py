@@ -11,6 +11,7 @@ import argparse
 import ast
 import os
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from .._programs import command
 from ..engine import gluon
 from . import WrongArguments, check_operator
+from ._report import describe_error
 from ._subject import find_prop
 
 __all__ = ["main", "script"]
@@ -40,12 +42,14 @@ def main(arguments: list[str] | None = None) -> int:
         found = _find(given.name)
         options["loss"] = given.loss and _find(given.loss)
         if isinstance(found, type) and issubclass(found, gluon.Block):
-            found, attributes = found(**{n: _literal(v) for n, v in attributes.items()}), {}
+            literals = {n: _literal(v) for n, v in attributes.items()}
+            found, attributes = _call_users(found, **literals), {}
         report = check_operator(found, *given.inputs, **options, **attributes)
-    except (TypeError, ValueError, LookupError, ImportError) as error:
+    except NotFound as error:
+        parser.error(str(error))
+    except WrongArguments as error:
         hint = "\n  each is given by --input or --label, in this order"
-        missing = isinstance(error, WrongArguments) and not given.inputs
-        parser.error(f"{error}{hint if missing else ''}")
+        parser.error(f"{error}{'' if given.inputs else hint}")
     print(report)
     return 0 if report.passed else 1
 
@@ -73,20 +77,32 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+class NotFound(Exception):
+    """There is nothing to check: a name names nothing, or the code that defines it fails."""
+
+
+def _call_users(function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call code of the user; what it raises is no failed check, and is named with its line."""
+    try:
+        return function(*args, **kwargs)
+    except (Exception, SystemExit) as error:
+        raise NotFound(describe_error(error)) from error
+
+
 def _find(place: str) -> Any:
     """What ``package.module:name`` names; a registered name, where the module has none such."""
     module, colon, name = place.partition(":")
     if not colon:
-        raise ValueError(f"{place!r}\n  expected package.module:name")
+        raise NotFound(f"{place!r}\n  expected package.module:name")
     if module.endswith(".py"):
         name = f"{module.removesuffix('.py').replace(os.sep, '.')}:{name}"
-        raise ValueError(f"{place!r}\n  expected package.module:name, such as {name}")
-    found: Any = import_module(module)
+        raise NotFound(f"{place!r}\n  expected package.module:name, such as {name}")
+    found = _call_users(import_module, module)
     for part in name.split("."):
         if not hasattr(found, part):
             if _is_registered(name):
                 return name
-            raise LookupError(f"there is no {part!r} in {module}\n  expected package.module:name")
+            raise NotFound(f"there is no {part!r} in {module}\n  expected package.module:name")
         found = getattr(found, part)
     return found
 

@@ -116,11 +116,10 @@ def _of(used: set[str]) -> str:
 
 def _sampled_indices(x: np.ndarray) -> list[tuple]:
     """The elements of an input that are moved one by one."""
-    places = list(np.ndindex(*x.shape))
-    if len(places) <= SAMPLE:
-        return places
-    chosen = np.random.RandomState(0).choice(len(places), SAMPLE, replace=False)
-    return [places[i] for i in sorted(chosen)]
+    if x.size <= SAMPLE:
+        return list(np.ndindex(*x.shape))
+    chosen = np.random.RandomState(0).choice(x.size, SAMPLE, replace=False)
+    return list(zip(*np.unravel_index(np.sort(chosen), x.shape)))
 
 
 def _slope(function: Callable, direction: np.ndarray, eps: float) -> float:

@@ -78,6 +78,7 @@ class Subject:
 
     def choose_gradients(self, wrt: Sequence[str] | None) -> None:
         """Choose the inputs whose gradients are checked: of `wrt`, if given, those that can."""
+        wrt = (wrt,) if isinstance(wrt, str) else wrt
         for name in wrt or ():
             if name not in self.values:
                 raise WrongArguments(

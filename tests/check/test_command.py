@@ -1,6 +1,7 @@
 """``python -m layers.check``: what it prints, and its exit status."""
 
 import os
+import sys
 from pathlib import Path
 
 import forks
@@ -65,6 +66,35 @@ def test_wrong_arguments(arguments, told, capsys):
         main(arguments)
     assert stopped.value.code == 2
     assert told in capsys.readouterr().err
+
+
+BLOCK = (
+    "from layers.engine import gluon\n\nclass Mine(gluon.HybridBlock):\n    def __init__(self):\n"
+)
+
+
+@pytest.mark.parametrize(
+    "source, told",
+    [
+        ("N = 1 + 'a'\n", "TypeError: unsupported operand type(s) for +: 'int' and 'str'{place}"),
+        ("\n\nundefined\n", "NameError: name 'undefined' is not defined (broken.py, line 3)"),
+        ("import missing_one\n", "No module named 'missing_one' (broken.py, line 1)"),
+        ("def f(:\n", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("import sys\nsys.exit(0)\n", "SystemExit: 0 (broken.py, line 2)"),
+        (BLOCK + "        self.x = undefined\n", "is not defined (broken.py, line 5)"),
+    ],
+    ids=["type", "name", "import", "syntax", "exit", "constructor"],
+)
+def test_errors_in_the_module_have_their_place(source, told, tmp_path, monkeypatch, capsys):
+    """They are no failed checks."""
+    (tmp_path / "broken.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    with pytest.raises(SystemExit) as stopped:
+        main(["broken:Mine", *QUICK])
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
+    assert stopped.value.code == 2
+    assert told.format(place=" (broken.py, line 1)") in capsys.readouterr().err
 
 
 @pytest.mark.slow_on("mxnet")

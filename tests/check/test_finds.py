@@ -9,7 +9,7 @@ import wrong
 
 from layers.check import CheckFailed, check_layer, check_operator
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops import operator, sigmoid
+from layers.ops import layer_norm, operator, sigmoid
 from layers.ops.ways.function import customop
 
 LABEL = np.array([0, 2, 1, 3])
@@ -374,6 +374,13 @@ def test_without_gradients():
     assert report.passed and report["gradient of x"].text == "the operator declares none"
     report = checked(wrong.draws_in_backward, (4, 3), wrt=())
     assert report.passed and report["gradient of x"].text == "not asked for"
+
+
+def test_the_name_of_one_input():
+    given = layer_norm, (4, 3), (3,), (3,)
+    report = checked(*given, wrt="gamma")
+    assert report.passed and report["gradient of x"].text == "not asked for"
+    assert str(report) == str(checked(*given, wrt=["gamma"]))
 
 
 def test_the_report():

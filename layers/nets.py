@@ -264,10 +264,11 @@ def ssd_lite(
     channels, height, width = image
     expect_sizes("ssd_lite", channels=channels, height=height, width=width)
     expect_sizes("ssd_lite", classes=classes, units=units)
-    if not sizes or not all(sizes) or not ratios or min(*ratios, *map(min, sizes)) <= 0:
+    if not isinstance(sizes, Sequence) or not sizes or not all(map(_are_sizes, [*sizes, ratios])):
         raise ValueError(
             f"ssd_lite: sizes is {sizes!r}, ratios is {ratios!r}\n"
-            "  expected numbers above 0: sizes for each map, and one ratio or more"
+            "  expected numbers above 0: sizes for each map, such as ((0.2, 0.3), (0.5,)), and one "
+            "ratio or more"
         )
     return SSD(channels, classes, units, sizes, ratios)
 
@@ -392,7 +393,7 @@ def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dr
     if norm is not None and norm not in _NORMS:
         raise ValueError(f"mlp: norm is {norm!r}\n  expected None, {', '.join(map(repr, _NORMS))}")
     names = sorted((*ACTIVATIONS, *_GATED))
-    if activation not in names and not callable(activation):
+    if activation not in names:
         raise ValueError(f"mlp: activation is {activation!r}\n  expected one of {', '.join(names)}")
     norms = [] if norm is None else [_NORMS[norm]()]
     if activation in _GATED:
@@ -401,6 +402,12 @@ def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dr
     init = mx.init.Xavier(magnitude=_MAGNITUDES.get(activation, _LIKE_RELU))
     dense = DenseBlock(inputs, units, weight_initializer=init)
     return [dense, *norms, activate(activation), *_dropout(dropout)]
+
+
+def _are_sizes(values) -> bool:
+    """Whether these are numbers above 0, one or more."""
+    is_given = isinstance(values, Sequence) and bool(values)
+    return is_given and all(isinstance(value, Real) and float(value) > 0 for value in values)
 
 
 def _perceptron(units: int, hidden: int, dropout: float) -> list:

@@ -25,7 +25,7 @@ class OperatorBlock(gluon.HybridBlock):
     op : Operator, callable or str
         The operator to call with the layer's inputs and Parameters, written in any way; or the name
         of a registered one.
-    params : sequence of str, or dict of str to dict
+    params : str, sequence of str, or dict of str to dict
         The inputs that are Parameters; in a dict with options of ``ParameterDict.get``, such as
         `shape`, `init`, `lr_mult`. The operator infers missing shapes at the first call.
     prefix : str, optional
@@ -50,10 +50,11 @@ class OperatorBlock(gluon.HybridBlock):
     def __init__(
         self,
         op: Any,
-        params: Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
+        params: str | Iterable[str] | Mapping[str, Mapping[str, Any]] = (),
         prefix: str | None = None,
         **attributes: Any,
     ):
+        params = (params,) if isinstance(params, str) else params
         inputs = _inputs(op, attributes)
         _expect_attributes(op, inputs, attributes)
         super().__init__(prefix=prefix)

@@ -67,7 +67,7 @@ class LSQBlock(gluon.HybridBlock):
     Raises
     ------
     ValueError
-        There are too few or too many bits.
+        `bits` is not a whole number of those above.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """

@@ -172,9 +172,14 @@ def test_each_way_of_running_a_detector(options):
         ({"image": "photo"}, "image is 'photo'\n  expected the channels, height and width"),
         ({"classes": 0}, "ssd_lite: classes is 0\n  expected a whole number from 1"),
         ({"sizes": ()}, r"sizes is \(\), ratios is .*\n  expected numbers above 0"),
+        ({"sizes": (0.2, 0.3)}, r"sizes is \(0.2, 0.3\), .*\n  expected numbers above 0"),
+        ({"sizes": ((0.2,), ())}, r"sizes is \(\(0.2,\), \(\)\), .*\n  expected numbers above 0"),
+        ({"sizes": 0.2}, r"sizes is 0.2, ratios is .*\n  expected numbers above 0"),
+        ({"sizes": ("ab",)}, r"sizes is \('ab',\), .*\n  expected numbers above 0"),
+        ({"ratios": 2}, r"ratios is 2\n  expected numbers above 0"),
         ({"ratios": (1, -1)}, r"ratios is \(1, -1\)\n  expected numbers above 0"),
     ],
-    ids=["image", "classes", "sizes", "ratios"],
+    ids=["image", "classes", "no sizes", "flat", "empty", "number", "text", "ratio", "ratios"],
 )
 def test_mistakes_of_a_detector(options, message):
     with pytest.raises(ValueError, match=message):
@@ -215,6 +220,9 @@ def test_mistakes():
         nets.mlp(6, norm="group")
     with pytest.raises(ValueError, match="'swoosh'\n  expected one of .*geglu, .*swiglu"):
         nets.mlp(6, activation="swoosh")
+    for activation in (nd.relu, gluon.nn.PReLU()):  # a Block would be one for all hidden layers
+        with pytest.raises(ValueError, match="(?s)activation is .*\n  expected one of .*gelu"):
+            nets.mlp(6, activation=activation)
     with pytest.raises(ValueError, match=r"hidden\[1\] is 0\n  expected a whole number"):
         nets.mlp(6, (5, 0))
     with pytest.raises(ValueError, match="dropout is 1.0\n  expected a number from 0"):

@@ -158,6 +158,11 @@ def test_it_trains_in_a_net_and_its_file_is_read():
     assert repr(net[2]) == "OperatorBlock(swish, b (1,))"
 
 
+def test_the_name_of_one_parameter():
+    block = made(OperatorBlock("operator_block_scale", params="gamma"))
+    assert block(nd.array(X)).shape == (4, 3) and block.gamma.shape == (3,)
+
+
 def test_mistakes():
     with pytest.raises(TypeError, match="'sigmoid' has no input 'w'\n  expected one of x"):
         OperatorBlock(sigmoid, ["w"])

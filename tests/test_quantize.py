@@ -77,11 +77,12 @@ def test_a_sum_above_the_range_of_16_bits():
     np.testing.assert_allclose(ds, [90000 * 127 / sqrt(90000 * 127)], rtol=1e-3)
 
 
-@pytest.mark.parametrize("bits, signed", [(1, True), (0, False), (17, True)])
+@pytest.mark.parametrize("bits, signed", [(1, True), (0, False), (17, True), (4.5, True)])
 def test_bits_that_cannot_be(bits, signed):
     kind = "signed" if signed else "unsigned"
     with pytest.raises(
-        ValueError, match=f"{bits} bits, {kind}\n  expected {2 if signed else 1} to"
+        ValueError,
+        match=f"{bits} bits, {kind}\n  expected a whole number from {2 if signed else 1}",
     ):
         LSQBlock(bits, signed)
     if signed:

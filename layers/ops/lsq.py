@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
+from numbers import Integral
 
 import numpy as np
 
@@ -70,12 +71,12 @@ def limits(bits, signed):
     Raises
     ------
     ValueError
-        The number of bits is not from 1 to 16, or from 2 to 16 where values are signed.
+        The number of bits is not whole, or not from 1 to 16, or from 2 where values are signed.
     """
     least = 2 if signed else 1
-    if not least <= bits <= 16:
+    if not isinstance(bits, Integral) or not least <= bits <= 16:
         kind = "signed" if signed else "unsigned"
-        raise ValueError(f"lsq: {bits} bits, {kind}\n  expected {least} to 16 bits")
+        raise ValueError(f"lsq: {bits} bits, {kind}\n  expected a whole number from {least} to 16")
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
 
 

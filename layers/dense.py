@@ -66,8 +66,8 @@ class DenseBlock(gluon.HybridBlock):
     TypeError
         `bias` is neither a bool nor a number.
     ValueError
-        A size is not a whole number from 1; `in_channels` may be 0; there are too few or too
-        many bits; or `quantize_inputs` is none of the above, or is given without `quantize`.
+        A size is not a whole number from 1; `in_channels` may be 0; `quantize` is not one from 2 to
+        16; or `quantize_inputs` is none of the above, or is given without `quantize`.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
@@ -88,14 +88,9 @@ class DenseBlock(gluon.HybridBlock):
     ):
         expect_sizes("DenseBlock", 0, in_channels=in_channels)
         expect_sizes("DenseBlock", channels=channels)
+        learned, constant = _parse_bias(bias)
         super().__init__(**kwargs)
-        self._flatten, self._shared = flatten, "params" in kwargs
-        if bias is None or isinstance(bias, (bool, np.bool_)):
-            learnable, self._attributes = bool(bias), {}
-        elif isinstance(bias, (int, float, np.number)):
-            learnable, self._attributes = False, {"bias": float(bias)}
-        else:
-            raise TypeError(f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
+        self._flatten, self._shared, self._attributes = flatten, "params" in kwargs, constant
         self._bits, self._input_levels = quantize, _levels(quantize, quantize_inputs)
         with self.name_scope():
             self.weight = self.params.get(
@@ -105,19 +100,23 @@ class DenseBlock(gluon.HybridBlock):
                 init=weight_initializer,
                 allow_deferred_init=True,
             )
-            if learnable:
+            if learned:
                 self.bias = self.params.get(
                     "bias", shape=(channels,), dtype=dtype, init=bias_initializer
                 )
-            if quantize is not None:
-                self.weight_scale = scale_of_weight(
-                    self.params, "weight_scale", self.weight, quantize
-                )
-            if self._input_levels:
-                self.input_scale = scale_of_inputs(
-                    self.params, "input_scale", dtype, **self._input_levels
-                )
+            self._make_scales(dtype)
             self.activation = activate(activation)
+
+    def _make_scales(self, dtype: str) -> None:
+        """Make the scales of what is quantized."""
+        if self._bits is not None:
+            self.weight_scale = scale_of_weight(
+                self.params, "weight_scale", self.weight, self._bits
+            )
+        if self._input_levels:
+            self.input_scale = scale_of_inputs(
+                self.params, "input_scale", dtype, **self._input_levels
+            )
 
     @classmethod
     def of(cls, old, **options) -> DenseBlock:
@@ -176,8 +175,8 @@ class DenseBlock(gluon.HybridBlock):
     def hybrid_forward(self, F, x, weight, bias=None, weight_scale=None, input_scale=None):
         x = F.flatten(x) if self._flatten else x
         if weight_scale is not None:
-            # They tell the shape of the weight; a graph may have been told of a shared one before
-            # its shape was known.
+            # The inputs give the weight's shape where it is not known. A shared weight may have
+            # been traced before it was.
             inputs = None if all(self.weight.shape) and not self._shared else x
             weight = lsq(weight, weight_scale, inputs, bits=self._bits)
         if input_scale is not None:
@@ -189,6 +188,15 @@ class DenseBlock(gluon.HybridBlock):
         channels, in_channels = self.weight.shape
         bits = "" if self._bits is None else f", {self._bits} bits"
         return f"{type(self).__name__}({in_channels or None} -> {channels}{bits})"
+
+
+def _parse_bias(bias: bool | float | None) -> tuple[bool, dict[str, float]]:
+    """Whether a bias is learned, and the attribute of `dense` for one that is constant."""
+    if bias is None or isinstance(bias, (bool, np.bool_)):
+        return bool(bias), {}
+    if isinstance(bias, (int, float, np.number)):
+        return False, {"bias": float(bias)}
+    raise TypeError(f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
 
 
 def _initialize_as(weight, parameter) -> None:

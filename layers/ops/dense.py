@@ -42,4 +42,5 @@ class dense:
 
 
 def rows(x):
+    """x as a matrix, whose rows are those of the last axis."""
     return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import adapter, nd
+from .dense import rows
 from .ways.class_form import operator
 
 __all__ = ["group_norm", "layer_norm", "rms_norm"]
@@ -169,10 +170,6 @@ def inverse_root(x, eps):
     """1 / √(mean x² + eps) of the last axis; the norm makes no array of squares."""
     size = nd.norm(x, axis=-1, keepdims=True)
     return nd.rsqrt(nd.square(size) / x.shape[-1] + eps)
-
-
-def rows(x):
-    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))
 
 
 def widen(x):

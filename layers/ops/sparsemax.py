@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import isqrt
 
 from ..engine import nd
-from .norm import narrow, rows, widen
+from .dense import rows
+from .norm import narrow, widen
 from .ways.class_form import operator
 
 __all__ = ["sparsemax"]

@@ -26,6 +26,8 @@ class Weighted(gluon.loss.Loss):
     ----------
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
     """
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs):
@@ -48,7 +50,10 @@ class Weighted(gluon.loss.Loss):
         return super().__call__(*inputs)
 
     def _expect(self, *args: Any, **kwargs: Any) -> None:
-        """Refuse arrays that do not fit. Inside a larger graph, which has no arrays, nothing is."""
+        """Refuse arrays that do not fit.
+
+        Symbols are not checked: their shapes are not known yet.
+        """
         raise NotImplementedError
 
     def _expect_weights(self, sample_weight, shape):

@@ -24,6 +24,8 @@ class SoftmaxLoss(Weighted):
     ----------
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
     sparse_label : bool
         Labels are class numbers; else they are probabilities, and the loss is
         -Σ label log softmax(x).
@@ -246,6 +248,8 @@ class SigmoidLoss(OfElements):
     ----------
     weight : float, optional
         A factor for all samples.
+    batch_axis : int
+        The axis of samples.
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
@@ -271,7 +275,8 @@ class FocalLoss(OfElements):
     Parameters
     ----------
     gamma : float
-        How little: with 0 all count alike.
+        The exponent: the larger it is, the less those samples count that are right already; 0 is
+        plain cross entropy.
     alpha : float
         The weight of labels 1; that of labels 0 is 1 - alpha.
     weight : float, optional

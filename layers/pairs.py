@@ -69,7 +69,7 @@ class TripletLoss(Weighted):
     Parameters
     ----------
     margin : float
-        How much nearer the one has to be.
+        The loss is 0 where |x - far|² exceeds |x - near|² by this.
     weight : float, optional
         A factor for all samples.
 

@@ -45,8 +45,13 @@ class Average(Callback):
         self.weights: list = []  # put aside while the means are in their place
 
     def begin(self, run: Run) -> None:
-        """Have the learner keep the mean."""
+        """Have the learner keep the mean: that of the run that is resumed, or else a new one."""
         learner: Any = run.learner  # one of Gluon
+        if not (run.history or run.step):
+            self.steps, self.means, self.weights = 0, [], []
+        self.means = [
+            mean.as_in_context(p.list_ctx()[0]) for mean, p in zip(self.means, learner.learned)
+        ]
         learner.average = self
 
     def end(self, run: Run) -> None:
@@ -84,6 +89,7 @@ class Average(Callback):
         """Go on from a `state`."""
         self.steps = int(state["steps"])
         self.means = [nd.array(state[f"mean.{i}"]) for i in range(len(state) - 1)]
+        self.weights = []
 
 
 def fill(parameters: Sequence[gluon.Parameter], values: Sequence) -> None:

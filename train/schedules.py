@@ -46,6 +46,8 @@ class Schedule(Callback):
         with as_arguments():
             check(name, settings, warmup)
         self.name, self.warmup, self.settings = name, warmup, settings
+        self.optimizer: Any = None  # while it has the schedule
+        self.earlier: Any = None  # the scheduler that it had before
 
     def begin(self, run: Run) -> None:
         """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
@@ -54,7 +56,8 @@ class Schedule(Callback):
         with as_arguments():
             check(self.name, self.settings, self.warmup, run.epochs)
         learner: Any = run.learner  # one of Gluon
-        optimizer = learner.trainer.optimizer
+        optimizer = self.optimizer = learner.trainer.optimizer
+        self.earlier = optimizer.lr_scheduler
         optimizer.lr_scheduler = schedule(
             self.name,
             optimizer.lr,
@@ -63,6 +66,12 @@ class Schedule(Callback):
             warmup=self.warmup,
             settings=self.settings,
         )
+
+    def end(self, run: Run) -> None:
+        """Put the optimizer's earlier scheduler back, unless `begin` has refused."""
+        if self.optimizer is not None:
+            self.optimizer.lr_scheduler = self.earlier
+            self.optimizer = self.earlier = None
 
 
 def schedule(

@@ -33,7 +33,8 @@ class Guard(Callback):
 
     def begin(self, run: Run) -> None:
         self.keep(run)
-        if math.isnan(self.start) and not run.history and not run.step:
+        self.exploded = False
+        if not (run.history or run.step):  # of a resumed run `restore` has set `start`
             meter = Meter("before the training")
             for x, y in islice(run.data.batches(), 1):
                 run.learner.evaluate(x, y, meter)

@@ -1,14 +1,17 @@
 """Clipping, accumulation, 16 bits, averaging and schedules: what a step computes with them."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, fit, module
+from train import Diverged, Refused, fit, module
 from train.__main__ import main
 from train.averaging import Average
 from train.blocks import Learner
+from train.checkpoint import Checkpoint
 from train.data import Data
 from train.loop import Callback, Meter
 from train.optimizers import complete, names, settings_of
@@ -215,6 +218,35 @@ def test_the_average_is_resumed():
     close(weights(again), weights(straight), 1e-6)
 
 
+def average_in_fit(net, average, rate=0.1, **how):
+    """Train a net on the points."""
+    x, y = points().x, points().y
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()
+    how = {"callbacks": [average], "batch_size": 6, "optimizer": "sgd"} | how
+    fit(net, (x, y), loss, learning_rate=rate, **how)
+    return [p.data(p.list_ctx()[0]).asnumpy() for p in net.collect_params().values()]
+
+
+def test_an_average_that_is_used_again(tmp_path):
+    """It forgets the net before, also where the other training is a resumed one."""
+    average = Average(0.9)
+    average_in_fit(gluon.nn.Dense(3), average)
+    found = average_in_fit(gluon.nn.Dense(3), average, rate=0.2)
+    close(found, average_in_fit(gluon.nn.Dense(3), Average(0.9), rate=0.2), 0)
+    how = {"callbacks": [average, Checkpoint(tmp_path)], "resume": tmp_path}
+    average_in_fit(gluon.nn.Dense(3), average, rate=0.2, **how)
+    found = average_in_fit(gluon.nn.Dense(3), average, rate=0.2, epochs=3, **how)
+    close(found, average_in_fit(gluon.nn.Dense(3), Average(0.9), rate=0.2, epochs=3), 0)
+
+
+def test_a_resumed_average_is_where_the_weights_are(tmp_path):
+    for epochs in (1, 2):
+        average, how = Average(0.9), {"ctx": mx.cpu(1), "resume": tmp_path, "epochs": epochs}
+        callbacks = [average, Checkpoint(tmp_path)]
+        average_in_fit(gluon.nn.Dense(3), average, callbacks=callbacks, **how)
+        assert {mean.context for mean in average.means} == {mx.cpu(1)}
+
+
 def test_what_an_average_cannot_be():
     for decay in (1, -0.1, "most"):
         with pytest.raises(
@@ -282,6 +314,36 @@ def test_a_schedule_in_fit():
     assert rates == pytest.approx([0.3, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0], abs=1e-9)
     with pytest.raises(Refused, match="^warmup: expected 0 to below the 4 epochs, not 4"):
         fit(net, (x, y), loss, epochs=4, callbacks=[Schedule("poly", 4)])
+
+
+@pytest.mark.parametrize("how", ["normal", "stopped", "interrupted", "diverged"])
+def test_the_optimizer_has_its_scheduler_again(how):
+    """However the training ends."""
+
+    class End(Callback):
+        def after_step(self, run):
+            assert run.learner.trainer.optimizer.lr_scheduler is not earlier
+            if how == "stopped":
+                run.stop = "enough"
+            if how == "interrupted":
+                raise KeyboardInterrupt
+            if how == "diverged":
+                raise Diverged("the loss is nan")
+
+    earlier = mx.lr_scheduler.FactorScheduler(step=1000)
+    x, y, loss = points().x, points().y, gluon.loss.SoftmaxCrossEntropyLoss()
+    optimizer = mx.optimizer.SGD(learning_rate=0.1, lr_scheduler=earlier)
+    raised = {"interrupted": KeyboardInterrupt, "diverged": Diverged}.get(how)
+    with pytest.raises(raised) if raised else nullcontext():
+        fit(gluon.nn.Dense(3), (x, y), loss, optimizer=optimizer, callbacks=[Schedule(), End()])
+    assert optimizer.lr_scheduler is earlier
+
+
+def test_an_optimizer_goes_on_without_a_schedule():
+    x, y, loss = points().x, points().y, gluon.loss.SoftmaxCrossEntropyLoss()
+    optimizer = mx.optimizer.SGD(learning_rate=0.1)
+    fit(gluon.nn.Dense(3), (x, y), loss, optimizer=optimizer, callbacks=[Schedule()])
+    assert optimizer.lr_scheduler is None and optimizer.learning_rate == 0.1
 
 
 # Optimizers

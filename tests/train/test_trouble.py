@@ -104,6 +104,19 @@ def test_a_resumed_training_explodes_too(tmp_path):
     assert line.startswith("epoch 3: the loss has grown to ")
 
 
+def test_a_guard_that_is_used_again(tmp_path):
+    """It measures the loss before each training, and not before one that is resumed."""
+    guard, how = callbacks.Guard(), {"batch_size": 8, "optimizer": "sgd", "learning_rate": 1e-12}
+    fit(linear(), (X, Y), SOFTMAX, callbacks=[guard], **how)
+    first = guard.start
+    others = [guard, callbacks.Checkpoint(tmp_path)]
+    fit(linear(), (1e5 * X, Y), SOFTMAX, callbacks=others, **how)
+    second = guard.start
+    assert second > 100 * first
+    fit(linear(), (1e5 * X, Y), SOFTMAX, callbacks=others, resume=tmp_path, epochs=2, **how)
+    assert guard.start == second
+
+
 def test_a_training_with_a_guard_is_the_same():
     def losses(*others):
         how = {"epochs": 2, "batch_size": 8, "callbacks": others}

@@ -13,7 +13,8 @@ from .screen import say
 
 __all__ = ["main"]
 
-START = b"<!DOCTYPE HTML>"  # of a page, in capitals
+KIND, TITLE = b"<!DOCTYPE html>", b"<title>Report of "  # of a report
+HEAD = 1000  # bytes in which both are
 DESCRIPTION = """\
 Write one HTML page about runs of `python -m train`: curves, results, confusions, worst mistakes,
 statistics of the layers, and how the runs differ. It needs no network and no other file.
@@ -41,7 +42,7 @@ def add(parser: Parser) -> None:
 
 
 def check(options: argparse.Namespace) -> None:
-    """Refuse a run that is named twice, and to replace a file that is no page.
+    """Refuse a run that is named twice, and to replace a file that is no report.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def check_out(out: Path) -> None:
-    """Refuse to replace a file that is no page, such as the data.
+    """Refuse to replace a file that is no report, such as the data or another page.
 
     Raises
     ------
@@ -63,10 +64,10 @@ def check_out(out: Path) -> None:
     """
     try:
         with open(out, "rb") as file:
-            is_page = file.read(len(START)).upper() == START
+            head = file.read(HEAD)
     except OSError:  # it is not there, or `output` says what is wrong
         return
-    if not is_page:
+    if not (head.startswith(KIND) and TITLE in head):
         raise Refused(f"--out {out}: it exists, and is no report; expected another file")
 
 

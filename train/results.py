@@ -65,7 +65,8 @@ def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[
     Raises
     ------
     Refused
-        It cannot be written to, cannot be made, or another run writes there or is held.
+        It cannot be written to, cannot be made, another run writes there or is held, or it has
+        a history.csv or config.json that is of no run.
     """
     with ExitStack() as stack:
         try:
@@ -82,12 +83,30 @@ def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[
             raise Refused(f"--out {out}: another training is writing there") from error
         except OSError as error:
             raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
-        if not replace and (held := holds(out)):
-            raise Refused(
-                f"--out {out}: it holds another run: {held}; expected --resume, which goes on with "
-                "it, --overwrite, or another folder"
-            )
+        if not replace:
+            check_replaced(out)
         yield
+
+
+def check_replaced(out: Path) -> None:
+    """Refuse a folder in which a run would replace another one, or files that are of no run.
+
+    Raises
+    ------
+    Refused
+        The message names a file or a checkpoint.
+    """
+    if held := holds(out):
+        raise Refused(
+            f"--out {out}: it holds another run: {held}; expected --resume, which goes on with "
+            "it, --overwrite, or another folder"
+        )
+    found = [name for name in (CONFIG, HISTORY) if (out / name).exists()]
+    if found and not earlier(out):
+        raise Refused(
+            f"--out {out}: its {found[0]} is of no run; expected another folder, or --overwrite, "
+            "which replaces it"
+        )
 
 
 def holds(out: Path) -> str | None:

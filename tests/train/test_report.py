@@ -320,6 +320,17 @@ def test_data_that_is_gone_or_has_changed(say, runs, tmp_path):
         assert page.tags.count("svg") == 2
 
 
+def test_only_a_report_is_replaced(say, runs, tmp_path):
+    out = tmp_path / "r.html"
+    for _ in range(2):
+        say(runs / "kind", "--out", out)
+    page = "<!DOCTYPE html>\n<html><head><title>A page of mine</title></head></html>"
+    out.write_text(page)
+    line = say(runs / "kind", "--out", out, status=2)
+    assert "it exists, and is no report; expected another file" in line
+    assert out.read_text() == page
+
+
 def test_what_cannot_be_reported(say, runs, tmp_path):
     assert "it is no run" in say(tmp_path, "--out", tmp_path / "r.html", status=2)
     assert "is named twice" in say(runs / "kind", runs / "kind", status=2)

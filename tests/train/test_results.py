@@ -269,6 +269,17 @@ def test_what_holds_a_run(tmp_path):
     written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
 
 
+@pytest.mark.parametrize("name, text", [("config.json", '{"epochs": 3}'), ("history.csv", "a,b")])
+def test_files_of_nobodys_run_are_not_replaced(tmp_path, name, text):
+    """As a config.json of one's own would be by --config config.json --out . without this."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(Refused) as refused:
+        written(tmp_path, epochs(1), Net(), {}, replace=False)
+    line = f"--out {tmp_path}: its {name} is of no run; expected another folder, or --overwrite, "
+    assert str(refused.value) == f"{line}which replaces it"
+    assert [path.read_text() for path in tmp_path.iterdir()] == [text]
+
+
 def test_history_is_written_after_every_epoch(tmp_path):
     path = tmp_path / "history.csv"
     run = Run(None, None, None, 3, TASK, history=epochs(1))

@@ -45,10 +45,11 @@ def test_it_is_as_on_the_command_line(write):
     assert options == vars(parse(LINE)) | {"config": path}
 
 
-def test_the_command_line_goes_first(write):
-    path = write({"epochs": 5, "lr": 0.5})
-    options = parse(["--config", str(path), "--epochs", "7"])
+def test_the_command_line_takes_precedence(write):
+    path = write({"epochs": 5, "lr": 0.5, "optimizer_option": [["a", 1], ["b", 2], ["b", 3]]})
+    options = parse(["--config", str(path), "--epochs", "7", "--optimizer-option", "a=4"])
     assert (options.epochs, options.lr) == (7, 0.5)
+    assert options.optimizer_option == [("a", 4), ("b", 3)]
 
 
 def test_the_out_of_a_run_is_not_taken(write):
@@ -121,6 +122,57 @@ def test_a_run_is_repeated_bit_for_bit(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     first, second = (json.loads((tmp_path / n / "config.json").read_text()) for n in "ab")
     assert first["options"] | {"out": ""} == second["options"] | {"out": ""}
+
+
+SETTINGS = {
+    "--optimizer-option": ["beta1=0.8", "beta2=0.9"],
+    "--schedule-option": ["final=0.1"],
+}
+
+
+def of_run(folder, argv):
+    """Write the config.json that a run with these options has."""
+    options = {name: value for name, value in vars(parse(argv)).items() if name not in UNSAVED}
+    content = {"options": options | {"out": str(folder), "ctx": "cpu:0"}, "files": ["history.csv"]}
+    (folder / "config.json").write_text(json.dumps(content))
+
+
+UNSAVED = ("config", "resume", "overwrite")
+
+
+def test_the_same_command_line_resumes(tmp_path):
+    argv = ["--schedule", "cosine", "--out", str(tmp_path)]
+    argv += [word for name, values in SETTINGS.items() for v in values for word in (name, v)]
+    of_run(tmp_path, argv)
+    options = parse([*argv, "--resume"])
+    assert options.optimizer_option == [("beta1", 0.8), ("beta2", 0.9)]
+    assert options.schedule_option == [("final", 0.1)]
+    assert parse(["--resume", "--out", str(tmp_path)]).schedule_option == [("final", 0.1)]
+    with pytest.raises(Refused, match="^--resume: --schedule-option is .*0.2.*, and .*0.1"):
+        parse([*argv, "--resume", "--schedule-option", "final=0.2"])
+
+
+def test_a_resumed_run_reads_the_file_too(write, tmp_path):
+    """What differs is refused as if it were on the command line."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    content = {"batch_size": 9, "lr": None, "optimizer-option": {"beta1": 0.8}, "out": str(folder)}
+    argv = ["--config", str(write(content)), "--optimizer-option", "beta2=0.9"]
+    of_run(folder, [*argv, "--lr", "0.5"])
+    options = parse([*argv, "--resume"])
+    assert (options.batch_size, options.lr, options.out) == (9, 0.5, folder)
+    write(content | {"epochs": 7})
+    assert parse([*argv, "--resume"]).epochs == 7
+    write(content | {"batch_size": 8})
+    with pytest.raises(Refused, match=f"^--resume: --batch-size is 8, and 9 in {folder}/config.js"):
+        parse([*argv, "--resume"])
+    assert parse([*argv, "--resume", "--batch-size", "9"]).batch_size == 9
+
+
+def test_what_is_no_run_is_not_resumed(write, tmp_path):
+    path = write({"batch_size": 9})
+    with pytest.raises(Refused, match=f"^--resume: {path} is of no run; expected another --out"):
+        parse(["--config", str(path), "--out", str(tmp_path), "--resume"])
 
 
 def test_a_run_is_resumed_with_its_own_options(tmp_path, capsys):

@@ -177,6 +177,11 @@ def test_values_of_settings(text, value):
     assert parse(["--optimizer-option", text]).optimizer_option == [("a", value)]
 
 
+def test_of_a_setting_that_is_given_again_the_last_value_is_taken():
+    argv = ["--optimizer-option=a=1", "--optimizer-option=b=2", "--optimizer-option=a=3"]
+    assert parse(argv).optimizer_option == [("a", 3), ("b", 2)]
+
+
 @pytest.mark.parametrize("option", ["--out", "--data"])
 def test_a_name_that_is_not_utf8(option):
     with pytest.raises(Refused, match=r"^'x\\udcff' is not UTF-8$"):
@@ -189,13 +194,14 @@ def test_unknown_arguments(argv):
         parse(argv)
 
 
-@pytest.mark.parametrize("program", ["train", "train.module"])
+@pytest.mark.parametrize("program", ["train", "train.module", "train.detect"])
 def test_help_names_every_option_and_status(capsys, program):
     with pytest.raises(SystemExit) as left:
         parse(["--help"], program)
     assert left.value.code == 0
     text = capsys.readouterr().out
     assert f"python -m {program} --" in text
+    assert f"\nbuild/{program} is replaced; another folder" in text
     for option in vars(parse([], program)):
         assert f"--{option.replace('_', '-')}" in text
     assert "examples:" in text and "exit status:" in text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import Refused
-from .values import wrong
+from .values import last_values, wrong
 
 __all__ = ["check_same", "from_file"]
 
@@ -20,8 +20,13 @@ FREE = ("epochs", "patience", "out", "checkpoint_steps", "tensorboard")
 NOT_IN_FILES = ("config", "resume", "overwrite", "help")
 
 
-def from_file(path: Path, parser: argparse.ArgumentParser) -> dict[str, Any]:
+def from_file(path: Path, parser: argparse.ArgumentParser, resume: bool = False) -> dict[str, Any]:
     """The options in a file, as the parser would read them; in that of a run, all but ``--out``.
+
+    Parameters
+    ----------
+    resume : bool
+        The file has to be that of a run.
 
     Raises
     ------
@@ -31,6 +36,8 @@ def from_file(path: Path, parser: argparse.ArgumentParser) -> dict[str, Any]:
     content = read(path)
     if isinstance(content, dict) and isinstance(content.get("options"), dict):
         content = {name: value for name, value in content["options"].items() if name != "out"}
+    elif resume:
+        raise Refused(f"--resume: {path} is of no run; expected another --out")
     if not isinstance(content, dict):
         raise Refused(f"--config {path}: expected options by their names")
     actions = {a.dest: a for a in parser._actions if a.dest not in NOT_IN_FILES}
@@ -75,7 +82,7 @@ def value_of(action: argparse.Action, value: Any) -> Any:
             raise wrong(value, "true or false")
         return value or action.default
     if isinstance(action.default, list) and action.dest.endswith("_option"):  # given repeatedly
-        return [typed(action, f"{name}={setting}") for name, setting in pairs(value)]
+        return last_values([typed(action, f"{name}={setting}") for name, setting in pairs(value)])
     if isinstance(value, list | tuple) and not any(
         isinstance(v, list | dict | bool) for v in value
     ):

@@ -82,14 +82,16 @@ MORE = """\
 
 config.json is there from the beginning, history.csv and checkpoints after each epoch; the others
 appear all together at the end, and are of the best epoch. Without --out the earlier run in
-build/train is replaced; another folder that holds a run is refused, unless --overwrite is given.
+build/{program} is replaced; another folder that holds a run, or files of these names that are
+of no run, is refused, unless --overwrite is given.
 
 Ctrl-C ends the training after the step, as SIGTERM and SIGHUP do: what was learned until then is
 measured, saved as a checkpoint, and the files are written. Ctrl-C twice leaves at once. --resume
 goes on from the last whole checkpoint, however the training ended, as if it never had.
 
 --config takes options from a file, as {{"epochs": 5, "lr": 0.01}}, or the same in YAML; those
-of the command line go first. The config.json of a run repeats it bit for bit, into another folder.
+of the command line take precedence. The config.json of a run repeats it bit for bit, into another
+folder.
 
 exit status:
   0    trained
@@ -170,6 +172,7 @@ def describe(program: str, command: str) -> tuple[str, str]:
         examples = EXAMPLES[program].format(command=command)
         data = EXAMPLES_AND_DATA.format(command=command, examples=examples)
     more = MORE.format(
+        program=program,
         data=data,
         files=FILES["train" if is_detector else program],
         hybridize=MODES[program].format(schedules=SCHEDULES, precision=PRECISION),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import Refused
-from .values import integer_from, number_from, rate, setting, share
+from .values import AddSetting, integer_from, number_from, rate, setting, share
 
 __all__ = ["HYBRIDIZE", "OPTIMIZERS", "SCHEDULES", "add_learning", "check_learning", "check_step"]
 
@@ -67,7 +67,7 @@ def add_step(add: Callable) -> None:
     add(
         "--optimizer-option",
         type=setting,
-        action="append",
+        action=AddSetting,
         default=[],
         metavar="NAME=VALUE",
         help="an option of the optimizer, such as beta1=0.95; again for more",
@@ -97,7 +97,7 @@ def add_rate(add: Callable, scheduled: bool) -> None:
     add(
         "--schedule-option",
         type=setting,
-        action="append",
+        action=AddSetting,
         default=[],
         metavar="NAME=VALUE",
         help="an option of the schedule, such as final=0.01; again for more",

@@ -49,15 +49,17 @@ def parse(argv: list[str] | None = None, program: str = "train") -> argparse.Nam
     check_utf8(argv)
     arguments = parser(program)
     options = arguments.parse_args(argv)
+    given = from_file(options.config, arguments) if options.config else {}
+    arguments.set_defaults(**given)
+    options = arguments.parse_args(argv)
     default = Path(f"build/{program}")
     written = (options.out or default) / "config.json"
-    resumed = options.resume and written.exists()
-    if resumed or options.config:
-        before = from_file(written if resumed else options.config, arguments)
-        arguments.set_defaults(**before)
+    if options.resume and written.exists():
+        before = from_file(written, parser(program), resume=True)
+        set_in_file = {name: value for name, value in given.items() if value is not None}
+        arguments.set_defaults(**before | set_in_file)
         options = arguments.parse_args(argv)
-        if resumed:
-            check_same(options, before, written)
+        check_same(options, before, written)
     complete_net(options)
     check_learning(options)
     if options.out is None:

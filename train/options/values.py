@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "AddSetting",
     "contexts",
     "folder",
     "integer_from",
     "is_utf8",
+    "last_values",
     "names",
     "number_from",
     "rate",
@@ -84,6 +86,18 @@ def setting(text: str) -> tuple[str, Any]:
         except ValueError:
             pass
     return name, value
+
+
+class AddSetting(argparse.Action):
+    """Add a name and its value to a list; of a name that is given again the last value counts."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, last_values([*getattr(namespace, self.dest), values]))
+
+
+def last_values(settings: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The settings, each name once, with the last of its values."""
+    return [*dict(settings).items()]
 
 
 def sizes(text: str) -> list[int]:

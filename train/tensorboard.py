@@ -20,6 +20,7 @@ class TensorBoard(Callback):
     Parameters
     ----------
     folder : str or Path
+        It is made if it is missing.
 
     Raises
     ------
@@ -27,12 +28,18 @@ class TensorBoard(Callback):
         TensorBoard is not installed.
     """
 
+    first_only = True
+
     def __init__(self, folder: str | Path):
         self.folder, self.write = Path(folder), scalars()
         self.writer: Any = None
 
     def begin(self, run: Run) -> None:
-        self.writer = self.write(self.folder, len(run.history) + 1)
+        """Open a file in the folder; raises Refused where it cannot be written."""
+        try:
+            self.writer = self.write(self.folder, len(run.history) + 1)
+        except OSError as error:
+            raise Refused(f"{self.folder} cannot be written: {error.strerror or error}") from error
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         found = numbers(epoch, run)
@@ -58,7 +65,7 @@ def scalars() -> Any:
         summary = import_module("tensorboard.compat.proto.summary_pb2").Summary
         files = import_module("tensorboard.summary.writer.event_file_writer").EventFileWriter
     except ImportError as error:
-        raise Refused(f"--tensorboard: needs: pip install tensorboard ({error})") from error
+        raise Refused(f"TensorBoard: not installed: pip install tensorboard ({error})") from error
     return lambda folder, first: Events(files(str(folder)), event, summary, first)
 
 

@@ -15,13 +15,28 @@ ARGV = ["--hidden", "8"]
 
 def test_it_is_not_installed(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(Refused, match="^--tensorboard: needs: pip install tensorboard "):
+    with pytest.raises(Refused, match="^TensorBoard: not installed: pip install tensorboard "):
         TensorBoard(tmp_path)
     argv = ["--tensorboard", str(tmp_path / "tb"), "--out", str(tmp_path / "out")]
     assert main([*ARGV, *argv]) == 2
     assert capsys.readouterr().err.startswith(
-        "train: --tensorboard: needs: pip install tensorboard"
+        "train: TensorBoard: not installed: pip install tensorboard"
     )
+
+
+def test_the_first_process_writes():
+    assert TensorBoard.first_only
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_folder_that_cannot_be_written(tmp_path, capsys):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    folder = tmp_path / "file/below"
+    (tmp_path / "file").write_text("")
+    argv = [*ARGV, "--epochs", "1", "--out", str(tmp_path / "out")]
+    assert main([*argv, "--tensorboard", str(folder)]) == 2
+    line = capsys.readouterr().err
+    assert line == f"train: {folder} cannot be written: Not a directory\n"
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

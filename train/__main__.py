@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from . import Diverged, Interrupted, Lost, Refused
+from .messages import one_line
 from .options import parse
 from .screen import open_closed_streams, say
 
@@ -59,7 +60,7 @@ def start(requested: str | None, libraries: tuple[str, ...] = LIBRARIES) -> None
     try:
         running = engine.mx and engine.name()
     except engine.EngineError as error:
-        raise Refused("; ".join(line.strip() for line in str(error).splitlines())) from error
+        raise Refused(one_line(error, None)) from error
     if requested and requested != running:
         raise Refused(f"--engine {requested}: this process runs on {running} already")
 

@@ -19,7 +19,7 @@ from layers.surgery import replace
 
 from . import Refused
 from .gluoncv_package import gluoncv, quiet
-from .own_file import one_line
+from .messages import one_line
 from .screen import say
 from .tensors import read_tensors
 

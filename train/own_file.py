@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from . import Refused
+from .messages import one_line
 
 __all__ = ["described", "load_file", "one_line"]
 
@@ -59,8 +60,3 @@ def described(error: Exception, file: str | Path) -> str:
     if isinstance(error, SyntaxError):
         where = f"{here}, line {error.lineno}: "
     return f"{where}{type(error).__name__}: {one_line(error)}"
-
-
-def one_line(error: Exception) -> str:
-    """The beginning of what an error says: two of its lines, and 300 characters at most."""
-    return "; ".join(line.strip() for line in str(error).splitlines()[:2])[:300]

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import Refused
+from ..messages import one_line
 
 __all__ = ["read_idx", "read_npy", "read_npz", "refusing_damage"]
 
@@ -57,8 +58,8 @@ def refusing_damage(name: Any) -> Iterator[None]:
     except Refused:
         raise
     except DAMAGE as error:
-        reason = str(getattr(error, "strerror", None) or error) or type(error).__name__
-        raise Refused(f"{name} cannot be read: {' '.join(reason.split())[:200]}") from error
+        reason = getattr(error, "strerror", None) or one_line(error, 200) or type(error).__name__
+        raise Refused(f"{name} cannot be read: {reason}") from error
 
 
 def read_idx(path: Path, axes: int) -> np.ndarray:

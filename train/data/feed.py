@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import Refused
+from ..messages import one_line
 from .samples import describe_not_finite, rows_not_finite
 
 __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
@@ -134,8 +135,7 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
     try:
         found = values.asnumpy() if hasattr(values, "asnumpy") else np.asarray(values)
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise Refused(f"{name} cannot be made an array: {reason}") from error
+        raise Refused(f"{name} cannot be made an array: {one_line(error, 200)}") from error
     if found.dtype.kind in "USO":
         first = found.flat[0] if found.size else ""
         of_classes = ": of classes those from 0, such as numpy.unique(y, return_inverse=True)[1]"

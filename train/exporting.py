@@ -137,14 +137,17 @@ def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
         return whole.with_name(whole.name + forms[0].suffixes[0]), forms[0]
     form = next((form for form in forms if out.name.endswith(form.suffixes)), None)
     if form is None or out.is_dir():
-        expected = ", ".join(suffix for form in forms for suffix in form.suffixes)
-        raise Refused(f"--out {out}: expected the name of a file that ends in {expected}")
+        found = "it is a folder; " if out.is_dir() else ""
+        endings = ", ".join(suffix for form in forms for suffix in form.suffixes)
+        expected = "the name of a file" + f" that ends in {endings}" * bool(endings)
+        raise Refused(f"--out {out}: {found}expected {expected}")
     return out, form
 
 
 def read_network(folder: Path, run: Run) -> Network:
     """The exported graph of a run, of one input, and its arrays."""
     with refusing_networks(f"{folder}: the network cannot be used"):
+        symbolic.register_names_of_before(folder / GRAPH)
         graph = mx.sym.load(str(folder / GRAPH))
         if len(run.inputs) > 1:  # of train.module
             graph = symbolic.plain(graph)

@@ -19,7 +19,7 @@ import numpy as np
 import layers.ops  # noqa: F401 - the operators in exported graphs
 from layers.engine import gluon, mx, nd
 
-from . import Refused, symbolic  # noqa: F401 - the operators in the graphs of train.module
+from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
 from .data.images import SUFFIXES, file_source, read_images, resize
@@ -27,17 +27,19 @@ from .data.prepare import rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
 from .data.table import read_csv
+from .messages import one_line
 from .nets import image_shape
+from .symbolic import UNKNOWN, register_names_of_before
 
 __all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]
 
 BATCH = 1024
+EDGES = ("left", "upper", "right", "lower")
 GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
 INPUTS = (["data"], ["data", "softmax_label"])
 DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
 OUTPUTS = ("scores", "probabilities", "values", "detections")
 SURE = 0.5  # the least probability of an object that is told of
-UNKNOWN = ("not registered", "Cannot find custom operator")  # how engines say it of an operator
 
 
 @dataclass(frozen=True)
@@ -208,25 +210,26 @@ def read_samples(name: str, run: Run) -> Samples:
         with.
     """
     path = Path(os.path.expanduser(name))
-    if path.suffix in TABLES:
+    suffix = path.suffix.lower()
+    if suffix in TABLES:
         if run.pixels is not None:
             raise Refused(
                 "the network was trained with images; expected a PNG or JPEG, a folder of them, or "
                 "an npz or npy file with their pixels"
             )
         return read_csv(path, Reading(features=tuple(run.columns), labelled=False))
-    if path.suffix == ".npz":
+    if suffix == ".npz":
         arrays, _ = read_npz(path, (("x",), ("x_test",)))
         (x_name, x), *_ = arrays.items()
         return Samples(x, None, x_name)
-    if path.suffix == ".npy":
+    if suffix == ".npy":
         return Samples(read_npy(path), None, "the array")
     if not path.exists():
         raise Refused("there is no such file")
     if path.is_dir():
         paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
         return read_pictures(paths, run)
-    if path.suffix.lower() in SUFFIXES:
+    if suffix in SUFFIXES:
         return read_pictures([path], run)
     raise Refused("expected a csv, npz or npy file, an image, or a folder of images")
 
@@ -260,11 +263,9 @@ def refusing_networks(what: str) -> Iterator[None]:
     except Refused:
         raise
     except (mx.base.MXNetError, OSError, ValueError, TypeError, LookupError) as error:
-        lines = (" ".join(line.split()) for line in str(error).splitlines())
-        reason = "; ".join(filter(None, lines))[:300]
         unknown = any(words in str(error) for words in UNKNOWN)
         hint = "; with --operators FILE.py that file is run first" * unknown
-        raise Refused(f"{what}: {reason}{hint}") from error
+        raise Refused(f"{what}: {one_line(error)}{hint}") from error
 
 
 def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
@@ -277,6 +278,7 @@ def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
     """
     files = [str(folder / name) for name in (GRAPH, PARAMETERS)]
     with refusing_networks(f"{folder}: the network cannot be used"):
+        register_names_of_before(folder / GRAPH)
         net = gluon.SymbolBlock.imports(files[0], run.inputs, files[1])
         outputs = [
             net(*[nd.array(part), nd.zeros(len(part))][: len(run.inputs)]).asnumpy()
@@ -318,7 +320,7 @@ def objects(found: Predictions, i: int) -> Iterator[dict[str, Any]]:
     """The objects in an image, with the edges of their boxes in pixels."""
     for row in found.values[i]:
         if row[0] >= 0 and row[1] >= SURE:
-            edges = zip(("left", "upper", "right", "lower"), edges_of(row[2:], found.size))
+            edges = zip(EDGES, edges_of(row[2:], found.size))
             yield {
                 **({"file": found.files[i]} if found.files else {"row": i + 1}),
                 "class": found.classes[int(row[0])],
@@ -341,20 +343,24 @@ def write_csv(found: Predictions, probabilities: bool) -> Iterator[str]:
     """Lines of csv, the first with the names of the columns."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
+    if found.size:  # there may be no object
+        writer.writerow(["file" if found.files else "row", "class", "probability", *EDGES])
     for i, record in enumerate(records(found, probabilities)):
         every = record.pop("probabilities", {})
         record |= {f"probability_{name}": value for name, value in every.items()}
-        if i == 0:
+        if i == 0 and not found.size:
             writer.writerow(record)
         writer.writerow(record.values())
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
+    yield buffer.getvalue()
 
 
 def write_json(found: Predictions, probabilities: bool) -> Iterator[str]:
     """Lines of json: a list of objects."""
-    before = "[\n"
+    yield "["
+    before = "\n"
     for record in records(found, probabilities):
         yield f"{before}  {json.dumps(record)}"
         before = ",\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from argparse import Namespace
 from pathlib import Path
 
@@ -19,7 +20,19 @@ from .task import Task
 from .tensors import tensors_as_bytes
 from .workers import Workers
 
-__all__ = ["Learner", "Regression", "RegressionProp", "Softmax", "SoftmaxProp", "mlp", "plain"]
+__all__ = [
+    "UNKNOWN",
+    "Learner",
+    "Regression",
+    "RegressionProp",
+    "Softmax",
+    "SoftmaxProp",
+    "mlp",
+    "plain",
+    "register_names_of_before",
+]
+
+UNKNOWN = ("not registered", "Cannot find custom operator")  # how engines say it of an operator
 
 # A sigmoid's slope is at most 1/4. Weights four times as large as a linear layer's, that is a
 # magnitude 16 times Xavier's 3, bring signals and gradients through it in their size.
@@ -44,7 +57,7 @@ class Softmax(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], mx.nd.array(dx))
 
 
-@mx.operator.register("softmax")
+@mx.operator.register("train.softmax")
 class SoftmaxProp(mx.operator.CustomOpProp):
     """x : (n, m)      label : (n,) class numbers      y : (n, m)"""
 
@@ -78,7 +91,7 @@ class Regression(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], mx.nd.array(2 * (y - label[:, None]) / self.std))
 
 
-@mx.operator.register("regression")
+@mx.operator.register("train.regression")
 class RegressionProp(SoftmaxProp):
     """x : (n, 1)      label : (n,) numbers      y : (n, 1)"""
 
@@ -90,11 +103,31 @@ class RegressionProp(SoftmaxProp):
         return Regression(self.mean, self.std)
 
 
+# The operators by the names that they had in graphs that were saved before.
+BEFORE = {"softmax": SoftmaxProp, "regression": RegressionProp}
+
+
+def register_names_of_before(file: Path) -> None:
+    """Register an operator by the name that it has in a file, unless the user has one of it."""
+    text = file.read_text("utf-8", errors="replace")
+    for name, prop in BEFORE.items():
+        if re.search(f'"op_type": *"{name}"', text) and not is_registered(name):
+            mx.operator.register(name)(prop)
+
+
+def is_registered(name: str) -> bool:
+    try:
+        mx.sym.Custom(mx.sym.Variable("data"), op_type=name)
+    except mx.base.MXNetError as error:
+        return not any(words in str(error) for words in UNKNOWN)
+    return True
+
+
 def mlp(hidden: list[int], data: Data):
     """The Symbol y = softmax(W₃ s(W₂ s(W₁ z + b₁) + b₂) + b₃), z = (x - mean) / std; logistic s.
 
     Its inputs are `data` and `softmax_label`; `fc1_weight`, `fc1_bias` and so on its parameters,
-    `mean` and `std` constants. For a number it ends in `regression`, not in `softmax`.
+    `mean` and `std` constants. It ends in `train.softmax`, or for a number in `train.regression`.
     """
     task, shape = data.task, data.mean.shape
     x = mx.sym.broadcast_sub(mx.sym.Variable("data"), mx.sym.Variable("mean", shape=shape))
@@ -104,16 +137,16 @@ def mlp(hidden: list[int], data: Data):
         x = mx.sym.FullyConnected(x, weight, num_hidden=units, name=f"fc{i}")
         x = mx.sym.Activation(x, act_type="sigmoid", name=f"sigmoid{i}")
     x = mx.sym.FullyConnected(x, num_hidden=task.outputs, name=f"fc{len(hidden) + 1}")
-    end = {"op_type": "softmax"}
+    end = {"op_type": "train.softmax"}
     if not task.classes:
-        end = {"op_type": "regression", "mean": task.mean, "std": task.std}
+        end = {"op_type": "train.regression", "mean": task.mean, "std": task.std}
     return mx.sym.Custom(data=x, name="softmax", **end)
 
 
 def plain(graph):
     """A graph that ends in one of the operators above, with operators of MXNet's in its place."""
     x = graph.get_children()[0]
-    if graph.attr("op_type") == "softmax":
+    if graph.attr("op_type").removeprefix("train.") == "softmax":
         return mx.sym.softmax(x, axis=1, name="softmax")
     return x * float(graph.attr("std")) + float(graph.attr("mean"))
 

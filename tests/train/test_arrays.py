@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from train import Refused
+from train.data import load
 from train.data.arrays import read_idx, read_npy, read_npz
 
 IMAGES = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
@@ -257,3 +258,14 @@ def test_npz_flipped_bytes(tmp_path):
             continue
         np.testing.assert_array_equal(arrays["x"], X)
         np.testing.assert_array_equal(arrays["y"], Y)
+
+
+def test_a_suffix_in_capitals(tmp_path):
+    x, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    with (tmp_path / "A.NPZ").open("wb") as file:
+        np.savez(file, x=x, y=y)
+    for name, array in (("X.NPY", x), ("Y.NPY", y)):
+        with (tmp_path / name).open("wb") as file:
+            np.save(file, array)
+    for name in (f"{tmp_path}/A.NPZ", f"{tmp_path}/X.NPY,{tmp_path}/Y.NPY"):
+        assert load(name).columns == () and load(name).task.classes == ("0", "1")

@@ -358,6 +358,15 @@ def test_no_operator_in_python_is_in_what_is_exported(runs):
         assert "data" in graph.list_inputs() and "softmax_label" not in graph.list_inputs()
 
 
+def test_a_folder_is_no_name_of_a_file(say, runs, tmp_path):
+    for kind in ("mxnet", "onnx"):
+        out = tmp_path / f"a.{kind}"
+        out.mkdir()
+        line = say(runs["kind"][0], "--to", kind, "--out", out, status=2)
+        assert line.startswith(f"train.export: --out {out}: it is a folder; expected the name of ")
+        assert line.endswith("of a file\n" if kind == "mxnet" else "that ends in .onnx\n")
+
+
 def test_help(capsys):
     with pytest.raises(SystemExit) as left:
         export.main(["--help"])

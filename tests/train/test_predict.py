@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forks
 import numpy as np
 import pytest
 from PIL import Image
@@ -18,7 +19,7 @@ from layers.engine import gluon, nd
 from train import Refused, module, predict
 from train.__main__ import main
 from train.data import Reading, load
-from train.prediction import Predictions, records, refusing_networks
+from train.prediction import Predictions, records, refusing_networks, write_csv, write_json
 
 pytestmark = pytest.mark.slow_on("mxnet")
 
@@ -396,3 +397,59 @@ def test_help(capsys):
     assert left.value.code == 0 and max(map(len, text.splitlines())) <= 100
     for option in ("--out", "--format", "--probabilities", "--engine", "examples:", "exit status:"):
         assert option in text
+
+
+def test_the_names_of_a_users_operators_stay_free(engine):
+    """`--operators` may register `softmax`, before the network is read."""
+    program = """
+from layers.engine import mx, nd
+
+class Plus(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] + 1)
+
+for name in ("softmax", "regression"):
+    @mx.operator.register(name)
+    class PlusProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, shapes, dtypes):
+            return Plus()
+
+import train.prediction, train.exporting
+for name in ("softmax", "regression"):
+    print(nd.Custom(nd.ones(2), op_type=name).asnumpy().tolist())
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "LAYERS_ENGINE": engine}
+    done = forks.run(["-W", "ignore", "-c", program], env=env)
+    assert done.stdout.split("\n") == ["[2.0, 2.0]", "[2.0, 2.0]", ""], done.stderr
+
+
+@pytest.mark.parametrize("target", ["kind", "price"])
+def test_a_run_of_before_whose_operators_have_other_names(say, runs, tmp_path, target):
+    out, data = runs[target]
+    shutil.copytree(out, tmp_path / "run")
+    graph = tmp_path / "run/model-symbol.json"
+    text = graph.read_text()
+    for name in ("softmax", "regression"):
+        text = text.replace(f'"train.{name}"', f'"{name}"')
+    graph.write_text(text)
+    assert say(tmp_path / "run", data) == say(out, data)
+
+
+def test_images_without_any_object():
+    found = Predictions(["a"], np.array([[[-1.0, 0, 0, 0, 0, 0]]]), ("a.png",), (8, 8))
+    assert json.loads("".join(write_json(found, False))) == []
+    columns = "class,probability,left,upper,right,lower\n"
+    assert "".join(write_csv(found, False)) == f"file,{columns}"
+    found = Predictions(["a"], np.array([[[0, 0.75, 0, 0, 0.5, 1]]]), (), (8, 8))
+    expected = f"row,{columns}1,a,0.75,0.0,0.0,4.0,8.0\n"
+    assert "".join(write_csv(found, False)) == expected
+    assert len(json.loads("".join(write_json(found, False)))) == 1
+
+
+def test_a_suffix_in_capitals(say, runs, tmp_path):
+    out, data = runs["kind"]
+    shutil.copy(data, tmp_path / "A.CSV")
+    assert say(out, tmp_path / "A.CSV") == say(out, data)
+    np.save(tmp_path / "x.npy", np.ones((2, 2)))
+    (tmp_path / "x.npy").rename(tmp_path / "X.NPY")
+    assert len(rows(say(out, tmp_path / "X.NPY"))) == 2

@@ -260,3 +260,9 @@ def test_a_column_of_texts_can_be_ignored(tmp_path):
     path.write_text("street name,size,price\n1,,3\n")
     with pytest.raises(Refused, match=r"column size is missing \(''\); expected a number$"):
         read_csv(path, Reading(regression=True))
+
+
+def test_a_suffix_in_capitals(table):
+    expected = load(table(lines()))
+    for name in ("DATA.CSV", "DATA.Csv"):
+        np.testing.assert_array_equal(load(table(lines(), name)).x, expected.x)

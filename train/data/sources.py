@@ -51,13 +51,14 @@ def read_as_it_is(name: str, how: Reading) -> Samples:
     kind, _, folder = name.partition(":")
     path = Path(os.path.expanduser(name))
     expect_used(name, how)
-    if name.endswith(".npz"):
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
         return npz(path)
-    if ".npy," in name:
+    if ".npy," in name.lower():
         return npy_pair(name)
     if is_table(name):
         return table.read_csv(path, how)
-    if path.suffix == ".rec":
+    if suffix == ".rec":
         return images.read_rec(path, how)
     if kind in images.IDX:
         return images.read_idx_files(folder_of(kind, folder), images.IDX[kind])
@@ -85,14 +86,14 @@ def read_boxes(name: str) -> Samples:
         if count and not re.fullmatch("0*[1-9][0-9]{0,5}", count):
             raise Refused(f"expected scenes, or their number behind a colon, not {count!r}")
         return scenes.scenes(int(count or SCENES))
-    if name.endswith(".npz"):
+    if name.lower().endswith(".npz"):
         return npz(Path(os.path.expanduser(name)))
     raise Refused("expected scenes, scenes:N or FILE.npz")
 
 
 def is_table(name: str) -> bool:
     """Whether a name is that of a file that has columns with names."""
-    return name.endswith(table.SUFFIXES) and ".npy," not in name
+    return name.lower().endswith(table.SUFFIXES) and ".npy," not in name.lower()
 
 
 def expect_used(name: str, how: Reading) -> None:

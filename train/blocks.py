@@ -186,6 +186,7 @@ class Learner:
 
         This is the rule of plain gradient descent; the trainer's optimizer may have another one.
         """
+        self.check_samples(len(x))
         self.use_average(False)
         if self.step:
             losses = [self.step(*self.split(x), *self.split(y), batch_size=len(x))]
@@ -195,6 +196,24 @@ class Learner:
         if self.average:
             self.average.add(self.learned)
         meter.add(losses)
+
+    def check_samples(self, n: int) -> None:
+        """Refuse a batch of n samples that leaves a context without a gradient.
+
+        Of several processes, one may have no sample: its gradient is 0 in the sum.
+
+        Raises
+        ------
+        Refused
+            There are more contexts than samples in the largest part that is learned at once.
+        """
+        parts, contexts = min(self.accumulate, n) or 1, len(self.ctx)
+        if self.workers.store is None and math.ceil(n / parts) < contexts:
+            in_parts = f", learned in {parts} parts" if parts > 1 else ""
+            raise Refused(
+                f"data: a batch of {n} sample{'s' * (n != 1)}{in_parts}; expected one at least for "
+                f"each of {contexts} contexts"
+            )
 
     def parts(self, x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """The parts of a batch whose gradients are added, of sizes that differ by one at most."""

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import reprlib
 import shutil
 import time
 import warnings
@@ -21,14 +22,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from layers.engine import nd
 
 from . import Refused, expect_counts
 from .loop import Callback, Epoch, Meter, Run
 from .state import Arrays, below
 from .tensors import read_tensors, tensors_as_bytes
+from .workers import Workers
 
-__all__ = ["Checkpoint", "checkpoints", "resume"]
+__all__ = ["Checkpoint", "checkpoints", "expect_same_last", "resume"]
 
 WEIGHTS, PARAMS, STATE, INDEX = (
     "model.safetensors",
@@ -38,6 +42,7 @@ WEIGHTS, PARAMS, STATE, INDEX = (
 )
 FORMAT = "layers.train checkpoint 1"
 NAME = re.compile(r"epoch-(\d{4,})(?:-step-(\d{6,}))?")
+UNFINISHED = re.compile(rf"\.(new|old)-{NAME.pattern}")
 
 
 class Checkpoint(Callback):
@@ -58,7 +63,7 @@ class Checkpoint(Callback):
     overwrite : bool
         Remove those of another training; else they are refused.
     restore_best : bool
-        At the end, give the net the parameters of the best epoch.
+        At the end, give the net the parameters of the best epoch, in all processes.
 
     Raises
     ------
@@ -92,8 +97,9 @@ class Checkpoint(Callback):
                 )
             for path in found:
                 remove(path)
-        for path in self.folder.glob(".*-epoch-*"):  # what a killed process was at
-            shutil.rmtree(path, ignore_errors=True)
+        for path in self.folder.glob(".*"):
+            if UNFINISHED.fullmatch(path.name):  # what a killed process was at
+                shutil.rmtree(path, ignore_errors=True)
 
     def after_step(self, run: Run) -> None:
         if self.every and run.step % self.every == 0:
@@ -107,13 +113,18 @@ class Checkpoint(Callback):
             self.save(run)
 
     def end(self, run: Run) -> None:
-        if not (self.restore_best and run.history and run.workers.is_first) or run.error:
+        if not (self.restore_best and run.history) or run.error:
             return
-        if (best := run.best()) is not run.history[-1]:
-            try:
-                run.learner.set_weights(read(self.folder / name_of(best.epoch, 0)).weights)
-            except ValueError as error:
-                raise Refused(f"the best epoch cannot be read again: {error}") from error
+        if (best := run.best()) is run.history[-1]:
+            return
+        with run.workers.agreeing():
+            if run.workers.is_first:  # the folder may be on its machine alone
+                try:
+                    run.learner.set_weights(read(self.folder / name_of(best.epoch, 0)).weights)
+                except ValueError as error:
+                    raise Refused(f"the best epoch cannot be read again: {error}") from error
+        if run.workers.count > 1:
+            run.learner.set_weights(run.workers.of_first(run.learner.weights()))
 
     def save(self, run: Run) -> None:
         """Write a checkpoint, and remove those that are not needed any more.
@@ -173,7 +184,7 @@ def write(path: Path, run: Run, meter: Meter) -> None:
         weights = run.learner.weights()
         state = {f"learner/{name}": array for name, array in run.learner.state().items()}
         for key, callback in by_name(run):
-            state |= {f"{key}/{name}": array for name, array in callback.state().items()}
+            state |= {f"{key}/{name}": array for name, array in arrays_of(callback).items()}
         write_file(new / WEIGHTS, tensors_as_bytes(weights))
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
         sync(new / PARAMS)
@@ -190,6 +201,24 @@ def write(path: Path, run: Run, meter: Meter) -> None:
         sync(path.parent)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def arrays_of(callback: Callback) -> Arrays:
+    """The state of a callback as arrays.
+
+    Raises
+    ------
+    Refused
+        Something of it is no array of numbers; the message has its name.
+    """
+    arrays = {name: np.asarray(value) for name, value in callback.state().items()}
+    for name, array in arrays.items():
+        if array.dtype.kind in "OSU":
+            raise Refused(
+                f"callback {type(callback).__name__}: its state {name!r} is "
+                f"{reprlib.repr(array.tolist())}; expected an array of numbers"
+            )
+    return arrays
 
 
 def by_name(run: Run) -> Iterator[tuple[str, Callback]]:
@@ -318,6 +347,21 @@ def read_index(path: Path) -> dict[str, Any]:
     if found != hash_of(content):
         raise ValueError(f"{path}: it was changed: its sha256 is not that of its content")
     return content
+
+
+def expect_same_last(workers: Workers, folder: Path | None) -> None:
+    """Refuse processes that would go on from different checkpoints; None: from none.
+
+    Raises
+    ------
+    Refused
+        They differ. All processes raise it.
+    """
+    found = checkpoints(folder)[:1] if folder else []
+    last = position(found[0]) if found else (0, 0)
+    workers.expect_same(
+        "whether there is a checkpoint in the folder, its epoch and its step", [len(found), *last]
+    )
 
 
 def resume(

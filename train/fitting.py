@@ -20,11 +20,11 @@ from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
 from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of, describe_not_finite, rows_not_finite
 from .loop import Callback, Epoch, Run, train
+from .messages import one_line
 from .metrics import WithMetric, chosen, is_computed, values_of
 from .nets import initialize
 from .optimizers import check_arguments, numbers_of
-from .own_file import one_line
-from .workers import TOGETHER, Workers
+from .workers import TOGETHER, Workers, lost
 
 __all__ = ["fit"]
 
@@ -110,46 +110,63 @@ def fit(
         do not fit together: the message begins with the argument's name or, where `callbacks` or
         `resume` cannot use a file or a folder, names that one. Whatever the engine says of the
         first samples, on which net, loss and metric are tried before the training, is raised as
-        this, too.
+        this, too. Where one process refuses, all do. A batch of an iterable that has fewer samples
+        than there are contexts is refused as it comes.
     NotFound
         There is no checkpoint in `resume`, and no callback saves one there.
     Diverged
         The loss is no longer finite; the message says since which epoch and step.
+    Lost
+        Another process of the training has ended, or does not answer in time.
     """
-    how = {"mode": hybridize, "clip": clip, "accumulate": accumulate, "precision": precision}
-    measure, metrics = chosen(metric)
-    expect_blocks(net=net, loss=loss)
-    expect_above_zero(learning_rate=learning_rate, clip=clip)
-    expect_counts(epochs=epochs, batch_size=batch_size, accumulate=accumulate)
-    check_callbacks(callbacks)
-    check_resume(resume, callbacks)
     check_start(seed, kvstore)
-    contexts = contexts_of(ctx)
-    with as_arguments():
-        check_learner(ctx=contexts, **how)
-        check_compiled(hybridize, net=net, loss=loss)
-        settings = check_arguments(optimizer, optimizer_params, learning_rate)
     workers = Workers(kvstore)
-    check_metrics(metrics, validation, workers)
-    batches = batches_of(data, batch_size * accumulate)
-    if seed is not None:
-        mx.random.seed(seed)
-    held_out = None if validation is None else batches_of(validation, batch_size, "validation")
-    with_metric = WithMetric(loss, measure.metric) if is_computed(measure) else loss
-    prepare(net, (loss, with_metric), contexts, metrics, {"data": batches, "validation": held_out})
-    with as_arguments(), refusing("net"):
-        trainer = trainer_of(net, optimizer, settings, kvstore)
-    learner = Learner(net, with_metric, trainer, contexts, **how, workers=workers)
-    run = Run(
-        learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
-        workers=workers, settings=numbers_of(optimizer, settings),
-    )  # fmt: skip
+    how = {"mode": hybridize, "clip": clip, "accumulate": accumulate, "precision": precision}
+    with workers.telling_of_loss():
+        with workers.agreeing():
+            measure, metrics = chosen(metric)
+            expect_blocks(net=net, loss=loss)
+            expect_above_zero(learning_rate=learning_rate, clip=clip)
+            expect_counts(epochs=epochs, batch_size=batch_size, accumulate=accumulate)
+            check_callbacks(callbacks)
+            check_resume(resume, callbacks)
+            check_metrics(metrics, validation, workers)
+            contexts = contexts_of(ctx)
+            with as_arguments():
+                check_learner(ctx=contexts, **how)
+                check_compiled(hybridize, net=net, loss=loss)
+                settings = check_arguments(optimizer, optimizer_params, learning_rate)
+            batches = batches_of(data, batch_size * accumulate)
+            held_out = (
+                None if validation is None else batches_of(validation, batch_size, "validation")
+            )
+            if seed is not None:
+                mx.random.seed(seed)
+            with_metric = WithMetric(loss, measure.metric) if is_computed(measure) else loss
+            parts = {"data": batches, "validation": held_out}
+            prepare(net, (loss, with_metric), contexts, metrics, parts)
+        with as_arguments(), refusing("net"):
+            trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
+        learner = Learner(net, with_metric, trainer, contexts, **how, workers=workers)
+        if isinstance(batches, Arrays):
+            learner.check_samples(batches.samples // batches.steps)  # of the smallest batch
+        run = Run(
+            learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
+            workers=workers, settings=numbers_of(optimizer, settings),
+        )  # fmt: skip
+        return trained(run, resume)
+
+
+def trained(run: Run, resume: str | Path | None) -> list[Epoch]:
+    """Train, from the last checkpoint in the folder `resume`; returns the results of each epoch."""
     try:
-        if resume is not None:
-            checkpoint.resume(run, resume)
+        checkpoint.expect_same_last(run.workers, None if resume is None else Path(resume))
+        with run.workers.agreeing():
+            if resume is not None:
+                checkpoint.resume(run, resume)
         return train(run)
     finally:
-        learner.finish()
+        run.learner.finish()
 
 
 def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:
@@ -307,11 +324,14 @@ def contexts_of(ctx: Any) -> list:
     Raises
     ------
     Refused
-        The argument is neither a context nor several, or the machine does not have one of them.
+        The argument is neither a context nor several, one is there twice, or the machine does not
+        have one of them.
     """
     found = [*ctx] if isinstance(ctx, list | tuple) else [mx.cpu() if ctx is None else ctx]
     if not found or not all(isinstance(each, mx.Context) for each in found):
         raise Refused(f"ctx: expected a Context such as mx.gpu(0), or several, not {ctx!r}")
+    if len({*found}) < len(found):
+        raise Refused(f"ctx: {ctx!r}: expected each once")
     for each in found:
         with refusing("ctx"):
             mx.nd.zeros(1, ctx=each).wait_to_read()
@@ -326,7 +346,8 @@ def refusing(what: str) -> Iterator[None]:
     except Refused:
         raise
     except Exception as error:
-        raise Refused(f"{what}: {one_line(error) or type(error).__name__}") from error
+        said = one_line(error) or type(error).__name__
+        raise lost(error) or Refused(f"{what}: {said}") from error
 
 
 def prepare(

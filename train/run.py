@@ -19,7 +19,7 @@ from layers.engine import mx
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
-from .checkpoint import Checkpoint, checkpoints, position, resume
+from .checkpoint import Checkpoint, checkpoints, expect_same_last, resume
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import numbers, table
 from .loop import Callback, Epoch, Learner, Run, train
@@ -156,11 +156,7 @@ def trained(
         metrics=[*learner.metrics],
         workers=workers,
     )
-    found = checkpoints(folder)[:1] if options.resume else []
-    last = position(found[0]) if found else (0, 0)
-    workers.expect_same(
-        "whether there is a checkpoint in the folder, its epoch and its step", [len(found), *last]
-    )
+    expect_same_last(workers, folder if options.resume else None)
     with workers.agreeing():
         begin(run, folder, options, config)
     train(run)

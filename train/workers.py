@@ -14,6 +14,7 @@ from layers import engine
 from layers.engine import mx, nd
 
 from . import Lost, Refused
+from .messages import one_line
 
 __all__ = ["TOGETHER", "Workers", "lost"]
 
@@ -53,7 +54,7 @@ class Workers:
         try:
             self.store = mx.kv.create(kvstore)
         except RuntimeError as error:
-            raise lost(error) or Refused(in_one_line(error)) from error
+            raise lost(error) or Refused(one_line(error, None)) from error
         self.rank, self.count = self.store.rank, self.store.num_workers
         self.keys: set[int] = set()
 
@@ -85,6 +86,14 @@ class Workers:
         every = np.zeros((self.count, len(numbers)))
         every[self.rank] = numbers
         return np.reshape(self.sums(every.ravel().tolist()), every.shape).tolist()
+
+    def of_first(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The arrays of process 0; all processes call it, with arrays of these names and shapes."""
+        if self.store is None:
+            return arrays
+        sent = {name: nd.array(array, dtype=array.dtype) for name, array in arrays.items()}
+        self.store.send_from_first([[array] for array in sent.values()])
+        return {name: array.asnumpy() for name, array in sent.items()}
 
     @contextmanager
     def agreeing(self) -> Iterator[None]:
@@ -134,12 +143,24 @@ class Workers:
         Lost
             Another process is lost, or does not come in time.
         """
-        try:
+        with self.telling_of_loss():
             if self.is_first:
                 yield
             else:
                 with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
                     yield
+
+    @contextmanager
+    def telling_of_loss(self) -> Iterator[None]:
+        """Inside the `with` statement a process that is lost is told of in a line.
+
+        Raises
+        ------
+        Lost
+            Another process is lost, or does not come in time.
+        """
+        try:
+            yield
         except RuntimeError as error:
             if self.count > 1 and (found := lost(error)):
                 raise found from error
@@ -156,11 +177,6 @@ def lost(error: Exception) -> Lost | None:
         f"{who}: another one has ended, or does not answer ({reason}); "
         "the one that failed first says why"
     )
-
-
-def in_one_line(error: Exception) -> str:
-    """All that an error says."""
-    return "; ".join(line.strip() for line in str(error).splitlines())
 
 
 def expect_no_others(kvstore: str) -> None:

@@ -472,3 +472,39 @@ def test_only_numbers_that_are_known_are_taken():
     for name in ("update", "new"):
         with pytest.raises(ValueError, match=f"has a number '{name}', SimpleNamespace has none"):
             restore_numbers(target, "optimizer", {f"optimizer/{name}": np.array(2)})
+
+
+class Says(callbacks.Callback):
+    """Has this state."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def state(self):
+        return {"value": self.value}
+
+    def restore(self, state):
+        self.value = state["value"]
+
+
+def test_a_state_that_is_a_number(tmp_path):
+    train(Says(7), Checkpoint(tmp_path), epochs=1)
+    again = Says(0)
+    train(again, resume=tmp_path, epochs=2)
+    assert again.value == 7
+
+
+@pytest.mark.parametrize("value", [None, {"a": 1}, "text"])
+def test_a_state_that_is_no_array_of_numbers(tmp_path, value):
+    reason = "callback Says: its state 'value' is .*; expected an array of numbers"
+    with pytest.raises(Refused, match=reason):
+        train(Says(value), Checkpoint(tmp_path), epochs=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_folders_of_its_own_are_removed(tmp_path):
+    for name in (".my-epoch-backup", ".new-epoch-backup", ".new-epoch-0001", ".old-epoch-0001"):
+        (tmp_path / name).mkdir()
+    train(Checkpoint(tmp_path), epochs=1)
+    found = sorted(path.name for path in tmp_path.iterdir())
+    assert found == [".my-epoch-backup", ".new-epoch-backup", "epoch-0001"]

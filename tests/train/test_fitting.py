@@ -177,6 +177,7 @@ def test_what_does_not_fit(how, reason):
         ("ctx", "gpu", "ctx: expected a Context such as mx.gpu(0), or several, not 'gpu'"),
         ("ctx", [], "ctx: expected a Context such as mx.gpu(0), or several, not []"),
         ("ctx", mx.gpu(99), "ctx: "),
+        ("ctx", [mx.cpu(0), mx.cpu(0)], "ctx: [cpu(0), cpu(0)]: expected each once"),
         ("seed", -1, "seed: expected None or a whole number from 0, not -1"),
         ("hybridize", ["step"], "hybridize: expected one of none, recorded"),
         ("seed", 1.5, "seed: expected None or a whole number from 0, not 1.5"),
@@ -407,3 +408,16 @@ def test_it_says_what_it_does(capsys):
     fit(net(), (X, Y), ENTROPY, metric="accuracy", epochs=2, callbacks=[callbacks.Logging()])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 and lines[1].startswith("epoch 2/2: loss ") and "accuracy" in lines[1]
+
+
+TWO = [mx.cpu(0), mx.cpu(1)]
+
+
+def test_a_batch_that_has_not_a_sample_for_each_context():
+    reason = "^data: a batch of 1 sample; expected one at least for each of 2 contexts$"
+    for data in ((X[:1], Y[:1]), [(X[:8], Y[:8]), (X[:1], Y[:1])]):
+        with pytest.raises(Refused, match=reason):
+            fit(net(), data, ENTROPY, ctx=TWO)
+    with pytest.raises(Refused, match="^data: a batch of 2 samples, learned in 2 parts; expected "):
+        fit(net(), [(X[:2], Y[:2])], ENTROPY, ctx=TWO, accumulate=2)
+    fit(net(), [(X[:3], Y[:3])], ENTROPY, ctx=TWO, accumulate=2, validation=(X[:1], Y[:1]))

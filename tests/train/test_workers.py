@@ -349,3 +349,60 @@ def test_what_one_refuses_all_refuse(option, value, reason, tmp_path):
     assert done.stdout.split() == ["status", "2"] * 2
     assert f"train: {reason}" in done.stderr
     assert "train: another process cannot train; its own line says why" in done.stderr
+
+
+# What process 1 gives differs.
+FIT_TOGETHER = """
+import os
+import numpy as np
+from layers import SoftmaxLoss
+from layers.engine import gluon
+from train import Lost, Refused, callbacks, fit
+
+rank = int(os.environ["RANK"])
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(50, 4)).astype("float32"), rng.integers(0, 3, 50)
+told = open(f"told-{rank}", "w")
+
+def together(x, *others, **more):
+    net = gluon.nn.Dense(3)
+    how = {"batch_size": 7, "epochs": 3, "learning_rate": 0.3, "validation": (x[:9], 2 - y[:9])}
+    try:
+        fit(net, (x, y), SoftmaxLoss(), callbacks=others, kvstore="dist_sync", **how, **more)
+        print("sum", net.weight.data().sum().asscalar(), file=told, flush=True)
+    except (Refused, Lost) as error:
+        print(f"{type(error).__name__}: {error}", file=told, flush=True)
+
+class Ends(callbacks.Callback):
+    def after_step(self, run):
+        if rank:
+            os._exit(0)
+
+together(x, ctx=None if rank else "nothing")
+together(x * (np.nan if rank else 1))
+together(x, callbacks.Checkpoint("saved", keep=9, restore_best=True))
+folder = "saved" if rank else "new"
+together(x, callbacks.Checkpoint("new"), callbacks.Checkpoint("saved"), resume=folder)
+together(x, Ends())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.engine("torch")
+def test_processes_of_fit(tmp_path):
+    """They refuse together, have the same net at the end, and tell of one that is lost."""
+    program = tmp_path / "program.py"
+    program.write_text(FIT_TOGETHER)
+    done = torchrun(2, program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = ((tmp_path / f"told-{rank}").read_text().splitlines() for rank in range(2))
+    other = "Refused: another process cannot train; its own line says why"
+    assert first[:2] == ["Refused: ctx: expected a Context such as mx.gpu(0), or several, not "
+                         "'nothing'", other]  # fmt: skip
+    assert second[0] == other and second[1].startswith("Refused: data: x[0] has the value nan")
+    assert first[2] == second[2] and first[2].startswith("sum ")
+    differs = "Refused: whether there is a checkpoint in the folder, its epoch and its step is "
+    assert first[3].startswith(f"{differs}[0.0, 0.0, 0.0] here")
+    assert second[3].startswith(f"{differs}[1.0, 3.0, 0.0] here")
+    assert first[4].startswith("Lost: process 0 of 2: another one has ended, or does not answer (")
+    assert (len(first), len(second)) == (5, 4)

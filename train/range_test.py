@@ -144,6 +144,7 @@ def range_test(learner: Learner, data: Batches, rates: np.ndarray, seed: int = 0
     L. N. Smith, Cyclical learning rates for training neural networks, WACV 2017.
     """
     losses: list[float] = []
+    least = math.inf  # of the means of five losses
     for rate, (x, y) in zip(rates, endless(data, np.random.default_rng(seed))):
         learner.trainer.set_learning_rate(float(rate))
         meter = Meter("range test")
@@ -153,8 +154,8 @@ def range_test(learner: Learner, data: Batches, rates: np.ndarray, seed: int = 0
             break
         losses.append(loss)
         recent = float(np.mean(losses[-5:]))
-        means = [np.mean(losses[max(0, i - 4) : i + 1]) for i in range(len(losses))]
-        if recent > FAR_ABOVE * min(means):
+        least = min(least, recent)
+        if recent > FAR_ABOVE * least:
             break
     rates = rates[: len(losses)]
     return Found(rates, np.array(losses), smoothed(np.log10(rates), np.array(losses)))

@@ -11,7 +11,7 @@ from types import ModuleType
 from layers import engine
 
 from . import Refused
-from .own_file import one_line
+from .messages import one_line
 
 __all__ = ["gluoncv", "quiet"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from layers.engine import gluon, mx, nd
 
 from . import Refused
-from .own_file import one_line
+from .messages import one_line
 
 __all__ = ["BUILT_IN", "Metric", "WithMetric", "chosen", "is_computed", "values_of"]
 

@@ -11,8 +11,9 @@ from layers.engine import gluon, nd
 
 from . import Refused
 from .data import Data
+from .messages import one_line
 from .options import DETECTORS, NETS
-from .own_file import described, load_file, one_line
+from .own_file import described, load_file
 from .summary import Summary, summarize
 
 __all__ = ["Images", "image_shape", "initialize", "net_of", "try_out"]

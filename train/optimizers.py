@@ -12,8 +12,8 @@ from typing import Any
 from layers.engine import mx, nd
 
 from . import Refused
+from .messages import one_line
 from .options import OPTIMIZERS
-from .own_file import one_line
 
 __all__ = [
     "check_arguments",
@@ -89,7 +89,7 @@ def try_step(name: str, settings: Mapping[str, Any]) -> None:
         made.update(0, w, dw, made.create_state(0, w))
     except Exception as error:
         given = " ".join(f"{key}={value}" for key, value in settings.items())
-        reason = " ".join(str(error).split())[:300] or "it cannot take a step"
+        reason = one_line(error) or "it cannot take a step"
         raise Refused(f"--optimizer {name} with {given}: {reason}") from error
 
 

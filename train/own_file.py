@@ -11,7 +11,7 @@ from types import ModuleType
 from . import Refused
 from .messages import one_line
 
-__all__ = ["described", "load_file", "one_line"]
+__all__ = ["described", "load_file"]
 
 
 def load_file(path: Path, option: str) -> ModuleType:

@@ -9,6 +9,7 @@ from importlib import import_module
 from layers.engine import gluon, mx, nd
 
 from . import Refused
+from .messages import one_line
 
 __all__ = ["Cast", "check_precision", "in_float32", "loss_scaler"]
 
@@ -58,7 +59,7 @@ def check_precision(precision: str, ctx: list) -> None:
         y = nd.FullyConnected(x, w, num_hidden=1, no_bias=True)
         nd.sigmoid(y).astype("float32").wait_to_read()
     except Exception as error:
-        reason = str(error).strip().splitlines()[0][:100] or type(error).__name__
+        reason = one_line(error, 100) or type(error).__name__
         raise Refused(
             f"--precision {precision}: this engine cannot compute in it on {ctx[0]} ({reason}); "
             "--engine torch can"

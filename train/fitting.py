@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from layers import SoftmaxLoss
+from layers import LinearCrossEntropyLoss, SoftmaxLoss
 from layers.engine import gluon, mx
 
 from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
@@ -21,7 +21,7 @@ from .blocks import Learner, check_learner, trainer_of
 from .data import Arrays, batches_of, describe_not_finite, rows_not_finite
 from .loop import Callback, Epoch, Run, train
 from .messages import one_line
-from .metrics import WithMetric, chosen, is_computed, values_of
+from .metrics import Metric, WithMetric, chosen, is_computed, values_of
 from .nets import initialize
 from .optimizers import check_arguments, numbers_of
 from .workers import TOGETHER, Workers, lost
@@ -126,6 +126,7 @@ def fit(
         with workers.agreeing():
             measure, metrics = chosen(metric)
             expect_blocks(net=net, loss=loss)
+            check_outputs(loss, measure, metrics)
             expect_above_zero(learning_rate=learning_rate, clip=clip)
             expect_counts(epochs=epochs, batch_size=batch_size, accumulate=accumulate)
             check_callbacks(callbacks)
@@ -167,6 +168,21 @@ def trained(run: Run, resume: str | Path | None) -> list[Epoch]:
         return train(run)
     finally:
         run.learner.finish()
+
+
+def check_outputs(loss: gluon.Block, measure: Metric, metrics: list) -> None:
+    """Refuse a metric of the net's outputs where these are no scores.
+
+    Raises
+    ------
+    Refused
+        The loss is a LinearCrossEntropyLoss, whose own Parameters make scores of the outputs.
+    """
+    if isinstance(loss, LinearCrossEntropyLoss) and (is_computed(measure) or metrics):
+        raise Refused(
+            "metric: expected None beside a LinearCrossEntropyLoss, which computes the scores "
+            "itself; the net's outputs are none"
+        )
 
 
 def check_metrics(metrics: list, validation: Any, workers: Workers) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from layers import SoftmaxLoss
+from layers import LinearCrossEntropyLoss, SoftmaxLoss
 from layers.engine import gluon, mx, nd
 from train import Refused, callbacks, fit
 from train.metrics import chosen
@@ -74,6 +74,14 @@ def test_a_metric_is_what_one_would_compute():
     )  # fmt: skip
     assert history[0].held_out_metric == pytest.approx(before, rel=1e-4)
     assert history[0].metric == pytest.approx(before, rel=1e-4)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "mse"])
+def test_outputs_that_are_no_scores_have_no_metric(metric):
+    loss = LinearCrossEntropyLoss(3, 3)
+    with pytest.raises(Refused, match="metric: expected None beside a LinearCrossEntropyLoss"):
+        fit(net(), (X, Y), loss, metric=metric, validation=(X, Y))
+    assert len(fit(net(), (X, Y), loss, epochs=2)) == 2
 
 
 def test_metrics_of_mxnet_are_of_all_held_out_samples(tmp_path, capsys):

@@ -132,6 +132,10 @@ LINES = lines()
         ("", "it is empty"),
         ("\n1,2\n", "it is empty"),
         ("1,2\n3,4\n", "line 1 begins with 1; expected the names of the columns"),
+        (
+            "5.1,3,setosa\n4.9,3,other\n",
+            "line 1 begins with 5.1; expected the names of the columns",
+        ),
         ("kind\na\nb\n", "it has no column but kind; expected features"),
         (
             (LINES * 900).replace("4.5", "4.5é", 1).encode("latin-1"),
@@ -140,7 +144,7 @@ LINES = lines()
         (LINES.encode("utf-16"), "line 1 is not UTF-8, at byte 0xff"),
         ("a,b\n" + "x" * 200_000 + ",1\n", "line 2 cannot be read: field larger than field limit"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_what_is_refused(table, text, reason):
     assert refusal(table(text)).startswith(reason)

@@ -77,11 +77,11 @@ def header(names: list[str]) -> list[str]:
     Raises
     ------
     Refused
-        There are no names, all are numbers, or one is there twice.
+        There are no names, they are the numbers of a sample, or one is there twice.
     """
     if not names:
         raise Refused("it is empty; expected a first line with the names of the columns")
-    if all(is_number(name) for name in names):
+    if is_sample(names):
         raise Refused(
             f"line 1 begins with {shown(names[0])}; expected the names of the columns, not numbers"
         )
@@ -89,6 +89,13 @@ def header(names: list[str]) -> list[str]:
         if names.count(name) > 1:
             raise Refused(f"line 1 has the column {shown(name)} twice; expected different names")
     return names
+
+
+def is_sample(names: list[str]) -> bool:
+    """Whether a first line is no header: numbers, or a label beside numbers that are not whole."""
+    numbers = [name for name in names if is_number(name)]
+    with_point = any(not name.strip().lstrip("-").isdigit() for name in numbers)
+    return len(numbers) == len(names) or (len(numbers) == len(names) - 1 and with_point)
 
 
 def choose(names: list[str], how: Reading) -> tuple[str | None, list[str]]:

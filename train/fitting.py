@@ -155,10 +155,10 @@ def fit(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
         )  # fmt: skip
-        return trained(run, resume)
+        return trained(run, learner, resume)
 
 
-def trained(run: Run, resume: str | Path | None) -> list[Epoch]:
+def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch]:
     """Train, from the last checkpoint in the folder `resume`; returns the results of each epoch."""
     try:
         checkpoint.expect_same_last(run.workers, None if resume is None else Path(resume))
@@ -167,7 +167,7 @@ def trained(run: Run, resume: str | Path | None) -> list[Epoch]:
                 checkpoint.resume(run, resume)
         return train(run)
     finally:
-        run.learner.finish()
+        learner.finish()
 
 
 def check_outputs(loss: gluon.Block, measure: Metric, metrics: list) -> None:

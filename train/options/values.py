@@ -91,7 +91,7 @@ def setting(text: str) -> tuple[str, Any]:
 class AddSetting(argparse.Action):
     """Add a name and its value to a list; of a name that is given again the last value counts."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser, namespace, values: Any, option_string=None):
         setattr(namespace, self.dest, last_values([*getattr(namespace, self.dest), values]))
 
 

@@ -79,8 +79,8 @@ def replace(net, kind, make: Callable) -> list[str]:
     Raises
     ------
     TypeError
-        `net` is no Block, or `kind` no class; `make` returned something else, or a layer cannot be
-        replaced. The net is as it was.
+        `net` is no Block, `kind` no class, or `make` no function; it returned something else, or a
+        layer cannot be replaced. The net is as it was.
     ValueError
         `net` itself is of the class, and has no layers inside.
     """
@@ -94,6 +94,11 @@ def replace(net, kind, make: Callable) -> list[str]:
         raise ValueError(
             f"replace: the net itself is a {type(net).__name__}\n"
             "  expected a net with such layers inside; call `make` yourself"
+        )
+    if isinstance(make, gluon.Block) or not callable(make):
+        raise TypeError(
+            f"replace: make is {make!r}\n"
+            "  expected a function of the old layer, such as DenseBlock.of"
         )
     made: dict[int, tuple] = {}  # with the old layer, whose id must stay its own
     places = list(_places(net, kind, make, made))

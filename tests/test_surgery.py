@@ -367,6 +367,8 @@ def test_what_is_left_and_what_is_refused():
     initialized(net, 2, 4)
     before = net[0]
     assert replace(net, nn.Activation, counterpart) == []
+    with pytest.raises(TypeError, match="expected a function of the old layer"):
+        replace(net, nn.Dense, nn.Dense(3))
     with pytest.raises(TypeError, match="replace: make returned int\n  expected a HybridBlock"):
         replace(net, nn.Dense, lambda old: 3)
     with pytest.raises(TypeError, match="HybridBlock"):

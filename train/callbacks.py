@@ -31,7 +31,8 @@ class EarlyStopping(Callback):
     Parameters
     ----------
     patience : int
-        Epochs without a better held-out metric; without held-out samples, that of training.
+        Epochs without a better held-out metric, or a lower held-out loss at the same metric;
+        without held-out samples, those of training.
 
     Raises
     ------

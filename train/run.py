@@ -148,7 +148,7 @@ def trained(
         options.seed,
         [
             *callbacks,
-            Logging(lines=False),
+            Logging(lines=not sys.stderr.isatty()),  # a file or a pipe has no bar
             History(options.out / "history.csv"),
             Guard(),
             Checkpoint(folder, every=options.checkpoint_steps, restore_best=True),

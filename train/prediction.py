@@ -240,10 +240,13 @@ def read_pictures(paths: list[Path], run: Run) -> Samples:
     Raises
     ------
     Refused
-        The network was not trained with images.
+        The network was not trained with files of images.
     """
     if run.pixels is None:
-        raise Refused("the network was not trained with images; expected a csv, npz or npy file")
+        raise Refused(
+            "the network was not trained with files of images, and which of its numbers their "
+            "pixels are is not known; expected a csv, npz or npy file"
+        )
     shape = tuple(run.shape)
     size = shape[:2] if run.resized else None
     how = Reading(shape=shape, size=size, labelled=False)

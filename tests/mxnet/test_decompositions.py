@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
-import torch
 
 from layers import ops
-from layers.mxnet import autograd, gluon, nd
-from layers.mxnet._run import decompositions
+from layers.engine import autograd, gluon, nd
+
+pytestmark = pytest.mark.engine("torch")
+
+if os.environ["LAYERS_ENGINE"] == "torch":
+    torch = import_module("torch")
+    decompositions = import_module("layers.mxnet._run.decompositions")
 
 FORWARD, BACKWARD = "aten::native_layer_norm", "aten::native_layer_norm_backward"
 FORMULAS = {

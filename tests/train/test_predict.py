@@ -261,7 +261,7 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     assert line.count("a.png") == 1
     line = refused(out, tmp_path / "absent.npy")
     assert line == f"train.predict: there is no {tmp_path / 'absent.npy'}\n"
-    assert "the network was not trained with images" in refused(out, tmp_path / "a.png")
+    assert "the network was not trained with files of images" in refused(out, tmp_path / "a.png")
     assert "the network was trained with images; expected a PNG" in refused(digits, data)
     assert "there is no such file" in refused(out, tmp_path / "absent.png")
     (tmp_path / "empty").mkdir()

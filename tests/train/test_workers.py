@@ -114,7 +114,7 @@ def check_program(count, tmp_path, *options):
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert len(re.findall(r"^epoch ", done.stdout, re.MULTILINE)) == 1  # one process shows
+    assert len(re.findall(r"^epoch +loss", done.stdout, re.MULTILINE)) == 1  # one process shows
     alone = tmp_path / "alone"
     assert main([*SHORT, *options, "--engine", "torch", "--out", str(alone)]) == 0
     np.testing.assert_allclose(history(tmp_path / "run"), history(alone), rtol=1e-4)

@@ -9,8 +9,8 @@ megabyte or two, 1.3 times as long.
 Importing this module has glibc put arrays of up to 128 MB in its heap, or 32 MB where it is too old
 for more, and keep up to a gigabyte that is free at its end, or an eighth of the machine's memory.
 Larger arrays go back to the system: in a heap they leave holes, and those of a vocabulary of 32,000
-words, of a gigabyte each, would take 1.7 times the memory. What users say in the environment goes
-first.
+words, of a gigabyte each, would take 1.7 times the memory. What users say in the environment takes
+precedence.
 """
 
 from __future__ import annotations

@@ -101,7 +101,11 @@ def gelu_tanh(x):
 
 
 def gelu_tanh_gradient(dy, x):
-    """The gradient of x; beyond 10 it is dy or 0, and PyTorch's cube of a large x infinite."""
+    """The gradient of x.
+
+    PyTorch's own is NaN where x³ overflows. Above 10 the gradient is dy and below -10 it is 0, so
+    that x may be clamped to these.
+    """
     within = x._tensor.clamp(-10, 10)
     return NDArray(_gelu_backward(dy._tensor, within, approximate="tanh"), x._context)
 

@@ -50,9 +50,9 @@ def decompositions(options: dict[str, Any]) -> dict[Any, Callable] | None:
 
 @cache
 def _call_kernels() -> bool:
-    """Let inductor call the kernels where it does not take them apart; whether it can.
+    """Let inductor call the kernels where it does not take them apart; returns whether it can.
 
-    Not public, like the tables of inductor; where it is another one inside, it decides alone.
+    The functions for this are not public. Where inductor no longer has them, it decides alone.
     """
     try:
         from torch._inductor.lowering import make_fallback, require_contiguous

@@ -152,6 +152,21 @@ def test_float16_leaves_out_steps_that_overflow():
 
 
 @pytest.mark.engine("torch")
+@pytest.mark.skipif(not mx.context.num_gpus(), reason="no GPU: float16 is refused on a CPU")
+@pytest.mark.parametrize("mode", ["none", "recorded", "compiled"])
+def test_float16_learns_on_a_gpu(mode):
+    """As float32 does, once the factor of the loss is small enough."""
+    data, losses = points(), []
+    for precision in ("float16", "float32"):
+        subject = learner([mx.gpu(0)], mode, precision=precision)
+        learned(subject, 60)
+        subject.learn(data.x, data.y, last := Meter(""))
+        losses.append(last.read()[0])
+        assert subject.scale == 1 or precision == "float16" and subject.scale < 2**16
+    assert losses[0] == pytest.approx(losses[1], rel=0.3)
+
+
+@pytest.mark.engine("torch")
 def test_small_updates_are_not_lost_in_bfloat16():
     low, full = (learner(precision=p, lr=1e-4) for p in ("bfloat16", "float32"))
     before = weights(full)

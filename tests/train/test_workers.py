@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from layers.engine import nd
+from layers.engine import mx, nd
 from train import Refused
 from train.__main__ import main
 from train.workers import Workers, lost
@@ -141,6 +141,14 @@ def test_two_processes_train_as_one_does(tmp_path):
 )
 def test_processes_train_as_one_does(count, options, tmp_path):
     check_program(count, tmp_path, *options)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.skipif(not mx.context.num_gpus(), reason="no GPU: nccl sums what is on GPUs")
+@pytest.mark.parametrize("options", [[], ["--precision", "float16"], ["--hybridize", "recorded"]])
+def test_each_gpu_trains_in_a_process(options, tmp_path):
+    """With nccl, which takes one process for each GPU, be it a single one."""
+    check_program(mx.context.num_gpus(), tmp_path, "--ctx", "gpu", *options)
 
 
 @pytest.mark.slow

@@ -155,7 +155,7 @@ def _expect_attributes(op: Any, inputs: tuple[str, ...], attributes: dict[str, A
             expected = f"one of {', '.join(known)}" if known else "none"
             raise TypeError(
                 f"OperatorBlock: {getattr(op, '__name__', repr(op))!r} has no attribute {name!r}"
-                f"{did_you_mean(name, known)}\n  expected {expected}"
+                f"{did_you_mean(name, [*known, 'params', 'prefix'])}\n  expected {expected}"
             )
 
 

@@ -201,6 +201,8 @@ def test_attributes_that_an_operator_has_not():
         OperatorBlock(op, factor=2.0)
     with pytest.raises(TypeError, match="no attribute 'k'\n  expected none"):
         OperatorBlock(sigmoid, k=1)
+    with pytest.raises(TypeError, match="no attribute 'parms'\n  did you mean 'params'"):
+        OperatorBlock(sigmoid, parms="w")
 
 
 def test_a_registered_name_has_inputs_of_known_names():

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     except NotFound as error:
         parser.error(str(error))
     except WrongArguments as error:
-        hint = "\n  each is given by --input or --label, in this order"
+        hint = "\n  each is given by --input 4x3 or --label 4:10, in this order"
         parser.error(f"{error}{'' if given.inputs else hint}")
     print(report)
     return 0 if report.passed else 1
@@ -92,11 +92,11 @@ def _call_users(function: Callable, *args: Any, **kwargs: Any) -> Any:
 def _find(place: str) -> Any:
     """What ``package.module:name`` names; a registered name, where the module has none such."""
     module, colon, name = place.partition(":")
+    if module.endswith(".py"):
+        name = f"{module.removesuffix('.py').replace(os.sep, '.')}:{name or 'name'}"
+        raise NotFound(f"{place!r}\n  expected package.module:name, such as {name}")
     if not colon:
         raise NotFound(f"{place!r}\n  expected package.module:name")
-    if module.endswith(".py"):
-        name = f"{module.removesuffix('.py').replace(os.sep, '.')}:{name}"
-        raise NotFound(f"{place!r}\n  expected package.module:name, such as {name}")
     found = _call_users(import_module, module)
     for part in name.split("."):
         if not hasattr(found, part):

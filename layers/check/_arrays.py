@@ -42,7 +42,8 @@ def error_in_backward(checker: Checker) -> Exception | None:
     for name in checker.subject.differentiated:
         shape = checker.values[name].shape
         if name in found and found[name].shape != shape:
-            return Failure(f"that of {name} is {found[name].shape}, {name} {shape}")
+            checker.misshapen = name
+            return Failure(f"it is {found[name].shape}, and {name} is {shape}")
     return None
 
 

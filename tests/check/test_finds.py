@@ -80,6 +80,23 @@ def test_the_tutorials_dense():
     assert "(5, 3)" in problems["gradient of data"]
 
 
+def test_a_gradient_of_the_wrong_shape_is_that_of_one_input():
+    @operator
+    class product:
+        def forward(x, w):
+            return nd.dot(x, w)
+
+        def dx(dy, w):
+            return nd.dot(dy, w, transpose_b=True)
+
+        def dw(dy, x):
+            return nd.dot(dy, x, transpose_a=True)
+
+    report = checked(product, (3, 4), (4, 5))
+    assert failures(report) == {"gradient of w": "it is (5, 4), and w is (4, 5)"}
+    assert report["gradient of x"].text == "the gradient of w has the wrong shape"
+
+
 @pytest.mark.engine("torch")  # MXNet asks a custom operator for gradients that nobody wants
 def test_rounding_to_float32_inside_a_net():
     class Tanh(mx.operator.CustomOp):

@@ -11,8 +11,8 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused, blocks
 from .data import Data
+from .data.images import image_shape
 from .gluoncv_package import gluoncv
-from .nets import image_shape
 from .task import Task
 from .workers import Workers
 

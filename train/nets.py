@@ -11,12 +11,13 @@ from layers.engine import gluon, nd
 
 from . import Refused
 from .data import Data
+from .data.images import image_shape
 from .messages import one_line
 from .options import DETECTORS, NETS
 from .own_file import described, load_file
 from .summary import Summary, summarize
 
-__all__ = ["Images", "image_shape", "initialize", "net_of", "try_out"]
+__all__ = ["Images", "initialize", "net_of", "try_out"]
 
 
 def net_of(options: Namespace, data: Data):
@@ -53,15 +54,6 @@ def net_of(options: Namespace, data: Data):
     except (ValueError, TypeError) as error:
         reason = one_line(error).removeprefix(f"{name}: ")
         raise Refused(f"--net {name}: {reason}") from error
-
-
-def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
-    """Channels, height and width of an image (h, w), (h, w, c) or (c, h, w) with c to 4."""
-    if len(shape) == 2:
-        return (1, *shape)
-    if len(shape) == 3 and shape[2] <= 4:
-        return (shape[2], *shape[:2])
-    return shape if len(shape) == 3 and shape[0] <= 4 else None
 
 
 def of_images(net, shape: tuple[int, ...]):

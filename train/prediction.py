@@ -22,13 +22,12 @@ from layers.engine import gluon, mx, nd
 from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
-from .data.images import SUFFIXES, file_source, read_images, resize
+from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
 from .data.prepare import rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
 from .data.table import read_csv
 from .messages import one_line
-from .nets import image_shape
 from .symbolic import UNKNOWN, register_names_of_before
 
 __all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]
@@ -157,12 +156,15 @@ def checks(run: Run) -> dict[str, bool]:
         right = all(type(v) in (int, float) and abs(v) < 1e300 for v in many)
         return right and (many is not value or len(many) == features)
 
+    def is_image(shape: Any) -> bool:
+        return sizes(shape) and image_shape(tuple(shape)) is not None
+
     features = math.prod(run.shape) if sizes(run.shape) else 0
     return {
         "shape": sizes(run.shape) and bool(run.shape),
         "classes": texts(run.classes) and (run.outputs == "values") == (not run.classes),
         "columns": texts(run.columns),
-        "pixels": run.pixels in (None, 16, 255),
+        "pixels": run.pixels is None or run.pixels in (16, 255) and is_image(run.shape),
         "mean": scales(run.mean),
         "std": scales(run.std),
         "resized": isinstance(run.resized, bool),
@@ -248,7 +250,8 @@ def read_pictures(paths: list[Path], run: Run) -> Samples:
             "pixels are is not known; expected a csv, npz or npy file"
         )
     shape = tuple(run.shape)
-    size = shape[:2] if run.resized else None
+    image = image_shape(shape)
+    size = image[1:] if image and run.resized else None
     how = Reading(shape=shape, size=size, labelled=False)
     samples = read_images([file_source(p) for p in paths], how)
     if run.pixels != 255:

@@ -15,7 +15,8 @@ from layers.engine import gluon, mx, nd
 from train import Refused
 from train.__main__ import main
 from train.data import load
-from train.nets import Images, image_shape, initialize, net_of
+from train.data.images import image_shape
+from train.nets import Images, initialize, net_of
 from train.options import NETS, parse
 from train.own_file import load_file
 

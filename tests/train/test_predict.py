@@ -226,6 +226,26 @@ def test_images_with_their_channels_first_or_last(say, tmp_path, capsys, first):
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("channels", [1, 3], ids=["gray", "colours"])
+@pytest.mark.parametrize("first", [True, False], ids=["channels first", "channels last"])
+def test_pictures_after_arrays_of_bytes(say, tmp_path, capsys, first, channels):
+    x = np.random.default_rng(0).integers(0, 256, (20, 5, 6, channels)).astype(np.uint8)
+    given = x.transpose(0, 3, 1, 2) if first else x
+    np.savez(tmp_path / "a.npz", x=given, y=np.arange(20) % 2)
+    np.savez(tmp_path / "low.npz", x=given // 2, y=np.arange(20) % 2)
+    for data, out in (("a.npz", "out"), ("low.npz", "low")):
+        assert main(["--data", str(tmp_path / data), *SHORT, "--out", str(tmp_path / out)]) == 0
+    capsys.readouterr()
+    (tmp_path / "images").mkdir()
+    for i, image in enumerate(x):
+        Image.fromarray(image.squeeze()).save(tmp_path / "images" / f"{i:02}.png")
+    found = rows(say(tmp_path / "out", tmp_path / "images"))
+    expected = rows(say(tmp_path / "out", tmp_path / "a.npz"))
+    assert [row["probability"] for row in found] == [row["probability"] for row in expected]
+    line = say(tmp_path / "low", tmp_path / "images", status=2)
+    assert "which of its numbers their pixels are is not known" in line
+
+
 def test_probabilities_of_numbers_are_refused(say, runs):
     out, data = runs["price"]
     assert say(out, data, "--probabilities", status=2) == (

@@ -29,6 +29,7 @@ __all__ = [
     "read_rec",
     "resize",
     "resize_samples",
+    "white_of",
 ]
 
 FILES = {  # the number of axes of each
@@ -53,6 +54,15 @@ COLOURED = ("P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 MOST_PIXELS = 1 << 26  # of one image
 
 Source = tuple[str, Callable[[], bytes]]  # an image's name in messages, and what reads its file
+
+
+def image_shape(shape: tuple[int, ...]) -> tuple[int, int, int] | None:
+    """Channels, height and width of an image (h, w), (h, w, c) or (c, h, w) with c to 4."""
+    if len(shape) == 2:
+        return (1, *shape)
+    if len(shape) == 3 and shape[2] <= 4:
+        return (shape[2], *shape[:2])
+    return shape if len(shape) == 3 and shape[0] <= 4 else None
 
 
 def read_idx_files(root: Path, classes: tuple[str, ...]) -> Samples:
@@ -172,7 +182,7 @@ def file_source(path: str | Path) -> Source:
 
 
 def read_images(sources: Sequence[Source], how: Reading) -> Samples:
-    """Images as arrays of one shape, (h, w) if all are gray, else (h, w, 3).
+    """Images as arrays of the shape asked for, or of (h, w) if all are gray, else (h, w, 3).
 
     Raises
     ------
@@ -182,10 +192,13 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
     if not sources:
         raise Refused("it has no images")
     if how.shape:
-        height, width = how.shape[:2]
-        gray = len(how.shape) == 2
+        shape, image = how.shape, image_shape(how.shape)
+        assert image, shape  # it is that of images
+        channels, height, width = image
     else:
         (height, width), gray = common(sources, how.size)
+        channels = 1 if gray else 3
+        shape = (height, width) if gray else (height, width, 3)
     pixels, resize = bytearray(), how.size is not None
     for name, read in sources:
         with refusing_damage(name), opened(name, read) as image:
@@ -200,14 +213,26 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
                     f"{name} has {image.size[0]} x {image.size[1]} pixels; expected "
                     f"{width} x {height}, {expected}"
                 )
-            converted = image.convert("L" if gray else "RGB")
+            converted = image.convert("L" if channels == 1 else "RGB")
             if resize:
                 converted = converted.resize((width, height))
             pixels += converted.tobytes()
-    shape = (len(sources), height, width) if gray else (len(sources), height, width, 3)
-    x = np.frombuffer(pixels, np.uint8).reshape(shape)
+    x = np.frombuffer(pixels, np.uint8).reshape(len(sources), height, width, channels)
+    if len(shape) == 3 and shape[2] > 4:  # the channels are before the height
+        x = np.moveaxis(x, 3, 1)
+    x = x.reshape(len(x), *shape)
     names = tuple(name for name, _ in sources)
     return Samples(x, None, "the images", pixels=255, resized=resize, files=names)
+
+
+def white_of(x: np.ndarray) -> int | None:
+    """The value of a white pixel, where arrays are images as in files: of uint8, with a 255.
+
+    They are gray or have three colours. Bytes that end before, as 0 and 1 do, may be of another
+    scale.
+    """
+    image = image_shape(x.shape[1:]) if x.dtype == np.uint8 and x.size else None
+    return 255 if image and image[0] in (1, 3) and x.max() == 255 else None
 
 
 def resize_samples(samples: Samples, size: tuple[int, ...]) -> Samples:

@@ -28,7 +28,8 @@ class Reading:
     size : tuple of int, optional
         Height and width that images are resized to.
     shape : tuple of int, optional
-        Of an image: (h, w) for gray ones, (h, w, 3) for colours; None to find it out.
+        Of an image: (h, w), (h, w, c) or (c, h, w), with one or three channels; None to find it
+        out.
     boxes : bool
         The targets are objects, each a class and a box.
     labelled : bool

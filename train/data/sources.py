@@ -132,7 +132,7 @@ def digits() -> Samples:
 def npz(path: Path) -> Samples:
     arrays, unused = read_npz(path, NPZ)
     (x_name, x), (y_name, y), *held_out = arrays.items()
-    samples = Samples(x, y, x_name, y_name)
+    samples = Samples(x, y, x_name, y_name, pixels=images.white_of(x))
     if held_out:
         (x_name, x), (y_name, y) = held_out
         samples.held_out = Samples(x, y, x_name, y_name)
@@ -146,4 +146,4 @@ def npy_pair(name: str) -> Samples:
     if len(parts) != 2:
         raise Refused(f"it names {len(parts)} files; expected X.npy,Y.npy")
     x, y = read_npy(parts[0]), read_npy(parts[1], texts=True)
-    return Samples(x, y, parts[0].name, parts[1].name)
+    return Samples(x, y, parts[0].name, parts[1].name, pixels=images.white_of(x))

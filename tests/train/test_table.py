@@ -270,3 +270,13 @@ def test_a_suffix_in_capitals(table):
     expected = load(table(lines()))
     for name in ("DATA.CSV", "DATA.Csv"):
         np.testing.assert_array_equal(load(table(lines(), name)).x, expected.x)
+
+
+def test_names_with_a_comma_are_quoted(table):
+    name = table('"a, b",c,kind\n1,2,x\n3,4,y\nHigh,5,x\n')
+    expected = 'it has no column a; it has "a, b", c, kind'
+    assert refusal(name, features=("a", "b")) == expected
+    assert refusal(name, target="a") == expected
+    column = """line 4, column "a, b" is 'High'; expected a number, or --ignore '"a, b"'"""
+    assert refusal(name) == column
+    assert refusal(name, target="a, b", ignore=("a, b",)).startswith("""--ignore '"a, b"': it is""")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..options.values import joined
+
 __all__ = ["Reading", "Samples", "describe_not_finite", "listed", "rows_not_finite", "shown"]
 
 
@@ -107,9 +109,11 @@ def describe_not_finite(values: np.ndarray, rows: np.ndarray) -> str:
 
 
 def shown(value: object) -> str:
-    """What is in a file, for a message: cut, and quoted if it is not printable."""
+    """What is in a file, for a message: cut, and quoted with a comma in it or not printable."""
     text = str(value)[:50]
-    return text if text.isprintable() else repr(text)
+    if not text.isprintable():
+        return repr(text)
+    return joined([text]) if "," in text else text
 
 
 def listed(values: Sequence[object]) -> str:

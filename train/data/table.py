@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import Refused
+from ..options.values import joined
 from .arrays import refusing_damage
 from .samples import Reading, Samples, listed, shown
 
@@ -128,20 +129,25 @@ def expect_apart(target: str | None, how: Reading) -> None:
     """
     if target in how.features:
         raise Refused(
-            f"--features {shlex.quote(str(target))}: it is the target; expected a --target of "
+            f"--features {quoted(str(target))}: it is the target; expected a --target of "
             "another column, or --features without this one"
         )
     for name in how.ignore:
         if name == target:
             raise Refused(
-                f"--ignore {shlex.quote(name)}: it is the target; expected a --target of another "
+                f"--ignore {quoted(name)}: it is the target; expected a --target of another "
                 "column, or no --ignore of this one"
             )
         if how.features and name not in how.features:
             raise Refused(
-                f"--ignore {shlex.quote(name)}: it is not among --features, so it is not used; "
+                f"--ignore {quoted(name)}: it is not among --features, so it is not used; "
                 "expected one of the two options"
             )
+
+
+def quoted(name: str) -> str:
+    """The name of a column, as --features and --ignore are given it in a shell."""
+    return shlex.quote(joined([name]))
 
 
 def read_rows(
@@ -213,10 +219,10 @@ def row_of(
     except ValueError:
         pass
     place = next(place for place in places if not is_number(cells[place]))
-    name, expected = shown(names[place]), "a number"
+    expected = "a number"
     if may_ignore and not is_missing(cells[place]):
-        expected += f", or --ignore {shlex.quote(name)}"
-    raise Refused(f"line {line}, column {name} {wrong(cells[place], expected)}")
+        expected += f", or --ignore {quoted(names[place])}"
+    raise Refused(f"line {line}, column {shown(names[place])} {wrong(cells[place], expected)}")
 
 
 def label_of(cell: str, target: str, line: int) -> str:

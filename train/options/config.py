@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from .. import Refused
-from .values import last_values, wrong
+from .values import joined, last_values, wrong
 
 __all__ = ["check_same", "from_file"]
 
@@ -112,13 +110,6 @@ def pairs(value: Any) -> list[tuple[str, Any]]:
     ):
         raise wrong(value, "settings by their names")
     return [(name, setting) for name, setting in found]
-
-
-def joined(values: list) -> str:
-    """As a list is given on the command line: names with a comma in them are quoted."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
 
 
 def check_same(options: argparse.Namespace, before: dict[str, Any], path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import math
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "folder",
     "integer_from",
     "is_utf8",
+    "joined",
     "last_values",
     "names",
     "number_from",
@@ -112,6 +114,13 @@ def names(text: str) -> tuple[str, ...]:
     if not found or not all(found) or len({*found}) < len(found):
         raise wrong(text, "names of columns, each once, such as age,height")
     return found
+
+
+def joined(values: Iterable) -> str:
+    """The text from which `names` reads these: one with a comma in it is quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
 
 
 def size(text: str) -> tuple[int, int]:

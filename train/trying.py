@@ -60,7 +60,7 @@ def try_on_samples(
             x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
         with refusing(f"net: of x {x.shape} of {name}"):
             outputs = net(x)
-        check_labels(name, part, class_numbers(losses, outputs))
+        check_labels(name, part, class_numbers(name, losses, outputs, y))
         try_losses(losses, outputs, y)
         check_targets(name, part, lambda x, y: losses[0](net(x), y), contexts[0])
     if metrics:
@@ -112,19 +112,35 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
         raise Refused(f"{name}: y[{wrong[0]}] {describe_not_finite(batches.y, wrong)}")
 
 
-def class_numbers(losses: tuple, outputs: Any) -> tuple[int, int | None] | None:
+def class_numbers(
+    name: str, losses: tuple, outputs: Any, y: mx.nd.NDArray
+) -> tuple[int, int | None] | None:
     """How many classes labels may name, and the one that the loss ignores.
 
     None where labels are no numbers of classes, as far as loss and metric tell.
+
+    Raises
+    ------
+    Refused
+        They are numbers of classes, and a sample has one for each output.
     """
     loss, with_metric = losses
     if not isinstance(outputs, mx.nd.NDArray):
         return None
     sparse = (gluon.loss.SoftmaxCrossEntropyLoss, SoftmaxLoss)
     if isinstance(loss, sparse) and loss._sparse_label:
-        ignored = getattr(loss, "_options", {}).get("ignore_label")
-        return outputs.shape[getattr(loss, "_axis", -1)], ignored
-    return (outputs.shape[-1], None) if getattr(with_metric, "metric", "") == "accuracy" else None
+        taker, ignored = type(loss).__name__, getattr(loss, "_options", {}).get("ignore_label")
+        count = outputs.shape[getattr(loss, "_axis", -1)]
+    elif getattr(with_metric, "metric", "") == "accuracy":
+        taker, ignored, count = "accuracy", None, outputs.shape[-1]
+    else:
+        return None
+    if y.shape == outputs.shape and y.ndim == 2 and count > 1:
+        raise Refused(
+            f"{name}: y is (n, {count}), and {taker} takes class numbers (n,); "
+            "expected y.argmax(1), where y is one-hot"
+        )
+    return count, ignored
 
 
 def check_labels(name: str, batches: Any, classes: tuple[int, int | None] | None) -> None:

@@ -1,5 +1,7 @@
 """`fit`: a net of one's own in the program's loop."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -143,7 +145,7 @@ def test_of_an_error_less_is_better():
         ({"validation": 3}, "validation: int; expected (x, y)"),
         ({"validation": (X, KINDS)}, "validation: y has values such as 'b'"),
         ({"validation": (X[:, :2], Y)}, "net: of x (2, 2) of validation: "),
-        ({"data": (X, np.eye(3)[Y])}, "loss: SoftmaxCrossEntropyLoss of outputs (2, 3) and y "),
+        ({"data": (X, np.eye(4)[Y])}, "loss: SoftmaxCrossEntropyLoss of outputs (2, 3) and y "),
         ({"loss": gluon.loss.L2Loss(), "metric": "mae"}, "loss: L2Loss of outputs (2, 3) and y "),
         ({"metric": "mae"}, "metric: mae of outputs (2, 3) and y (2,): "),
         ({"net": gluon.nn.HybridSequential()}, "net: "),
@@ -335,6 +337,24 @@ def test_targets_that_are_not_finite():
 def test_a_target_that_is_left_out_by_a_loss_of_a_batch():
     y = np.where(np.arange(60) == 59, np.nan, X.sum(axis=1))
     assert np.isfinite(fit(gluon.nn.Dense(1), (X, y), OfABatch(), batch_size=8)[0].loss)
+
+
+@pytest.mark.parametrize(
+    "loss, metric, taker",
+    [
+        (ENTROPY, None, "SoftmaxCrossEntropyLoss"),
+        (SoftmaxLoss(), "accuracy", "SoftmaxLoss"),
+        (SoftmaxLoss(sparse_label=False), "accuracy", "accuracy"),
+    ],
+)
+def test_labels_that_are_one_hot(loss, metric, taker):
+    y = np.eye(3)[Y.astype(int)]
+    reason = f"y is (n, 3), and {taker} takes class numbers (n,); expected y.argmax(1), where y is"
+    loader = gluon.data.DataLoader(gluon.data.ArrayDataset(X, y), 10)
+    for data in ((X, y), loader):
+        with pytest.raises(Refused, match=re.escape(f"data: {reason}")):
+            fit(net(), data, loss, metric=metric)
+    assert fit(net(), (X, y), SoftmaxLoss(sparse_label=False))
 
 
 def test_labels_of_a_data_loader_that_the_net_has_no_output_for():

@@ -60,7 +60,12 @@ def test_a_loss_that_does_not_fall(tmp_path, capsys, engine):
     [
         ("--from 1 --to 1", "--from 1: expected less than --to 1"),
         ("--lr 1", "unrecognized arguments: --lr 1"),
-        ("--epochs 3", "unrecognized arguments: --epochs 3"),
+        (
+            "--epochs 3",
+            "unrecognized arguments: --epochs 3; python -m train has --epochs, and python -m "
+            "train.find_lr has not",
+        ),
+        ("--patience 3 --lr=1", "; python -m train has --patience, --lr, and "),
         ("--schedule cosine", "unrecognized arguments: --schedule"),
         ("--steps 3", "--steps: expected a whole number from 10"),
         ("--net vit --hidden 3", "--hidden: the net vit has no such option"),

@@ -29,6 +29,16 @@ def test_the_symbolic_program_has_the_same_options():
             parse(option.split(), "train.module")
 
 
+def test_data_without_its_option(tmp_path):
+    path = tmp_path / "wine.csv"
+    path.touch()
+    for program in ("train", "train.module", "train.detect"):
+        with pytest.raises(Refused, match=f"arguments: {path}; did you mean --data {path}\\?$"):
+            parse([str(path), "--epochs", "3"], program)
+    with pytest.raises(Refused, match="arguments: 32$"):
+        parse(["--hidden", "64", "32"])
+
+
 def test_everything_given(monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     line = (

@@ -29,12 +29,17 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message.removeprefix("argument ") + self.near(message))
 
     def near(self, message: str) -> str:
-        """The option that an unknown one is most like, for the message that it is unknown."""
+        """What may be meant by arguments that are unknown, for the message that they are."""
         words = message.removeprefix("unrecognized arguments: ").split()
-        if len(words) == len(message.split()) or not words[0].startswith("--"):
+        if len(words) == len(message.split()):
             return ""
-        name = words[0].partition("=")[0]
-        near = get_close_matches(name[:100], [*self._option_string_actions], 1, cutoff=0.8)
+        known = self._option_string_actions
+        names = [word.partition("=")[0] for word in words if word.startswith("--")]
+        if others := [name for name in names if name in parser("train")._option_string_actions]:
+            return f"; python -m train has {', '.join(others)}, and {self.prog} has not"
+        if "--data" in known and Path(words[0]).exists():
+            return f"; did you mean --data {words[0]}?"
+        near = get_close_matches(names[0][:100], [*known], 1, cutoff=0.8) if names else []
         return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from . import Refused
 from .frame import Program, add_engine, path, write_whole
 from .options import Parser
+from .screen import say
 
 __all__ = ["main"]
 
@@ -96,6 +97,8 @@ def work(options: argparse.Namespace) -> None:
         show(lines)
     else:
         write_whole(options.out, lines)
+        n = len(found.values)
+        say(f"{options.out}: predictions for {n} sample{'s' * (n != 1)}", sys.stdout)
 
 
 def show(lines: Iterator[str]) -> None:

@@ -109,8 +109,10 @@ def test_numbers(say, runs):
 
 def test_json(say, runs, tmp_path):
     out, data = runs["kind"]
-    assert say(out, data, "--format", "json", "--out", tmp_path / "a.json") == ""
-    found = json.loads((tmp_path / "a.json").read_text())
+    path = tmp_path / "a.json"
+    said = say(out, data, "--format", "json", "--out", path)
+    assert said == f"{path}: predictions for 60 samples\n"
+    found = json.loads(path.read_text())
     assert len(found) == 60 and list(found[0]) == ["row", "class", "probability"]
     found = json.loads(say(out, data, "--format", "json", "--probabilities"))
     assert list(found[0]["probabilities"]) == sorted(NAMES)

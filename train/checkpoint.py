@@ -119,10 +119,13 @@ class Checkpoint(Callback):
             return
         with run.workers.agreeing():
             if run.workers.is_first:  # the folder may be on its machine alone
+                path = self.folder / name_of(best.epoch, 0)
                 try:
-                    run.learner.set_weights(read(self.folder / name_of(best.epoch, 0)).weights)
+                    run.learner.set_weights(read(path).weights)
                 except ValueError as error:
-                    raise Refused(f"the best epoch cannot be read again: {error}") from error
+                    raise Refused(
+                        f"the best epoch cannot be read again: {path}: {error}"
+                    ) from error
         if run.workers.count > 1:
             run.learner.set_weights(run.workers.of_first(run.learner.weights()))
 
@@ -319,17 +322,17 @@ def read(path: Path) -> Saved:
     content = read_index(path / INDEX)
     if (found := (content["epochs_done"], content["step"])) != position(path):
         done, step = found
-        raise ValueError(f"{path / INDEX}: it is that of {name_of(done + (step > 0), step)}")
+        raise ValueError(f"{INDEX}: it is that of {name_of(done + (step > 0), step)}")
     for name in (WEIGHTS, PARAMS, STATE):
         try:
             found = fingerprint((path / name).read_bytes())
         except OSError as error:
-            raise ValueError(f"{path / name}: {error.strerror}") from error
+            raise ValueError(f"{name}: {error.strerror}") from error
         expected = content["files"][name]
         if found != expected:
             what = "bytes" if found["bytes"] != expected["bytes"] else "sha256"
             raise ValueError(
-                f"{path / name}: {what} {found[what]}; expected {expected[what]}, as {INDEX} says"
+                f"{name}: {what} {found[what]}; expected {expected[what]}, as {INDEX} says"
             )
     return Saved(read_tensors(path / WEIGHTS), read_tensors(path / STATE), content)
 
@@ -341,11 +344,11 @@ def read_index(path: Path) -> dict[str, Any]:
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}; expected {FORMAT!r}")
     except OSError as error:
-        raise ValueError(f"{path}: {error.strerror}") from error
+        raise ValueError(f"{INDEX}: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path}: it is no checkpoint's: {error!r}") from error
+        raise ValueError(f"{INDEX}: it is no checkpoint's: {error!r}") from error
     if found != hash_of(content):
-        raise ValueError(f"{path}: it was changed: its sha256 is not that of its content")
+        raise ValueError(f"{INDEX}: it was changed: its sha256 is not that of its content")
     return content
 
 
@@ -384,18 +387,23 @@ def resume(
     Refused
         No checkpoint in the folder is whole and of this training.
     """
-    found, reasons = checkpoints(Path(folder)), []
-    for path in found:
+    reasons: dict[str, str] = {}  # by the names of the checkpoints
+    for path in checkpoints(Path(folder)):
         try:
             restore(run, read(path))
         except (ValueError, LookupError) as error:
-            reasons.append(f"the checkpoint {path.name} is not used: {error}")
+            reasons[path.name] = str(error)
             continue
-        for reason in reasons:
-            tell(f"{reason}; {path.name}, the one before it, is used")
+        for name, reason in reasons.items():
+            tell(
+                f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
+                "is used"
+            )
         return path
-    if found:
-        raise Refused("; ".join([*reasons, f"there is no other in {folder}"]))
+    if reasons:
+        once = {reason: name for name, reason in reversed(reasons.items())}  # that of the last one
+        listed = "; ".join(f"{name}: {reason}" for reason, name in reversed(once.items()))
+        raise Refused(f"no checkpoint in {folder} can be used: {listed}")
     return None
 
 

@@ -266,14 +266,14 @@ def test_a_damaged_one_is_named_and_the_one_before_is_used(tmp_path, name, damag
     read(tmp_path / "epoch-0003")  # written anew
     for path in checkpoints(tmp_path):
         (path / "state.json").unlink()
-    with pytest.raises(Refused, match="state.json: No such file.*there is no other in"):
+    with pytest.raises(Refused, match="can be used: epoch-[0-9]+: state.json: No such file[^;]*$"):
         train(resume=tmp_path)
 
 
 def test_one_of_another_net(tmp_path):
     train(Checkpoint(tmp_path), epochs=1)
     block = gluon.nn.Dense(3)
-    with pytest.raises(Refused, match="has a parameter '.*', .* has none; there is no other"):
+    with pytest.raises(Refused, match="has a parameter '.*', .* has none$"):
         train(block=block, resume=tmp_path)
     with pytest.raises(Refused, match=r"is \(8, 4\) in it, \(9, 4\) in the net"):
         train(block=net(9), resume=tmp_path)
@@ -304,7 +304,7 @@ def test_one_of_another_name(tmp_path):
     train(Checkpoint(tmp_path), epochs=2)
     shutil.rmtree(tmp_path / "epoch-0002")
     (tmp_path / "epoch-0001").rename(tmp_path / "epoch-0003-step-000004")
-    with pytest.raises(Refused, match="state.json: it is that of epoch-0001; there is no other"):
+    with pytest.raises(Refused, match="state.json: it is that of epoch-0001$"):
         train(resume=tmp_path)
 
 

@@ -104,6 +104,12 @@ def export(folder: Path, kind: str, out: Path | None, operators: Path | None = N
     if missing := [name for name in form.needs if find_spec(name) is None]:
         raise Refused(f"--to {kind}: not installed: pip install {' '.join(missing)}")
     run = read_run(folder)
+    if form.write is write_foreign and run.outputs == "detections":
+        raise Refused(
+            f"--to {kind}: the network of {folder} detects objects, which this format cannot "
+            "have: how many there are depends on the image; expected --to mxnet, or for its arrays "
+            "alone --to safetensors"
+        )
     network = read_network(folder, run)
     try:
         if not out.parent.is_dir():

@@ -14,7 +14,7 @@ from PIL import Image
 
 from layers import nets
 from layers.engine import autograd, gluon, mx, nd
-from train import Refused, detect, predict, report
+from train import Refused, detect, export, predict, report
 from train.data import Reading, load
 from train.data.samples import Samples
 from train.data.scenes import CLASSES, SIDE, scenes
@@ -236,6 +236,17 @@ def test_what_is_exported_gives_detections(folder):
     found = net(nd.array(x)).asnumpy()
     assert found.shape == (3, 100, 6) and (found[..., 0] < len(CLASSES)).all()
     assert (np.diff(found[0][found[0][:, 0] >= 0][:, 1]) <= 0).all()
+
+
+@needs_gluoncv
+@pytest.mark.engine("torch")
+def test_a_format_that_cannot_have_detections(folder, tmp_path, capsys):
+    out = tmp_path / "net.pt2"
+    assert export.main([str(folder), "--to", "torch", "--out", str(out)]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"train.export: --to torch: the network of {folder} detects objects, ")
+    assert line.endswith("; expected --to mxnet, or for its arrays alone --to safetensors\n")
+    assert not out.exists()
 
 
 @pytest.mark.slow

@@ -50,7 +50,9 @@ def files(learner: Learner | type[Learner]) -> tuple[str, ...]:
 
 
 @contextmanager
-def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[None]:
+def opened(
+    out: Path, names: tuple[str, ...], replace: bool = True, resume: bool = False
+) -> Iterator[None]:
     """Keep a folder for one run, from before the data is read until all is written.
 
     Nothing is left of a folder that is made for it and stays empty.
@@ -61,6 +63,8 @@ def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[
         The files that will be written.
     replace : bool
         Another run that it holds may be replaced; else it is refused.
+    resume : bool
+        The run that it holds is gone on with.
 
     Raises
     ------
@@ -84,25 +88,27 @@ def opened(out: Path, names: tuple[str, ...], replace: bool = True) -> Iterator[
         except OSError as error:
             raise Refused(f"--out {out}: cannot write there: {error.strerror}") from error
         if not replace:
-            check_replaced(out)
+            check_replaced(out, resume)
         yield
 
 
-def check_replaced(out: Path) -> None:
+def check_replaced(out: Path, resume: bool) -> None:
     """Refuse a folder in which a run would replace another one, or files that are of no run.
+
+    To `resume` a run does not replace it.
 
     Raises
     ------
     Refused
         The message names a file or a checkpoint.
     """
-    if held := holds(out):
+    if not resume and (held := holds(out)):
         raise Refused(
             f"--out {out}: it holds another run: {held}; expected --resume, which goes on with "
             "it, --overwrite, or another folder"
         )
     found = [name for name in (CONFIG, HISTORY) if (out / name).exists()]
-    if found and not earlier(out):
+    if found and not (earlier(out) or resume and checkpoints(out / CHECKPOINTS)):
         raise Refused(
             f"--out {out}: its {found[0]} is of no run; expected another folder, or --overwrite, "
             "which replaces it"

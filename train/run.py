@@ -62,8 +62,8 @@ def together(options: Namespace, learner_class: type[Learner], workers: Workers)
         with workers.agreeing():  # which has the others wait until the folder is open, too
             complete(options)
             if workers.is_first:
-                names, replace = results.files(learner_class), options.resume or options.overwrite
-                stack.enter_context(results.opened(options.out, names, replace))
+                names, replace = results.files(learner_class), options.overwrite
+                stack.enter_context(results.opened(options.out, names, replace, options.resume))
         return prepared(options, learner_class, workers)
 
 

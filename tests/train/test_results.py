@@ -44,8 +44,8 @@ def run_of(net, epochs):
     return Run(net, None, [], len(epochs), TASK, history=epochs)
 
 
-def written(out, epochs, net, config, title="", replace=True):
-    with results.opened(out, results.files(net), replace):
+def written(out, epochs, net, config, title="", **how):
+    with results.opened(out, results.files(net), **how):
         results.write(out, run_of(net, epochs), config, title, TASK)
 
 
@@ -269,15 +269,18 @@ def test_what_holds_a_run(tmp_path):
     written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
 
 
+@pytest.mark.parametrize("resume", [False, True])
 @pytest.mark.parametrize("name, text", [("config.json", '{"epochs": 3}'), ("history.csv", "a,b")])
-def test_files_of_nobodys_run_are_not_replaced(tmp_path, name, text):
+def test_files_of_nobodys_run_are_not_replaced(tmp_path, name, text, resume):
     """As a config.json of one's own would be by --config config.json --out . without this."""
     (tmp_path / name).write_text(text)
     with pytest.raises(Refused) as refused:
-        written(tmp_path, epochs(1), Net(), {}, replace=False)
+        written(tmp_path, epochs(1), Net(), {}, replace=False, resume=resume)
     line = f"--out {tmp_path}: its {name} is of no run; expected another folder, or --overwrite, "
     assert str(refused.value) == f"{line}which replaces it"
     assert [path.read_text() for path in tmp_path.iterdir()] == [text]
+    (tmp_path / "checkpoints/epoch-0001").mkdir(parents=True)  # whose history.csv it is
+    written(tmp_path, epochs(1), Net(), {}, replace=False, resume=True)
 
 
 def test_history_is_written_after_every_epoch(tmp_path):

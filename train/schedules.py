@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from layers.engine import mx
 
@@ -24,6 +28,8 @@ SETTINGS = {  # of schedules: what is right, and what to call it
 
 class Schedule(Callback):
     """A learning rate that rises from 0 to the optimizer's for some epochs, and then changes.
+
+    It begins with the training, also where the optimizer has been used before.
 
     Parameters
     ----------
@@ -48,6 +54,7 @@ class Schedule(Callback):
         self.name, self.warmup, self.settings = name, warmup, settings
         self.optimizer: Any = None  # while it has the schedule
         self.earlier: Any = None  # the scheduler that it had before
+        self.start = 0  # its updates before the training
 
     def begin(self, run: Run) -> None:
         """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
@@ -58,7 +65,9 @@ class Schedule(Callback):
         learner: Any = run.learner  # one of Gluon
         optimizer = self.optimizer = learner.trainer.optimizer
         self.earlier = optimizer.lr_scheduler
-        optimizer.lr_scheduler = schedule(
+        if not (run.history or run.step):
+            self.start = optimizer.num_update
+        scheduler = schedule(
             self.name,
             optimizer.lr,
             epochs=run.epochs,
@@ -66,12 +75,26 @@ class Schedule(Callback):
             warmup=self.warmup,
             settings=self.settings,
         )
+        optimizer.lr_scheduler = partial(rate_after, self.start, scheduler)
 
     def end(self, run: Run) -> None:
         """Put the optimizer's earlier scheduler back, unless `begin` has refused."""
         if self.optimizer is not None:
             self.optimizer.lr_scheduler = self.earlier
             self.optimizer = self.earlier = None
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The updates of the optimizer before the training."""
+        return {"start": np.array(self.start)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Take over a `state`."""
+        self.start = int(state["start"])
+
+
+def rate_after(start: int, scheduler: Callable[[int], float], update: int) -> float:
+    """The learning rate of an update, the first one being that after `start` others."""
+    return scheduler(update - start)
 
 
 def schedule(

@@ -331,6 +331,31 @@ def test_a_schedule_in_fit():
         fit(net, (x, y), loss, epochs=4, callbacks=[Schedule("poly", 4)])
 
 
+def test_a_schedule_begins_with_each_training(tmp_path):
+    """Of one optimizer, whose updates are counted on, and where a training is resumed."""
+    optimizer, rates = mx.optimizer.SGD(learning_rate=0.6), []
+
+    class Watch(Callback):
+        def after_step(self, run):
+            rates.append(run.learner.trainer.learning_rate)
+            if stops and len(rates) == 5:
+                run.stop = "enough"
+
+    x, y = points().x, points().y
+    for stops, resume in ((False, None), (True, None), (False, tmp_path)):
+        net, loss = gluon.nn.Dense(3), gluon.loss.SoftmaxCrossEntropyLoss()
+        with_schedule = [
+            Schedule("poly", 1, power=1),
+            Watch(),
+            Checkpoint(tmp_path, overwrite=True),
+        ]
+        fit(net, (x, y), loss, epochs=4, batch_size=12, optimizer=optimizer, resume=resume,
+            callbacks=with_schedule)  # fmt: skip
+        if not stops:
+            assert rates == pytest.approx([0.3, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0], abs=1e-9)
+            rates.clear()
+
+
 @pytest.mark.parametrize("how", ["normal", "stopped", "interrupted", "diverged"])
 def test_the_optimizer_has_its_scheduler_again(how):
     """However the training ends."""

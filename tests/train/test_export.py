@@ -274,7 +274,8 @@ def test_a_network_of_a_fixed_size_takes_one_sample(say, runs, tmp_path, monkeyp
 @pytest.mark.slow
 def test_operators_of_ones_own(say, runs, tmp_path):
     """The process that loads the file again has to know them, too."""
-    (tmp_path / "exported_ops.py").write_text(
+    net = tmp_path / f"{tmp_path.name}.py"  # a name that no other test of this process has
+    net.write_text(
         "from layers import OperatorBlock\nfrom layers.engine import gluon\n"
         "from layers.ops import operator\n\n"
         "@operator\nclass cube:\n    def forward(x):\n        return x * x * x\n"
@@ -282,7 +283,7 @@ def test_operators_of_ones_own(say, runs, tmp_path):
         "def build(shape, outputs):\n    net = gluon.nn.HybridSequential()\n"
         "    net.add(OperatorBlock(cube), gluon.nn.Dense(outputs))\n    return net\n"
     )
-    net, run = tmp_path / "exported_ops.py", tmp_path / "run"
+    run = tmp_path / "run"
     data = runs["kind"][0].with_name("kind.npz")
     argv = ["--data", data, "--net", f"{net}:build", "--epochs", "1", "--out", run]
     assert main([str(word) for word in argv]) == 0

@@ -332,7 +332,8 @@ def test_a_loss_that_explodes_ends_all(tmp_path):
     done = torchrun(2, "-m", "train", "--kvstore", "dist_sync", *options, cwd=tmp_path)
     assert done.returncode == 1 and time.time() - begun < 55  # none waited for another one
     said = re.findall("^train: epoch 1: the loss has grown.*$", done.stderr, re.MULTILINE)
-    assert "; at its end layer 1." in said[0] and said == said[:1] * 2
+    # The launcher may end the other process before it has said the same.
+    assert "; at its end layer 1." in said[0] and {*said} == {said[0]}
 
 
 @pytest.mark.slow

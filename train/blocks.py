@@ -26,7 +26,7 @@ from .scaling import with_scaling
 from .state import (
     Arrays,
     check_shapes,
-    numbers,
+    number_attributes,
     optimizer_state,
     restore_numbers,
     restore_optimizer,
@@ -320,7 +320,7 @@ class Learner:
             self.use_average(False)
             arrays |= {f"last/{i}": p.list_data()[0].asnumpy() for i, p in enumerate(self.learned)}
         if self.scaler:
-            arrays |= numbers(self.scaler, "scaler")
+            arrays |= number_attributes(self.scaler, "scaler")
         return arrays | optimizer_state(self.trainer.optimizer, self.trainer._updaters)
 
     def restore(self, state: Arrays) -> None:

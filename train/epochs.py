@@ -13,10 +13,10 @@ import numpy as np
 from .loop import Epoch, Run
 from .task import Task
 
-__all__ = ["columns", "curves", "history", "numbers", "table"]
+__all__ = ["columns", "curves", "history", "results_of", "table"]
 
 
-def numbers(epoch: Epoch, run: Run) -> dict[str, float]:
+def results_of(epoch: Epoch, run: Run) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
     row = asdict(epoch)
     more = {f"held_out_{name}": value for name, value in row.pop("more").items()}
@@ -74,7 +74,7 @@ def history(run: Run, path: Path) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns(run), extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(numbers(epoch, run) for epoch in run.history)
+        writer.writerows(results_of(epoch, run) for epoch in run.history)
 
 
 def curves(run: Run, path: Path, title: str, task: Task) -> None:

@@ -254,8 +254,8 @@ def load(net, path: Path, options: Namespace, last) -> None:
         arrays = {name.removeprefix(common): array for name, array in arrays.items()}
     missing, extra = sorted({*parameters} - {*arrays}), sorted({*arrays} - {*parameters})
     if missing or extra:
-        said = [f"it has no {shown(missing)}"] * bool(missing)
-        said += [f"{options.net} has no {shown(extra)}"] * bool(extra)
+        said = [f"it has no {first_two(missing)}"] * bool(missing)
+        said += [f"{options.net} has no {first_two(extra)}"] * bool(extra)
         raise Refused(f"{option}: it is of another net: {'; '.join(said)}")
     for name, parameter in parameters.items():
         shape, given = parameter.shape, arrays[name].shape
@@ -275,6 +275,6 @@ def of_the_net(arrays: dict[str, Any]) -> dict[str, Any]:
     return {re.sub(f"^{AROUND}", "", name): array for name, array in rest.items()}
 
 
-def shown(names: list[str]) -> str:
+def first_two(names: list[str]) -> str:
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
     return ", ".join(names[:2]) + more

@@ -23,7 +23,7 @@ from . import Refused
 from .data import Reading
 from .data.arrays import read_npy, read_npz, refusing_damage
 from .data.images import SUFFIXES, file_source, image_shape, read_images, resize
-from .data.prepare import rows
+from .data.prepare import as_rows
 from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
 from .data.table import read_csv
@@ -96,7 +96,7 @@ def predictions(folder: Path, name: str) -> Predictions:
         if run.resized and samples.x.ndim == len(run.shape) + 1 and not samples.files:
             first = len(run.shape) == 3 and run.shape[2] > 4  # the channels are before the height
             samples.x = resize(samples.x, tuple(run.shape[1:] if first else run.shape[:2]))
-        x = rows(samples, tuple(run.shape))
+        x = as_rows(samples, tuple(run.shape))
     except Refused as error:
         raise Refused(str(error) if name in str(error) else f"{name}: {error}") from error
     except MemoryError as error:
@@ -314,11 +314,11 @@ def records(found: Predictions, probabilities: bool) -> Iterator[dict[str, Any]]
         record: dict[str, Any] = {"file": found.files[i]} if found.files else {"row": i + 1}
         if found.classes:
             best = max(range(len(values)), key=values.__getitem__)
-            record |= {"class": found.classes[best], "probability": shown(values[best])}
+            record |= {"class": found.classes[best], "probability": rounded(values[best])}
             if probabilities:
-                record["probabilities"] = dict(zip(found.classes, map(shown, values)))
+                record["probabilities"] = dict(zip(found.classes, map(rounded, values)))
         else:
-            record["value"] = shown(values[0])
+            record["value"] = rounded(values[0])
         yield record
 
 
@@ -330,7 +330,7 @@ def objects(found: Predictions, i: int) -> Iterator[dict[str, Any]]:
             yield {
                 **({"file": found.files[i]} if found.files else {"row": i + 1}),
                 "class": found.classes[int(row[0])],
-                "probability": shown(row[1]),
+                "probability": rounded(row[1]),
                 **{name: round(value, 2) for name, value in edges},
             }
 
@@ -340,7 +340,7 @@ def edges_of(box: np.ndarray, size: tuple[int, ...]) -> list[float]:
     return (np.asarray(box, "float64") * [*size, *size]).tolist()
 
 
-def shown(value: float) -> float:
+def rounded(value: float) -> float:
     """With the digits that float32 has."""
     return float(f"{value:.7g}")
 

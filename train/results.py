@@ -24,7 +24,7 @@ if sys.platform != "win32":
 
 from . import Refused
 from .checkpoint import checkpoints, write_file
-from .epochs import columns, curves, history, numbers
+from .epochs import columns, curves, history, results_of
 from .loop import Callback, Epoch, Learner, Run
 from .task import Task
 
@@ -171,7 +171,7 @@ class History(Callback):
         with self.path.open("a", newline="") as file:
             names = columns(run)
             writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-            writer.writerow(numbers(epoch, run))
+            writer.writerow(results_of(epoch, run))
 
 
 def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:

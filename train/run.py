@@ -21,7 +21,7 @@ from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints, expect_same_last, resume
 from .data import Arrays, Data, Reading, load, steps
-from .epochs import numbers, table
+from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
 from .progress import Logging
@@ -180,7 +180,7 @@ def show_and_write(
     """Write the files, and show the results."""
     epochs, best = run.history, run.best()
     rate = median(epoch.samples / epoch.seconds for epoch in epochs)  # the first may compile
-    config["result"] = numbers(best, run) | {
+    config["result"] = results_of(best, run) | {
         **r2(best, data),
         "epochs_done": len(epochs),
         "seconds": seconds,

@@ -13,7 +13,7 @@ __all__ = [
     "Arrays",
     "below",
     "check_shapes",
-    "numbers",
+    "number_attributes",
     "optimizer_state",
     "restore_numbers",
     "restore_optimizer",
@@ -52,18 +52,18 @@ def optimizer_state(optimizer: Any, updaters: Iterable) -> Arrays:
         for index, count in counts.items():
             arrays[f"count/{device}/{index}"] = np.array(count)
     for path, target in remembering(optimizer).items():
-        arrays |= numbers(target, path)
+        arrays |= number_attributes(target, path)
     return arrays
 
 
-def numbers(target: Any, path: str) -> Arrays:
+def number_attributes(target: Any, path: str) -> Arrays:
     """The numbers among the attributes of an object."""
     found = {name: value for name, value in vars(target).items() if type(value) in (int, float)}
     return {f"{path}/{name}": np.array(value) for name, value in found.items()}
 
 
 def restore_numbers(target: Any, path: str, arrays: Arrays) -> None:
-    """Take over what `numbers` gave.
+    """Take over what `number_attributes` gave.
 
     Raises
     ------

@@ -91,7 +91,7 @@ def summarize(net: gluon.Block, *inputs: Any) -> Summary:
                 learned(block),
                 sum(work[id(part)] for _, part in named(block)),
             )
-            for name, block in rows(net)
+            for name, block in listed_layers(net)
             if id(block) in shapes
         ),
         tuple(shapes[id(net)][1:]),
@@ -100,7 +100,7 @@ def summarize(net: gluon.Block, *inputs: Any) -> Summary:
     )
 
 
-def rows(net: gluon.Block) -> list[tuple[str, gluon.Block]]:
+def listed_layers(net: gluon.Block) -> list[tuple[str, gluon.Block]]:
     """The layers that a table lists, each once."""
     inside = [*parts(net, is_opened)]
     if len(inside) > MOST:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from . import Refused
-from .epochs import columns, numbers
+from .epochs import columns, results_of
 from .loop import Callback, Epoch, Run
 
 __all__ = ["TensorBoard"]
@@ -42,7 +42,7 @@ class TensorBoard(Callback):
             raise Refused(f"{self.folder} cannot be written: {error.strerror or error}") from error
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        found = numbers(epoch, run)
+        found = results_of(epoch, run)
         names = [name for name in columns(run) if name not in ("epoch", "samples")]
         values = {name: found[name] for name in names if found[name] == found[name]}  # not NaN
         self.writer.add(values | {"samples_per_second": epoch.samples / epoch.seconds}, epoch.epoch)

@@ -14,7 +14,7 @@ from .boxes import boxes, kinds_of
 from .samples import Reading, Samples, describe_not_finite, listed, rows_not_finite, shown
 from .sources import is_table, read
 
-__all__ = ["Data", "load", "rows"]
+__all__ = ["Data", "as_rows", "load"]
 
 CHUNK = 1 << 22  # numbers that are summed at once, in float64
 
@@ -102,13 +102,13 @@ def read_as(samples: Samples, name: str, how: Reading) -> Samples:
 def prepare(samples: Samples, how: Reading) -> Data:
     """Make rows of the samples, hold a fifth out if none are held out yet, and find the scaling."""
     shape = samples.x.shape[1:]
-    x, notes = rows(samples, shape), list(samples.notes)
+    x, notes = as_rows(samples, shape), list(samples.notes)
     find, read = (kinds_of, boxes) if how.boxes else (classes_of, targets)
     classes = () if how.regression else samples.classes or find(samples)
     y = read(samples, classes)
     if samples.held_out:
         held_out = samples.held_out
-        held_out_x = rows(held_out, shape)
+        held_out_x = as_rows(held_out, shape)
         held_out_y = read(held_out, classes)
     else:
         learned, kept = hold_out(y, () if how.boxes else classes, notes)
@@ -122,7 +122,7 @@ def prepare(samples: Samples, how: Reading) -> Data:
     )  # fmt: skip
 
 
-def rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
+def as_rows(samples: Samples, shape: tuple[int, ...]) -> np.ndarray:
     """Samples of this shape as rows: pixels as they are, other numbers as float32.
 
     Raises
@@ -184,7 +184,7 @@ def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
     check_targets(samples)
     y, name = samples.y, samples.y_name
     if not classes:
-        return numbers(samples)
+        return numeric_targets(samples)
     if samples.classes == classes:
         indices, wrong = y, np.flatnonzero(y >= len(classes))
         expected = f"class numbers from 0 to {len(classes) - 1}"
@@ -210,7 +210,7 @@ def check_targets(samples: Samples) -> None:
         )
 
 
-def numbers(samples: Samples) -> np.ndarray:
+def numeric_targets(samples: Samples) -> np.ndarray:
     y, name = samples.y, samples.y_name
     if y.dtype.kind == "U":
         raise Refused(

@@ -9,7 +9,7 @@ from typing import Any
 from .. import Refused
 from .values import AddSetting, integer_from, number_from, rate, setting, share
 
-__all__ = ["HYBRIDIZE", "OPTIMIZERS", "SCHEDULES", "add_learning", "check_learning", "check_step"]
+__all__ = ["MODES", "OPTIMIZERS", "SCHEDULES", "add_learning", "check_learning", "check_step"]
 
 # The arguments of optimizers that are not the optimizer's own; --lr and --optimizer-option replace
 # them.
@@ -27,7 +27,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "poly": {"power": 2.0, "final": 0.0},
 }
 
-HYBRIDIZE = ("none", "recorded", "compiled", "step")
+MODES = ("none", "recorded", "compiled", "step")
 
 
 def add_learning(add: Callable, program: str) -> None:
@@ -45,7 +45,7 @@ def add_learning(add: Callable, program: str) -> None:
     if program != "train.find_lr":
         add_rate(add, scheduled=program != "train.module")
     if program != "train.module":  # it has a step of its own, and its net is always a graph
-        add_more(add, HYBRIDIZE[:3] if program == "train.detect" else HYBRIDIZE)
+        add_more(add, MODES[:3] if program == "train.detect" else MODES)
     if program in ("train", "train.detect"):
         add(
             "--average",

@@ -97,7 +97,7 @@ def worst(run: RunReport, measured: Measured) -> Html:
     elif classes:
         order = order[wrong[order]][:most]
     order = order[:most]
-    show = pictures if images else rows
+    show = pictures if images else rows_of_table
     return joined([tag("h3", title), show(run, measured, order)])
 
 
@@ -141,7 +141,7 @@ def pixels_of(x: np.ndarray, white: int | None) -> np.ndarray:
     return pixels
 
 
-def rows(run: RunReport, measured: Measured, order: np.ndarray) -> Html:
+def rows_of_table(run: RunReport, measured: Measured, order: np.ndarray) -> Html:
     """Rows, with the columns by their names."""
     x = measured.x.reshape(len(measured.x), -1)
     names = run.run.columns or [f"x[{i}]" for i in range(x.shape[1])]

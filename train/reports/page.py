@@ -88,9 +88,9 @@ def result(run: RunReport, runs: list[RunReport], colours: dict[str, int]) -> li
         number(len(run.epochs)),
         number(int(run.best["epoch"])) if run.best else NONE,
         number(row.get("held_out_loss")),
-        tag("td", shown(run, row.get(name)), r2(run),
+        tag("td", metric_text(run, row.get(name)), r2(run),
             class_="number best" if is_best else "number"),
-        tag("td", shown(run, row.get(run.task.metric)), class_="number"),
+        tag("td", metric_text(run, row.get(run.task.metric)), class_="number"),
         tag("td", f"{rate:,.0f}" if isinstance(rate, float) else NONE, class_="number"),
     ]  # fmt: skip
 
@@ -103,7 +103,7 @@ def same_data(a: RunReport, b: RunReport) -> bool:
     )
 
 
-def shown(run: RunReport, metric: float | None) -> str:
+def metric_text(run: RunReport, metric: float | None) -> str:
     if metric is None or not math.isfinite(metric):
         return NONE
     return run.task.show(metric) + ("" if run.task.classes else " mae")
@@ -195,9 +195,9 @@ def of_run(run: RunReport, colour: int) -> Html:
     parts: list[Any] = [tag("h2", dot(colour), run.name)]
     parts += [tag("p", note, class_="note") for note in run.notes]
     if run.measured:
-        shown = objects if run.run.outputs == "detections" else mistakes
-        parts.append(shown.overview(run, run.measured, colour))
-        parts.append(shown.worst(run, run.measured))
+        kind = objects if run.run.outputs == "detections" else mistakes
+        parts.append(kind.overview(run, run.measured, colour))
+        parts.append(kind.worst(run, run.measured))
     parts += [tag("h3", "Parameters"), statistics(run.parameters)]
     if run.activations:
         parts += [tag("h3", "Activations, on held-out samples"), statistics(run.activations)]

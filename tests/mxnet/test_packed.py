@@ -1,4 +1,4 @@
-"""Convolutions of static graphs in inference, whose large weights are laid out once."""
+"""Convolutions of static graphs in inference, whose weights are laid out once."""
 
 import copy
 
@@ -69,6 +69,25 @@ def is_plain(net, x):
     net.hybridize(False)
     expected = net(x).asnumpy()
     return np.allclose(found, expected, rtol=1e-4, atol=1e-4 * abs(expected).max())
+
+
+def test_small_weights_are_kept_beside_others(laid_out):
+    """And what is between the convolutions stays with the channels last."""
+    x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
+    for layers, count in (
+        ([gluon.nn.Conv2D(8, 3)], 0),
+        ([gluon.nn.Conv2D(8, 3), gluon.nn.MaxPool2D(2), gluon.nn.Conv2D(8, 3)], 2),
+    ):
+        net = net_of(*layers)
+        net(x)
+        y = net(x)
+        assert len(laid_out) == count and is_channels_last(y) is bool(count)
+        assert is_plain(net, x)
+        laid_out.clear()
+
+
+def is_channels_last(y):
+    return y._tensor.is_contiguous(memory_format=torch.channels_last)
 
 
 def test_a_weight_is_laid_out_once(laid_out):

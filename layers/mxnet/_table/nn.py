@@ -935,8 +935,9 @@ def _max_pool2d(x, kernel, stride, padding):
     """A tenth of the time of PyTorch's where it can take many channels at once."""
     if not x.is_cpu or torch.compiler.is_compiling() or x.shape[1] < 8 or x.numel() < 2**14:
         return F.max_pool2d(x, kernel, stride, padding)
-    x = x.contiguous(memory_format=torch.channels_last)
-    return F.max_pool2d(x, kernel, stride, padding).contiguous()
+    channels_last = x.contiguous(memory_format=torch.channels_last)
+    y = F.max_pool2d(channels_last, kernel, stride, padding)
+    return y if channels_last is x else y.contiguous()
 
 
 def _largest(x, windows):

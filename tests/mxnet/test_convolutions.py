@@ -1,4 +1,4 @@
-"""Convolutions of static graphs in inference, whose weights are laid out once."""
+"""Convolutions of static graphs: in inference weights are laid out once, in training images."""
 
 import copy
 
@@ -9,16 +9,16 @@ pytest.importorskip("torch", reason="the graphs are those of layers.mxnet")
 
 import torch
 
-from layers import compiled_step
+from layers import DenseBlock, compiled_step
 from layers.engine import autograd, gluon, mx, nd
-from layers.mxnet._run import packed
+from layers.mxnet._run import convolutions
 
 pytestmark = [
     pytest.mark.engine("torch"),
-    pytest.mark.skipif(not packed._is_available(), reason="oneDNN has no AVX here"),
+    pytest.mark.skipif(not convolutions._is_available(), reason="oneDNN has no AVX here"),
 ]
 
-CHANNELS = 128  # 3 x 3 kernels from and to so many have more than packed.LEAST elements
+CHANNELS = 128  # 3 x 3 kernels from and to so many have more than convolutions.LEAST elements
 STATIC = {"static_alloc": True, "static_shape": True}
 # But GroupAdaGrad, whose weights have two dimensions.
 OPTIMIZERS = sorted({*mx.optimizer.Optimizer.opt_registry} - {"groupadagrad", "test"})
@@ -59,7 +59,7 @@ def laid_out(monkeypatch):
             counted.append(weight)
             return torch.ops.mkldnn._reorder_convolution_weight(weight, *settings)
 
-    monkeypatch.setattr(packed, "onednn", Counting)
+    monkeypatch.setattr(convolutions, "onednn", Counting)
     return counted
 
 
@@ -266,3 +266,51 @@ def test_a_copy_keeps_its_own():
     for parameter in twin.collect_params().values():
         parameter.set_data(parameter.data() * 2)
     assert np.allclose(twin(x).asnumpy(), 2 * block(x).asnumpy(), atol=1e-4)
+
+
+def small(*more):
+    return [gluon.nn.Conv2D(8, 3), gluon.nn.MaxPool2D(2), gluon.nn.Conv2D(8, 3), *more]
+
+
+def trained(net, x, steps=3):
+    """Outputs and gradients of steps."""
+    trainer, found = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}), []
+    for _ in range(steps):
+        with autograd.record():
+            y = net(x)
+            loss = y.square().mean()
+        loss.backward()
+        trainer.step(1)
+        found += [y, *[p.grad() for p in net.collect_params().values()]]
+    return [a.asnumpy() for a in found]
+
+
+@pytest.mark.parametrize(
+    "own", [[], [gluon.nn.Flatten(), DenseBlock(72, 4)]], ids=["gluon", "DenseBlock"]
+)
+def test_training_with_channels_last(own):
+    x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
+    nets = [net_of(*small(*own), **how) for how in (STATIC, {"active": False})]
+    for net in nets:
+        net(x)  # the shapes
+    for a, b in zip(*[net.collect_params().values() for net in nets], strict=True):
+        b.set_data(a.data())
+    for found, expected in zip(*[trained(net, x) for net in nets], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_images_of_training_have_channels_last_where_weights_are_small():
+    x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
+    net = net_of(*small())
+    large = net_of(conv(), conv())
+    for _ in range(2):
+        with autograd.record():
+            assert is_channels_last(net(x)) and not is_channels_last(large(images(1)))
+
+
+def test_a_net_with_a_custom_operator_keeps_weights_too(laid_out):
+    x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
+    net = net_of(*small(gluon.nn.Flatten(), DenseBlock(72, 4)))
+    for _ in range(3):
+        net(x)
+    assert len(laid_out) == 2 and is_plain(net, x)

@@ -37,11 +37,11 @@ tell little about machines of another kind. There are no results of GPUs here ye
 MISSED = """\
 Where a limit is missed:
 
-- *GluonCV's nets on a few small pictures.* A static graph keeps the weights of large convolutions
-  as oneDNN wants them, as MXNet does: ResNet-50 of one picture takes 0.60 of the eager time by it.
-  But MXNet also leaves what lies between convolutions in that layout, which PyTorch lays out anew
-  for each; compiled graphs do so here (channels last). Recorded ones were tried with channels last
-  and with batch norms folded into convolutions: 0.9 to 1.1 of the time, not kept.
+- *GluonCV's nets on a few small pictures.* A static graph keeps the weights of convolutions as
+  oneDNN wants them, as MXNet does, and images with their channels last. What is left is the
+  products. Tried and not kept: oneDNN's own layout for images too (1.1 to 1.5 of the time for small
+  ones), batch norms folded into convolutions (no gain), channels last for all in training (1.3 of
+  the time where weights are large).
 - *A compiled step of a small MLP beside JAX.* It takes as long as PyTorch's own whole step in
   `torch.compile`; the rest is products, for which JAX has other kernels. At the large MLP both are
   equal.

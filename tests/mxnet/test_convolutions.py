@@ -268,8 +268,12 @@ def test_a_copy_keeps_its_own():
     assert np.allclose(twin(x).asnumpy(), 2 * block(x).asnumpy(), atol=1e-4)
 
 
-def small(*more):
-    return [gluon.nn.Conv2D(8, 3), gluon.nn.MaxPool2D(2), gluon.nn.Conv2D(8, 3), *more]
+def small():
+    return [gluon.nn.Conv2D(8, 3), gluon.nn.MaxPool2D(2), gluon.nn.Conv2D(8, 3)]
+
+
+def with_dense_block():
+    return [*small(), gluon.nn.Flatten(), DenseBlock(72, 4)]
 
 
 def trained(net, x, steps=3):
@@ -285,12 +289,10 @@ def trained(net, x, steps=3):
     return [a.asnumpy() for a in found]
 
 
-@pytest.mark.parametrize(
-    "own", [[], [gluon.nn.Flatten(), DenseBlock(72, 4)]], ids=["gluon", "DenseBlock"]
-)
-def test_training_with_channels_last(own):
+@pytest.mark.parametrize("layers", [small, with_dense_block])
+def test_training_with_channels_last(layers):
     x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
-    nets = [net_of(*small(*own), **how) for how in (STATIC, {"active": False})]
+    nets = [net_of(*layers(), **how) for how in (STATIC, {"active": False})]
     for net in nets:
         net(x)  # the shapes
     for a, b in zip(*[net.collect_params().values() for net in nets], strict=True):
@@ -310,7 +312,7 @@ def test_images_of_training_have_channels_last_where_weights_are_small():
 
 def test_a_net_with_a_custom_operator_keeps_weights_too(laid_out):
     x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
-    net = net_of(*small(gluon.nn.Flatten(), DenseBlock(72, 4)))
+    net = net_of(*with_dense_block())
     for _ in range(3):
         net(x)
     assert len(laid_out) == 2 and is_plain(net, x)

@@ -44,7 +44,7 @@ SMALL = {
     TRANSFORMER.name: {"batch": 2, "length": 5, "units": 8, "heads": 2},
     FIT.name: {"sizes": (6, 5, 4), "batch": 2, "steps": 3, "epochs": 2},
     INFERENCE.name: {"size": 32, "batch": 2, "training": False},
-    TRAINING.name: {"size": 32, "batch": 2, "training": True},
+    TRAINING.name: {"size": 64, "batch": 4, "training": True},
     BFLOAT16.name: {"size": 16, "backward": True},
     PIPELINE.name: {"count": 4, "batch": 2},
     OPTIMIZERS.name: {"name": "rmsprop", "options": {}, "count": 9, "shape": (3, 2)},

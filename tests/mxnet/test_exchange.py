@@ -376,10 +376,11 @@ def test_the_batch_of_torch_export_stays_open():
     "make, x",
     [
         (lambda: layers.GroupNormBlock(2, 4), np.random.RandomState(0).randn(3, 4, 5)),
+        (lambda: layers.SparsemaxBlock(), np.random.RandomState(0).randn(3, 6)),
         (lambda: layers.EmbeddingBag(6, 3), np.arange(12).reshape(3, 4) % 6),
         (lambda: layers.EmbeddingBag(6, 3, "mean", -1), np.arange(12).reshape(3, 4) % 5 - 1),
     ],
-    ids=["GroupNormBlock", "EmbeddingBag", "EmbeddingBag, padding"],
+    ids=["GroupNormBlock", "SparsemaxBlock", "EmbeddingBag", "EmbeddingBag, padding"],
 )
 def test_a_program_with_an_open_batch(make, x, tmp_path):
     from layers.mxnet._files.exchange import write
@@ -789,10 +790,15 @@ def test_what_cannot_be_traced_is_told_in_two_lines(name, capfd):
 
 
 def test_a_size_that_cannot_stay_open_is_told_in_one_line(capfd):
+    @layers.operator
+    class times_its_length:
+        def forward(x):
+            return x * int(x.shape[0])
+
     sizes = open_sizes([(2, 6)], [("n", 6)])
     told = "the graph cannot be traced: it fixes a size that is to be open"
     with pytest.raises(MXNetError, match=told):
-        trace(layers.SparsemaxBlock()(mx.sym.var("data")), {}, [(2, 6)], "float32", sizes)
+        trace(times_its_length(mx.sym.var("data")), {}, [(2, 6)], "float32", sizes)
     assert capfd.readouterr() == ("", "")
 
 

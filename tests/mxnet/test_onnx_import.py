@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402 - absent in som
 from onnx.reference import ReferenceEvaluator  # noqa: E402 - absent in some environments
 
 import layers.mxnet as mx  # noqa: E402 - torch first
-from layers import nets  # noqa: E402 - torch first
+from layers import DenseBlock, SparsemaxBlock, nets  # noqa: E402 - torch first
 from layers.mxnet.base import MXNetError, UnsupportedError  # noqa: E402 - torch first
 from layers.mxnet.contrib.onnx import (  # noqa: E402 - torch first
     get_model_metadata,
@@ -175,6 +175,12 @@ ROWS |= {
     "Where spread": ("Where", [X[0] > 0, X, Known(single(0.5))]),
     "Cast": ("Cast", [X], {"to": TensorProto.INT32}),
     "Cast to bool": ("Cast", [X], {"to": TensorProto.BOOL}),
+    "TopK": ("TopK", [X, Known(ints(2))], {"outputs": 2}),
+    "TopK smallest": (
+        "TopK",
+        [X, Known(ints(1))],
+        {"axis": 1, "largest": 0, "sorted": 0, "outputs": 2},
+    ),
     "ArgMax dropped": ("ArgMax", [X], {"axis": 1, "keepdims": 0}),
     "ReduceSum axes": ("ReduceSum", [X, Known(ints(0, -1))], {"keepdims": 0}),
     "ReduceMean 11": ("ReduceMean", [X], {"axes": [1], "keepdims": 0}, 11),
@@ -330,9 +336,16 @@ def test_a_network_there_and_back(tmp_path):
     assert (block(x) ** 2).sum().asscalar() < loss.asscalar()
 
 
+def sparse():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(DenseBlock(16, 5), SparsemaxBlock())
+    return net
+
+
 NETS = {
     "mlp": lambda: nets.mlp(16, (5,), 3, activation="gelu", norm="batch"),
     "gated mlp": lambda: nets.mlp(16, (5,), 3, activation="geglu", norm="rms", residual=True),
+    "sparse": sparse,
     "mixer": lambda: nets.mixer((1, 4, 4), 3, units=8, depth=1),
     "vit": lambda: nets.vit((1, 4, 4), 3, units=8, heads=2, depth=1),
 }
@@ -344,6 +357,7 @@ AT_ONCE = [("vit", True), ("gated mlp", True)]  # the others take seconds each, 
     [
         pytest.param(*each, marks=() if each in AT_ONCE else pytest.mark.slow)
         for each in product(NETS, (False, True))
+        if each != ("sparse", True)  # how many TopK gives is computed there
     ],
 )
 def test_nets_there_and_back(name, open_batch, tmp_path):
@@ -429,6 +443,9 @@ REFUSED = {
     ),
     "a long axis": (
         model_of("Tile", [X, Known(ints(1, 2**40, 1))])[0], r"repeats is \[1, 1099511627776, 1\]",
+    ),
+    "several k": (
+        model_of("TopK", [X, Known(ints(1, 2))], {"outputs": 2})[0], r"TopK .*: k is \[1, 2\]",
     ),
     "an unknown attribute": (
         model_of("ConvTranspose", [IMAGE, WT], {"output_shape": [9, 9]})[0],

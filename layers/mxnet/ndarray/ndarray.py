@@ -347,7 +347,9 @@ class NDArray(Memory, Methods):
             raise ArgumentError(
                 f"reshape: unknown argument {next(iter(kwargs))!r}\n  expected shape, reverse"
             )
-        target = _index.reshaped(self.shape, tuple([index(n) for n in shape]), bool(reverse))
+        # A size that is open in an exported graph must not go through `index`, which fixes it.
+        codes = tuple([n if isinstance(n, int) else index(n) for n in shape])
+        target = _index.reshaped(self.shape, codes, bool(reverse))
         self._share()
         view = self._view(call_recorded(torch.Tensor.reshape, self._tensor_to_view(), target))
         if autograd.state.recording:

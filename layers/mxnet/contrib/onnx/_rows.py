@@ -356,6 +356,18 @@ def _cast(step: Step) -> Symbol:
     return sym.cast(step.x(), dtype=step.dtype_of(step.attribute("to")).name)
 
 
+@row("TopK")
+def _top_k(step: Step) -> list[Symbol]:
+    step.attribute("sorted")  # they are
+    k, axis = step.sizes(1, "k"), step.axis(step.attribute("axis", -1))
+    if k is None or len(k) != 1:
+        raise step.unsupported(f"k is {k}, not a number")
+    ascends = not step.attribute("largest", 1)
+    return list(
+        sym.topk(step.x(), axis=axis, k=k[0], ret_typ="both", is_ascend=ascends, dtype="int64")
+    )
+
+
 # Along axes
 
 

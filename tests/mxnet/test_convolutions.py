@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="the graphs are those of layers.mxnet")
 
 import torch
 
-from layers import DenseBlock, compiled_step
+from layers import DenseBlock, OperatorBlock, compiled_step, operator
 from layers.engine import autograd, gluon, mx, nd
 from layers.mxnet._run import convolutions
 
@@ -18,7 +18,9 @@ pytestmark = [
     pytest.mark.skipif(not convolutions._is_available(), reason="oneDNN has no AVX here"),
 ]
 
-CHANNELS = 128  # 3 x 3 kernels from and to so many have more than convolutions.LEAST elements
+CHANNELS = (
+    128  # 3 x 3 kernels from and to so many have more than convolutions.LEAST_OF_ONE elements
+)
 STATIC = {"static_alloc": True, "static_shape": True}
 # But GroupAdaGrad, whose weights have two dimensions.
 OPTIMIZERS = sorted({*mx.optimizer.Optimizer.opt_registry} - {"groupadagrad", "test"})
@@ -110,15 +112,25 @@ def test_a_weight_is_laid_out_once(laid_out):
 )
 def test_all_options(options, laid_out):
     net, x = net_of(conv(**options)), images()
+    net(x)
     assert is_plain(net, x) and len(laid_out) == 1
 
 
 def test_data_of_other_shapes(laid_out):
     net = net_of(conv())
     for batch, size in ((2, 6), (3, 6), (2, 9)):
-        assert net(images(batch, size)).shape == (batch, CHANNELS, size, size)
+        for _ in range(2):
+            assert net(images(batch, size)).shape == (batch, CHANNELS, size, size)
     assert len(laid_out) == 3
     assert is_plain(net, images(2, 6))
+
+
+def test_a_shape_is_laid_out_for_when_it_comes_again(laid_out):
+    net = net_of(conv())
+    for _ in range(3):
+        for batch in (2, 3):
+            net(images(batch))
+    assert not laid_out
 
 
 @pytest.mark.parametrize(
@@ -315,4 +327,95 @@ def test_a_net_with_a_custom_operator_keeps_weights_too(laid_out):
     net = net_of(*with_dense_block())
     for _ in range(3):
         net(x)
-    assert len(laid_out) == 2 and is_plain(net, x)
+    count = len(laid_out)
+    for _ in range(3):
+        net(x)
+    assert len(laid_out) == count > 0 and is_plain(net, x)
+
+
+def test_the_gradients_of_a_norm_of_one_sample():
+    """Its head gradient has channels last."""
+    x = nd.random.uniform(shape=(1, 3, 16, 13), ctx=mx.cpu())
+    norms = [gluon.nn.InstanceNorm, gluon.nn.BatchNorm, lambda: gluon.nn.GroupNorm(2)]
+    for norm in norms:
+        layers = [gluon.nn.Conv2D(8, 3), norm(), gluon.nn.Conv2D(8, 3)]
+        net = net_of(*layers)
+        found = gradients(net, x)
+        net.hybridize(False)
+        expected = gradients(net, x)
+        largest = max(abs(b).max() for b in expected)  # that of a bias before a norm is rounding
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4 * largest)
+
+
+def gradients(net, x):
+    x = x.copy()
+    x.attach_grad()
+    for _ in range(2):
+        with autograd.record():
+            y = net(x)
+            loss = (y * nd.arange(y.size, ctx=y.context).reshape(y.shape)).sum()
+        loss.backward()
+    return [x.grad.asnumpy(), *[p.grad().asnumpy() for p in net.collect_params().values()
+                                if p.grad_req != "null"]]  # fmt: skip
+
+
+class Noisy(gluon.HybridBlock):
+    def hybrid_forward(self, F, x):
+        return x + F.random.uniform_like(x)
+
+
+@pytest.mark.parametrize("train_mode", [True, False])
+@pytest.mark.parametrize(
+    "layer", [lambda: gluon.nn.Dropout(0.5), Noisy, lambda: gluon.nn.Dropout(0.5, axes=(1,))]
+)
+def test_random_numbers_are_drawn_in_the_order_of_elements(layer, train_mode):
+    x, found = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu()), []
+    net = net_of(*small(), layer())
+    for how in ({"active": False}, {}, STATIC):
+        net.hybridize(**how)
+        for _ in range(3):
+            mx.random.seed(3)
+            with autograd.record(train_mode):
+                y = net(x)
+        found.append(y.asnumpy())
+    for y in found[1:]:
+        np.testing.assert_allclose(y, found[0], rtol=1e-4, atol=1e-5)
+
+
+def test_second_derivatives_behind_convolutions():
+    """The net is linear, so its sum is that of dx times x."""
+    x = nd.random.uniform(shape=(2, 3, 12, 12), ctx=mx.cpu())
+    net = net_of(
+        gluon.nn.Conv2D(8, 3, use_bias=False), gluon.nn.Conv2D(8, 3, use_bias=False),
+        gluon.nn.Dropout(0.5), gluon.nn.Flatten(), DenseBlock(512, 4, bias=False),
+    )  # fmt: skip
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            y = net(x).sum()
+            [dx] = autograd.grad(y, [x], create_graph=True)
+        np.testing.assert_allclose((dx * x).sum().asscalar(), y.asscalar(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("layers", [with_dense_block, lambda: [gluon.nn.Conv1D(8, 3)]])
+def test_custom_operators_beside_convolutions_are_recorded(layers, caplog):
+    runs = []
+
+    @operator(name=f"tests.noting{len(layers())}")
+    class noting:
+        def forward(x):
+            runs.append(x.shape)
+            return x * 2
+
+        def dx(dy):
+            return dy * 2
+
+    net = net_of(*layers(), OperatorBlock(noting))
+    x = nd.random.uniform(shape=(2, 3, 12, 12) if len(layers()) > 1 else (2, 3, 12), ctx=mx.cpu())
+    for _ in range(4):
+        net(x)
+    before = len(runs)
+    for _ in range(3):
+        net(x)
+    assert len(runs) == before and is_plain(net, x)

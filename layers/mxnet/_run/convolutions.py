@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -29,9 +30,9 @@ from ..symbol._node import Node
 Tensor = torch.Tensor
 # Elements of a weight from which on it is kept in a graph of a single convolution: below, there is
 # little to lay out, and oneDNN lays out the image instead.
-LEAST = 2**17
+LEAST_OF_ONE = 2**17
 # What an element of an image saves in training with channels last, over what one of a weight costs.
-GAIN = 4
+IMAGE_TO_WEIGHT = 4
 LAYOUTS = (None, "NCHW")
 onednn = torch.ops.mkldnn
 
@@ -59,60 +60,67 @@ def _is_available() -> bool:
 
 
 class PackedWeight(NamedTuple):
-    """A weight in oneDNN's layout, with the weight it was made of and the data's shape."""
+    """A weight with its version, the data's shape, and the weight in oneDNN's layout, if made."""
 
     weight: Tensor
     version: int
     shape: torch.Size
-    packed: Tensor
+    packed: Tensor | None = None
 
 
 class StaticConvolution:
-    """The function of a Convolution node, which in inference keeps the weight of the last call.
+    """The function of a Convolution node, which in inference keeps its weight laid out.
 
-    That is laid out anew when another tensor comes, when somebody has written into it, or for data
-    of another shape. A call that is traced computes as the node does.
+    It is laid out when the same tensor comes a second time with data of the same shape, and nobody
+    has written into it. A call that is traced computes as the node does.
     """
 
     def __init__(self, node: Node, is_single: bool):
         self._plain, self._is_single = node.op.run, is_single
-        self._kept: PackedWeight | None = None
+        self._latest: PackedWeight | None = None
 
     def __call__(self, data: Tensor, weight: Tensor, bias: Tensor | None = None, **attributes):
         if not _suits(data, weight, bias) or attributes.get("layout") not in LAYOUTS:
             return self._plain(data, weight, bias, **attributes)
-        if torch.is_grad_enabled() or state.recorder is not None:
+        if torch.is_grad_enabled():
             if not self._is_single:
                 data = _laid_out(data, weight, attributes.get("stride", ()))
             return self._plain(data, weight, bias, **attributes)
-        is_small = self._is_single and weight.numel() < LEAST
-        if is_small or weight.is_inference():  # which does not count writes
+        is_small = self._is_single and weight.numel() < LEAST_OF_ONE
+        # A tensor of inference mode does not count writes.
+        if is_small or weight.is_inference() or not data.numel():
             return self._plain(data, weight, bias, **attributes)
-        return self._packed(data, weight, bias, attributes)
+        if (recorder := state.recorder) is not None:
+            return recorder.call(partial(self._infer, True, **attributes), data, weight, bias)
+        return self._infer(False, data, weight, bias, **attributes)
 
-    def _packed(self, data: Tensor, weight: Tensor, bias: Tensor | None, attributes: dict):
-        """The convolution with the weight that is laid out."""
+    def _infer(
+        self, at_once: bool, data: Tensor, weight: Tensor, bias: Tensor | None, **attributes
+    ) -> Tensor:
+        """The convolution, by the weight that is laid out, be it at once.
+
+        What is recorded has to give channels last in each call, for the calls after it.
+        """
+        latest = PackedWeight(weight, weight._version, data.shape)
+        known = self._latest
+        if known is None or known.weight is not weight or known[1:3] != latest[1:3]:
+            y = self._plain(data, weight, bias, **attributes)
+            self._latest = known = latest  # it is computable: with a stride of 0 oneDNN crashes
+            if not at_once:
+                return y
         bias, stride, dilate, pad = checked_convolution(data, weight, bias, **attributes)
         settings = (pad, stride, dilate, attributes.get("num_group", 1))
-        kept = self._kept
-        if (
-            kept is None
-            or kept.weight is not weight
-            or kept.version != weight._version
-            or kept.shape != data.shape
-        ):
-            if not _is_computable(data.shape, weight.shape, *settings):
-                return self._plain(data, weight, bias, **attributes)  # which says what is wrong
+        if known.packed is None:
             packed = onednn._reorder_convolution_weight(weight, *settings, data.shape)
-            self._kept = kept = PackedWeight(weight, weight._version, data.shape, packed)
-        return onednn._convolution_pointwise(data, kept.packed, bias, *settings, "none", [], "")
+            self._latest = known = latest._replace(packed=packed)
+        return onednn._convolution_pointwise(data, known.packed, bias, *settings, "none", [], "")
 
 
 def _laid_out(data: Tensor, weight: Tensor, stride: Sequence[int]) -> Tensor:
     """The images, with their channels last where that saves more than it costs for the weight."""
     pixels = data.shape[0] * data.shape[2] * data.shape[3] // (math.prod(stride) or 1)
-    of_each_channel = weight.shape[1] == 1
-    last = of_each_channel or GAIN * pixels * weight.shape[0] > weight.numel()
+    has_one_channel = weight.shape[1] == 1
+    last = has_one_channel or IMAGE_TO_WEIGHT * pixels * weight.shape[0] > weight.numel()
     return data.contiguous(memory_format=torch.channels_last if last else torch.contiguous_format)
 
 
@@ -122,17 +130,4 @@ def _suits(data: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
         data.dim() == weight.dim() == 4
         and all(t.dtype is torch.float32 and t.is_cpu for t in given)
         and not torch.compiler.is_compiling()
-    )
-
-
-def _is_computable(data: torch.Size, weight: torch.Size, pad, stride, dilate, groups) -> bool:
-    """Whether there is an image, and a kernel moves over it; with a stride of 0 oneDNN crashes."""
-    extents = [(k - 1) * d + 1 for k, d in zip(weight[2:], dilate)]
-    return (
-        all(data)
-        and min(stride) > 0
-        and min(dilate) > 0
-        and min(pad) >= 0
-        and weight[0] % groups == 0
-        and all(extent <= n + 2 * p for extent, n, p in zip(extents, data[2:], pad))
     )

@@ -14,7 +14,6 @@ import torch
 
 from .. import autograd
 from .._own.node import CUSTOM
-from .._table.nn import Convolution
 from ..context import Context
 from . import cuda_graph
 from .convolutions import static_convolutions
@@ -60,26 +59,17 @@ class Recorded(Specialized):
         super().__init__(program, what)
         self.fixed, self.is_asked = sorted({*fixed} | program.states), is_asked
         self._has_custom = any(n.op is CUSTOM for n in program.nodes)
-        self._has_convolutions = any(n.op is Convolution for n in program.nodes)
         self._attempts: dict[Kind, int] = {}
-        self._function: Callable | None = None
+        self._static_function: Callable | None = None
 
     def __call__(
         self, tensors: Sequence[Tensor], context: Context, kind: Kind | None = None
     ) -> list[Tensor]:
-        if self._pays(context):
-            return super().__call__(tensors, context, kind)
-        return self.plain(tensors, context)
-
-    def _pays(self, context: Context) -> bool:
-        """Whether a call is faster where the calls of PyTorch in it are recorded."""
-        if not self._has_custom:
-            return self.is_asked and cuda_graph.can_capture(context)
-        if not self.is_asked:
-            return self.program.outputs == 1
-        # In inference on a CPU, convolutions that keep their weights save more.
-        is_inference = not autograd.state.recording and context.device.type == "cpu"
-        return not (is_inference and self._has_convolutions)
+        if self._has_custom:
+            helps = self.is_asked or self.program.outputs == 1
+        else:
+            helps = self.is_asked and cuda_graph.can_capture(context)
+        return super().__call__(tensors, context, kind) if helps else self.plain(tensors, context)
 
     def first_call(self, kind: Kind, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
         if len(self._attempts) >= self.most_kinds and kind not in self._attempts:
@@ -92,17 +82,17 @@ class Recorded(Specialized):
         return Recording(self, kind, context)(tensors)
 
     def plain(self, tensors: Sequence[Tensor], context: Context) -> list[Tensor]:
-        """The outputs of the program as it is."""
+        """The outputs, not recorded; on a CPU a static graph lays out its convolutions."""
         recording = autograd.state.recording
-        return self.program.run(self.function(context), tensors, context, recording)
+        return self.program.run(self.function_on(context), tensors, context, recording)
 
-    def function(self, context: Context) -> Callable:
+    def function_on(self, context: Context) -> Callable:
         """The graph's function; that of a static graph on a CPU lays out its convolutions."""
         if not self.is_asked or context.device.type != "cpu":
             return self.program.function
-        if self._function is None:
-            self._function = self.program.bound(static_convolutions(self.program.nodes))
-        return self._function
+        if self._static_function is None:
+            self._static_function = self.program.bound(static_convolutions(self.program.nodes))
+        return self._static_function
 
     def log_refusal(self, reason: str) -> None:
         if self.is_asked:
@@ -111,7 +101,7 @@ class Recorded(Specialized):
             log.debug("%s is not recorded: %s", self.what, reason)
 
     def __getstate__(self) -> dict:
-        return super().__getstate__() | {"_attempts": {}, "_function": None}
+        return super().__getstate__() | {"_attempts": {}, "_static_function": None}
 
 
 class Recording(GraphCall):
@@ -142,7 +132,7 @@ class Recording(GraphCall):
         versions = [t._version for t in tensors]
         self._names = recorder.name_inputs(self._inputs)
         with recorder:
-            function = self._owner.function(self.context)
+            function = self._owner.function_on(self.context)
             self._outputs = program.run(function, self._inputs, self.context, for_backward)
         for i, name in enumerate(program.inputs):
             if tensors[i]._version != versions[i] and i not in program.states:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from ..autograd import state
 from .reasons import users_line
@@ -110,6 +110,17 @@ class Recorder(TorchDispatchMode):
         """An array that had this tensor gets another one: refuse if it was not made here."""
         if tensor.untyped_storage()._cdata not in self._memory:
             self.refuse("it writes into an array that is not among its inputs")
+
+    def call(self, function: Callable[..., Tensor], *args: Any) -> Tensor:
+        """Call a pure function of tensors, which is recorded as one call."""
+        with _disable_current_modes():
+            y = function(*args)
+        used: set[str] = set()
+        given = ", ".join([self._text(a, used) for a in args])
+        name = self._name(y)
+        line = Line(f"{name} = {self._constant(function)}({given})", {name}, used, False)
+        self.lines.append(line)
+        return y
 
     def name_inputs(self, tensors: Iterable[Tensor]) -> list[str]:
         """Names for tensors that will be others when the calls are done again."""

@@ -178,7 +178,7 @@ def _prelu(x, gamma):
 def _rrelu(x, low, high, training):
     if not training:
         return F.leaky_relu(x, (low + high) / 2), constant(torch.zeros_like(x), x)
-    slope = low + (high - low) * torch.rand_like(x)
+    slope = low + (high - low) * torch.rand_like(x, memory_format=torch.contiguous_format)
     return torch.where(x > 0, x, slope * x), constant(slope, x)
 
 
@@ -347,9 +347,9 @@ def Dropout(
         raise ArgumentError(f"Dropout: p is {p}\n  expected a probability")
     if not training and mode != "always":
         return data
-    if not axes:
+    if not axes and data.is_contiguous():
         return F.dropout(data, p)
-    shape = list(data.shape)
+    shape = list(data.shape)  # drawn in the order of the elements, wherever they lie in memory
     for axis in axes:
         shape[axis] = 1
     return data * F.dropout(data.new_ones(shape), p)
@@ -568,7 +568,8 @@ def InstanceNorm(data: Tensor, gamma: Tensor, beta: Tensor, eps: float = 1e-3) -
         raise ShapeError(f"InstanceNorm: data is {tuple(data.shape)}\n  expected 3 axes or more")
     size = (data.shape[1],)
     _expect("InstanceNorm", data, {"gamma": size, "beta": size}, gamma=gamma, beta=beta)
-    return torch.instance_norm(data, gamma, beta, None, None, True, 0.0, eps, True)
+    # PyTorch's instance_norm gives wrong gradients of one sample for dy with channels last.
+    return torch.group_norm(data, data.shape[1], gamma, beta, eps)
 
 
 @InstanceNorm.infer

@@ -53,7 +53,8 @@ def distribution(name, draw, doc, arrays=None, aliases=(), positive=(), from_zer
 
     def like(draw):
         def row(data, **given):
-            return draw(torch.empty_like(data), *checked(given))
+            y = torch.empty_like(data, memory_format=torch.contiguous_format)
+            return draw(y, *checked(given))
 
         return _signed(row, ["data"], numbers)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 RATE = 0.1  # the learning rate
-RESNET_RATE = 1e-4
-ZOO_RATE = 1e-5  # with more of both, rounding decides what deep nets have learned after two steps
+# With larger rates, rounding decides what such deep nets have learned after two steps.
+RESNET_RATE, ZOO_RATE = 1e-4, 1e-5
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:

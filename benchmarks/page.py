@@ -35,13 +35,13 @@ tell little about machines of another kind. There are no results of GPUs here ye
 """
 
 MISSED = """\
-Where a limit is missed:
+Where a limit is missed, or was hard to reach:
 
 - *GluonCV's nets on a few small pictures.* A static graph keeps the weights of convolutions as
-  oneDNN wants them, as MXNet does, and images with their channels last. What is left is the
-  products. Tried and not kept: oneDNN's own layout for images too (1.1 to 1.5 of the time for small
-  ones), batch norms folded into convolutions (no gain), channels last for all in training (1.3 of
-  the time where weights are large).
+  oneDNN wants them, as MXNet does, and images with their channels last. The time left is that of
+  the products. Tried and not kept: oneDNN's own layout for images too (1.1 to 1.5 of the time for
+  small ones), batch norms folded into convolutions (no gain), channels last for all in training
+  (1.3 of the time where weights are large).
 - *A compiled step of a small MLP beside JAX.* It takes as long as PyTorch's own whole step in
   `torch.compile`; the rest is products, for which JAX has other kernels. At the large MLP both are
   equal.

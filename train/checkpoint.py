@@ -317,7 +317,7 @@ def read(path: Path) -> Saved:
     Raises
     ------
     ValueError
-        It is torn, or no checkpoint; the message names the file and what is wrong.
+        It is torn, or no checkpoint; the message names the file in it and what is wrong.
     """
     content = read_index(path / INDEX)
     if (found := (content["epochs_done"], content["step"])) != position(path):
@@ -401,8 +401,10 @@ def resume(
             )
         return path
     if reasons:
-        once = {reason: name for name, reason in reversed(reasons.items())}  # that of the last one
-        listed = "; ".join(f"{name}: {reason}" for reason, name in reversed(once.items()))
+        last_with: dict[str, str] = {}  # of several with one reason the last one is named
+        for name, reason in reasons.items():
+            last_with.setdefault(reason, name)
+        listed = "; ".join(f"{name}: {reason}" for reason, name in last_with.items())
         raise Refused(f"no checkpoint in {folder} can be used: {listed}")
     return None
 

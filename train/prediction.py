@@ -157,7 +157,8 @@ def checks(run: Run) -> dict[str, bool]:
         return right and (many is not value or len(many) == features)
 
     def is_image(shape: Any) -> bool:
-        return sizes(shape) and image_shape(tuple(shape)) is not None
+        image = image_shape(tuple(shape)) if sizes(shape) else None
+        return image is not None and image[0] in (1, 3)
 
     features = math.prod(run.shape) if sizes(run.shape) else 0
     return {
@@ -214,11 +215,6 @@ def read_samples(name: str, run: Run) -> Samples:
     path = Path(os.path.expanduser(name))
     suffix = path.suffix.lower()
     if suffix in TABLES:
-        if run.pixels is not None:
-            raise Refused(
-                "the network was trained with images; expected a PNG or JPEG, a folder of them, or "
-                "an npz or npy file with their pixels"
-            )
         return read_csv(path, Reading(features=tuple(run.columns), labelled=False))
     if suffix == ".npz":
         arrays, _ = read_npz(path, (("x",), ("x_test",)))

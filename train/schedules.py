@@ -75,7 +75,9 @@ class Schedule(Callback):
             warmup=self.warmup,
             settings=self.settings,
         )
-        optimizer.lr_scheduler = partial(rate_after, self.start, scheduler)
+        # Without updates before, a file of the trainer's states has the scheduler by its name.
+        after = partial(rate_after, self.start, scheduler) if self.start else scheduler
+        optimizer.lr_scheduler = after
 
     def end(self, run: Run) -> None:
         """Put the optimizer's earlier scheduler back, unless `begin` has refused."""

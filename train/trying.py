@@ -60,7 +60,7 @@ def try_on_samples(
             x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
         with refusing(f"net: of x {x.shape} of {name}"):
             outputs = net(x)
-        check_labels(name, part, class_numbers(name, losses, outputs, y))
+        check_labels(name, part, classes_and_ignored(name, losses, outputs, y))
         try_losses(losses, outputs, y)
         check_targets(name, part, lambda x, y: losses[0](net(x), y), contexts[0])
     if metrics:
@@ -112,7 +112,7 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
         raise Refused(f"{name}: y[{wrong[0]}] {describe_not_finite(batches.y, wrong)}")
 
 
-def class_numbers(
+def classes_and_ignored(
     name: str, losses: tuple, outputs: Any, y: mx.nd.NDArray
 ) -> tuple[int, int | None] | None:
     """How many classes labels may name, and the one that the loss ignores.
@@ -135,10 +135,13 @@ def class_numbers(
         taker, ignored, count = "accuracy", None, outputs.shape[-1]
     else:
         return None
-    if y.shape == outputs.shape and y.ndim == 2 and count > 1:
+    if y.shape == outputs.shape and y.ndim == 2 and y.shape[1] > 1:
+        expected = "y.argmax(1), where y is one-hot"
+        if taker == "accuracy":
+            expected = f"another metric, or a loss of class numbers and {expected}"
         raise Refused(
-            f"{name}: y is (n, {count}), and {taker} takes class numbers (n,); "
-            "expected y.argmax(1), where y is one-hot"
+            f"{name}: y is (n, {y.shape[1]}), and {taker} takes class numbers (n,); "
+            f"expected {expected}"
         )
     return count, ignored
 

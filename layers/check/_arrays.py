@@ -42,8 +42,7 @@ def error_in_backward(checker: Checker) -> Exception | None:
     for name in checker.subject.differentiated:
         shape = checker.values[name].shape
         if name in found and found[name].shape != shape:
-            checker.misshapen = name
-            return Failure(f"it is {found[name].shape}, and {name} is {shape}")
+            return Failure(f"it is {found[name].shape}, and {name} is {shape}", input=name)
     return None
 
 

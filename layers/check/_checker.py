@@ -22,8 +22,6 @@ class Checker:
         What it gives for a batch with one more row, where it takes one.
     backward_error : Exception or None
         What the operator's own backward raises, or what is wrong with the shape of a gradient.
-    misshapen : str or None
-        The input whose gradient has another shape.
     """
 
     reference: Results
@@ -34,7 +32,6 @@ class Checker:
         self.trial = Trial(subject, "float64", mx.cpu(), seeded)
         self.larger_batch: Results | None = None
         self.backward_error: Exception | None = None
-        self.misshapen: str | None = None
         arrays = [f"{n} {v.shape}" for n, v in subject.values.items()]
         given = [f"{n}={v!r}" for n, v in subject.attributes.items()]
         self.report = Report(f"{subject.title}: {', '.join([*arrays, *given])}")

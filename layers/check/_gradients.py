@@ -23,8 +23,8 @@ def gradient(checker: Checker, name: str) -> str:
     known, x = checker.reference, checker.values[name]
     if name in checker.subject.without_gradient:
         raise Unchecked(checker.subject.without_gradient[name])
-    if checker.misshapen not in (None, name):
-        raise Unchecked(f"the gradient of {checker.misshapen} has the wrong shape")
+    if (other := getattr(checker.backward_error, "input", None)) not in (None, name):
+        raise Unchecked(f"the gradient of {other} has the wrong shape")
     checker.expect_differentiable()
     _expect_finite_outputs(checker)
     if name not in known.gradients:

@@ -23,7 +23,17 @@ class WrongArguments(TypeError):
 
 
 class Failure(Exception):
-    """A check has found what is wrong."""
+    """A check has found what is wrong.
+
+    Attributes
+    ----------
+    input : str or None
+        The input whose gradient is wrong, where it is one's alone.
+    """
+
+    def __init__(self, text: str, input: str | None = None):
+        super().__init__(text)
+        self.input = input
 
 
 class Unchecked(Exception):

@@ -349,7 +349,9 @@ def test_a_target_that_is_left_out_by_a_loss_of_a_batch():
 )
 def test_labels_that_are_one_hot(loss, metric, taker):
     y = np.eye(3)[Y.astype(int)]
-    reason = f"y is (n, 3), and {taker} takes class numbers (n,); expected y.argmax(1), where y is"
+    expected = "another metric, or a loss of class numbers and " * (taker == "accuracy")
+    expected += "y.argmax(1), where y is one-hot"
+    reason = f"y is (n, 3), and {taker} takes class numbers (n,); expected {expected}"
     loader = gluon.data.DataLoader(gluon.data.ArrayDataset(X, y), 10)
     for data in ((X, y), loader):
         with pytest.raises(Refused, match=re.escape(f"data: {reason}")):

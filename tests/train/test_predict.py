@@ -284,7 +284,9 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     line = refused(out, tmp_path / "absent.npy")
     assert line == f"train.predict: there is no {tmp_path / 'absent.npy'}\n"
     assert "the network was not trained with files of images" in refused(out, tmp_path / "a.png")
-    assert "the network was trained with images; expected a PNG" in refused(digits, data)
+    (tmp_path / "a.csv").write_text("small,large\n1,2\n")
+    line = refused(digits, tmp_path / "a.csv")
+    assert "a.csv: x is (1, 2); expected (samples, 64), or (samples, 8, 8)" in line
     assert "there is no such file" in refused(out, tmp_path / "absent.png")
     (tmp_path / "empty").mkdir()
     assert "it has no images" in refused(digits, tmp_path / "empty")

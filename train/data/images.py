@@ -192,9 +192,9 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
     if not sources:
         raise Refused("it has no images")
     if how.shape:
-        shape, image = how.shape, image_shape(how.shape)
-        assert image, shape  # it is that of images
-        channels, height, width = image
+        shape, sizes = how.shape, image_shape(how.shape)
+        assert sizes, shape  # it is that of images
+        channels, height, width = sizes
     else:
         (height, width), gray = common(sources, how.size)
         channels = 1 if gray else 3
@@ -228,7 +228,7 @@ def read_images(sources: Sequence[Source], how: Reading) -> Samples:
 def white_of(x: np.ndarray) -> int | None:
     """The value of a white pixel, where arrays are images as in files: of uint8, with a 255.
 
-    They are gray or have three colours. Bytes that end before, as 0 and 1 do, may be of another
+    They are gray or have three colours. Bytes whose largest value is below 255 may be of another
     scale.
     """
     image = image_shape(x.shape[1:]) if x.dtype == np.uint8 and x.size else None

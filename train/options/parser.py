@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,15 +30,16 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message.removeprefix("argument ") + self.near(message))
 
     def near(self, message: str) -> str:
-        """What may be meant by arguments that are unknown, for the message that they are."""
+        """A hint for the message about unknown arguments; "" where there is none."""
         words = message.removeprefix("unrecognized arguments: ").split()
         if len(words) == len(message.split()):
             return ""
         known = self._option_string_actions
         names = [word.partition("=")[0] for word in words if word.startswith("--")]
-        if others := [name for name in names if name in parser("train")._option_string_actions]:
+        of_train = parser("train")._option_string_actions
+        if others := [name for name in names if name in of_train and name not in known]:
             return f"; python -m train has {', '.join(others)}, and {self.prog} has not"
-        if "--data" in known and Path(words[0]).exists():
+        if "--data" in known and os.path.exists(words[0]):  # False too where no file can have it
             return f"; did you mean --data {words[0]}?"
         near = get_close_matches(names[0][:100], [*known], 1, cutoff=0.8) if names else []
         return f"; did you mean {near[0]}?" if near else ""

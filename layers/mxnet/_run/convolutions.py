@@ -5,9 +5,9 @@ where that costs more than it gains. Of weights that are much larger than the im
 of the time: of 2048 to 256 channels in 3 x 3, dilated, on 12 x 12 pixels seven eighths.
 
 In inference the weights stay what they are, and are laid out once; images leave such a convolution
-with their channels last, as the next one wants them. Against the graph as it is, for images of
-96 x 96 on one thread of a Zen 4: ResNet-50 takes 0.51 of the time in a batch of 1 and 0.62 of 8,
-MobileNetV3 0.96 and 0.63, DeepLab 0.65 in a batch of 1.
+with their channels last, and need not be laid out for the next one. Against the graph as it is,
+for images of 96 x 96 on one thread of a Zen 4: ResNet-50 takes 0.51 of the time in a batch of 1
+and 0.62 of 8, MobileNetV3 0.96 and 0.63, DeepLab 0.65 in a batch of 1.
 
 In training images are laid out with their channels last for the convolutions whose weights are
 small beside them. A step takes on two threads 0.79 of the time with MobileNet v2, 0.92 with

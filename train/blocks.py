@@ -351,9 +351,8 @@ class Learner:
             self.net.save_parameters(str(folder / "model.params"))
             (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))
             net = self.exported()
-            if self.mode == "none" or self.forward is not net:  # no graph has been made yet
-                net.hybridize()
-                net(nd.zeros((1, self.features), ctx=self.ctx[0]))
+            net.hybridize()  # there may be no graph: a training that is resumed may have no step
+            net(nd.zeros((1, self.features), ctx=self.ctx[0]))
             net.export(str(folder / "model"))
 
     def exported(self) -> gluon.HybridBlock:

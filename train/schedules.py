@@ -60,6 +60,8 @@ class Schedule(Callback):
         """Set the optimizer's scheduler; raises Refused where an epoch has no known length."""
         if run.data.steps is None:
             raise Refused("Schedule: how many batches an epoch has is not known; expected a len()")
+        if (count := sum(isinstance(each, Schedule) for each in run.callbacks)) > 1:
+            raise Refused(f"callbacks: there are {count} Schedules; expected one")
         with as_arguments():
             check(self.name, self.settings, self.warmup, run.epochs)
         learner: Any = run.learner  # one of Gluon

@@ -298,3 +298,27 @@ def test_exported_and_read_in_another_process(tmp_path):
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[1.0, 8.0] [3.0, 12.0]"
+
+
+@on_torch
+def test_tensors_are_dense():
+    """Also behind convolutions of a static graph, whose images have their channels last."""
+
+    @customop("torch")
+    def doubled(x):
+        return x.view(x.shape[0], -1).mul(2).view(x.shape)
+
+    doubled.def_grad(lambda ans, x: lambda g: g.view(g.shape[0], -1).mul(2).view(g.shape))
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(8, 3), gluon.nn.Conv2D(8, 3), OperatorBlock(doubled))
+    net.add(gluon.nn.Conv2D(8, 3))
+    net.initialize()
+    x = nd.random.uniform(shape=(2, 3, 12, 12))
+    expected = net(x).asnumpy()
+    net.hybridize(static_alloc=True, static_shape=True)
+    for _ in range(3):
+        with autograd.record():
+            y = net(x)
+        y.backward()
+        np.testing.assert_allclose(y.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)

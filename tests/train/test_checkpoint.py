@@ -389,6 +389,19 @@ def test_the_program_resumes(tmp_path, capsys, main, ctx):
 
 
 @pytest.mark.slow_on("mxnet")
+def test_a_run_is_written_again_that_was_killed_at_its_end(tmp_path):
+    """Its network has no step left, so it has no graph."""
+    out = tmp_path / "out"
+    options = ["--epochs", "1", "--hybridize", "recorded"]
+    assert run(main, out, *options) == 0
+    whole = files(out)
+    for path in out.glob("model*"):
+        path.unlink()
+    assert run(main, out, *options, "--resume") == 0
+    assert files(out) == whole
+
+
+@pytest.mark.slow_on("mxnet")
 def test_another_run_is_not_overwritten(tmp_path, capsys):
     out = tmp_path / "out"
     assert run(main, out, "--epochs", "1") == 0

@@ -331,6 +331,13 @@ def test_a_schedule_in_fit():
         fit(net, (x, y), loss, epochs=4, callbacks=[Schedule("poly", 4)])
 
 
+def test_a_training_has_one_schedule():
+    rates = [Schedule("cosine"), Schedule("constant")]
+    data, loss = (np.zeros((4, 2), "f"), np.zeros(4, "f")), gluon.loss.SoftmaxCrossEntropyLoss()
+    with pytest.raises(Refused, match="^callbacks: there are 2 Schedules; expected one$"):
+        fit(gluon.nn.Dense(3), data, loss, callbacks=rates)
+
+
 def test_a_schedule_begins_with_each_training(tmp_path):
     """Of one optimizer, whose updates are counted on, and where a training is resumed."""
     optimizer, rates = mx.optimizer.SGD(learning_rate=0.6), []

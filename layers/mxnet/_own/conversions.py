@@ -17,8 +17,12 @@ __all__ = ["array", "expect_tensor", "output", "tensor"]
 
 
 def tensor(x: NDArray) -> torch.Tensor:
-    """The tensor of an array, which is not to be written into."""
-    return x._tensor
+    """The tensor of an array, which is not to be written into.
+
+    Its elements lie one after another, as `view` and kernels expect: images in a static graph may
+    have their channels last.
+    """
+    return x._tensor.contiguous()
 
 
 def expect_tensor(what: str, value: Any) -> torch.Tensor:

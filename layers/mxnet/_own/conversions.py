@@ -1,4 +1,4 @@
-"""Arrays as tensors of PyTorch and back, without copies, for operators written in PyTorch."""
+"""Arrays as tensors of PyTorch and back, for operators in PyTorch; dense ones are not copied."""
 
 from __future__ import annotations
 

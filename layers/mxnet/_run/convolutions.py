@@ -28,8 +28,8 @@ from ..autograd import state
 from ..symbol._node import Node
 
 Tensor = torch.Tensor
-# Elements of a weight from which on it is kept in a graph of a single convolution: below, there is
-# little to lay out, and oneDNN lays out the image instead.
+# In a graph of a single convolution, a weight of fewer elements is not kept: there is little to lay
+# out, and oneDNN lays out the image instead.
 LEAST_OF_ONE = 2**17
 # What an element of an image saves in training with channels last, over what one of a weight costs.
 IMAGE_TO_WEIGHT = 4
@@ -60,7 +60,7 @@ def _is_available() -> bool:
 
 
 class PackedWeight(NamedTuple):
-    """A weight with its version, the data's shape, and the weight in oneDNN's layout, if made."""
+    """A weight, its version, and the shape of its images; `packed` is it in oneDNN's layout."""
 
     weight: Tensor
     version: int
@@ -97,15 +97,16 @@ class StaticConvolution:
     def _infer(
         self, at_once: bool, data: Tensor, weight: Tensor, bias: Tensor | None, **attributes
     ) -> Tensor:
-        """The convolution, by the weight that is laid out, be it at once.
+        """The convolution by a weight that is laid out; `at_once`, already when it is first seen.
 
-        What is recorded has to give channels last in each call, for the calls after it.
+        A recorded call does so: the calls that were recorded after it expect channels last.
         """
         latest = PackedWeight(weight, weight._version, data.shape)
         known = self._latest
         if known is None or known.weight is not weight or known[1:3] != latest[1:3]:
             y = self._plain(data, weight, bias, **attributes)
-            self._latest = known = latest  # it is computable: with a stride of 0 oneDNN crashes
+            # Only now, for it is computable: with a stride of 0 oneDNN ends the process.
+            self._latest = known = latest
             if not at_once:
                 return y
         bias, stride, dilate, pad = checked_convolution(data, weight, bias, **attributes)

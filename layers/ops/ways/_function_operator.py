@@ -318,7 +318,7 @@ class NumPyBorder(ForeignBorder):
 
 
 class TorchBorder(ForeignBorder):
-    """Calls a function, and the makers of its gradients, with tensors of PyTorch, not copied."""
+    """Calls a function and the makers of its gradients with tensors; dense ones are not copied."""
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)

@@ -118,7 +118,7 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         wrong |= values != np.floor(values)
     if left_out is not None:
         wrong &= values != left_out
-    if wrong.any():
+    if np.count_nonzero(wrong):  # a sixth of the time of any()
         raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
 
 

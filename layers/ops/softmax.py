@@ -40,25 +40,28 @@ class softmax_cross_entropy:
     """Cross entropy of each sample, y = -log softmax(x)[label].
 
     With PyTorch, whose own function has this gradient, a step takes as long as the composition of
-    built-in operators for 256 x 1000 on a CPU, and 0.85 of its time for 64 x 10.
+    built-in operators for 256 x 1000 on a CPU, and 0.6 of its time for 64 x 10.
 
-    x : (n, m)      label : (n,) class numbers, which `layers.ops` says more of      y : (n,)
+    x : (..., m)      label : (...) or (..., 1) class numbers      y : (...)
+
+    `layers.ops` says more of class numbers.
     """
 
     native = "softmax_cross_entropy"
 
     def forward(x, label):
-        number = class_numbers("softmax_cross_entropy", label, x.shape[1], None)
-        return -nd.pick(nd.log_softmax(x), number)
+        number = class_numbers("softmax_cross_entropy", label, x.shape[-1], None)
+        return -nd.pick(nd.log_softmax(x), number.reshape(x.shape[:-1]))
 
     def dx(dy, x, label):
         probabilities = nd.softmax(x)
-        number = nearest_classes("", label, x.shape[1], None)
-        hot = nd.one_hot(number, depth=x.shape[1], dtype=x.dtype)
-        return nd.broadcast_mul(probabilities - hot, dy.reshape((-1, 1)))
+        number = nearest_classes("", label, x.shape[-1], None)
+        hot = nd.one_hot(number, depth=x.shape[-1], dtype=x.dtype).reshape(x.shape)
+        return nd.broadcast_mul(probabilities - hot, nd.expand_dims(dy, axis=-1))
 
-    def shapes(x):
-        return {"label": x[:1], "y": x[:1]}
+    def shapes(x, label):
+        has_column = label is not None and len(label) == len(x)
+        return {"label": (*x[:-1], 1) if has_column else x[:-1], "y": x[:-1]}
 
 
 def class_numbers(who, label, count, ignored):

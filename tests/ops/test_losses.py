@@ -279,6 +279,24 @@ def test_pytorchs_own_functions(whole, monkeypatch):
     np.testing.assert_allclose(x.grad.asnumpy(), sigmoid - hot, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])  # PyTorch's function, and the formula
+@pytest.mark.parametrize("shape", [(4, 1), (2, 2), (2, 2, 1)], ids=str)
+def test_labels_of_more_axes(shape, dtype):
+    rows = shape[:-1] if shape[-1] == 1 else shape
+    scores, label = nd.array(np.random.RandomState(0).randn(4, 3)), nd.array([0, 2, 2, 0])
+    found = []
+    for more, axes in ((label, (4,)), (label.reshape(shape), rows)):
+        x = scores.reshape((*axes, 3)).astype(dtype)
+        x.attach_grad()
+        with autograd.record():
+            y = ops.softmax_cross_entropy(x, more)
+        assert y.shape == axes
+        y.backward(nd.array([1, 2, 3, 4], dtype=dtype).reshape(axes))
+        found.append((y.asnumpy().ravel(), x.grad.asnumpy().ravel()))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
 @pytest.mark.engine("torch")
 def test_a_second_derivative_of_few_scores():
     def penalty(function):

@@ -113,6 +113,7 @@ class Adapter:
         """The conversions between arrays and tensors, for an operator written in PyTorch."""
         return conversions
 
+    natives = frozenset(native.NATIVE)
     launch = staticmethod(launch)
     fused = staticmethod(fused.fused)
 

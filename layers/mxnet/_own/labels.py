@@ -16,7 +16,7 @@ def whole(numbers: torch.Tensor, otherwise: int) -> torch.Tensor:
     found = numbers.long()
     if not numbers.is_floating_point():
         return found
-    return torch.where(found == numbers, found, otherwise)
+    return found.masked_fill_(found != numbers, otherwise)
 
 
 def class_numbers(label: torch.Tensor, count: int, ignored: int | None = None) -> torch.Tensor:

@@ -68,10 +68,13 @@ def group_norm(x, gamma, beta, groups, eps):
 
 def softmax_cross_entropy(x, label):
     """The cross entropy of each sample."""
-    fits = x.dim() == 2 and label.shape == x.shape[:1] and x.dtype in WIDE
-    if not fits:
+    rows = x.shape[:-1]
+    if not rows or x.dtype not in WIDE or label.shape not in (rows, (*rows, 1)):
         return None
-    return cross_entropy("softmax_cross_entropy", x, label)
+    if len(rows) == 1:
+        return cross_entropy("softmax_cross_entropy", x, label.reshape(-1))
+    scores = x.reshape(-1, x.shape[-1])
+    return cross_entropy("softmax_cross_entropy", scores, label.reshape(-1)).reshape(rows)
 
 
 def cross_entropy(name, scores, label, ignored=None, smoothing=0.0):

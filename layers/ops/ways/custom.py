@@ -229,6 +229,8 @@ def _zeros(operator: Operator, known: tuple, first: str, others: str) -> list:
 class Adapter:
     """Calls an operator through `Custom`, with NDArrays or Symbols."""
 
+    natives = frozenset()  # MXNet has no functions in place of operators
+
     def __init__(self, operator: Operator):
         register(operator)  # some operators are registered only here, at the first call
         self.operator = operator

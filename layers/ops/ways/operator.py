@@ -225,6 +225,11 @@ class Operator:
         tops = {f"d{n}" for n in self.outputs}
         return not any(tops & set(names) for names in self.needs.values())
 
+    @property
+    def has_native(self) -> bool:
+        """Whether this engine has the function that `native` names."""
+        return self.native in engine.adapter().natives
+
     @cached_property
     def _adapter(self) -> Callable:
         return engine.adapter()(self)

@@ -400,7 +400,7 @@ class Parameter:
         ParameterError
             Not initialized, or `grad_req` is 'null'.
         """
-        return list(self._listed(self._gradients()))
+        return self._listed(self._gradients())
 
     @property
     def _grad(self) -> list[NDArray] | None:  # MXNet's name, which programs read

@@ -411,10 +411,12 @@ class Fused(Optimizer):
         counts, groups = self._index_update_count, {}
         rates = self._get_lrs(index), self._get_wds(index)
         for i, w, g, s, lr, wd in zip(index, weight, grad, state, *rates):
-            if is_sparse(w, g):
+            if w._is_sparse or g._is_sparse:
                 self._update_sparse((lr, wd, counts[i]), w, g, s)
                 continue
-            w = w._writable()
+            w._refuse_recorded()
+            w._copy_if_lent()
+            w = w._tensor  # also one that autograd knows: it is changed where nothing is recorded
             alone = i if w.is_cpu and w.numel() > ALONE else None
             rows = groups.setdefault((lr, wd, counts[i], w.dtype, alone), [])
             rows.append((w, g._tensor, s))

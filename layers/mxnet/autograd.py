@@ -11,7 +11,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 from weakref import ref
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
+_is_grad_enabled = torch.is_grad_enabled
 
 
 class _State(threading.local):
@@ -72,12 +73,15 @@ class _Scope:
         self._recording, self._training = recording, training
 
     def __enter__(self) -> None:
-        before = state.recording, state.training
+        here = (
+            state.__dict__
+        )  # this thread's, looked up once: each attribute of `state` takes 30 ns
+        before = here["recording"], here["training"]
         recording = before[0] if self._recording is None else self._recording
         training = before[1] if self._training is None else self._training
-        state.entered.append((ref(self, _set_back), before))
+        here["entered"].append((ref(self, _set_back), before))
         # Python raises Ctrl-C at calls. None follows: the switches are set last.
-        state.recording, state.training = recording, training
+        here["recording"], here["training"] = recording, training
 
     def __exit__(self, *_) -> None:
         _set_back(self)
@@ -89,9 +93,11 @@ def _set_back(scope: _Scope | ref) -> None:
     That ends the scopes inside it too, and those around it that Python has freed without a call of
     their `__exit__`.
     """
-    if len(state.entered) == 1 and state.entered[0][0]() is scope:  # nearly always
-        state.recording, state.training = state.entered[0][1]
-        state.entered.clear()
+    here = state.__dict__
+    entered = here["entered"]
+    if len(entered) == 1 and entered[0][0]() is scope:  # nearly always
+        here["recording"], here["training"] = entered[0][1]
+        entered.clear()
         return
     scopes = [reference() for reference, _ in state.entered]  # None for one that is freed
     first = len(scopes) - 1 - scopes[::-1].index(scope) if scope in scopes else len(scopes)
@@ -150,8 +156,8 @@ def enter_operator(context, training: bool, differentiable: bool = False) -> tup
     It runs on the context of its inputs, and is not recorded unless it is a gradient that is itself
     to be differentiated.
     """
-    here = state.__dict__  # this thread's, looked up once: each attribute of `state` takes 30 ns
-    enabled, elements = torch.is_grad_enabled(), running.elements
+    here = state.__dict__
+    enabled, elements = _is_grad_enabled(), running.elements
     before = here["recording"], here["training"], here["differentiating"], enabled, elements
     here["recording"] = here["differentiating"] = differentiable
     here["training"] = training
@@ -416,8 +422,8 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
         )
     found = {}  # by the array: a later gradient takes the place of an earlier one
     for head, gradient in zip(heads, given):
-        for array in (head, gradient):
-            if array is not None and not hasattr(array, "_autograd_tensor"):
+        for array in (head,) if gradient is None else (head, gradient):
+            if not hasattr(array, "_autograd_tensor"):
                 raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
         tensor = head._autograd_tensor
         if not tensor.is_floating_point():
@@ -431,16 +437,16 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
                 "gradient\n  expected it to be computed inside autograd.record() from arrays with "
                 "attach_grad()"
             )
-        if gradient is not None and gradient.shape != head.shape:
-            raise ArgumentError(
-                f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
-            )
         if gradient is None:
             dy = torch.ones_like(tensor)
         elif gradient._is_sparse and _takes_sparse(tensor):
             dy = gradient._stored.to_coo()
         else:
             dy = gradient._tensor_to_keep()
+        if dy.shape != tensor.shape:
+            raise ArgumentError(
+                f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
+            )
         found[id(head)] = tensor, dy
     return tuple(zip(*found.values()))
 
@@ -457,8 +463,9 @@ def _metadata_of(heads: Sequence[torch.Tensor]) -> list[dict]:
     A head that `backward` has used up is refused; PyTorch does it only where values were saved.
     """
     metadata = [node.metadata for head in heads if (node := head.grad_fn) is not None]
-    if any(_USED in of_node for of_node in metadata):
-        raise _used_up()
+    for of_node in metadata:
+        if _USED in of_node:
+            raise _used_up()
     return metadata
 
 
@@ -539,6 +546,12 @@ def saved_tensors(ctx) -> tuple[torch.Tensor, ...]:
         raise _translated(error) from error
 
 
+def plain_apply(function: type[torch.autograd.Function]) -> Callable:
+    """Its `apply` without what is for functorch's transforms and for a `vjp`: 2 us a call."""
+    function._backward_cls.apply = function.backward
+    return super(torch.autograd.Function, function).apply
+
+
 def _explain(error: RuntimeError) -> NoReturn:
     """Raise an error of PyTorch's autograd as ours, and one of an operator's code as it is."""
     if type(error) is RuntimeError and _raised_by_pytorch(error):
@@ -585,8 +598,8 @@ _has_engine = _engine is not None and _engine_run_backward is not None
 
 def _run_engine(heads: tuple, dys: tuple, *options, accumulate_grad: bool) -> tuple:
     """Call PyTorch's engine; the options are retain_graph, create_graph and the inputs."""
-    direct = heads and all(head.is_cpu for head in heads)
-    run = _engine.run_backward if direct else _engine_run_backward
+    elsewhere = [head for head in heads if not head.is_cpu]
+    run = _engine_run_backward if elsewhere or not heads else _engine.run_backward
     return run(heads, dys, *options, allow_unreachable=True, accumulate_grad=accumulate_grad)
 
 

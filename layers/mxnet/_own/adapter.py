@@ -261,11 +261,8 @@ class OperatorCall(CustomCall):
         return function(*tensors, **self.attributes)
 
     def saved_for_backward(self, inputs, outputs, asked) -> list:
-        plan = self._plan(asked)
-        if not plan.saved:
-            return []
-        values = inputs + outputs
-        return [values[i] for i in plan.saved]
+        saved, values = self._plan(asked).saved, inputs + outputs
+        return [values[i] for i in saved]
 
     def _plan(self, asked: tuple[bool, ...]) -> GradientPlan:
         plan = self._plans.get(asked)

@@ -15,7 +15,14 @@ import torch
 
 from .._table import registry
 from .._tensor import describe
-from ..autograd import _set_grad_enabled, enter_operator, leave_operator, saved_tensors, state
+from ..autograd import (
+    _set_grad_enabled,
+    enter_operator,
+    leave_operator,
+    plain_apply,
+    saved_tensors,
+    state,
+)
 from ..base import NotFiniteError, RecordingError, note
 from ..context import Context
 from ..ndarray._memory import BORROWED, LENT
@@ -187,8 +194,7 @@ class Differentiable(torch.autograd.Function):
         return None, *gradients
 
 
-# Without the part of `apply` that is for functorch's transforms: they do not come here.
-_apply = super(torch.autograd.Function, Differentiable).apply
+_apply = plain_apply(Differentiable)
 
 
 def specs_of(tensors: Iterable) -> Specs:

@@ -37,8 +37,9 @@ def sigmoid(x):
 
 def layer_norm(x, gamma, beta, eps):
     """Layer normalization."""
-    fits = x.shape[-1:] == gamma.shape == beta.shape and x.dtype == gamma.dtype == beta.dtype
-    return F.layer_norm(x, gamma.shape, gamma, beta, eps) if fits and x.dtype in WIDE else None
+    size, dtype = gamma.shape, x.dtype
+    fits = x.shape[-1:] == size == beta.shape and dtype is gamma.dtype is beta.dtype
+    return torch.layer_norm(x, size, gamma, beta, eps) if fits and dtype in WIDE else None
 
 
 def rms_norm(x, gamma, eps):
@@ -71,8 +72,8 @@ def softmax_cross_entropy(x, label):
     rows = x.shape[:-1]
     if not rows or x.dtype not in WIDE or label.shape not in (rows, (*rows, 1)):
         return None
-    if len(rows) == 1:
-        return cross_entropy("softmax_cross_entropy", x, label.reshape(-1))
+    if label.dim() == 1:  # nearly always
+        return cross_entropy("softmax_cross_entropy", x, label)
     scores = x.reshape(-1, x.shape[-1])
     return cross_entropy("softmax_cross_entropy", scores, label.reshape(-1)).reshape(rows)
 

@@ -134,8 +134,7 @@ def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:
         autograd._set_grad_enabled(before)
 
 
-# Without the part of `apply` that is for functorch's transforms: they do not come here.
-_apply = super(torch.autograd.Function, _Differentiable).apply
+_apply = autograd.plain_apply(_Differentiable)
 
 
 def _unchanged(ctx) -> tuple[Tensor, ...]:

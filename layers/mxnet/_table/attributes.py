@@ -141,7 +141,7 @@ def _tuple(parse: Callable) -> Callable:
             if text[:1] + text[-1:] in ("()", "[]"):
                 text = text[1:-1]
             value = [part for part in text.split(",") if part.strip()]
-        elif not hasattr(value, "__iter__"):
+        elif isinstance(value, int) or not hasattr(value, "__iter__"):
             value = (value,)
         try:
             return tuple([parse(part.strip() if isinstance(part, str) else part) for part in value])

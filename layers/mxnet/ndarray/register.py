@@ -65,9 +65,9 @@ def eager(operator: registry.Op) -> Callable:
             return call(operator, args, kwargs)
         if required and not kwargs.keys() >= required:
             return call(operator, args, kwargs)
-        # torch.compile cannot trace `isdisjoint` of a dict's keys.
-        if of_storage and any(name in kwargs for name in of_storage):
-            return call(operator, args, kwargs)
+        for name in of_storage:
+            if name in kwargs:
+                return call(operator, args, kwargs)
         try:
             if len(args) == needed or operator.variadic:
                 tensors = [a._tensor for a in args]

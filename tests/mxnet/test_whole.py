@@ -47,11 +47,35 @@ def test_later_calls_are_direct(backend):
     compiled = made(function, backend)
     for _ in range(3):
         given = rand(2), rand(3), rand(2)
-        copies = [t.clone() for t in given]
+        copies, before = [t.clone() for t in given], [t._version for t in given]
         found, expected = compiled(*given, factor=2), function(*copies, factor=2)
         for x, y in zip([*found, given[0]], [*expected, copies[0]]):
             torch.testing.assert_close(x, y)
+        written = [t._version > v for t, v in zip(given, before)]
+        assert written == [True, False, False]  # for autograd, which may need what it was
         untraced(compiled)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.slow
+@pytest.mark.parametrize("code_alone", [True, False])
+def test_inductors_code_is_called_alone(code_alone, monkeypatch):
+    def function(a):
+        a.add_(1)
+        return [a * 2] if code_alone else [(a * 2).view(-1), a[:1]]  # a view is made outside of it
+
+    compiled = made(function, "inductor")
+    for _ in range(3):
+        a = rand(2)
+        b = a.clone()
+        with torch.enable_grad():
+            found = compiled(a)
+        for x, y in zip([*found, a], [*function(b), b]):
+            torch.testing.assert_close(x, y)
+        if code_alone:
+            output_code = import_module("torch._inductor.output_code")
+            monkeypatch.setattr(output_code.CompiledFxGraph, "__call__", None)
+            untraced(compiled)
 
 
 def test_gradients_come_without_the_tracer_too():

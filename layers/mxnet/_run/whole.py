@@ -1,8 +1,9 @@
 """A function that is compiled whole, and called without PyTorch's tracer from the second call on.
 
 What the tracer does before each call of compiled code takes 35 us on a CPU, a tenth of a small
-training step. So the first call watches what the compiler's function is given and gives. Where that
-is nothing but tensors of the call and its results, later calls are of that function itself.
+training step. So the first call watches what inductor's code, and the compiler's function around
+it, are given and give. Where that is nothing but tensors of the call and its results, later calls
+are of that code, or of that function, itself.
 
 Nothing checks such a call. It is right because a `Whole` is called for one kind of call alone:
 `kind_of` (`kinds.py`) tells calls apart by all that the tracer has read of the tensors and modes,
@@ -12,15 +13,19 @@ to be added to `kind_of`, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch.autograd.graph import increment_version
 
+from ..autograd import _set_grad_enabled
 from .decompositions import decompositions
 from .layout import channels_last_pays
 
 Tensor = torch.Tensor
+Call = tuple[Callable, tuple, Sequence]  # a function, what it was given, and what it gave
 
 
 class Whole:
@@ -40,8 +45,8 @@ class Whole:
     Attributes
     ----------
     direct : callable or None
-        The compiler's function from the tensors of a call to its results; None before the first
-        call, and where each call needs the tracer.
+        The compiler's code, or its function, from the tensors of a call to its results; None before
+        the first call, and where each call needs the tracer.
     """
 
     def __init__(
@@ -50,7 +55,7 @@ class Whole:
         self.direct: Callable[..., list[Tensor]] | None = None
         self._backend, self._settings, self._guards = backend, settings, guards
         self._is_guarded = False
-        self._watched: list[tuple[Callable, tuple, Sequence]] | None = []
+        self._watched: list[Call] | None = []
         self._traced = torch.compile(
             function,
             fullgraph=True,
@@ -63,10 +68,18 @@ class Whole:
         """What the function returns."""
         if self.direct is not None:
             return self.direct(*tensors, **supplied)
-        results = self._traced(*tensors, **supplied)
-        if self._watched is not None:
-            calls, self._watched = self._watched, None
-            self.direct = None if self._is_guarded else _without_tracer(calls, tensors, results)
+        if self._watched is None:
+            return self._traced(*tensors, **supplied)
+        calls_of_graphs: list[Call] = []
+        versions = _versions(tensors)
+        with _graphs_watched(calls_of_graphs):
+            results = self._traced(*tensors, **supplied)
+        calls, self._watched = self._watched, None
+        if not self._is_guarded:
+            pairs = zip(versions, _versions(tensors))
+            changed = [i for i, (before, after) in enumerate(pairs) if before != after]
+            self.direct = _without_wrappers(calls_of_graphs, tensors, results, changed)
+            self.direct = self.direct or _without_tracer(calls, tensors, results)
         return results
 
     def _filter(self, entries: list) -> list[bool]:
@@ -98,8 +111,60 @@ class Whole:
         return run
 
 
+@contextmanager
+def _graphs_watched(calls: list[Call]) -> Iterator[None]:
+    """``with _graphs_watched(calls):`` the calls of inductor's graphs inside are put down.
+
+    The class has another method for that time: PyTorch makes the graphs deep inside of its own
+    code, or takes them from its cache on disk. One graph is compiled after the other (`compiled`).
+    """
+    from torch._inductor.output_code import CompiledFxGraph
+
+    original = CompiledFxGraph.__call__
+
+    def watched(self: CompiledFxGraph, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+        given = tuple(inputs)  # the list is emptied
+        results = original(self, inputs)
+        calls.append((self.current_callable, given, results))
+        return results
+
+    CompiledFxGraph.__call__ = watched
+    try:
+        yield
+    finally:
+        CompiledFxGraph.__call__ = original
+
+
+def _without_wrappers(
+    calls: list[Call], tensors: Sequence, results: Sequence, changed: list[int]
+) -> Callable[..., list[Tensor]] | None:
+    """Inductor's code from the tensors of a call to its results, without AOTAutograd's wrappers.
+
+    These take 7 us. None where they do more than to note which tensors are changed in place: where
+    there is no graph or another one, or where what it takes or gives is not that of the call.
+    """
+    if len(calls) != 1 or len(calls[0][2]) != len(results):
+        return None
+    ((code, given, found),) = calls
+    inputs, outputs = _places(given, tensors), _places(results, found)
+    if inputs is None or outputs is None:
+        return None
+
+    def direct(*tensors: Tensor, **_: Any) -> list[Tensor]:
+        enabled = torch.is_grad_enabled()
+        _set_grad_enabled(False)
+        try:
+            found = code([tensors[i] for i in inputs])
+        finally:
+            _set_grad_enabled(enabled)
+        increment_version([tensors[i] for i in changed])
+        return [found[i] for i in outputs]
+
+    return direct
+
+
 def _without_tracer(
-    calls: list[tuple[Callable, tuple, Sequence]], tensors: Sequence, results: Sequence
+    calls: list[Call], tensors: Sequence, results: Sequence
 ) -> Callable[..., list[Tensor]] | None:
     """The compiler's function from the tensors of a call to its results.
 
@@ -118,6 +183,11 @@ def _without_tracer(
         return [found[i] for i in outputs]
 
     return direct
+
+
+def _versions(tensors: Sequence[Tensor]) -> list[int | None]:
+    """How often each was written into; None where PyTorch does not count."""
+    return [None if t.is_inference() else t._version for t in tensors]
 
 
 def _places(tensors: Sequence, among: Sequence) -> list[int] | None:

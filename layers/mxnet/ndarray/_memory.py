@@ -111,12 +111,12 @@ class Memory:
 
     def _replace(self, tensor: torch.Tensor, lent: bool = False) -> None:
         """Take the values of a new tensor; with `lent`, something else may have its memory."""
-        if self._keeps_memory():
+        if self._held is VIEWED or self._tensor.requires_grad:
             call_recorded(torch.Tensor.copy_, self._writable(), tensor)
-        else:
+            return
+        if autograd.state.recorder is not None:
             self._note_rebinding()
-            self._tensor, self._held = tensor, LENT if lent else None
-            self._origin = None
+        self._tensor, self._held, self._origin = tensor, LENT if lent else None, None
 
     def _note_rebinding(self) -> None:
         """Tell a recorder that this array's tensor is replaced, which it cannot see itself."""

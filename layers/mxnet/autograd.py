@@ -448,6 +448,8 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
                 f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
             )
         found[id(head)] = tensor, dy
+    if len(found) == 1:  # nearly always
+        return (tensor,), (dy,)
     return tuple(zip(*found.values()))
 
 

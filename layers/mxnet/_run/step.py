@@ -208,7 +208,7 @@ class _BoundGraph:
         half as much. They stay zeros where the step fails.
         """
         for leaf, zero in zip(self.leaves, self._zeros):
-            leaf.take(zero)
+            leaf.grad._replace(zero, lent=True)
 
     def kind(self, tensors: list[torch.Tensor]) -> Kind:
         """The kind of a call; only this object has the parameters' tensors, which stay as they are.

@@ -194,6 +194,7 @@ NUMPY = Suite(
 
 LAYERS = {"gluon.nn": "nn", "blocks": "blocks", "@operator": "own", "in NumPy": "numpy"}
 RUN = {"recorded": "recorded", "compiled": "compiled", "compiled_step": "whole"}
+CPP_STEP = "layers, compiled_step, cpp_wrapper"  # which takes longer to compile
 
 COMPILED = Suite(
     "compiled",
@@ -210,6 +211,7 @@ COMPILED = Suite(
             for run, how in RUN.items()
             for name, parts in LAYERS.items()
         ),
+        Contestant(CPP_STEP, OURS, "gluon", "blocks cpp"),
         Contestant("MXNet, hybridized", MXNET, "gluon", "nn recorded"),
         Contestant("MXNet, hybridized, 1 thread", MXNET_1, "gluon", "nn recorded"),
     ],

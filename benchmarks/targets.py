@@ -9,6 +9,7 @@ from .suites import (
     BFLOAT16,
     BUCKETING,
     COMPILED_FORMULAS,
+    CPP_STEP,
     FIT,
     INFERENCE,
     KERNELS,
@@ -137,10 +138,9 @@ TARGETS = [
         for case in cases
     ),
     *(
-        Target("compiled", case, f"layers, compiled_step, {name}", "JAX, jit, whole", limit)
-        for cases, limit in ((SMALL_STEPS, 1.25), (LARGE_STEPS, 1.1))
-        for case in cases
-        for name in LAYERS
+        Target("compiled", case, step, "JAX, jit, whole", 1.0)
+        for case in (*SMALL_STEPS, *LARGE_STEPS)
+        for step in (*(f"layers, compiled_step, {name}" for name in LAYERS), CPP_STEP)
     ),
     *(
         Target(suite.name, case.name, f"layers.mxnet, {run}", against, 1.05)

@@ -189,6 +189,10 @@ HYBRIDIZE = {
 }
 
 
+# And what `compiled_step` is told.
+WHOLE = {"whole": {}, "cpp": {"options": {"cpp_wrapper": True}}}
+
+
 def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) -> Entry:
     parts, how = variant.split()
     data, label, weights = batches(sizes, batch)
@@ -206,7 +210,7 @@ def build(variant: str, device: str, sizes: tuple, batch: int, activation: str) 
 
 
 def train(how: str, net, loss, x, label, rate: float = RATE) -> Entry:
-    """Steps of SGD: a key of HYBRIDIZE, or 'whole', the update with it in one call."""
+    """Steps of SGD: a key of HYBRIDIZE or, with the update in the graph, of WHOLE."""
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": rate})
     losses = loss_of(how, net, loss)
 
@@ -217,8 +221,8 @@ def train(how: str, net, loss, x, label, rate: float = RATE) -> Entry:
         trainer.step(len(x))
         return y
 
-    if how == "whole":
-        whole = compiled_step(net, loss, trainer)
+    if how in WHOLE:
+        whole = compiled_step(net, loss, trainer, **WHOLE[how])
 
         def step():
             return whole(x, label)

@@ -375,7 +375,8 @@ def resume(
     Parameters
     ----------
     tell : callable
-        Called with a line about each checkpoint that is torn, or of another training.
+        Called with a line about each checkpoint that is torn, or of another training, and about
+        each callback whose state is saved and that this training does not have.
 
     Returns
     -------
@@ -390,10 +391,16 @@ def resume(
     reasons: dict[str, str] = {}  # by the names of the checkpoints
     for path in checkpoints(Path(folder)):
         try:
-            restore(run, read(path))
+            saved = read(path)
+            restore(run, saved)
         except (ValueError, LookupError) as error:
             reasons[path.name] = str(error)
             continue
+        for name in absent_callbacks(run, saved):
+            tell(
+                f"the checkpoint {path.name} is of a training with the callback {name}, without "
+                "which this one goes on"
+            )
         for name, reason in reasons.items():
             tell(
                 f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
@@ -427,14 +434,21 @@ def restore(run: Run, saved: Saved) -> None:
         meter = Meter("", **content["meter"])
     except (TypeError, AttributeError) as error:
         raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
-    run.learner.set_weights(saved.weights)
-    run.learner.restore(below(saved.state, "learner"))
     for key, callback in by_name(run):
         if found := below(saved.state, key):
             callback.restore(found)
+    run.learner.set_weights(saved.weights)
+    run.learner.restore(below(saved.state, "learner"))
     run.history, run.step = history, content["step"]
     # The first process has the samples of all.
     run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
+
+
+def absent_callbacks(run: Run, saved: Saved) -> list[str]:
+    """The classes of callbacks whose state is saved, and that a training does not have."""
+    own = {key.partition("/")[2] for key, _ in by_name(run)}
+    found = dict.fromkeys(name.partition("/")[0] for name in below(saved.state, "callback"))
+    return [key.rpartition(".")[0] for key in found if key not in own]
 
 
 def expect_settings(found: Any, settings: dict[str, float]) -> None:

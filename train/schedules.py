@@ -88,12 +88,27 @@ class Schedule(Callback):
             self.optimizer = self.earlier = None
 
     def state(self) -> dict[str, np.ndarray]:
-        """The updates of the optimizer before the training."""
-        return {"start": np.array(self.start)}
+        """The updates of the optimizer before the training; and which schedule it is."""
+        name = np.frombuffer(self.name.encode(), np.uint8)
+        numbers = {option: np.array(value) for option, value in self.options().items()}
+        return {"start": np.array(self.start), "name": name, **numbers}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take over a `state`."""
+        """Take over a `state`; raises ValueError where it is that of another schedule."""
+        found = {n: a.item() for n, a in state.items() if n not in ("start", "name")}
+        if "name" in state and (its := bytes(state["name"]).decode()) != self.name:
+            raise ValueError(f"its schedule is {its}, that of this training {self.name}")
+        for option, value in self.options().items():
+            if (its := found.get(option, value)) != value:
+                raise ValueError(
+                    f"its schedule has {option} {its:g}, that of this training {value:g}"
+                )
         self.start = int(state["start"])
+
+    def options(self) -> dict[str, float]:
+        """The warm-up and the schedule's options, those by default too."""
+        known = {"warmup": self.warmup} | SCHEDULES[self.name] | self.settings
+        return {option: float(value) for option, value in known.items() if value is not None}
 
 
 def rate_after(start: int, scheduler: Callable[[int], float], update: int) -> float:

@@ -124,6 +124,29 @@ def test_a_file_that_may_not_grow(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "first, then, told",
+    [
+        (("cosine", 1), ("step", 1), "its schedule is cosine, that of this training step"),
+        (("step", 1), ("step", 0), "its schedule has warmup 1, that of this training 0"),
+    ],
+)
+def test_another_schedule_is_refused(tmp_path, first, then, told):
+    train(StopAt(2), callbacks.Schedule(*first), Checkpoint(tmp_path))
+    block = net()
+    block.initialize()
+    before = block(nd.ones((1, 4))).asnumpy()
+    with pytest.raises(Refused, match=f"no checkpoint in .* can be used: epoch-0002: {told}"):
+        train(callbacks.Schedule(*then), block=block, resume=tmp_path)
+    np.testing.assert_array_equal(block(nd.ones((1, 4))).asnumpy(), before)
+
+
+def test_a_schedule_that_is_left_out_is_told(tmp_path):
+    train(StopAt(2), callbacks.Schedule("cosine"), Checkpoint(tmp_path))
+    with pytest.warns(UserWarning, match="epoch-0002 is of a training with the callback Schedule"):
+        train(resume=tmp_path)
+
+
 def test_a_scheduler_of_the_optimizer_goes_on(tmp_path):
     def how():
         scheduler = mx.lr_scheduler.FactorScheduler(step=5, factor=0.7)

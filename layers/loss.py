@@ -83,7 +83,8 @@ class SoftmaxLoss(Weighted):
     def _expect(self, x, label, sample_weight=None):
         who, shape = type(self).__name__, x.shape[:-1]
         allowed = (shape, (*shape, 1)) if self._sparse_label else (x.shape,)
-        expect_shapes(label.shape in allowed, who, f"a label {allowed[0]}", x=x, label=label)
+        if label.shape not in allowed:
+            expect_shapes(False, who, f"a label {allowed[0]}", x=x, label=label)
         # While no graph runs that may be compiled, the operator refuses such a label itself.
         if self._sparse_label and (self._active or not self._is_operators):
             expect_classes(who, label, x.shape[-1], self._options)

@@ -293,7 +293,7 @@ def _separate(operation: CustomCall, results: tuple) -> tuple:
     """
     if operation.traced:
         return tuple([None if t is None else t.clone() for t in results])
-    return tuple([t.detach() for t in results])
+    return tuple(map(Tensor.detach, results))
 
 
 class _Refused(torch.autograd.Function):

@@ -64,7 +64,7 @@ def FullyConnected(
         `bias` is given with `no_bias`, or missing without it.
     """
     x = _rows(data) if flatten and data.dim() != 2 else data
-    if weight.size(0) != num_hidden or weight.size(-1) != x.size(-1):
+    if weight.shape != (num_hidden, x.shape[-1]):
         raise ShapeError(
             f"FullyConnected: weight is {tuple(weight.shape)}, but data {tuple(data.shape)} "
             f"{'flattens to' if flatten else 'has'} {x.size(-1)} columns\n"

@@ -84,6 +84,20 @@ def test_attributes():
     assert scale(nd.ones((1,))).asnumpy().tolist() == [2]
 
 
+@pytest.mark.engine("torch")  # MXNet prints what is raised inside of an operator
+def test_outputs_that_are_not_declared():
+    @operator
+    class two:
+        def forward(x):
+            return x, 2 * x
+
+        def dx(dy):
+            return dy
+
+    with pytest.raises(ValueError, match=r"2 outputs\n.*1: y; outputs = \('y0', 'y1'\) declares 2"):
+        two(nd.ones((2,)))[0].asnumpy()
+
+
 def test_several_outputs_and_gradients_together():
     (p, n), (x,) = recorded(split_sign, [1.0, -2.0])
     autograd.backward([p, n], [nd.array([10.0, 10.0]), nd.array([100.0, 100.0])])

@@ -331,11 +331,7 @@ class OperatorCall(CustomCall):
         """Whether the outputs are what the operator says of itself."""
         operator = self.operator
         if len(values) != len(operator.results):
-            saved = f", and what it saves: {', '.join(operator.saves)}" if operator.saves else ""
-            raise ShapeError(
-                f"operator {operator.name!r}: forward gave {len(values)} outputs\n"
-                f"  expected {len(operator.results)}: {', '.join(operator.outputs)}{saved}"
-            )
+            raise ShapeError(operator.wrong_count(len(values)))
         for name, value in zip(operator.saves, values[len(operator.outputs) :]):
             if not isinstance(value, NDArray):
                 raise DTypeError(

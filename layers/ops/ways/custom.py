@@ -126,10 +126,7 @@ class _Op(mx.operator.CustomOp):
         y = self.operator.forward(*inputs.values(), **self.attributes)
         results = y if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.operator.results):
-            raise ValueError(
-                f"operator {self.operator.name!r}: forward gave {len(results)} outputs\n"
-                f"  expected {', '.join(self.operator.results)}"
-            )
+            raise ValueError(self.operator.wrong_count(len(results)))
         return list(results)
 
     def _by_saved_name(self, results: list) -> dict[str, Any]:

@@ -309,6 +309,16 @@ class Operator:
         """Refuse arrays of the other engine."""
         engine.expect(f"operator {self.name!r}", inputs)
 
+    def wrong_count(self, count: int) -> str:
+        """The message for so many results of `forward`."""
+        saved = f", and what it saves: {', '.join(self.saves)}" if self.saves else ""
+        names = tuple(f"y{i}" for i in range(count))
+        declared = f"; outputs = {names} declares {count}" if count > len(self.results) else ""
+        return (
+            f"operator {self.name!r}: forward gave {count} outputs\n"
+            f"  expected {len(self.results)}: {', '.join(self.outputs)}{saved}{declared}"
+        )
+
     @property
     def _expected(self) -> str:
         return f"expected {self.__name__}({self._parameters})"

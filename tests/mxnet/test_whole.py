@@ -78,13 +78,20 @@ def test_inductors_code_is_called_alone(code_alone, monkeypatch):
             untraced(compiled)
 
 
-def test_gradients_come_without_the_tracer_too():
-    compiled = made(lambda a, b: [(a * b).exp()])
-    for _ in range(2):
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("keeps", [True, False])  # something for backward
+def test_gradients_come_without_the_tracer_too(backend, keeps):
+    def function(a, b):
+        return [(a * b).exp() if keeps else a + b]
+
+    compiled = made(function, backend)
+    for _ in range(3):
         a, b = rand(2).requires_grad_(), rand(2)
         (y,) = compiled(a, b)
         y.sum().backward()
-        torch.testing.assert_close(a.grad, b * (a.detach() * b).exp())
+        expected = b * (a.detach() * b).exp() if keeps else torch.ones_like(b)
+        torch.testing.assert_close(a.grad, expected)
         untraced(compiled)
 
 

@@ -14,7 +14,7 @@ to be added to `kind_of`, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -72,7 +72,8 @@ class Whole:
             return self._traced(*tensors, **supplied)
         calls_of_graphs: list[Call] = []
         versions = _versions(tensors)
-        with _graphs_watched(calls_of_graphs):
+        is_inductors = self._backend == "inductor"
+        with _graphs_watched(calls_of_graphs) if is_inductors else nullcontext():
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
         if not self._is_guarded:
@@ -117,15 +118,19 @@ def _graphs_watched(calls: list[Call]) -> Iterator[None]:
 
     The class has another method for that time: PyTorch makes the graphs deep inside of its own
     code, or takes them from its cache on disk. One graph is compiled after the other (`compiled`).
+    The class is not public; where there is none, no call is put down.
     """
-    from torch._inductor.output_code import CompiledFxGraph
-
+    try:
+        from torch._inductor.output_code import CompiledFxGraph
+    except ImportError:
+        yield
+        return
     original = CompiledFxGraph.__call__
 
     def watched(self: CompiledFxGraph, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         given = tuple(inputs)  # the list is emptied
         results = original(self, inputs)
-        calls.append((self.current_callable, given, results))
+        calls.append((getattr(self, "current_callable", self), given, results))
         return results
 
     CompiledFxGraph.__call__ = watched
@@ -141,9 +146,11 @@ def _without_wrappers(
     """Inductor's code from the tensors of a call to its results, without AOTAutograd's wrappers.
 
     These take 7 us. None where they do more than to note which tensors are changed in place: where
-    there is no graph or another one, or where what it takes or gives is not that of the call.
+    autograd is told of the call, where there is no graph or another one, or where what it takes or
+    gives is not that of the call.
     """
-    if len(calls) != 1 or len(calls[0][2]) != len(results):
+    is_recorded = any(t.requires_grad for t in results)
+    if is_recorded or len(calls) != 1 or len(calls[0][2]) != len(results):
         return None
     ((code, given, found),) = calls
     inputs, outputs = _places(given, tensors), _places(results, found)

@@ -43,7 +43,7 @@ class SoftmaxLoss(Weighted):
         - **sample_weight**: (n,) a factor for each sample, or broadcast to the loss from its first
           axis on; optional
     Outputs:
-        - **loss**: (n,), or (n, ...)
+        - **loss**: (n,), or (n, ...), of which gluon's SoftmaxCrossEntropyLoss gives the mean (n,)
 
     Raises
     ------
@@ -52,8 +52,8 @@ class SoftmaxLoss(Weighted):
         inputs do not fit together.
     IndexError
         A label is no class: negative, too large, or not a whole number. Labels on a GPU are not
-        checked, for which it would have to wait, nor those inside a larger graph, such as
-        `compiled_step`: there such a label is that of the nearest class.
+        checked, for which it would have to wait, nor those inside a larger graph that is compiled,
+        such as that of `compiled_step`: there such a label is that of the nearest class.
     """
 
     def __init__(
@@ -76,22 +76,22 @@ class SoftmaxLoss(Weighted):
         self._sparse_label, self._options = sparse_label, options
 
     @property
-    def _is_operators(self):
-        """Whether one operator computes it, which then takes less time than built-in ones."""
+    def _is_one_operator(self):
+        """Whether one operator computes it, where that takes less time than built-in ones."""
         return self._sparse_label and not self._options and softmax_cross_entropy.has_native
 
     def _expect(self, x, label, sample_weight=None):
         who, shape = type(self).__name__, x.shape[:-1]
         allowed = (shape, (*shape, 1)) if self._sparse_label else (x.shape,)
-        if label.shape not in allowed:
-            expect_shapes(False, who, f"a label {allowed[0]}", x=x, label=label)
-        # While no graph runs that may be compiled, the operator refuses such a label itself.
-        if self._sparse_label and (self._active or not self._is_operators):
+        expect_shapes(len(x.shape) > 1, who, "scores (n, m), or (n, ..., m)", x=x)
+        expect_shapes(label.shape in allowed, who, f"a label {allowed[0]}", x=x, label=label)
+        # Not hybridized, the operator refuses a label of no class itself; compiled code would not.
+        if self._sparse_label and (self._active or not self._is_one_operator):
             expect_classes(who, label, x.shape[-1], self._options)
         self._expect_weights(sample_weight, shape)
 
     def hybrid_forward(self, F, x, label, sample_weight=None):
-        if self._is_operators:
+        if self._is_one_operator:
             return self._weighted(F, softmax_cross_entropy(x, label), sample_weight)
         log_p = F.log_softmax(x)
         own = F.pick(log_p, label) if self._sparse_label else F.sum(log_p * label, axis=-1)

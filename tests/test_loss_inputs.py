@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import layers
+from layers import engine
 from layers.engine import autograd, gluon, nd
 
 X = np.random.RandomState(0).randn(4, 4, 4)  # of one size, so that a wrong axis fits too
@@ -131,10 +132,50 @@ def test_labels_that_are_no_class(label, told, dtype, hybridize):
     for make in (layers.SoftmaxLoss, linear):
         loss = make()
         loss.hybridize(hybridize)
+        who = type(loss).__name__
+        if make is layers.SoftmaxLoss and engine.compiles() and not hybridize:
+            who = r"operator 'layers\.softmax_cross_entropy'"
         expected = r"expected one of the 4 classes, whole .* 0 to 3"
-        who = r"(Loss|operator 'layers\.softmax_cross_entropy')"
         with pytest.raises(IndexError, match=rf"{who}: label has {told}.*\n  {expected}"):
             loss(nd.array(X[0]), labels)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("flags", [None, {}, {"static_alloc": True, "static_shape": True}], ids=str)
+def test_labels_that_are_no_class_in_a_larger_graph(flags):
+    class Both(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.net, self.loss = gluon.nn.Dense(4, in_units=4), layers.SoftmaxLoss()
+
+        def hybrid_forward(self, F, x, label):
+            return self.loss(self.net(x), label)
+
+    both, good, bad = Both(), nd.array([0, 3, 1, 3]), nd.array([0, 4, 1, 3])
+    both.initialize()
+    if flags is not None:
+        both.hybridize(**flags)
+    for labels in (bad, good, good, bad):
+        if labels is good:
+            assert both(nd.array(X[0]), labels).shape == (4,)
+            continue
+        with pytest.raises(IndexError, match=r"label has 4\n|Target 4 is out of bounds"):
+            both(nd.array(X[0]), labels)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_softmax_loss_is_one_function_of_pytorch(dtype):
+    x, seen = nd.array(X[0], dtype=dtype), []
+    x.attach_grad()
+    with autograd.record():
+        y = layers.SoftmaxLoss()(x, nd.array(CLASSES))
+    node = y._tensor.grad_fn
+    while node:
+        seen.append(node.name())
+        node = node.next_functions[0][0] if node.next_functions else None
+    assert "NllLossBackward0" in seen and not any("Differentiable" in name for name in seen)
+    assert y.dtype == x.dtype
 
 
 def test_the_label_that_is_ignored_is_no_mistake():
@@ -188,6 +229,7 @@ def test_a_transposed_label_in_a_graph(loss):
     "loss, shapes, told",
     [
         (layers.SoftmaxLoss, [(4, 3), (3,)], r"x is \(4, 3\), label is \(3,\)\n.*a label \(4,\)"),
+        (layers.SoftmaxLoss, [(4,), (1,)], r"x is \(4,\)\n  expected scores \(n, m\)"),
         (
             lambda: layers.SoftmaxLoss(sparse_label=False),
             [(4, 3), (4,)],

@@ -73,9 +73,7 @@ class _Scope:
         self._recording, self._training = recording, training
 
     def __enter__(self) -> None:
-        here = (
-            state.__dict__
-        )  # this thread's, looked up once: each attribute of `state` takes 30 ns
+        here = state.__dict__  # looked up once: each attribute of `state` takes 30 ns
         before = here["recording"], here["training"]
         recording = before[0] if self._recording is None else self._recording
         training = before[1] if self._training is None else self._training
@@ -549,8 +547,13 @@ def saved_tensors(ctx) -> tuple[torch.Tensor, ...]:
 
 
 def plain_apply(function: type[torch.autograd.Function]) -> Callable:
-    """Its `apply` without what is for functorch's transforms and for a `vjp`: 2 us a call."""
-    function._backward_cls.apply = function.backward
+    """Its `apply` without what is for functorch's transforms: that takes 1.2 us a call.
+
+    The class is changed so that backward does not look for a `vjp`, another 0.4 us. Its backward
+    class is not public: without one, backward looks for it.
+    """
+    if (backward_class := getattr(function, "_backward_cls", None)) is not None:
+        backward_class.apply = function.backward
     return super(torch.autograd.Function, function).apply
 
 

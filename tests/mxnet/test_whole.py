@@ -64,7 +64,9 @@ def test_inductors_code_is_called_alone(code_alone, monkeypatch):
         a.add_(1)
         return [a * 2] if code_alone else [(a * 2).view(-1), a[:1]]  # a view is made outside of it
 
-    compiled = made(function, "inductor")
+    compiled, graphs = made(function, "inductor"), []
+    kind = import_module("torch._inductor.output_code").CompiledFxGraph
+    call = kind.__call__
     for _ in range(3):
         a = rand(2)
         b = a.clone()
@@ -72,10 +74,18 @@ def test_inductors_code_is_called_alone(code_alone, monkeypatch):
             found = compiled(a)
         for x, y in zip([*found, a], [*function(b), b]):
             torch.testing.assert_close(x, y)
-        if code_alone:
-            output_code = import_module("torch._inductor.output_code")
-            monkeypatch.setattr(output_code.CompiledFxGraph, "__call__", None)
-            untraced(compiled)
+        monkeypatch.setattr(kind, "__call__", lambda *args: graphs.append(args) or call(*args))
+    assert bool(graphs) is not code_alone
+
+
+def test_what_pytorch_does_not_count_is_not_called_alone():
+    compiled = made(lambda a: [a.mul_(2) + 1, None], "eager")
+    with torch.inference_mode():
+        compiled(rand(2))
+    a = rand(2)
+    before = a._version
+    compiled(a)
+    assert a._version > before
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -7,7 +7,8 @@ import torch
 __all__ = ["NO_LABEL", "class_numbers", "expect_classes", "no_class", "whole"]
 
 
-# The label that PyTorch is told to ignore: no float has this value, so that it ignores none.
+# The label that PyTorch is told to ignore, so that it ignores none: no float has this value, and
+# nobody numbers a class so.
 NO_LABEL = -(2**62) - 1
 
 
@@ -48,9 +49,10 @@ def no_class(
     who: str, label: torch.Tensor, number: torch.Tensor, count: int, ignored: int | None
 ) -> IndexError:
     """The error of a label that is no class."""
-    wrong = label[(number < 0) | (number >= count)]
+    value = label[(number < 0) | (number >= count)][0].item()
+    shown = f"{value:g}" if isinstance(value, float) else value
     beside = "" if ignored is None else f", or ignore_label {ignored}"
     return IndexError(
-        f"operator 'layers.{who}': label has {wrong[0].item():g}\n"
+        f"operator 'layers.{who}': label has {shown}\n"
         f"  expected one of the {count} classes, whole numbers from 0 to {count - 1}{beside}"
     )

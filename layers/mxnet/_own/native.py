@@ -69,13 +69,17 @@ def group_norm(x, gamma, beta, groups, eps):
 
 def softmax_cross_entropy(x, label):
     """The cross entropy of each sample."""
-    rows = x.shape[:-1]
-    if not rows or x.dtype not in WIDE or label.shape not in (rows, (*rows, 1)):
+    rows, dtype = x.shape[:-1], x.dtype
+    if not rows or not dtype.is_floating_point or label.shape not in (rows, (*rows, 1)):
         return None
+    if dtype not in WIDE:  # its kernels would sum up in 16 bits
+        x = x.float()
     if label.dim() == 1:  # nearly always
-        return cross_entropy("softmax_cross_entropy", x, label)
-    scores = x.reshape(-1, x.shape[-1])
-    return cross_entropy("softmax_cross_entropy", scores, label.reshape(-1)).reshape(rows)
+        y = cross_entropy("softmax_cross_entropy", x, label)
+    else:
+        y = cross_entropy("softmax_cross_entropy", x.reshape(-1, x.shape[-1]), label.reshape(-1))
+        y = y.reshape(rows)
+    return y if dtype in WIDE else y.to(dtype)
 
 
 def cross_entropy(name, scores, label, ignored=None, smoothing=0.0):

@@ -77,9 +77,10 @@ class Whole:
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
         if not self._is_guarded:
-            pairs = zip(versions, _versions(tensors))
-            changed = [i for i, (before, after) in enumerate(pairs) if before != after]
-            self.direct = _without_wrappers(calls_of_graphs, tensors, results, changed)
+            if None not in versions:
+                pairs = zip(versions, _versions(tensors))
+                changed = [i for i, (before, after) in enumerate(pairs) if before != after]
+                self.direct = _without_wrappers(calls_of_graphs, tensors, results, changed)
             self.direct = self.direct or _without_tracer(calls, tensors, results)
         return results
 
@@ -149,7 +150,7 @@ def _without_wrappers(
     autograd is told of the call, where there is no graph or another one, or where what it takes or
     gives is not that of the call.
     """
-    is_recorded = any(t.requires_grad for t in results)
+    is_recorded = any(t is not None and t.requires_grad for t in results)
     if is_recorded or len(calls) != 1 or len(calls[0][2]) != len(results):
         return None
     ((code, given, found),) = calls

@@ -83,12 +83,15 @@ class Average(Callback):
     def state(self) -> dict[str, np.ndarray]:
         """The means, and how many steps they are of."""
         arrays = {f"mean.{i}": mean.asnumpy() for i, mean in enumerate(self.means)}
-        return arrays | {"steps": np.array(self.steps)}
+        return arrays | {"steps": np.array(self.steps), "decay": np.array(self.decay)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Go on from a `state`."""
+        """Go on from a `state`; raises ValueError where it is that of another `decay`."""
+        if (its := float(state.get("decay", self.decay))) != self.decay:
+            raise ValueError(f"its Average has decay {its:g}, that of this training {self.decay:g}")
         self.steps = int(state["steps"])
-        self.means = [nd.array(state[f"mean.{i}"]) for i in range(len(state) - 1)]
+        count = sum(name.startswith("mean.") for name in state)
+        self.means = [nd.array(state[f"mean.{i}"]) for i in range(count)]
         self.weights = []
 
 

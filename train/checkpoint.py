@@ -240,6 +240,7 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
         "step": run.step,
         **identity(run),
         "settings": run.settings,
+        "options": run.options,
         "meter": {
             "samples": meter.samples,
             "steps": meter.steps,
@@ -376,7 +377,7 @@ def resume(
     ----------
     tell : callable
         Called with a line about each checkpoint that is torn, or of another training, and about
-        each callback whose state is saved and that this training does not have.
+        each callback with a state that only one of the two trainings has.
 
     Returns
     -------
@@ -396,11 +397,8 @@ def resume(
         except (ValueError, LookupError) as error:
             reasons[path.name] = str(error)
             continue
-        for name in absent_callbacks(run, saved):
-            tell(
-                f"the checkpoint {path.name} is of a training with the callback {name}, without "
-                "which this one goes on"
-            )
+        for line in differing_callbacks(run, saved):
+            tell(f"the checkpoint {path.name} is of a training {line}")
         for name, reason in reasons.items():
             tell(
                 f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
@@ -425,6 +423,10 @@ def restore(run: Run, saved: Saved) -> None:
         The checkpoint is that of another training, or its index is not as a checkpoint's.
     """
     content = saved.content
+    if isinstance(found := content.get("options"), dict) and found:
+        for name, value in run.options.items():
+            if (its := found.get(name)) != value:
+                raise ValueError(f"its {name} is {its}, that of this training {value}")
     for name, value in identity(run).items():
         if (found := content.get(name)) != value:
             raise ValueError(f"its {name} is {found}, that of this training {value}")
@@ -444,11 +446,18 @@ def restore(run: Run, saved: Saved) -> None:
     run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
 
 
-def absent_callbacks(run: Run, saved: Saved) -> list[str]:
-    """The classes of callbacks whose state is saved, and that a training does not have."""
-    own = {key.partition("/")[2] for key, _ in by_name(run)}
-    found = dict.fromkeys(name.partition("/")[0] for name in below(saved.state, "callback"))
-    return [key.rpartition(".")[0] for key in found if key not in own]
+def differing_callbacks(run: Run, saved: Saved) -> list[str]:
+    """A line for each callback with a state that only one of the two trainings has."""
+    has_state = {key: type(each).state is not Callback.state for key, each in by_name(run)}
+    names = dict.fromkeys(name.partition("/")[0] for name in below(saved.state, "callback"))
+    found = [f"callback/{name}" for name in names]
+    class_of = {key: key.partition("/")[2].rpartition(".")[0] for key in (*found, *has_state)}
+    return [
+        *(f"with the callback {class_of[k]}, without which this one goes on"
+          for k in found if k not in has_state),
+        *(f"without the callback {class_of[k]}, which begins here"
+          for k, has in has_state.items() if has and k not in found),
+    ]  # fmt: skip
 
 
 def expect_settings(found: Any, settings: dict[str, float]) -> None:

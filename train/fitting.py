@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 import reprlib
+import warnings
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -88,8 +90,9 @@ def fit(
     callbacks : list of Callback
     resume : str or Path, optional
         The folder of a `Checkpoint` from whose last one the training goes on. It is refused with
-        another optimizer, or other settings of it, than those of this training. If it has none yet
-        and `callbacks` has a `Checkpoint` of that folder, the training begins.
+        another optimizer, other settings of it, or another `batch_size`, `clip`, `accumulate` or
+        `precision` than those of this training. If it has none yet and `callbacks` has a
+        `Checkpoint` of that folder, the training begins.
     kvstore : str
         ``"dist_sync"``: train together with the other processes that torchrun has started, each on
         its part of every batch. All are given the same data.
@@ -117,7 +120,7 @@ def fit(
     """
     check_start(seed, kvstore)
     workers = Workers(kvstore)
-    how = {"mode": hybridize, "clip": clip, "accumulate": accumulate, "precision": precision}
+    how = {"clip": clip, "accumulate": accumulate, "precision": precision}
     with workers.telling_of_loss():
         with workers.agreeing():
             measure, metrics = chosen(metric)
@@ -130,7 +133,7 @@ def fit(
             check_metrics(metrics, validation, workers)
             contexts = contexts_of(ctx)
             with as_arguments():
-                check_learner(ctx=contexts, **how)
+                check_learner(ctx=contexts, mode=hybridize, **how)
                 check_compiled(hybridize, net=net, loss=loss)
                 settings = check_arguments(optimizer, optimizer_params, learning_rate)
             batches = batches_of(data, batch_size * accumulate)
@@ -144,12 +147,13 @@ def fit(
             try_on_samples(net, (loss, with_metric), contexts, metrics, parts)
         with as_arguments(), refusing("net"):
             trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
-        learner = Learner(net, with_metric, trainer, contexts, **how, workers=workers)
+        learner = Learner(net, with_metric, trainer, contexts, hybridize, **how, workers=workers)
         if isinstance(batches, Arrays):
             learner.check_samples(batches.samples // batches.steps)  # of the smallest batch
         run = Run(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
+            options={"batch_size": batch_size, **how},
         )  # fmt: skip
         return trained(run, learner, resume)
 
@@ -160,7 +164,7 @@ def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch
         checkpoint.expect_same_last(run.workers, None if resume is None else Path(resume))
         with run.workers.agreeing():
             if resume is not None:
-                checkpoint.resume(run, resume)
+                checkpoint.resume(run, resume, partial(warnings.warn, stacklevel=4))
         return train(run)
     finally:
         learner.finish()

@@ -129,7 +129,10 @@ class Callback:
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take over what `state` gave in an earlier process; called before `begin`."""
+        """Take over what `state` gave in an earlier process.
+
+        It is called before `begin`, and before the weights are those of the checkpoint.
+        """
 
 
 @dataclass
@@ -170,6 +173,8 @@ class Run:
         The processes that train together, each with a `Run`.
     settings : dict of str to float
         The optimizer's, with which a training goes on; empty where they are not known.
+    options : dict
+        What else `fit` was told that a training has to be told again to go on, by argument.
     """
 
     learner: Learner
@@ -189,6 +194,7 @@ class Run:
     metrics: list = field(default_factory=list)
     workers: Workers = field(default_factory=Workers)
     settings: dict[str, float] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def epoch(self) -> int:

@@ -29,7 +29,8 @@ SETTINGS = {  # of schedules: what is right, and what to call it
 class Schedule(Callback):
     """A learning rate that rises from 0 to the optimizer's for some epochs, and then changes.
 
-    It begins with the training, also where the optimizer has been used before.
+    It begins with the training, also where the optimizer has been used before. Until its end it
+    takes the place of the optimizer's own `lr_scheduler`.
 
     Parameters
     ----------
@@ -95,20 +96,20 @@ class Schedule(Callback):
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Take over a `state`; raises ValueError where it is that of another schedule."""
-        found = {n: a.item() for n, a in state.items() if n not in ("start", "name")}
         if "name" in state and (its := bytes(state["name"]).decode()) != self.name:
             raise ValueError(f"its schedule is {its}, that of this training {self.name}")
         for option, value in self.options().items():
-            if (its := found.get(option, value)) != value:
+            its = state[option].item() if option in state else value
+            if its != value and not (math.isnan(its) and math.isnan(value)):
                 raise ValueError(
                     f"its schedule has {option} {its:g}, that of this training {value:g}"
                 )
         self.start = int(state["start"])
 
     def options(self) -> dict[str, float]:
-        """The warm-up and the schedule's options, those by default too."""
+        """The warm-up and the schedule's options, those by default too; NaN for None."""
         known = {"warmup": self.warmup} | SCHEDULES[self.name] | self.settings
-        return {option: float(value) for option, value in known.items() if value is not None}
+        return {n: math.nan if value is None else float(value) for n, value in known.items()}
 
 
 def rate_after(start: int, scheduler: Callable[[int], float], update: int) -> float:

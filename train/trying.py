@@ -83,7 +83,7 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
     if found.shape != y.shape[:1]:
         raise Refused(
             f"loss: of {len(y)} samples {type(loss).__name__} gives {found.shape}; "
-            "expected a number for each sample"
+            "expected a number for each sample, such as the mean over its other axes"
         )
     if with_metric is not loss:
         with refusing(f"metric: {with_metric.metric} of {shapes}"):

@@ -74,11 +74,8 @@ class SoftmaxLoss(Weighted):
                 "  expected None with sparse_label=False"
             )
         self._sparse_label, self._options = sparse_label, options
-
-    @property
-    def _is_one_operator(self):
-        """Whether one operator computes it, where that takes less time than built-in ones."""
-        return self._sparse_label and not self._options and softmax_cross_entropy.has_native
+        # Whether one operator computes it, where that takes less time than built-in ones.
+        self._is_one_operator = sparse_label and not options and softmax_cross_entropy.has_native
 
     def _expect(self, x, label, sample_weight=None):
         who, shape = type(self).__name__, x.shape[:-1]

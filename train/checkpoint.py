@@ -423,10 +423,7 @@ def restore(run: Run, saved: Saved) -> None:
         The checkpoint is that of another training, or its index is not as a checkpoint's.
     """
     content = saved.content
-    if isinstance(found := content.get("options"), dict) and found:
-        for name, value in run.options.items():
-            if (its := found.get(name)) != value:
-                raise ValueError(f"its {name} is {its}, that of this training {value}")
+    expect_settings(content.get("options"), run.options)
     for name, value in identity(run).items():
         if (found := content.get(name)) != value:
             raise ValueError(f"its {name} is {found}, that of this training {value}")
@@ -448,20 +445,26 @@ def restore(run: Run, saved: Saved) -> None:
 
 def differing_callbacks(run: Run, saved: Saved) -> list[str]:
     """A line for each callback with a state that only one of the two trainings has."""
-    has_state = {key: type(each).state is not Callback.state for key, each in by_name(run)}
-    names = dict.fromkeys(name.partition("/")[0] for name in below(saved.state, "callback"))
-    found = [f"callback/{name}" for name in names]
-    class_of = {key: key.partition("/")[2].rpartition(".")[0] for key in (*found, *has_state)}
-    return [
-        *(f"with the callback {class_of[k]}, without which this one goes on"
-          for k in found if k not in has_state),
-        *(f"without the callback {class_of[k]}, which begins here"
-          for k, has in has_state.items() if has and k not in found),
-    ]  # fmt: skip
+    saves_state = {key: type(each).state is not Callback.state for key, each in by_name(run)}
+    parts = [name.split("/") for name in saved.state]
+    saved_keys = {f"callback/{part[1]}" for part in parts if part[0] == "callback"}
+    lines = [
+        f"with the callback {class_of(key)}, without which this one goes on"
+        for key in sorted(saved_keys - saves_state.keys())
+    ]
+    for key, saves in saves_state.items():
+        if saves and key not in saved_keys:
+            lines.append(f"without the callback {class_of(key)}, which begins here")
+    return lines
 
 
-def expect_settings(found: Any, settings: dict[str, float]) -> None:
-    """Refuse other settings of the optimizer, where those of both trainings are known.
+def class_of(key: str) -> str:
+    """The class of a callback, from what `by_name` calls it."""
+    return key.partition("/")[2].rpartition(".")[0]
+
+
+def expect_settings(found: Any, settings: dict[str, Any]) -> None:
+    """Refuse other settings, where those of both trainings are known.
 
     Raises
     ------

@@ -101,8 +101,9 @@ class Schedule(Callback):
         for option, value in self.options().items():
             its = state[option].item() if option in state else value
             if its != value and not (math.isnan(its) and math.isnan(value)):
+                its, own = ("the default" if math.isnan(v) else f"{v:g}" for v in (its, value))
                 raise ValueError(
-                    f"its schedule has {option} {its:g}, that of this training {value:g}"
+                    f"the schedule's {option} is {its} in it, and {own} in this training"
                 )
         self.start = int(state["start"])
 

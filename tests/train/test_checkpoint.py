@@ -128,9 +128,17 @@ def test_a_file_that_may_not_grow(tmp_path):
     "first, then, told",
     [
         (("cosine", 1), ("step", 1), "its schedule is cosine, that of this training step"),
-        (("step", 1), ("step", 0), "its schedule has warmup 1, that of this training 0"),
-        (("step", 0, 2), ("step", 0), "its schedule has every 2, that of this training nan"),
-        (("step", 0), ("step", 0, 2), "its schedule has every nan, that of this training 2"),
+        (("step", 1), ("step", 0), "the schedule's warmup is 1 in it, and 0 in this training"),
+        (
+            ("step", 0, 2),
+            ("step", 0),
+            "the schedule's every is 2 in it, and the default in this training",
+        ),
+        (
+            ("step", 0),
+            ("step", 0, 2),
+            "the schedule's every is the default in it, and 2 in this training",
+        ),
     ],
 )
 def test_another_schedule_is_refused(tmp_path, first, then, told):

@@ -151,12 +151,10 @@ def _without_wrappers(
     gives is not that of the call.
     """
     is_recorded = any(t is not None and t.requires_grad for t in results)
-    if is_recorded or len(calls) != 1 or len(calls[0][2]) != len(results):
+    only_call = None if is_recorded else _only_call(calls, tensors, results)
+    if only_call is None or len(calls[0][2]) != len(results):
         return None
-    ((code, given, found),) = calls
-    inputs, outputs = _places(given, tensors), _places(results, found)
-    if inputs is None or outputs is None:
-        return None
+    code, inputs, outputs = only_call
 
     def direct(*tensors: Tensor, **_: Any) -> list[Tensor]:
         enabled = torch.is_grad_enabled()
@@ -179,18 +177,30 @@ def _without_tracer(
     None where the tracer's code does more: where there is no graph or another one, where it is
     given arrays from outside, or where some results are not what it gave.
     """
-    if len(calls) != 1:
+    only_call = _only_call(calls, tensors, results)
+    if only_call is None:
         return None
-    ((function, given, found),) = calls
-    inputs, outputs = _places(given, tensors), _places(results, found)
-    if inputs is None or outputs is None:
-        return None
+    function, inputs, outputs = only_call
 
     def direct(*tensors: Tensor, **_: Any) -> list[Tensor]:
         found = function(*[tensors[i] for i in inputs])
         return [found[i] for i in outputs]
 
     return direct
+
+
+def _only_call(
+    calls: list[Call], tensors: Sequence, results: Sequence
+) -> tuple[Callable, list[int], list[int]] | None:
+    """The function that was called, and which of the tensors it takes and of its results are given.
+
+    None where there were other calls, or where it takes or gives something else.
+    """
+    if len(calls) != 1:
+        return None
+    ((function, given, found),) = calls
+    inputs, outputs = _places(given, tensors), _places(results, found)
+    return None if inputs is None or outputs is None else (function, inputs, outputs)
 
 
 def _versions(tensors: Sequence[Tensor]) -> list[int | None]:

@@ -11,6 +11,7 @@ if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
     gemm = import_module("layers.mxnet._table.product")
     base = import_module("layers.mxnet.base")
+    cpu = import_module("layers.mxnet._cpu")
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "bfloat16": 2e-2, "float16": 2e-3}
 SIZES = [(1, 1, 1), (4, 3, 5), (1, 7, 1), (33, 65, 17), (3, 1, 64), (0, 3, 5), (4, 0, 5), (4, 3, 0)]
@@ -241,8 +242,8 @@ def state(monkeypatch):
 @pytest.mark.parametrize("vendor, family, capability, expected", CPUS)
 def test_auto_goes_by_the_cpu(state, monkeypatch, vendor, family, capability, expected):
     told = {"vendor_id": vendor, "cpu family": f"cpu family : {family}" if family else ""}
-    monkeypatch.setattr(gemm, "_told", told.get)
-    monkeypatch.setattr(gemm.platform, "processor", str)
+    monkeypatch.setattr(cpu, "_line", told.get)
+    monkeypatch.setattr(cpu.platform, "processor", str)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     gemm.choose()
     assert gemm._least_compiled == (gemm.NEVER if expected is None else expected)

@@ -16,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
+from .._table.stripes import faster
 from ..autograd import state
 from .reasons import users_line
 
@@ -191,8 +192,7 @@ class Recorder(TorchDispatchMode):
         if writes and self._writes_outside(function, args, kwargs):
             self.refuse("it writes into an array that is not among its inputs")
             return
-        # An operator's `_op` is its C++ function, without the wrapper in Python.
-        call = f"{self._constant(function._op)}({', '.join(given)})"
+        call = f"{self._constant(faster(function, args))}({', '.join(given)})"
         several = isinstance(y, (tuple, list))
         made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
         left = f"[{', '.join(made)}]" if several else made[0]

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 from torch.autograd.graph import increment_version
 
+from .._table.stripes import Products
 from ..autograd import _set_grad_enabled
 from .decompositions import decompositions
 from .layout import channels_last_pays
@@ -130,8 +131,9 @@ def _graphs_watched(calls: list[Call]) -> Iterator[None]:
 
     def watched(self: CompiledFxGraph, inputs: Sequence[Tensor]) -> Sequence[Tensor]:
         given = tuple(inputs)  # the list is emptied
-        results = original(self, inputs)
-        calls.append((getattr(self, "current_callable", self), given, results))
+        with Products() as products:
+            results = original(self, inputs)
+        calls.append((products.faster(getattr(self, "current_callable", self)), given, results))
         return results
 
     CompiledFxGraph.__call__ = watched

@@ -26,15 +26,14 @@ A transposed operand comes as a view: ``mm(dy.t(), x)``.
 from __future__ import annotations
 
 import os
-import platform
-import re
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 
+from .. import _cpu
 from ..autograd import saved_tensors
 from ..base import ArgumentError
+from .stripes import in_one_stripe, is_faster
 
 Tensor = torch.Tensor
 
@@ -68,9 +67,11 @@ def mm(a: Tensor, b: Tensor) -> Tensor:
 
     a : (n, k)      b : (k, m)      y : (n, m)
     """
-    if torch.compiler.is_compiling() or a.numel() * b.size(-1) < _least:
+    if torch.compiler.is_compiling():
         return torch.mm(a, b)
-    return linear(a, b.t())
+    if a.numel() * b.size(-1) >= _least:
+        return linear(a, b.t())
+    return in_one_stripe(torch.mm, a, b) if is_faster(a) else torch.mm(a, b)
 
 
 def is_onednns(x: Tensor, w: Tensor) -> bool:
@@ -110,7 +111,7 @@ def choose(rule: str | None = None) -> None:
         least = 1
     else:
         wide = torch.backends.cpu.get_cpu_capability().startswith("AVX512")
-        least = _least_of_amd() if wide and _vendor() == "AuthenticAMD" else NEVER
+        least = _least_of_amd() if wide and _cpu.vendor() == "AuthenticAMD" else NEVER
     _rule, _least_compiled = given, least
     _least = max(least, CALLED) if given == "auto" else least
 
@@ -119,7 +120,7 @@ def describe() -> dict:
     """What is in force: the rule, the CPU it looked at, and from which size oneDNN is asked."""
     return {
         "rule": _rule,
-        "cpu": f"{_vendor()} {torch.backends.cpu.get_cpu_capability()}".strip(),
+        "cpu": f"{_cpu.vendor()} {torch.backends.cpu.get_cpu_capability()}".strip(),
         "onednn_from_multiplications": None if _least == NEVER else _least,
         "onednn_compiled_from": None if _least_compiled == NEVER else _least_compiled,
     }
@@ -129,25 +130,10 @@ def _available() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
-def _vendor() -> str:
-    """The vendor by the name that its processors give, empty where it cannot be told."""
-    text = _told("vendor_id") or platform.processor()
-    return next((v for v in ("AuthenticAMD", "GenuineIntel") if v in text), "")
-
-
 def _least_of_amd() -> int:
     """The number in `LEAST` of this processor."""
-    family = re.search(r"\d+", _told("cpu family") or platform.processor())
-    return LEAST[max(n for n in LEAST if n == min(LEAST) or family and n <= int(family[0]))]
-
-
-def _told(name: str) -> str:
-    """The line of this name that Linux tells of the first processor; elsewhere empty."""
-    try:
-        with Path("/proc/cpuinfo").open() as lines:
-            return next((line for line in lines if line.startswith(name)), "")
-    except OSError:
-        return ""
+    family = _cpu.family()
+    return LEAST[max(n for n in LEAST if n == min(LEAST) or family and n <= family)]
 
 
 def _suits(x: Tensor, w: Tensor, b: Tensor | None) -> bool:

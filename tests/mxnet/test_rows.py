@@ -382,3 +382,30 @@ def test_a_misspelt_name_is_answered_by_the_nearest(mx):
         mx.io.ImgRecordIter  # noqa: B018 - it is imported when it is asked for
     with pytest.raises(AttributeError, match="no attribute 'nop'$"):
         mx.nop  # noqa: B018 - mx.np is near, and empty
+
+
+NUMBERS = [2.0, -0.0, 0.1, 1e-45, 1e300, float("inf"), float("nan")]
+
+
+@torch_only
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["add", "sub", "rsub", "mul", "div"])
+def test_numbers_are_rounded_as_pytorch_does(name, dtype):
+    torch = import_module("torch")
+    operators = {"add": "_plus", "sub": "_minus", "rsub": "_rminus", "mul": "_mul", "div": "_div"}
+    row = _op.get(f"{operators[name]}_scalar")
+    x = torch.tensor([1.0, -0.0, 0.3, 1e-45, 65504, float("inf")], dtype=getattr(torch, dtype))
+    for number in NUMBERS * 2:
+        found, expected = row.run(x, number), getattr(torch, name)(x, number)
+        torch.testing.assert_close(found, expected, rtol=0, atol=0, equal_nan=True)
+        assert torch.equal(found.signbit(), expected.signbit()), number
+
+
+@torch_only
+def test_numbers_that_came_first_in_inference_mode():
+    torch = import_module("torch")
+    row, x = _op.get("_mul_scalar"), torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
+        row.run(torch.ones(2), 0.7381)
+    row.run(x, 0.7381).sum().backward()
+    torch.testing.assert_close(x.grad, torch.full((2,), 0.7381))

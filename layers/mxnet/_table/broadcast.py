@@ -7,6 +7,7 @@ zero; a number that meets integers is truncated first.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from .attributes import Axis, Shape
 from .registry import Tensor, family, op, zeros
 
 HALF_MAX = 65504.0  # the largest number of float16
+EXACT = torch.float32, torch.float64  # what PyTorch computes with a number as with a tensor of it
 
 
 def broadcast(name, function, doc, *aliases, **rules):
@@ -191,9 +193,33 @@ def _modulo(x, y):
     return torch.where(y == 0, 0.0, torch.remainder(x, y))
 
 
+def _by_tensor(function):
+    """function(x, number), for which a number becomes a tensor once.
+
+    PyTorch makes one in each call, which takes it as long as the sum of a small array.
+    """
+
+    def compute(x, number):
+        is_kept = number and x.dtype in EXACT and type(x) is Tensor and x.is_cpu  # no tracer's
+        if is_kept and not torch.compiler.is_compiling():
+            number = _tensor_of(number, x.dtype)
+        return function(x, number)
+
+    return compute
+
+
+@lru_cache(maxsize=1024)
+def _tensor_of(number, dtype):
+    with torch.inference_mode(False):  # one made there could not be used while autograd records
+        return torch.tensor(number, dtype=dtype)
+
+
+_multiply = _by_tensor(torch.mul)
+
+
 def _times(x, scalar):
     # -x is a product by -1 in MXNet's API. PyTorch's own negation takes half the time.
-    return x.neg() if scalar == -1 else torch.mul(x, scalar)
+    return x.neg() if scalar == -1 else _multiply(x, scalar)
 
 
 def _power(x, y):
@@ -234,13 +260,13 @@ elementwise("_hypot", _hypot, "The hypotenuse, √(x² + y²).", "_Hypot")
 maximum_ = elementwise("_maximum", torch.maximum, "The larger of x and y.", "_Maximum")
 minimum_ = elementwise("_minimum", torch.minimum, "The smaller of x and y.", "_Minimum")
 
-scalar("_plus_scalar", torch.add, "The sum, x + scalar.", "_PlusScalar")
-scalar("_minus_scalar", torch.sub, "The difference, x - scalar.", "_MinusScalar")
+scalar("_plus_scalar", _by_tensor(torch.add), "The sum, x + scalar.", "_PlusScalar")
+scalar("_minus_scalar", _by_tensor(torch.sub), "The difference, x - scalar.", "_MinusScalar")
 scalar("_scatter_plus_scalar", torch.add, "The sum, x + scalar.")
 scalar("_scatter_minus_scalar", torch.sub, "The difference, x - scalar.")
-scalar("_rminus_scalar", torch.rsub, "The difference, scalar - x.", "_RMinusScalar")
+scalar("_rminus_scalar", _by_tensor(torch.rsub), "The difference, scalar - x.", "_RMinusScalar")
 scalar("_mul_scalar", _times, "The product, x scalar.", "_MulScalar")
-scalar("_div_scalar", _divide, "The quotient, x / scalar.", "_DivScalar")
+scalar("_div_scalar", _by_tensor(_divide), "The quotient, x / scalar.", "_DivScalar")
 scalar("_rdiv_scalar", _array(_divide, first=True), "The quotient, scalar / x.", "_RDivScalar")
 mod_scalar = scalar(
     "_mod_scalar",

@@ -6,8 +6,8 @@ Attributes may come as Python values, as NumPy's, or as text (a symbol's JSON, o
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
+from operator import index
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -50,13 +50,14 @@ def _bool(value: Any) -> bool:
 
 
 def _int(value: Any) -> int:
-    try:
-        number = int(value.strip().rstrip("L")) if isinstance(value, str) else operator.index(value)
-    except (ValueError, TypeError):
-        raise ValueError("an int") from None
-    if not _fits(number):
+    if type(value) is not int:
+        try:
+            value = int(value.strip().rstrip("L")) if isinstance(value, str) else index(value)
+        except (ValueError, TypeError):
+            raise ValueError("an int") from None
+    if not _fits(value):
         raise ValueError("an int of 64 bits")
-    return number
+    return value
 
 
 def _fits(number: int) -> bool:
@@ -136,12 +137,14 @@ def _choice(allowed: tuple) -> Callable:
 
 def _tuple(parse: Callable) -> Callable:
     def read(value: Any) -> tuple:
+        if type(value) is int:  # nearly always
+            return (parse(value),)
         if isinstance(value, str):
             text = value.strip()
             if text[:1] + text[-1:] in ("()", "[]"):
                 text = text[1:-1]
             value = [part for part in text.split(",") if part.strip()]
-        elif isinstance(value, int) or not hasattr(value, "__iter__"):
+        elif not hasattr(value, "__iter__"):
             value = (value,)
         try:
             return tuple([parse(part.strip() if isinstance(part, str) else part) for part in value])

@@ -6,15 +6,13 @@ import numbers
 
 import numpy as np
 
-from .. import autograd
 from .._table import registry
 from .._tensor import describe
 from ..base import ArgumentError, DTypeError, ShapeError
 from . import op
 from ._create import array
-from ._origin import note_origin
 from .ndarray import NDArray
-from .register import call, compute
+from .register import call, evaluate
 
 # function: (operator on arrays, the same with a scalar on the right, on the left, NDArray's method)
 ROWS = {
@@ -56,10 +54,7 @@ def _computed(operator: registry.Op, arrays: tuple[NDArray, ...], attributes: di
         if x._is_sparse:
             return call(operator, arrays, attributes)
         tensors.append(x._tensor)
-    y = compute(operator, tensors, attributes, arrays[0]._context)
-    if autograd.state.recording:
-        note_origin(y, operator, attributes, arrays)
-    return y
+    return evaluate(operator, arrays, tensors, attributes, arrays[0]._context)
 
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):

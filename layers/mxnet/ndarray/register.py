@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -23,11 +23,12 @@ from ..context import Context, current_context
 from ._origin import note_origin
 from .ndarray import NDArray
 
-__all__ = ["Pending", "bind", "call", "compute", "eager", "give", "signature"]
+__all__ = ["Pending", "bind", "call", "compute", "eager", "evaluate", "give", "signature"]
 
 Tensor, is_grad_enabled = torch.Tensor, torch.is_grad_enabled
 # Arguments for Symbols: arrays have no name or attr, and `check_count` alone looks at num_args.
 _SYMBOL_ARGUMENTS = ("name", "attr", "num_args")
+FAILURES = RuntimeError, IndexError, TypeError  # of operators, which are told with their inputs
 
 
 class Pending:
@@ -56,7 +57,7 @@ def eager(operator: registry.Op) -> Callable:
         is_counted = operator.counted is not None and operator.counted.attribute in parsers
     has_states = operator.states or type(operator).state_names is not registry.Op.state_names
     by_position = needed > 0 and not has_states and not is_counted
-    of_storage = operator.storage_attributes
+    of_storage, supplied = operator.storage_attributes, operator.supplied
 
     def function(*args, **kwargs):
         # A fast path for the commonest call, inputs by position and attributes by name. `call`
@@ -82,12 +83,9 @@ def eager(operator: registry.Op) -> Callable:
         if tensors is None:
             return call(operator, args, kwargs)
         context = args[0]._context
-        for name in operator.supplied:
+        for name in supplied:
             kwargs[name] = _supply(name, context)
-        result = compute(operator, tensors, kwargs, context)
-        if state.recording:
-            note_origin(result, operator, kwargs, args)
-        return result
+        return evaluate(operator, args, tensors, kwargs, context)
 
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = operator.__doc__
@@ -160,9 +158,7 @@ def call(operator: registry.Op, args: tuple, kwargs: dict) -> Any:
             None if a is None else a._state_tensor() if n in states else a._tensor
             for n, a in zip(places, inputs.values())
         ]
-        result = compute(operator, tensors, attributes, context)
-        if state.recording:
-            note_origin(result, operator, attributes, inputs.values())
+        result = evaluate(operator, inputs.values(), tensors, attributes, context)
     return result if out is None else give(result, out)
 
 
@@ -260,6 +256,36 @@ def _context(ctx: str | None) -> Context:
     return Context(device_type, int(number or 0))
 
 
+def evaluate(
+    operator: registry.Op,
+    arrays: Iterable[NDArray | None],
+    tensors: list,
+    attributes: dict,
+    context: Context,
+) -> Any:
+    """Run an operator on the tensors of arrays, and note what it computes from them, if recorded.
+
+    Raises
+    ------
+    Exception
+        As `compute`, which takes longer where nothing is recorded, cast, profiled or copied.
+    """
+    recording = state.recording
+    is_plain = precision.in_force is None and registry.wrap is None and not operator.view
+    if recording or not is_plain or is_grad_enabled():
+        result = compute(operator, tensors, attributes, context)
+        if recording:
+            note_origin(result, operator, attributes, arrays)
+        return result
+    try:
+        y = operator.run(*tensors, **attributes)
+    except FAILURES as error:
+        raise _explained(error, operator, tensors, attributes) from error.__cause__
+    return (
+        NDArray(y, context) if isinstance(y, Tensor) else _several(operator, y, attributes, context)
+    )
+
+
 def compute(operator: registry.Op, tensors: list, attributes: dict, context: Context) -> Any:
     """Run an operator on tensors, with PyTorch's grad mode on where autograd records.
 
@@ -283,14 +309,21 @@ def compute(operator: registry.Op, tensors: list, attributes: dict, context: Con
             y = copy_if_aliased([y], tensors)[0] if is_one else copy_if_aliased(y, tensors)
         if recording and isinstance(y, Tensor) and not y.requires_grad:
             y = _with_zero_gradients(y, tensors)
-    except (RuntimeError, IndexError, TypeError) as error:
+    except FAILURES as error:
         raise _explained(error, operator, tensors, attributes) from error.__cause__
     finally:
         if mode_differs:
             _set_grad_enabled(not recording)
     if isinstance(y, Tensor):  # also one of a tracer
         return NDArray(y, context)
-    shown = y if operator.outputs_rule is None else y[: operator.count_outputs(attributes)]
+    return _several(operator, y, attributes, context)
+
+
+def _several(operator: registry.Op, results: Any, attributes: dict, context: Context) -> Any:
+    """The arrays of an operator's results, as far as a user sees them; an array where it is one."""
+    shown = results
+    if operator.outputs_rule is not None:
+        shown = results[: operator.count_outputs(attributes)]
     arrays = [NDArray(t, context) for t in shown]
     return arrays[0] if len(arrays) == 1 else arrays
 

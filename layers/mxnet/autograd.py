@@ -564,16 +564,19 @@ def _explain(error: RuntimeError) -> NoReturn:
     raise error
 
 
+NO_SECOND = (
+    "a second derivative through a compiled graph, which has none\n"
+    "  expected hybridize() without a backend"
+)
+
+
 def _translated(error: RuntimeError) -> MXNetError:
     """Our error for one of PyTorch's autograd."""
     text = str(error)
     if "second time" in text:
         return _used_up()
     if "double backward" in text:
-        return RecordingError(
-            "a second derivative through a compiled graph, which has none\n"
-            "  expected hybridize() without a backend"
-        )
+        return RecordingError(NO_SECOND)
     if "inplace operation" in text or "modified inplace" in text:
         found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
         return RecordingError(

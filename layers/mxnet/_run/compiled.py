@@ -17,8 +17,10 @@ from .draws import draws_restored, generator_states
 from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program
 from .reasons import reason_of
+from .recorded_code import RecordedCode
 from .torch_compile import by_the_tracer, compiled, parts
 from .tracing import as_it_is, on, traced_function, tracing, try_tracing
+from .whole import Whole
 
 Tensor = torch.Tensor
 # Compiling sets what holds for the whole process: one graph after the other.
@@ -149,6 +151,8 @@ class Compiled(Specialized):
             with inside(context, training), on(context), parts(whole):
                 return self.program.run(function, tensors, context, recording)
 
+        if recording and self._backend == "inductor" and isinstance(function, Whole):
+            return RecordedCode(self.program, self.what, context, function, run)
         return run
 
     def keep(self, kind: Kind, run: Run) -> None:

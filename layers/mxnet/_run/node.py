@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 
 from .. import autograd
+from .._own.call import refuse_second
 from ..base import RecordingError
 from ..context import Context
 from .draws import draws_restored, generator_states
@@ -26,10 +27,12 @@ class GraphCall:
         The outputs that have a gradient.
     draws : bool
         Whether random numbers may be drawn.
+    twice : bool
+        Whether there are second derivatives.
     """
 
     differentiable: tuple[bool, ...]
-    draws = True
+    draws = twice = True
 
     def __init__(self, program: Program, what: str, context: Context):
         self.program, self.what, self.context = program, what, context
@@ -91,8 +94,9 @@ class _Differentiable(torch.autograd.Function):
     def forward(ctx, call: GraphCall, *tensors):
         ctx.generators = generator_states(call.context) if call.draws else None
         outputs, saved = call.forward(tensors)
-        ctx.call, ctx.tensors = call, tensors
-        ctx.versions = [t._version for t in tensors]
+        ctx.call = call
+        if call.twice:  # the program may compute the outputs again
+            ctx.tensors, ctx.versions = tensors, [t._version for t in tensors]
         ctx.save_for_backward(*saved)
         ctx.set_materialize_grads(False)  # an operator of losses has gradients where it is asked
         if not all(call.differentiable):
@@ -109,10 +113,15 @@ class _Differentiable(torch.autograd.Function):
             if there
         ]
         again = torch.is_grad_enabled()
-        found = None if again else call.backward(saved, given)
+        if again and not call.twice:
+            with torch.no_grad():
+                found = call.backward(saved, given)
+            found = refuse_second(found, autograd.NO_SECOND)
+        else:
+            found = None if again else call.backward(saved, given)
         if found is None:
             found = call.differentiate(_unchanged(ctx), given, again, ctx.generators)
-        if not _keeps_graph():
+        if not keeps_graph():
             ctx.tensors = ()
             call.release()
         gradients = iter(found)
@@ -121,7 +130,7 @@ class _Differentiable(torch.autograd.Function):
 
 
 # Whether the graph is kept for another backward. Not public.
-_keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
+keeps_graph = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
 def autograd_call(call: GraphCall, tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from threading import RLock
 from typing import Any
 
 import torch
@@ -27,6 +28,7 @@ from .layout import channels_last_pays
 
 Tensor = torch.Tensor
 Call = tuple[Callable, tuple, Sequence]  # a function, what it was given, and what it gave
+_watching = RLock()
 
 
 class Whole:
@@ -71,10 +73,9 @@ class Whole:
             return self.direct(*tensors, **supplied)
         if self._watched is None:
             return self._traced(*tensors, **supplied)
-        calls_of_graphs: list[Call] = []
         versions = _versions(tensors)
         is_inductors = self._backend == "inductor"
-        with _graphs_watched(calls_of_graphs) if is_inductors else nullcontext():
+        with graphs_watched() if is_inductors else nullcontext([]) as calls_of_graphs:
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
         if not self._is_guarded:
@@ -115,17 +116,22 @@ class Whole:
 
 
 @contextmanager
-def _graphs_watched(calls: list[Call]) -> Iterator[None]:
-    """``with _graphs_watched(calls):`` the calls of inductor's graphs inside are put down.
+def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
+    """``with graphs_watched() as calls:`` the calls of inductor's graphs inside are put down.
 
     The class has another method for that time: PyTorch makes the graphs deep inside of its own
-    code, or takes them from its cache on disk. One graph is compiled after the other (`compiled`).
-    The class is not public; where there is none, no call is put down.
+    code, or takes them from its cache on disk. The class is not public; where there is none, no
+    call is put down. One thread watches at a time; without `wait`, none is put down while another
+    one does.
     """
+    calls: list[Call] = []
     try:
         from torch._inductor.output_code import CompiledFxGraph
     except ImportError:
-        yield
+        yield calls
+        return
+    if not _watching.acquire(blocking=wait):
+        yield calls
         return
     original = CompiledFxGraph.__call__
 
@@ -138,9 +144,10 @@ def _graphs_watched(calls: list[Call]) -> Iterator[None]:
 
     CompiledFxGraph.__call__ = watched
     try:
-        yield
+        yield calls
     finally:
         CompiledFxGraph.__call__ = original
+        _watching.release()
 
 
 def _without_wrappers(
@@ -153,10 +160,10 @@ def _without_wrappers(
     gives is not that of the call.
     """
     is_recorded = any(t is not None and t.requires_grad for t in results)
-    only_call = None if is_recorded else _only_call(calls, tensors, results)
-    if only_call is None or len(calls[0][2]) != len(results):
+    only = None if is_recorded else only_call(calls, tensors, results)
+    if only is None or len(calls[0][2]) != len(results):
         return None
-    code, inputs, outputs = only_call
+    code, inputs, outputs = only
 
     def direct(*tensors: Tensor, **_: Any) -> list[Tensor]:
         enabled = torch.is_grad_enabled()
@@ -179,10 +186,10 @@ def _without_tracer(
     None where the tracer's code does more: where there is no graph or another one, where it is
     given arrays from outside, or where some results are not what it gave.
     """
-    only_call = _only_call(calls, tensors, results)
-    if only_call is None:
+    only = only_call(calls, tensors, results)
+    if only is None:
         return None
-    function, inputs, outputs = only_call
+    function, inputs, outputs = only
 
     def direct(*tensors: Tensor, **_: Any) -> list[Tensor]:
         found = function(*[tensors[i] for i in inputs])
@@ -191,7 +198,7 @@ def _without_tracer(
     return direct
 
 
-def _only_call(
+def only_call(
     calls: list[Call], tensors: Sequence, results: Sequence
 ) -> tuple[Callable, list[int], list[int]] | None:
     """The function that was called, and which of the tensors it takes and of its results are given.
@@ -201,7 +208,7 @@ def _only_call(
     if len(calls) != 1:
         return None
     ((function, given, found),) = calls
-    inputs, outputs = _places(given, tensors), _places(results, found)
+    inputs, outputs = places(given, tensors), places(results, found)
     return None if inputs is None or outputs is None else (function, inputs, outputs)
 
 
@@ -210,7 +217,7 @@ def _versions(tensors: Sequence[Tensor]) -> list[int | None]:
     return [None if t.is_inference() else t._version for t in tensors]
 
 
-def _places(tensors: Sequence, among: Sequence) -> list[int] | None:
+def places(tensors: Sequence, among: Sequence) -> list[int] | None:
     """Where each of the tensors is among others; None if one is not."""
     places = {id(t): i for i, t in enumerate(among)}
     found = [places.get(id(t)) for t in tensors]

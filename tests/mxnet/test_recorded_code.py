@@ -1,0 +1,183 @@
+"""Recorded calls of compiled graphs: inductor's code alone, where nothing beside it is needed."""
+
+import os
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from layers.engine import autograd, gluon, mx, nd
+
+pytestmark = [
+    pytest.mark.engine("torch"),
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of what inductor itself imports
+]
+CALLS = 3  # the first is the compiler's
+
+if os.environ["LAYERS_ENGINE"] == "torch":
+    torch = import_module("torch")
+    recorded_code = import_module("layers.mxnet._run.recorded_code")
+
+
+@pytest.fixture
+def owners(monkeypatch):
+    """What does the recorded calls of each kind."""
+    made = []
+
+    class Watched(recorded_code.RecordedCode):
+        def __init__(self, *args):
+            super().__init__(*args)
+            made.append(self)
+
+    monkeypatch.setattr(import_module("layers.mxnet._run.compiled"), "RecordedCode", Watched)
+    return made
+
+
+def compiled(function):
+    net = gluon.nn.HybridLambda(function)
+    net.hybridize(backend="inductor")
+    return net
+
+
+def variables(*shapes):
+    arrays = [nd.random.normal(shape=shape) for shape in shapes]
+    for array in arrays:
+        array.attach_grad()
+    return arrays
+
+
+def gradients(function, arrays, **options):
+    with autograd.record():
+        y = function(*arrays)
+    y.backward(nd.cos(y.detach()), **options)
+    return [y.asnumpy(), *(a.grad.asnumpy() for a in arrays if a.grad is not None)]
+
+
+def agree(found, expected):
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def gated(F, x, w, t):
+    return F.sigmoid(F.dot(x, w)) * F.tanh(t)
+
+
+def test_later_calls_are_of_the_code(owners, monkeypatch):
+    net = compiled(gated)
+    for _ in range(CALLS):
+        arrays = [*variables((4, 3), (3, 5)), nd.random.normal(shape=(4, 5))]
+        agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
+        (owner,) = owners
+        assert owner.later is not None
+        monkeypatch.setattr(owner, "run", None)  # the compiler's function
+
+
+def test_a_graph_that_is_kept_goes_back_twice(owners):
+    net = compiled(gated)
+    for _ in range(CALLS):
+        arrays = variables((4, 3), (3, 5), (4, 5))
+        with autograd.record():
+            y = net(*arrays)
+        y.backward(retain_graph=True)
+        first = [a.grad.asnumpy() for a in arrays]
+        y.backward()
+        agree([a.grad.asnumpy() for a in arrays], first)
+        gradients(net, arrays)
+        assert owners[0].later is not None
+    with pytest.raises(mx.base.MXNetError, match="used up"):
+        y.backward()
+
+
+def test_an_output_without_a_gradient(owners):
+    net = compiled(lambda F, x: [F.exp(x), F.sin(x)])
+    for n in range(CALLS):
+        (x,) = variables((3,))
+        with autograd.record():
+            a, b = net(x)
+        autograd.backward([a, b] if n == 0 else [b])
+        slope = nd.cos(x) + (nd.exp(x) if n == 0 else 0)
+        agree([x.grad.asnumpy()], [slope.asnumpy()])
+    assert owners[0].later is not None
+
+
+def test_a_second_derivative_is_refused(owners):
+    net = compiled(lambda F, x: F.tanh(x))
+    for _ in range(CALLS):
+        (x,) = variables((3,))
+        with autograd.record():
+            (slope,) = autograd.grad(net(x), [x], create_graph=True)
+        agree([slope.asnumpy()], [1 - np.tanh(x.asnumpy()) ** 2])
+        with pytest.raises(mx.base.MXNetError, match="second derivative through a compiled graph"):
+            slope.backward()
+        gradients(net, [x])
+    assert owners[0].later is not None
+
+
+@pytest.mark.parametrize("place", [1, 2])  # a transposed view of it is saved, and it itself
+def test_what_is_overwritten_is_told(owners, place):
+    net = compiled(lambda F, x, w, t: F.dot(x, w) * F.sin(t))
+    for _ in range(CALLS):
+        arrays = variables((4, 3), (3, 5), (4, 5))
+        gradients(net, arrays)
+        with autograd.record():
+            y = net(*arrays)
+        arrays[place][:] = 0
+        with pytest.raises(mx.base.MXNetError, match="overwritten"):
+            y.backward()
+
+
+def test_states_are_changed_in_each_call(owners):
+    net, same = gluon.nn.BatchNorm(in_channels=3), gluon.nn.BatchNorm(in_channels=3)
+    net.initialize()
+    same.initialize()
+    net.hybridize(backend="inductor")
+    for _ in range(CALLS):
+        (x,) = variables((4, 3))
+        agree(gradients(net, [x]), gradients(same, [x]))
+        agree([net.running_var.data().asnumpy()], [same.running_var.data().asnumpy()])
+    assert owners[0].later is None
+
+
+def test_an_array_from_outside_is_looked_at(owners):
+    outside = {"factor": nd.ones(3)}
+    net = compiled(lambda F, x: x * x * nd.NDArray.copy(outside["factor"]).shape[0])
+    for _ in range(CALLS):
+        (x,) = variables((3,))
+        agree(gradients(net, [x]), gradients(lambda x: x * x * 3, [x]))
+
+
+def test_calls_that_never_go_back(owners):
+    net = compiled(gated)
+    arrays = variables((4, 3), (3, 5), (4, 5))
+    for _ in range(recorded_code.ATTEMPTS + 2):
+        with autograd.record():
+            y = net(*arrays)
+    y.backward()
+    assert owners[0].later is None
+    agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
+
+
+def test_much_that_is_saved_is_freed_by_the_compiler(owners, monkeypatch):
+    monkeypatch.setattr(recorded_code, "MOST_SAVED", 4 * 5 * 4 - 1)
+    net, arrays = compiled(gated), variables((4, 3), (3, 5), (4, 5))
+    for _ in range(CALLS):
+        agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
+    assert owners[0].later is None
+
+
+def test_a_head_gradient_of_other_strides(owners):
+    net = compiled(lambda F, x: F.exp(x))
+    for _ in range(CALLS):
+        (x,) = variables((3, 4))
+        with autograd.record():
+            y = nd.transpose(net(x))
+        y.backward(nd.arange(12).reshape((4, 3)))
+        agree([x.grad.asnumpy()], [np.arange(12).reshape(4, 3).T * np.exp(x.asnumpy())])
+
+
+def test_one_array_in_two_places(owners):
+    net = compiled(lambda F, x, y: F.exp(x) * y)
+    for _ in range(CALLS):
+        (x,) = variables((3,))
+        agree(gradients(net, [x, x]), gradients(lambda x, y: nd.exp(x) * y, [x, x]))

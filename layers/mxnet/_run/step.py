@@ -131,10 +131,11 @@ class Step:
                 update.undo()
             raise
         count = len(results) - len(bound.leaves)
-        for leaf, gradient in zip(bound.leaves, results[count:]):
-            leaf.take(gradient)
-            leaf.fresh = not update  # it is used up already
-        if not update:
+        if update:
+            bound.set_used_gradients(results[count:])
+        else:
+            for leaf, gradient in zip(bound.leaves, results[count:]):
+                leaf.take(gradient)
             self.trainer.step(batch_size)
         return bound.graph.regrouped(results[:count], bound.context)
 
@@ -209,6 +210,12 @@ class _BoundGraph:
         """
         for leaf, zero in zip(self.leaves, self._zeros):
             leaf.grad._replace(zero, lent=True)
+
+    def set_used_gradients(self, gradients: list[torch.Tensor]) -> None:
+        """Show gradients that the graph's update has used already."""
+        for leaf, gradient in zip(self.leaves, gradients):
+            leaf.grad._replace(gradient, lent=True)
+            leaf.fresh = False
 
     def kind(self, tensors: list[torch.Tensor]) -> Kind:
         """The kind of a call; only this object has the parameters' tensors, which stay as they are.

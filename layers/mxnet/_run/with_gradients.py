@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 
 from .._tensor import copy_if_aliased
+from ..autograd import _set_grad_enabled
 from ..context import Context
 from ..symbol._node import Node
 from .program import Program
@@ -81,5 +82,9 @@ class WithGradients:
         self, function: Callable, tensors: list[Tensor], context: Context, recording: bool
     ) -> list[Tensor]:
         """The outputs and gradients by `function`, in memory of their own."""
-        with torch.set_grad_enabled(recording):
+        before = torch.is_grad_enabled()
+        _set_grad_enabled(recording)
+        try:
             return self._program.results(function, tensors, context)
+        finally:
+            _set_grad_enabled(before)

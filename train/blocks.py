@@ -18,6 +18,7 @@ from . import Refused
 from .averaging import Average, fill
 from .data import Data
 from .loop import Meter
+from .metrics import ignored_label
 from .nets import initialize, net_of, try_out
 from .optimizers import check_parameters, settings_of
 from .options import check_step
@@ -63,7 +64,8 @@ class Learner:
     net : HybridBlock
         (n, features) to (n, outputs), initialized on the contexts `ctx`.
     loss : Block
-        (outputs, labels) to (n, 2), the loss of each sample and its metric; or (n,), its loss.
+        (outputs, labels) to (n, 2), the loss of each sample and its metric; to (n, 3), with how
+        many labels the metric is of; or to (n,), its loss.
     trainer : gluon.Trainer
         The trainer of the net's parameters.
     ctx : list of Context
@@ -114,6 +116,7 @@ class Learner:
         self.workers = workers or Workers()
         self.net, self.loss, self.trainer, self.ctx, self.mode = net, loss, trainer, ctx, mode
         self.features, self.clip, self.accumulate = features, clip, accumulate
+        self.ignored = ignored_label(loss)
         self.average: Average | None = None
         self.lines: list[str] = []
         self.forward = forward or net
@@ -181,23 +184,27 @@ class Learner:
         """Lines that say what the net is made of."""
         return self.lines
 
-    def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+    def learn(
+        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
+    ) -> None:
         """One step, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n for a batch of n.
 
         This is the rule of plain gradient descent; the trainer's optimizer may have another one.
+        Losses are multiplied by the weights of their samples, where there are some.
         """
-        self.check_samples(len(x))
+        self.check_batch(len(x), weights)
         self.use_average(False)
         if self.step:
             losses = [self.step(*self.split(x), *self.split(y), batch_size=len(x))]
         else:
-            losses = [loss for part in self.parts(x, y) for loss in self.backward(*part)]
+            arrays = (x, y) if weights is None else (x, y, weights)
+            losses = [loss for part in self.parts(*arrays) for loss in self.backward(*part)]
             self.update(len(x))
         if self.average:
             self.average.add(self.learned)
         meter.add(losses)
 
-    def check_samples(self, n: int) -> None:
+    def check_batch(self, n: int, weights: np.ndarray | None) -> None:
         """Refuse a batch of n samples that leaves a context without a gradient.
 
         Of several processes, one may have no sample: its gradient is 0 in the sum.
@@ -205,8 +212,14 @@ class Learner:
         Raises
         ------
         Refused
-            There are more contexts than samples in the largest part that is learned at once.
+            There are more contexts than samples in the largest part that is learned at once; or
+            samples have weights, for which a compiled step has no place.
         """
+        if self.step and weights is not None:
+            raise Refused(
+                "data: samples have weights, which hybridize='step' does not take; expected "
+                "another hybridize, such as 'compiled'"
+            )
         parts, contexts = min(self.accumulate, n) or 1, len(self.ctx)
         if self.workers.store is None and math.ceil(n / parts) < contexts:
             in_parts = f", learned in {parts} parts" if parts > 1 else ""
@@ -215,19 +228,21 @@ class Learner:
                 f"each of {contexts} contexts"
             )
 
-    def parts(self, x: np.ndarray, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    def parts(self, *arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
         """The parts of a batch whose gradients are added, of sizes that differ by one at most."""
-        count = min(self.accumulate, len(x))
+        n = len(arrays[0])
+        count = min(self.accumulate, n)
         if count == 1:
-            return [(x, y)]
-        ends = [len(x) * i // count for i in range(count + 1)]
-        return [(x[start:end], y[start:end]) for start, end in zip(ends, ends[1:])]
+            return [arrays]
+        ends = [n * i // count for i in range(count + 1)]
+        return [tuple(a[start:end] for a in arrays) for start, end in zip(ends, ends[1:])]
 
-    def backward(self, x: np.ndarray, y: np.ndarray) -> list:
+    def backward(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list:
         """The losses of samples, by context, and the gradients of their sum."""
         xs, ys = self.split(x), self.split(y)  # a part for each context
         with autograd.record():
             losses = [self.loss(self.forward(part), labels) for part, labels in zip(xs, ys)]
+            losses = self.weighted(losses, weights)
             scaled = [loss * self.scale for loss in losses] if self.scaler else losses
         if scaled:
             autograd.backward(scaled)
@@ -260,13 +275,25 @@ class Learner:
         """The factor of the loss, which keeps small gradients within the range of float16."""
         return self.scaler.loss_scale if self.scaler else 1.0
 
-    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+    def evaluate(
+        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
+    ) -> None:
         """Measure loss and metric on samples, without learning from them."""
         self.use_average(True)
         ys, outputs = self.split(y), [self.forward(part) for part in self.split(x)]
-        meter.add([self.loss(part, labels) for part, labels in zip(outputs, ys)])
+        losses = [self.loss(part, labels) for part, labels in zip(outputs, ys)]
+        meter.add(self.weighted(losses, weights))
         if meter.outputs is not None:
             meter.outputs += zip(ys, map(self.answers, outputs))
+
+    def weighted(self, losses: list, weights: np.ndarray | None) -> list:
+        """Losses, by context, times the weights of their samples; the metric beside has none.
+
+        Gluon's losses would broadcast weights (n,) to (n, n), and take the mean.
+        """
+        if weights is None:
+            return losses
+        return [times(loss, w) for loss, w in zip(losses, self.split(weights))]
 
     def answers(self, outputs: Any) -> Any:
         """What the metrics are given of the net's outputs."""
@@ -358,6 +385,15 @@ class Learner:
     def exported(self) -> gluon.HybridBlock:
         """What is exported: the net, or one that goes on where it ends."""
         return self.net
+
+
+def times(losses: nd.NDArray, weights: nd.NDArray) -> nd.NDArray:
+    """The losses of samples, (n,) or the first of the columns (n, k), times their weights (n,)."""
+    weights = weights.astype(losses.dtype)
+    if losses.ndim > 1:
+        others = [nd.ones_like(weights)] * (losses.shape[1] - 1)
+        weights = nd.stack(weights, *others, axis=1)
+    return losses * weights
 
 
 def trainer_of(net, optimizer: Any, settings: dict[str, Any], kvstore: str) -> gluon.Trainer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from . import expect_counts
 from .averaging import Average
 from .checkpoint import Checkpoint
@@ -52,3 +54,10 @@ class EarlyStopping(Callback):
         best = run.best().epoch
         if epoch.epoch - best >= self.patience:
             run.stop = f"no epoch was better than {best} for {self.patience} epochs"
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The patience: with a state, a training that is resumed without this callback is told.
+
+        It is not restored: a training that has ended goes on with a greater one.
+        """
+        return {"patience": np.array(self.patience)}

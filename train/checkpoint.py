@@ -246,6 +246,7 @@ def describe(run: Run, meter: Meter) -> dict[str, Any]:
             "steps": meter.steps,
             "loss": meter.loss,
             "metric": meter.metric,
+            "counted": meter.counted,
             "seconds": time.perf_counter() - run.started if run.step else 0.0,
         },
         "history": [without_nan(asdict(epoch)) for epoch in run.history],
@@ -430,7 +431,8 @@ def restore(run: Run, saved: Saved) -> None:
     expect_settings(content.get("settings"), run.settings)
     try:
         history = [Epoch(**with_nan(row)) for row in content["history"]]
-        meter = Meter("", **content["meter"])
+        sums = content["meter"]
+        meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
     except (TypeError, AttributeError) as error:
         raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
     for key, callback in by_name(run):

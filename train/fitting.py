@@ -49,25 +49,29 @@ def fit(
     resume: str | Path | None = None,
     kvstore: str = "device",
 ) -> list[Epoch]:
-    """Train a net, w ← w - lr · Σ ∂loss(net(x), y)/∂w / n in plain gradient descent.
+    """Train a net, w ← w - lr · Σ weight ∂loss(net(x), y)/∂w / n in plain gradient descent.
 
     Parameters
     ----------
     net : Block
         Parameters that are not initialized yet are, on `ctx`, from `seed`.
-    data, validation : (x, y), or an iterable of (x, y) such as a DataLoader
+    data, validation : (x, y) or (x, y, weights), or an iterable of these such as a DataLoader
         What is learned, and what is measured after each epoch. Arrays are cut into batches of at
         most `batch_size` samples in an order that is drawn for each epoch. An iterable yields the
         batches of an epoch whenever it is iterated. Labels of classes are numbers from 0, of any
-        dtype; each is looked at once, whether the net has an output for it.
+        dtype; each is looked at once, whether the net has an output for it. Weights (n,) are
+        factors of the losses of samples, not of other metrics; they are refused with
+        ``hybridize="step"``.
     loss : Block
         (outputs, y) to (n,), a number for each sample: a loss of gluon.
     metric : str, EvalMetric or list of them, optional
         What else is measured; the first tells which epoch is best. ``"accuracy"`` of classes and
         ``"mae"``, the mean absolute error, are measured in training too, where they are the first;
         all others of `mx.metric` on all samples of `validation` together, after each epoch.
-        Cross entropy, negative log likelihood and perplexity are of probabilities: outputs that
-        are scores go through softmax before. By default it is the loss.
+        Accuracy is of the class axis: the last, or the `axis` of gluon's SoftmaxCrossEntropyLoss.
+        Labels that are the `ignore_label` of a SoftmaxLoss, which the loss is or has in it, are
+        left out of all metrics. Cross entropy, negative log likelihood and perplexity are of
+        probabilities: outputs that are scores go through softmax before. By default it is the loss.
     optimizer : str or Optimizer
         With `learning_rate` and the other `optimizer_params`, where it is a name.
     ctx : Context or list of Context
@@ -149,7 +153,7 @@ def fit(
             trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
         learner = Learner(net, with_metric, trainer, contexts, hybridize, **how, workers=workers)
         if isinstance(batches, Arrays):
-            learner.check_samples(batches.samples // batches.steps)  # of the smallest batch
+            learner.check_batch(batches.samples // batches.steps, batches.weights)  # the smallest
         run = Run(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),

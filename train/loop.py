@@ -53,6 +53,7 @@ class Learner(Protocol):
     outputs: str  # of that graph: scores or probabilities of classes; or a number
     ctx: list
     metrics: Sequence  # of mx.metric: measured of all held-out samples together
+    ignored: float | None  # the label that they leave out, as the loss does
 
     @property
     def parameters(self) -> int: ...
@@ -65,9 +66,13 @@ class Learner(Protocol):
 
     def summary(self) -> list[str]: ...
 
-    def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
+    def learn(
+        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
+    ) -> None: ...
 
-    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None: ...
+    def evaluate(
+        self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: np.ndarray | None = None
+    ) -> None: ...
 
     def weights(self) -> dict[str, np.ndarray]: ...
 
@@ -223,11 +228,13 @@ class Run:
             The loss is not finite, in one of them at least; all raise the same.
         """
         meter.read()
-        samples, loss, metric = self.workers.sums([meter.samples, meter.loss, meter.metric])
+        sums = [meter.samples, meter.loss, meter.metric, meter.counted]
+        samples, loss, metric, counted = self.workers.sums(sums)
         if not math.isfinite(loss):
             step = int(min(bad for [bad] in self.workers.each([meter.bad]) if bad))
             raise Diverged(f"{meter.name}, step {step}: the loss is {loss}")
-        return replace(meter, samples=int(samples), loss=loss, metric=metric, pending=[])
+        total = {"samples": int(samples), "loss": loss, "metric": metric, "counted": counted}
+        return replace(meter, **total, pending=[])
 
     def best(self) -> Epoch:
         """The best epoch, by its held-out metric, then loss; without any, by those of training.
@@ -293,8 +300,8 @@ def train(run: Run) -> list[Epoch]:
 def one_epoch(run: Run) -> Epoch:
     """Learn from the batches of an epoch, and measure; a resumed one goes on where it was."""
     run.started = time.perf_counter() - run.meter.seconds
-    for x, y in remaining(run):
-        run.learner.learn(x, y, run.meter)
+    for x, y, *weights in remaining(run):
+        run.learner.learn(x, y, run.meter, *weights)
         run.step += 1
         run.tell("after_step")
         if run.stop:
@@ -305,13 +312,13 @@ def one_epoch(run: Run) -> Epoch:
     learned = run.total(run.meter)  # which raises Diverged
     seconds = time.perf_counter() - run.started
     held_out = Meter(f"epoch {run.epoch}, held out", outputs=[] if run.metrics else None)
-    for x, y in run.validation.batches() if run.validation else ():
-        run.learner.evaluate(x, y, held_out)
+    for x, y, *weights in run.validation.batches() if run.validation else ():
+        run.learner.evaluate(x, y, held_out, *weights)
     values = (*learned.read(), *run.total(held_out).read())
     epoch = Epoch(run.epoch, *values, seconds, learned.samples)
     if not held_out.outputs:
         return epoch
-    more = values_of(run.metrics, held_out.outputs)
+    more = values_of(run.metrics, held_out.outputs, run.learner.ignored)
     if (metric := more.pop(run.measure.metric, None)) is not None:
         epoch = replace(epoch, metric=math.nan, held_out_metric=metric)
     return replace(epoch, more=more)
@@ -352,6 +359,9 @@ MOST = 1000  # steps whose numbers are not read yet
 class Meter:
     """Sums of loss and metric over samples, of which `read` returns the means.
 
+    The mean of the metric is over those that are `counted`: the samples, or their labels without
+    those that the loss ignores.
+
     `add` does not wait for the device: the numbers of many steps are read together, when `read` is
     called.
 
@@ -368,13 +378,17 @@ class Meter:
     steps: int = 0
     loss: float = 0.0
     metric: float = 0.0
+    counted: float = 0.0
     seconds: float = 0.0  # of an earlier process, before it was resumed
     pending: list = field(default_factory=list)
     bad: int = 0
     outputs: list | None = None
 
     def add(self, batch_values: list) -> None:
-        """Add a step: by context, for each sample its loss and its metric, or its loss alone."""
+        """Add a step: by context, for each sample its loss; beside it its metric, and of how many.
+
+        Without a metric it is the loss, and without their number it is that of one.
+        """
         self.pending.append([part.detach() for part in batch_values])  # without the graph behind it
         if len(self.pending) == MOST:
             self.read()
@@ -387,15 +401,18 @@ class Meter:
         for step in pending:
             self.steps += 1
             for part in step:
-                values = next(sums)
+                loss, *beside = next(sums)
+                metric, counted = [*(beside or [loss]), len(part)][:2]
                 self.samples += len(part)
-                self.loss += values[0]
-                self.metric += values[-1]
+                self.loss += loss
+                self.metric += metric
+                self.counted += counted
             if not (self.bad or math.isfinite(self.loss)):
                 self.bad = self.steps
         if not self.samples:
             return math.nan, math.nan
-        return self.loss / self.samples, self.metric / self.samples
+        metric = self.metric / self.counted if self.counted else math.nan
+        return self.loss / self.samples, metric
 
 
 def sums_of(parts: list, together: bool) -> list[list[float]]:

@@ -8,12 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from layers import SoftmaxLoss
 from layers.engine import gluon, mx, nd
 
 from . import Refused
 from .messages import one_line
 
-__all__ = ["BUILT_IN", "Metric", "WithMetric", "chosen", "is_computed", "values_of"]
+__all__ = [
+    "BUILT_IN",
+    "Metric",
+    "WithMetric",
+    "axis_of_classes",
+    "chosen",
+    "ignored_label",
+    "is_computed",
+    "values_of",
+]
 
 # Classes of mx.metric of which less is better.
 OF_PROBABILITIES = ("Perplexity", "CrossEntropy", "NegativeLogLikelihood")
@@ -35,16 +45,18 @@ class Metric:
 
 
 # Those that a step computes too.
+ACCURACY = Metric("accuracy", 1, ".2%")
 BUILT_IN = {
     None: Metric("metric", -1, ".4g"),
-    "accuracy": Metric("accuracy", 1, ".2%"),
+    "accuracy": ACCURACY,
+    "acc": ACCURACY,  # as `mx.metric` calls it too
     "mae": Metric("mae", -1, ".4g"),
 }
 
 
 def is_computed(measure: Metric) -> bool:
     """Whether a step computes it, beside the loss."""
-    return measure in (BUILT_IN["accuracy"], BUILT_IN["mae"])
+    return measure in (ACCURACY, BUILT_IN["mae"])
 
 
 def chosen(metric: Any) -> tuple[Metric, list]:
@@ -57,13 +69,14 @@ def chosen(metric: Any) -> tuple[Metric, list]:
     """
     given = [*metric] if isinstance(metric, list | tuple) else [metric]
     first = given[0] if given else None
-    is_built_in = first is None or first in ("accuracy", "mae")
-    found = [made(each) for each in (given[1:] if is_built_in else given)]
-    names = [first if is_built_in else "", *(each.name for each in found)]
+    first = first.lower() if isinstance(first, str) else first  # as `mx.metric` reads names
+    built_in = BUILT_IN.get(first) if first is None or isinstance(first, str) else None
+    found = [made(each) for each in (given[1:] if built_in else given)]
+    names = [built_in.metric if built_in else "", *(each.name for each in found)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise Refused(f"metric: two are called {twice!r}; expected each once")
-    if is_built_in:
-        return BUILT_IN[first], found
+    if built_in:
+        return built_in, found
     less = isinstance(found[0], tuple(getattr(mx.metric, name) for name in ERRORS))
     return Metric(found[0].name, -1 if less else 1, ".4g"), found
 
@@ -88,19 +101,23 @@ def made(metric: Any) -> Any:
     return found
 
 
-def values_of(metrics: list, pairs: list) -> dict[str, float]:
+def values_of(metrics: list, pairs: list, ignored: float | None = None) -> dict[str, float]:
     """What metrics say of the labels and outputs of all samples together, by their names.
 
     Cross entropy, negative log likelihood and perplexity are given `probabilities` of the outputs.
+    Labels that are the `ignored` one are left out; where there are no others it is NaN.
 
     Raises
     ------
     Refused
         A metric cannot be computed of them.
     """
-    labels, outputs = (
-        nd.array(np.concatenate([part.asnumpy() for part in parts])) for parts in zip(*pairs)
-    )
+    labels, outputs = (np.concatenate([part.asnumpy() for part in parts]) for parts in zip(*pairs))
+    if ignored is not None:
+        labels, outputs = without(ignored, labels, outputs)
+        if not labels.size:
+            return {metric.name: math.nan for metric in metrics}
+    labels, outputs = nd.array(labels), nd.array(outputs)
     found = {}
     needs = tuple(getattr(mx.metric, name) for name in OF_PROBABILITIES)
     for metric in metrics:
@@ -114,6 +131,26 @@ def values_of(metrics: list, pairs: list) -> dict[str, float]:
     return found
 
 
+def without(
+    ignored: float, labels: np.ndarray, outputs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The labels that are not the ignored one, (k,), and their outputs, (k, classes).
+
+    Raises
+    ------
+    Refused
+        There is not a label for each row of the outputs.
+    """
+    rows = outputs.reshape(-1, outputs.shape[-1])
+    if labels.size != len(rows):
+        raise Refused(
+            f"metric: y is {labels.shape}, of which the loss ignores {ignored}, and outputs are "
+            f"{outputs.shape}; expected y {outputs.shape[:-1]}"
+        )
+    counted = labels.ravel() != ignored
+    return labels.ravel()[counted], rows[counted]
+
+
 def probabilities(outputs: Any) -> Any:
     """Outputs whose last axis has probabilities: those that have not are scores, before softmax.
 
@@ -125,19 +162,48 @@ def probabilities(outputs: Any) -> Any:
     return nd.softmax(outputs, axis=-1)
 
 
+def cross_entropy(loss: gluon.Block) -> gluon.Block | None:
+    """The cross entropy of classes that a loss is, or has in it; None where there is none."""
+    if isinstance(loss, gluon.loss.SoftmaxCrossEntropyLoss | SoftmaxLoss):
+        return loss
+    found = (cross_entropy(child) for child in loss._children.values())
+    return next(filter(None, found), None)
+
+
+def ignored_label(loss: gluon.Block) -> float | None:
+    """The label that a loss, or the cross entropy in it, leaves out; None where there is none."""
+    return getattr(cross_entropy(loss), "_options", {}).get("ignore_label")
+
+
+def axis_of_classes(loss: gluon.Block) -> int:
+    """The axis of the net's outputs with the scores of classes: the last, or what Gluon's says."""
+    return getattr(cross_entropy(loss), "_axis", -1)
+
+
 class WithMetric(gluon.HybridBlock):
-    """The loss of each sample, and beside it the metric, which has no gradient: (n, 2)."""
+    """The loss of each sample, and beside it the metric, which has no gradient: (n, 2).
+
+    Where the loss ignores a label it is (n, 3): how many others are right, and how many there are.
+    """
 
     def __init__(self, loss: gluon.Block, metric: str, **kwargs):
         super().__init__(**kwargs)
         self.loss, self.metric = loss, metric
+        self.axis, self.ignored = axis_of_classes(loss), ignored_label(loss)
 
     def hybrid_forward(self, F, outputs, y):
         loss = self.loss(outputs, y)
         outputs, y = (F.cast(each, dtype="float32") for each in (outputs, y))
         if self.metric == "accuracy":
-            beside = F.argmax(outputs, axis=-1) == F.reshape(y, shape=(-1,))
+            said = F.argmax(outputs, axis=self.axis)
+            y = F.reshape_like(y, said)
+            values = said == y
         else:
-            error = F.abs(F.reshape_like(outputs, y) - y)
-            beside = F.mean(F.reshape(error, shape=(0, -1)), axis=1)
-        return F.stack(loss, F.BlockGrad(beside), axis=1)
+            values = F.abs(F.reshape_like(outputs, y) - y)
+        if self.ignored is None:
+            beside = [F.mean(F.reshape(values, shape=(0, -1)), axis=1)]
+        else:
+            counted = y != self.ignored
+            both = (values * counted, counted)
+            beside = [F.sum(F.reshape(each, shape=(0, -1)), axis=1) for each in both]
+        return F.stack(loss, *map(F.BlockGrad, beside), axis=1)

@@ -156,7 +156,7 @@ class Learner:
 
     files = ("model.safetensors", "model-symbol.json", "model-0000.params")
     inputs, outputs = ("data", "softmax_label"), "probabilities"
-    metrics = ()
+    metrics, ignored = (), None
 
     def __init__(self, module, optimizer, task: Task, ctx: list):
         self.module, self.rule, self.task, self.ctx = module, optimizer, task, ctx
@@ -199,14 +199,14 @@ class Learner:
         """None: the graph has no layers."""
         return []
 
-    def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+    def learn(self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: None = None) -> None:
         """One step, w ← w - lr · Σ ∂loss/∂w / n for a batch of n, or the optimizer's own rule."""
         self.rule.rescale_grad = 1 / len(x)  # the sizes of batches differ by one
         self.forward(x, y, meter, is_train=True)
         self.module.backward()
         self.module.update()
 
-    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter) -> None:
+    def evaluate(self, x: np.ndarray, y: np.ndarray, meter: Meter, weights: None = None) -> None:
         """Measure loss and metric on samples, without learning from them."""
         self.forward(x, y, meter, is_train=False)
 

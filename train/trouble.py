@@ -36,8 +36,8 @@ class Guard(Callback):
         self.exploded = False
         if not (run.history or run.step):  # of a resumed run `restore` has set `start`
             meter = Meter("before the training")
-            for x, y in islice(run.data.batches(), 1):
-                run.learner.evaluate(x, y, meter)
+            for x, y, *weights in islice(run.data.batches(), 1):
+                run.learner.evaluate(x, y, meter, *weights)
             self.start = run.total(meter).read()[0]
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
@@ -68,9 +68,9 @@ class Guard(Callback):
         learner.set_weights(self.weights)
         learner.restore(self.state_there)
         run.step, last = self.step, None
-        for step, (x, y) in enumerate(remaining(run), self.step + 1):
+        for step, (x, y, *weights) in enumerate(remaining(run), self.step + 1):
             before, meter = learner.weights(), Meter("")
-            learner.learn(x, y, meter)
+            learner.learn(x, y, meter, *weights)
             meter.read()
             bad = first_bad(learner.weights())
             if any(run.workers.sums([meter.bad > 0 or bad is not None])):

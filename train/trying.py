@@ -14,7 +14,7 @@ from layers.engine import gluon, mx
 from . import Refused
 from .data import Arrays, describe_not_finite, rows_not_finite
 from .messages import one_line
-from .metrics import values_of
+from .metrics import axis_of_classes, ignored_label, values_of
 from .nets import initialize
 from .workers import lost
 
@@ -57,15 +57,15 @@ def try_on_samples(
         with refusing(name):
             if (batch := next(iter(part.batches()), None)) is None:
                 raise Refused(f"{name}: there is no batch")
-            x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch)
+            x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch[:2])
         with refusing(f"net: of x {x.shape} of {name}"):
             outputs = net(x)
         check_labels(name, part, classes_and_ignored(name, losses, outputs, y))
         try_losses(losses, outputs, y)
         check_targets(name, part, lambda x, y: losses[0](net(x), y), contexts[0])
     if metrics:
-        x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch)
-        values_of(metrics, [(y, net(x))])
+        x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch[:2])
+        values_of(metrics, [(y, net(x))], ignored_label(losses[0]))
 
 
 def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
@@ -87,7 +87,24 @@ def try_losses(losses: tuple, outputs: Any, y: Any) -> None:
         )
     if with_metric is not loss:
         with refusing(f"metric: {with_metric.metric} of {shapes}"):
+            if with_metric.metric == "accuracy":
+                expect_labels(outputs.shape, y.shape, with_metric.axis)
             with_metric(outputs, y)
+
+
+def expect_labels(outputs: tuple[int, ...], y: tuple[int, ...], axis: int) -> None:
+    """Refuse labels that are not one for each place of the outputs without the axis of classes.
+
+    Raises
+    ------
+    ValueError
+        The message has the axis, and the shape that is expected.
+    """
+    expected = [*outputs]
+    classes = expected.pop(axis)
+    given, wanted = ([shape[0], *(k for k in shape[1:] if k > 1)] for shape in (y, expected))
+    if given != wanted:
+        raise ValueError(f"axis {axis} has {classes} classes; expected y {(*expected,)}")
 
 
 def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> None:
@@ -114,7 +131,7 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
 
 def classes_and_ignored(
     name: str, losses: tuple, outputs: Any, y: mx.nd.NDArray
-) -> tuple[int, int | None] | None:
+) -> tuple[int, float | None] | None:
     """How many classes labels may name, and the one that the loss ignores.
 
     None where labels are no numbers of classes, as far as loss and metric tell.
@@ -129,24 +146,26 @@ def classes_and_ignored(
         return None
     sparse = (gluon.loss.SoftmaxCrossEntropyLoss, SoftmaxLoss)
     if isinstance(loss, sparse) and loss._sparse_label:
-        taker, ignored = type(loss).__name__, getattr(loss, "_options", {}).get("ignore_label")
-        count = outputs.shape[getattr(loss, "_axis", -1)]
+        taker = type(loss).__name__
     elif getattr(with_metric, "metric", "") == "accuracy":
-        taker, ignored, count = "accuracy", None, outputs.shape[-1]
+        taker = "accuracy"
     else:
         return None
-    if y.shape == outputs.shape and y.ndim == 2 and y.shape[1] > 1:
-        expected = "y.argmax(1), where y is one-hot"
+    axis = axis_of_classes(loss) % outputs.ndim
+    if y.ndim == outputs.ndim > 1 and y.shape[axis] > 1:
+        given = ["n", *map(str, y.shape[1:])]
+        numbers = given[:axis] + given[axis + 1 :]
+        expected = f"y.argmax({axis}), where y is one-hot"
         if taker == "accuracy":
             expected = f"another metric, or a loss of class numbers and {expected}"
         raise Refused(
-            f"{name}: y is (n, {y.shape[1]}), and {taker} takes class numbers (n,); "
-            f"expected {expected}"
+            f"{name}: y is ({', '.join(given)}), and {taker} takes class numbers "
+            f"({', '.join(numbers)}{',' * (len(numbers) == 1)}); expected {expected}"
         )
-    return count, ignored
+    return outputs.shape[axis], ignored_label(loss)
 
 
-def check_labels(name: str, batches: Any, classes: tuple[int, int | None] | None) -> None:
+def check_labels(name: str, batches: Any, classes: tuple[int, float | None] | None) -> None:
     """Refuse labels that the net has no output for: at once, or as an iterable yields them."""
     if classes is None:
         return

@@ -179,13 +179,26 @@ def test_another_average_is_refused(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:Please import:DeprecationWarning")  # MXNet's of SciPy
-def test_a_schedule_that_is_left_out_or_new_is_told(tmp_path):
-    train(StopAt(2), callbacks.Schedule("cosine"), Checkpoint(tmp_path / "with"))
-    with pytest.warns(UserWarning, match="epoch-0002 is of a training with the callback Schedule"):
+@pytest.mark.parametrize(
+    "kind, argument", [(callbacks.Schedule, "cosine"), (callbacks.EarlyStopping, 3)]
+)
+def test_a_callback_that_is_left_out_or_new_is_told(tmp_path, kind, argument):
+    name = kind.__name__
+    train(StopAt(2), kind(argument), Checkpoint(tmp_path / "with"))
+    with pytest.warns(UserWarning, match=f"epoch-0002 is of a training with the callback {name},"):
         train(resume=tmp_path / "with")
     train(StopAt(2), Checkpoint(tmp_path / "without"))
-    with pytest.warns(UserWarning, match="without the callback Schedule, which begins here"):
-        train(callbacks.Schedule("cosine"), resume=tmp_path / "without")
+    with pytest.warns(UserWarning, match=f"without the callback {name}, which begins here"):
+        train(kind(argument), resume=tmp_path / "without")
+
+
+def test_a_training_that_ended_early_goes_on_with_more_patience(tmp_path):
+    """Nothing is told of it: warnings are errors."""
+    how = {"epochs": 40, "learning_rate": 1e-9}
+    ended = train(callbacks.EarlyStopping(2), Checkpoint(tmp_path), **how)
+    assert train(callbacks.EarlyStopping(2), resume=tmp_path, **how)[0] == ended[0]
+    found = train(callbacks.EarlyStopping(4), resume=tmp_path, **how)
+    assert len(ended[0]) < len(found[0]) < 40
 
 
 def test_a_scheduler_of_the_optimizer_goes_on(tmp_path):

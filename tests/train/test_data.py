@@ -140,7 +140,16 @@ APART = {"x_train": X, "y_train": LABELS, "x_test": X, "y_test": LABELS}
     [
         ({"x": X[0], "y": LABELS[:2]}, "x is (2,); expected (samples, features)"),
         ({"x": 3.0, "y": 1}, "x is (); expected"),
-        ({"x": X, "y": LABELS[:, None]}, "y is (5, 1); expected (5,)"),
+        ({"x": X, "y": LABELS[:, None, None]}, "y is (5, 1, 1); expected (5,)"),
+        ({"x": X, "y": LABELS[:4, None]}, "y is (4, 1); expected (5,), for x is (5, 2)"),
+        (
+            {"x": X, "y": np.eye(3)[LABELS]},
+            "y is (5, 3); expected (5,), for x is (5, 2): y.argmax(1), where y is one-hot",
+        ),
+        (
+            APART | {"y_test": np.eye(3, dtype=bool)[LABELS]},
+            "y_test is (5, 3); expected (5,), for x_test is (5, 2): y_test.argmax(1), where y_",
+        ),
         (
             {"x": X, "y": LABELS / 2},
             "y[1] is 0.5; expected classes, as whole numbers or texts; or --task",
@@ -218,6 +227,15 @@ def test_classes_keep_their_names(npz, values, names):
             assert data.task.classes[int(index)] == expected
 
 
+@pytest.mark.parametrize("values", [["a", "b"], [3, 4]], ids=str)
+def test_classes_in_a_column(npz, values):
+    x, y = np.arange(40).reshape(20, 2), np.resize(values, 20)
+    data, expected = load(npz(x=x, y=y[:, None])), load(npz(x=x, y=y))
+    assert data.task == expected.task
+    np.testing.assert_array_equal(data.y, expected.y)
+    np.testing.assert_array_equal(data.held_out_y, expected.held_out_y)
+
+
 def test_each_class_is_held_out_in_its_part(npz):
     y = np.repeat([0, 1, 2], [85, 10, 5])
     data = load(npz(x=np.arange(200).reshape(100, 2), y=y))
@@ -243,6 +261,8 @@ def test_npy_pair(tmp_path):
     np.save(tmp_path / "y.npy", np.array(list("aabbb")))
     data = load(f"{tmp_path}/x.npy,{tmp_path}/y.npy")
     assert data.task.classes == ("a", "b") and data.features == 2
+    np.save(tmp_path / "y.npy", LABELS[:, None])
+    assert load(f"{tmp_path}/x.npy,{tmp_path}/y.npy").task.classes == ("0", "1", "2")
     np.save(tmp_path / "y.npy", LABELS[:4])
     assert "y.npy is (4,); expected (5,), for x.npy is (5, 2)" in refusal(
         f"{tmp_path}/x.npy,{tmp_path}/y.npy"
@@ -261,6 +281,8 @@ def test_regression(npz):
     assert data.task.std == pytest.approx(data.y.std())
     assert len(data.held_out_y) == 10
     np.testing.assert_allclose(data.y, data.x[:, 0])
+    column = load(npz(x=y[:, None] * [1, 2], y=y[:, None]), how=NUMBERS)
+    np.testing.assert_array_equal(column.y, data.y)
 
 
 @pytest.mark.parametrize(

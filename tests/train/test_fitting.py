@@ -126,11 +126,11 @@ def test_of_an_error_less_is_better():
         ({"metric": "f1", "validation": (X, Y)}, "metric: f1: "),
         ({"data": (X, Y[:-1])}, "data: x has 60 samples, y 59; expected as many, and some"),
         ({"data": (X[:0], Y[:0])}, "data: x has 0 samples"),
-        ({"data": 3}, "data: int; expected (x, y), or an iterable of (x, y)"),
+        ({"data": 3}, "data: int; expected (x, y), (x, y, weights of samples), or batches of"),
         ({"data": iter([])}, "data: an iterator ends after one epoch"),
-        ({"data": [X]}, "data: a batch is ndarray; expected a pair (x, y)"),
+        ({"data": [X]}, "data: a batch is ndarray; expected (x, y), "),
         ({"data": []}, "data: there is no batch"),
-        ({"data": [(X, Y, Y)]}, "data: a batch is tuple of 3; expected a pair (x, y)"),
+        ({"data": [(X, Y, Y, Y)]}, "data: a batch is tuple of 4; expected (x, y), "),
         ({"data": (X, KINDS)}, "data: y has values such as 'b'; expected numbers: of classes "),
         ({"data": (X, KINDS.tolist())}, "data: y has values such as 'b'; expected numbers: "),
         ({"data": [(X, KINDS)]}, "data: "),
@@ -145,7 +145,14 @@ def test_of_an_error_less_is_better():
         ({"validation": 3}, "validation: int; expected (x, y)"),
         ({"validation": (X, KINDS)}, "validation: y has values such as 'b'"),
         ({"validation": (X[:, :2], Y)}, "net: of x (2, 2) of validation: "),
-        ({"data": (X, np.eye(4)[Y])}, "loss: SoftmaxCrossEntropyLoss of outputs (2, 3) and y "),
+        (
+            {"data": (X, np.eye(4)[Y])},
+            "data: y is (n, 4), and SoftmaxCrossEntropyLoss takes class numbers (n,); expected y.",
+        ),
+        (
+            {"data": (X, np.zeros((60, 2, 2)))},
+            "loss: SoftmaxCrossEntropyLoss of outputs (2, 3) and y (2, 2, 2): ",
+        ),
         ({"loss": gluon.loss.L2Loss(), "metric": "mae"}, "loss: L2Loss of outputs (2, 3) and y "),
         ({"metric": "mae"}, "metric: mae of outputs (2, 3) and y (2,): "),
         ({"net": gluon.nn.HybridSequential()}, "net: "),
@@ -357,6 +364,13 @@ def test_labels_that_are_one_hot(loss, metric, taker):
         with pytest.raises(Refused, match=re.escape(f"data: {reason}")):
             fit(net(), data, loss, metric=metric)
     assert fit(net(), (X, y), SoftmaxLoss(sparse_label=False))
+
+
+def test_labels_of_steps_that_are_one_hot():
+    x = np.repeat(X[:, None], 5, axis=1)
+    reason = r"^data: y is \(n, 5, 3\), and SoftmaxCrossEntropyLoss takes class numbers \(n, 5\); "
+    with pytest.raises(Refused, match=rf"{reason}expected y.argmax\(2\), where y is one-hot$"):
+        fit(gluon.nn.Dense(3, flatten=False), (x, np.eye(3)[Y][:, None].repeat(5, 1)), ENTROPY)
 
 
 def test_labels_of_a_data_loader_that_the_net_has_no_output_for():

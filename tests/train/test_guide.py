@@ -1,9 +1,10 @@
-"""The commands of docs/training.md run, one after another."""
+"""The commands of docs/training.md run, one after another; its tables have what there is."""
 
 import csv
 import re
 import shlex
 import warnings
+from dataclasses import fields
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,8 +15,10 @@ from sklearn import datasets
 
 from layers import engine
 from train.data.scenes import scenes
+from train.loop import Callback, Run
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/training.md").read_text("utf-8")
 COMMAND = re.compile(r"^\$ python -m (train\S*) (.*)$", re.MULTILINE)
 EXCHANGE = ("onnx", "onnxruntime", "onnxscript", "safetensors")
 
@@ -50,7 +53,7 @@ def test_commands(tmp_path, monkeypatch, capsys):
     houses = [[i, y, *x] for i, (x, y) in enumerate(zip(diabetes.data, diabetes.target))]
     write(tmp_path / "houses.csv", ["id", "price", *diabetes.feature_names], houses)
     Image.fromarray(scenes(4).x[0]).save(tmp_path / "scene.png")
-    commands = COMMAND.findall((ROOT / "docs/training.md").read_text("utf-8"))
+    commands = COMMAND.findall(PAGE)
     assert len(commands) >= 20
     for name, argv in commands:
         if not is_possible(name, shlex.split(argv)):
@@ -65,3 +68,41 @@ def test_commands(tmp_path, monkeypatch, capsys):
     assert len(rows) == 150 and sum(right) > 140
     for name in ("predictions.json", "report.html", "iris-symbol.json"):
         assert (tmp_path / name).exists()
+
+
+def rows(title):
+    """The names in the first column of the table whose first row this is, without arguments."""
+    _, _, table = PAGE.partition(f"| {title} |")
+    lines = table.partition("\n\n")[0].splitlines()[2:]
+    return [re.fullmatch(r"\| `(?:run\.)?(\w+)(?:\(.*?\))?` \| .* \|", line)[1] for line in lines]
+
+
+def test_the_attributes_of_a_run():
+    """`total`, `score` and what calls the callbacks are the loop's own."""
+    known = [each.name for each in fields(Run)] + ["epoch", "best"]
+    assert sorted(rows("attribute | what it is")) == sorted(known)
+    run = Run(None, None, None, 3, None)
+    assert run.epoch == 1 and all(hasattr(run, name) for name in known)
+
+
+def test_the_methods_of_a_callback():
+    methods = [name for name, value in vars(Callback).items() if callable(value)]
+    assert sorted(rows("method | when it is called")) == sorted(methods)
+
+
+def test_what_is_said_of_the_attributes_of_a_run():
+    """Those of its parts that the table names."""
+    from layers.engine import gluon
+    from train import callbacks, fit
+
+    named = re.findall(r"`(run\.\w+\.\w+)(?:\(\w*\))?`", PAGE.partition("| attribute |")[2])
+    assert len(named) >= 10
+
+    class Looks(callbacks.Callback):
+        def after_step(self, run):
+            values = [each.split(".") for each in named]
+            found.extend(hasattr(getattr(run, part), name) for _, part, name in values)
+
+    x, found = [[1.0], [2.0]], []
+    fit(gluon.nn.Dense(1), (x, x), gluon.loss.L2Loss(), callbacks=[Looks()])
+    assert found == [True] * len(named)

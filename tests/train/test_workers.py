@@ -30,9 +30,11 @@ from train import callbacks, fit
 
 rng = np.random.default_rng(0)
 x, y = rng.normal(size=(50, 4)).astype("float32"), rng.integers(0, 3, 50)
-net = gluon.nn.Dense(3)
-history = fit(net, (x, y), SoftmaxLoss(), epochs=3, batch_size=7, validation=(x[:3], y[:3]),
-              metric="accuracy", callbacks=[callbacks.Logging()], kvstore=sys.argv[2])
+net, w = gluon.nn.Dense(3), rng.uniform(size=50)
+y[::3] = -1
+history = fit(net, (x, y, w), SoftmaxLoss(ignore_label=-1), epochs=3, batch_size=7,
+              validation=(x[:5], y[:5]), metric="accuracy",
+              callbacks=[callbacks.Logging()], kvstore=sys.argv[2])
 np.savez(sys.argv[1], net.weight.data().asnumpy(), [epoch.loss for epoch in history],
          [epoch.held_out_metric for epoch in history], [epoch.samples for epoch in history])
 """

@@ -16,6 +16,7 @@ __all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
 
 
 HASHED = 1000  # samples, evenly spaced
+EXPECTED = "expected (x, y), (x, y, weights of samples), or batches of these, as of a DataLoader"
 
 
 class Batches(Protocol):
@@ -34,10 +35,11 @@ class Batches(Protocol):
 
 
 class Arrays:
-    """Batches of arrays, in an order that is drawn for each epoch."""
+    """Batches of arrays, with weights of samples or without, in an order drawn for each epoch."""
 
-    def __init__(self, x: Any, y: Any, size: int):
-        self.x, self.y, self.size = x, y, size
+    def __init__(self, x: Any, y: Any, size: int, weights: Any = None):
+        self.x, self.y, self.size, self.weights = x, y, size, weights
+        self.parts = (x, y) if weights is None else (x, y, weights)
         self.samples, self.steps = len(x), steps(len(x), size)
 
     @property
@@ -45,18 +47,18 @@ class Arrays:
         """The numbers of samples and batches, and a hash of some samples."""
         rows = np.unique(np.linspace(0, len(self.x) - 1, HASHED).astype(int))
         found = hashlib.sha256()
-        for part in (self.x[rows], self.y[rows]):
+        for part in (each[rows] for each in self.parts):
             found.update(
                 f"{part.dtype}{part.shape}".encode() + np.ascontiguousarray(part).tobytes()
             )
         return f"{self.samples} samples ({found.hexdigest()[:12]}) in {many(self.steps)}"
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
-        return batches(self.x, self.y, self.size, rng)
+        return batches(*self.parts[:2], self.size, rng, *self.parts[2:])
 
 
 class Stream:
-    """The (x, y) that an iterable yields, a DataLoader for example, in its own order.
+    """The (x, y) or (x, y, weights) that an iterable yields, such as a DataLoader, in its order.
 
     Labels that are whole numbers or truth values are yielded as float32, as `nd.array` makes them
     of NumPy's: metrics and losses are computed of arrays of one dtype.
@@ -67,9 +69,9 @@ class Stream:
         Called in the first whole epoch with each batch's y, and where it is: ``"batch 3, "``.
     """
 
-    def __init__(self, pairs: Iterable, name: str = "data"):
-        self.pairs, self.samples, self.name = pairs, None, name
-        self.steps = len(pairs) if isinstance(pairs, Sized) else None
+    def __init__(self, parts: Iterable, name: str = "data"):
+        self.parts, self.samples, self.name = parts, None, name
+        self.steps = len(parts) if isinstance(parts, Sized) else None
         self.inspect: Callable[[Any, str], None] | None = None
 
     @property
@@ -78,16 +80,19 @@ class Stream:
         return "batches" if self.steps is None else many(self.steps)
 
     def batches(self, rng: np.random.Generator | None = None) -> Iterator:
-        for number, pair in enumerate(self.pairs, 1):
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                found = type(pair).__name__
-                found += f" of {len(pair)}" if isinstance(pair, tuple | list) else ""
-                raise Refused(f"{self.name}: a batch is {found}; expected a pair (x, y)")
-            x, y = pair
+        for number, batch in enumerate(self.parts, 1):
+            if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+                found = type(batch).__name__
+                found += f" of {len(batch)}" if isinstance(batch, tuple | list) else ""
+                raise Refused(f"{self.name}: a batch is {found}; {EXPECTED}")
+            x, y, *weights = batch
+            expect_one_array(self.name, x, y)
+            for each in weights:
+                expect_weights(f"{self.name}: batch {number}, weights", each, len(y))
             if self.inspect:
                 self.inspect(y, f"batch {number}, ")
             whole = hasattr(y, "asnumpy") and np.dtype(y.dtype).kind in "iub"
-            yield x, y.astype("float32") if whole else y
+            yield x, y.astype("float32") if whole else y, *weights
         self.inspect = None
 
 
@@ -96,32 +101,72 @@ def many(batches: int) -> str:
 
 
 def batches_of(data: Any, size: int, name: str = "data") -> Batches:
-    """The batches of a pair of arrays, or of an iterable of (x, y), by their name in messages.
+    """The batches of arrays (x, y) or (x, y, weights), or of an iterable of these, by their name.
 
     Raises
     ------
     Refused
-        It is neither; x or y are no numbers; x has one that is not finite; or they have different
-        lengths, or none.
+        It is neither; x or y are no numbers, or several arrays; x has one that is not finite; they
+        have different lengths, or none; or weights are not a finite number for each sample.
     """
-    if isinstance(data, tuple | list) and len(data) == 2 and not all(map(is_pair, data)):
-        x, y = (numbers_of(part, f"{name}: {of}") for part, of in zip(data, "xy"))
+    if isinstance(data, tuple | list) and len(data) in (2, 3) and not all(map(is_batch, data)):
+        expect_one_array(name, *data[:2])
+        x, y, *weights = (
+            numbers_of(part, f"{name}: {of}") for part, of in zip(data, ("x", "y", "weights"))
+        )
         if not len(x) or len(x) != len(y):
             raise Refused(f"{name}: x has {len(x)} samples, y {len(y)}; expected as many, and some")
         if (wrong := rows_not_finite(x)).size:
             raise Refused(f"{name}: x[{wrong[0]}] {describe_not_finite(x, wrong)}")
-        return Arrays(x, y, size)
+        for each in weights:
+            expect_weights(f"{name}: weights", each, len(y))
+            if (wrong := rows_not_finite(each)).size:
+                raise Refused(f"{name}: weights[{wrong[0]}] {describe_not_finite(each, wrong)}")
+        return Arrays(x, y, size, *weights)
     if isinstance(data, Iterator):
         raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")
-    if not isinstance(data, Iterable):
-        found = type(data).__name__
-        raise Refused(f"{name}: {found}; expected (x, y), or an iterable of (x, y)")
+    if not isinstance(data, Iterable) or hasattr(data, "shape"):
+        raise Refused(f"{name}: {type(data).__name__}; {EXPECTED}")
     return Stream(data, name)
 
 
-def is_pair(value: Any) -> bool:
-    """Whether it is a batch (x, y) of arrays, and not a list of samples."""
-    return isinstance(value, tuple | list) and len(value) == 2 and hasattr(value[0], "shape")
+def is_batch(value: Any) -> bool:
+    """Whether it is a batch of arrays, and not a list of samples."""
+    is_some = isinstance(value, tuple | list) and len(value) in (2, 3)
+    return is_some and any(hasattr(each, "shape") for each in value)
+
+
+def expect_one_array(name: str, x: Any, y: Any) -> None:
+    """Refuse several inputs, or several targets: arrays that are not as many as the samples.
+
+    Raises
+    ------
+    Refused
+        x or y is a tuple or a list of arrays; the message says what can be done.
+    """
+    for of, part, other in (("x", x, y), ("y", y, x)):
+        if not isinstance(part, tuple | list) or not part:
+            continue
+        samples = (len(other),) if isinstance(other, tuple | list) else np.shape(other)[:1]
+        if all(getattr(each, "shape", ()) for each in part) and samples != (len(part),):
+            raise Refused(
+                f"{name}: {of} is {len(part)} arrays; expected one. A net of several inputs, or a "
+                "loss of several targets, is trained in a loop of your own, as in docs/training.md"
+            )
+
+
+def expect_weights(what: str, weights: Any, samples: int) -> None:
+    """Refuse weights that are not a number for each sample.
+
+    Raises
+    ------
+    Refused
+        The message has their shape.
+    """
+    if np.shape(weights) != (samples,):
+        raise Refused(
+            f"{what} is {np.shape(weights)}; expected ({samples},), a number for each sample"
+        )
 
 
 def numbers_of(values: Any, name: str) -> np.ndarray:
@@ -154,12 +199,16 @@ def steps(samples: int, batch_size: int) -> int:
 
 
 def batches(
-    x: np.ndarray, y: np.ndarray, size: int, rng: np.random.Generator | None = None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Batches of at most `size` samples, in an order that `rng` draws.
+    x: np.ndarray,
+    y: np.ndarray,
+    size: int,
+    rng: np.random.Generator | None = None,
+    *more: np.ndarray,
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """Batches of at most `size` samples of x, y and `more`, in an order that `rng` draws.
 
     Their sizes differ by one at most: in a small last batch each sample would count for more.
     """
     order = np.arange(len(x)) if rng is None else rng.permutation(len(x))
     for rows in np.array_split(order, steps(len(x), size)):
-        yield x[rows], y[rows]
+        yield tuple(part[rows] for part in (x, y, *more))

@@ -152,8 +152,7 @@ def classes_of(samples: Samples) -> tuple[str, ...]:
     Refused
         A class is neither a whole number nor a text, or there is only one class.
     """
-    y, name = samples.y, samples.y_name
-    check_targets(samples)
+    y, name = column_of_targets(samples), samples.y_name
     if y.dtype.kind != "U":
         wrong = np.flatnonzero(~(np.isfinite(y) & (y == np.floor(y))))
         if wrong.size:
@@ -181,10 +180,9 @@ def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
     Refused
         A target is not one of the classes, or, where there are none, is no finite number.
     """
-    check_targets(samples)
-    y, name = samples.y, samples.y_name
+    y, name = column_of_targets(samples), samples.y_name
     if not classes:
-        return numeric_targets(samples)
+        return numeric_targets(samples, y)
     if samples.classes == classes:
         indices, wrong = y, np.flatnonzero(y >= len(classes))
         expected = f"class numbers from 0 to {len(classes) - 1}"
@@ -201,17 +199,29 @@ def targets(samples: Samples, classes: tuple[str, ...]) -> np.ndarray:
     return indices.astype("float32")
 
 
-def check_targets(samples: Samples) -> None:
-    x, y = samples.x, samples.y
+def column_of_targets(samples: Samples) -> np.ndarray:
+    """The targets (n,), also where they are (n, 1).
+
+    Raises
+    ------
+    Refused
+        There is not one for each sample.
+    """
+    x, y, name = samples.x, samples.y, samples.y_name
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
     if y.shape != x.shape[:1] or not y.size:
+        is_one_hot = y.ndim == 2 and y.dtype.kind != "U" and bool(np.isin(y, (0, 1)).all())
         raise Refused(
-            f"{samples.y_name} is {y.shape}; expected ({len(x) if x.ndim else 'samples'},), for "
+            f"{name} is {samples.y.shape}; expected ({len(x) if x.ndim else 'samples'},), for "
             f"{samples.x_name} is {x.shape}"
+            + f": {name}.argmax(1), where {name} is one-hot"
+            * is_one_hot
         )
+    return y
 
 
-def numeric_targets(samples: Samples) -> np.ndarray:
-    y, name = samples.y, samples.y_name
+def numeric_targets(samples: Samples, y: np.ndarray) -> np.ndarray:
+    name = samples.y_name
     if y.dtype.kind == "U":
         raise Refused(
             f"{samples.at(0, name)} is {str(y[0])[:50]!r}; expected numbers, for --task regression"

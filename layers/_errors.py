@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
-__all__ = ["did_you_mean", "note"]
+__all__ = ["describe_value", "did_you_mean", "no_array", "no_gradients", "note", "wrong_gradient"]
 
 
 def note(error: BaseException, text: str) -> BaseException:
@@ -32,3 +33,67 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_name = {part: whole for whole in known for part in (whole.rpartition(".")[2], whole)}
     near = get_close_matches(name[:100], by_name, 1)
     return f"\n  did you mean {by_name[near[0]]!r}?" if near else ""
+
+
+def describe_value(value: Any) -> str:
+    """What a value is: the type and shape of an array, be it in a list, and not its elements."""
+    kind = type(value).__name__
+    if value is None:
+        return "None"
+    if _has_axes(value):
+        return f"{kind} {tuple(value.shape)}"
+    if isinstance(value, (list, tuple)) and any(map(_has_axes, value)):
+        more = ", ..." if len(value) > 3 else ""
+        return f"a {kind} of {', '.join(map(describe_value, value[:3]))}{more}"
+    text = repr(value)
+    return f"{text} ({kind})" if len(text) <= 40 and "\n" not in text else kind
+
+
+def _has_axes(value: Any) -> bool:
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and shape != ()
+
+
+# What is wrong with the results of an operator's functions. Both engines raise it, and the checker
+# reports it.
+
+
+def no_array(what: str, value: Any, like: str = "") -> str:
+    """The message that a result is no NDArray; `like` names an array of its right dtype."""
+    dtype = f", dtype={like}.dtype" if like else ""
+    hint = f"; nd.array(...{dtype}) makes one" if type(value).__module__ == "numpy" else ""
+    return f"{what} is {describe_value(value)}\n  expected an NDArray{hint}"
+
+
+def no_gradients(operator: Any, given: Any) -> str:
+    """The message that `backward` gave no dict of gradients by input."""
+    shown = list(given) if isinstance(given, dict) else describe_value(given)
+    return (
+        f"operator {operator.name!r}: backward gave {shown}\n"
+        f"  expected a dict of gradients by input, of {', '.join(operator.inputs)}"
+    )
+
+
+def wrong_gradient(
+    who: str, name: str, found: tuple[tuple, str], expected: tuple[tuple, str]
+) -> str:
+    """The message that the gradient of an input has not the input's shape and dtype."""
+    (shape, dtype), (of, of_dtype) = found, expected
+    axes = _broadcast_axes(tuple(shape), tuple(of))
+    hint = ""
+    if axes:
+        named = f"axis {axes[0]}" if len(axes) == 1 else f"the axes {', '.join(map(str, axes))}"
+        kept = ", with keepdims=True" if len(shape) == len(of) else ""
+        hint = f": the sum over {named}, along which {name} was broadcast{kept}"
+    return (
+        f"{who}: the gradient of {name} is {tuple(shape)} {dtype}\n"
+        f"  expected {tuple(of)} {of_dtype}{hint}"
+    )
+
+
+def _broadcast_axes(shape: tuple, of: tuple) -> list[int]:
+    """The axes of `shape` along which an array of another shape was broadcast to it, if it was."""
+    whole = (1,) * (len(shape) - len(of)) + of
+    if len(whole) != len(shape) or any(n not in (1, k) for n, k in zip(whole, shape)):
+        return []
+    return [i for i, (n, k) in enumerate(zip(whole, shape)) if n != k or i < len(shape) - len(of)]

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .engine import adapter, gluon
+from ._errors import describe_value
+from .engine import adapter, gluon, nd, sym
 
 __all__ = [
+    "expect_arrays",
     "expect_kind",
     "expect_numbers",
     "expect_shapes",
@@ -61,6 +63,25 @@ def _names(block: type) -> tuple[tuple[str, ...], int]:
     parameters = list(signature(block.hybrid_forward).parameters.values())[2:]  # after self and F
     inputs = [p for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     return tuple([p.name for p in inputs]), sum(p.default is p.empty for p in inputs)
+
+
+def expect_arrays(block: Any, inputs: tuple) -> None:
+    """Refuse inputs of a loss that are neither arrays nor Symbols.
+
+    Raises
+    ------
+    TypeError
+        One is not; the message has its type, and the shapes of arrays that are in it.
+    """
+    for name, value in zip(_names(type(block))[0], inputs):
+        if value is None or isinstance(value, (nd.NDArray, sym.Symbol)):
+            continue
+        single = "an NDArray; nd.array(...) makes one"
+        several = "an array: one of a network's outputs, or a loss for each"
+        expected = several if isinstance(value, (list, tuple)) else single
+        raise TypeError(
+            f"{type(block).__name__}: {name} is {describe_value(value)}\n  expected {expected}"
+        )
 
 
 def expect_shapes(fits: bool, who: str, expected: str, **arrays: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._inputs import expect_weights, in_order
+from ._inputs import expect_arrays, expect_weights, in_order
 from .engine import expect, gluon, nd
 
 __all__ = ["Weighted", "weighted"]
@@ -39,7 +39,7 @@ class Weighted(gluon.loss.Loss):
         Raises
         ------
         TypeError
-            An input is missing, unknown, or of the other engine.
+            An input is missing, unknown, of the other engine, or no array.
         ValueError
             The shapes of the inputs do not fit together.
         """
@@ -47,6 +47,8 @@ class Weighted(gluon.loss.Loss):
         expect(self.name, inputs)
         if all(a is None or isinstance(a, nd.NDArray) for a in inputs):
             self._expect(*inputs)
+        else:
+            expect_arrays(self, inputs)
         return super().__call__(*inputs)
 
     def _expect(self, *args: Any, **kwargs: Any) -> None:

@@ -81,11 +81,20 @@ class SoftmaxLoss(Weighted):
         who, shape = type(self).__name__, x.shape[:-1]
         allowed = (shape, (*shape, 1)) if self._sparse_label else (x.shape,)
         expect_shapes(len(x.shape) > 1, who, "scores (n, m), or (n, ..., m)", x=x)
-        expect_shapes(label.shape in allowed, who, f"a label {allowed[0]}", x=x, label=label)
+        if label.shape not in allowed:
+            expect_shapes(False, who, self._expected_label(x, label), x=x, label=label)
         # Not hybridized, the operator refuses a label of no class itself; compiled code would not.
         if self._sparse_label and (self._active or not self._is_one_operator):
             expect_classes(who, label, x.shape[-1], self._options)
         self._expect_weights(sample_weight, shape)
+
+    def _expected_label(self, x, label):
+        shape = x.shape[:-1]
+        if not self._sparse_label:
+            classes = "; class numbers are for sparse_label=True" if label.shape == shape else ""
+            return f"a label {x.shape}, probabilities{classes}"
+        others = "; probabilities are for sparse_label=False" if label.shape == x.shape else ""
+        return f"a label {shape}, class numbers{others}"
 
     def hybrid_forward(self, F, x, label, sample_weight=None):
         if self._is_one_operator:
@@ -234,9 +243,13 @@ class OfElements(Weighted):
 
     def _expect(self, x, label, sample_weight=None):
         wanted, given = ([*a.shape[:1], *(k for k in a.shape[1:] if k > 1)] for a in (x, label))
-        who = type(self).__name__
-        expect_shapes(given == wanted, who, f"a label {x.shape}", x=x, label=label)
+        if given != wanted:
+            expected = self._expected_label(x, label)
+            expect_shapes(False, type(self).__name__, expected, x=x, label=label)
         self._expect_weights(sample_weight, x.shape)
+
+    def _expected_label(self, x, label):
+        return f"a label {x.shape}"
 
     def hybrid_forward(self, F, x, label, sample_weight=None):
         # Rows of samples, which refuse a label of as many elements in another order.
@@ -245,7 +258,17 @@ class OfElements(Weighted):
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
 
-class SigmoidLoss(OfElements):
+class OfYesOrNo(OfElements):
+    """The mean cross entropy of yes or no, for each score of a sample."""
+
+    def _expected_label(self, x, label):
+        *rows, count = x.shape
+        is_class = list(label.shape) in (rows, [*rows, 1])
+        hint = f"; nd.one_hot(label, {count}) makes it of class numbers" if is_class else ""
+        return f"a label {x.shape}, a number from 0 to 1 for each score{hint}"
+
+
+class SigmoidLoss(OfYesOrNo):
     """Cross entropy of sigmoid(x) with yes or no, -t log p - (1 - t) log(1 - p).
 
     Parameters
@@ -257,7 +280,7 @@ class SigmoidLoss(OfElements):
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
-        - **label**: the shape of x, sizes of 1 after the first aside; from 0 to 1
+        - **label**: the shape of x, sizes of 1 after the first aside; from 0 to 1, of any dtype
         - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
           on; optional
     Outputs:
@@ -273,7 +296,7 @@ class SigmoidLoss(OfElements):
         return sigmoid_cross_entropy(x, label)
 
 
-class FocalLoss(OfElements):
+class FocalLoss(OfYesOrNo):
     """Cross entropy of yes or no in which what is right already counts little, -α (1 - p)ᵞ log p.
 
     Parameters
@@ -288,7 +311,7 @@ class FocalLoss(OfElements):
 
     Inputs:
         - **x**: (n, ...) scores, before the logistic function
-        - **label**: the shape of x, sizes of 1 after the first aside; 0 or 1
+        - **label**: the shape of x, sizes of 1 after the first aside; 0 or 1, of any dtype
         - **sample_weight**: (n,) a factor for each sample, or broadcast to x from its first axis
           on; optional
     Outputs:

@@ -299,3 +299,95 @@ def test_gradients_with_weights():
         loss = layers.SoftmaxLoss()(x, nd.array(np.tile(CLASSES, (4, 1))), nd.array(FACTORS))
     loss.backward()
     assert not x.grad[0].asnumpy().any() and x.grad[1:].asnumpy().all()
+
+
+# What is told of labels, and of what is no array
+
+
+@ways
+@pytest.mark.parametrize("loss", [layers.SigmoidLoss, layers.FocalLoss])
+def test_labels_of_any_dtype(loss, way):
+    label, found = (X[1] > 0)[:, :3], []
+    for dtype in ("float32", "bool", "int32", "uint8", "float64"):
+        x = nd.array(X[0, :, :3], dtype="float32")
+        x.attach_grad()
+        with autograd.record():
+            y = way(loss())(x, nd.array(label, dtype=dtype))
+        y.backward()
+        assert y.dtype == np.float32
+        found.append((y.asnumpy(), x.grad.asnumpy()))
+    for y, gradient in found[1:]:
+        np.testing.assert_allclose(y, found[0][0], rtol=1e-6)
+        np.testing.assert_allclose(gradient, found[0][1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])  # PyTorch's function, and the formula
+def test_the_gradient_of_a_label_has_its_dtype(dtype):
+    x, t = nd.array(X[0], dtype=dtype), nd.array(X[1] > 0, dtype="float64")
+    t.attach_grad()
+    with autograd.record():
+        y = layers.SigmoidLoss()(x, t)
+    y.backward()
+    assert t.grad.dtype == np.float64
+    np.testing.assert_allclose(t.grad.asnumpy(), -X[0] / 4, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "loss, shape, told",
+    [
+        (layers.SigmoidLoss, (4,), "(4, 3), a number .*; nd.one_hot(label, 3) makes it of class"),
+        (layers.FocalLoss, (4,), "(4, 3), a number .*; nd.one_hot(label, 3) makes it of class"),
+        (layers.FocalLoss, (4, 1), "(4, 3), a number .*; nd.one_hot(label, 3) makes it of class"),
+        (layers.FocalLoss, (3, 4), "(4, 3), a number from 0 to 1 for each score$"),
+        (layers.HuberLoss, (4,), "(4, 3)$"),
+        (layers.SoftmaxLoss, (4, 3), "(4,), class numbers; probabilities are for sparse_label=F"),
+        (layers.SoftmaxLoss, (3,), "(4,), class numbers$"),
+        (
+            lambda: layers.SoftmaxLoss(sparse_label=False),
+            (4,),
+            "(4, 3), probabilities; class numbers are for sparse_label=True",
+        ),
+    ],
+)
+def test_what_a_loss_wants_of_a_label(loss, shape, told):
+    told = told.replace("(", r"\(").replace(")", r"\)")
+    with pytest.raises(ValueError, match=rf"label is .*\n  expected a label {told}"):
+        loss()(nd.zeros((4, 3)), nd.zeros(shape))
+    hot = nd.one_hot(nd.array([0, 2, 1, 1]), 3)
+    assert layers.FocalLoss()(nd.zeros((4, 3)), hot).shape == (4,)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda x: (x, x), r"a tuple of NDArray \(4, 3\), NDArray \(4, 3\)\n  .*network's outputs"),
+        (lambda x: [x], r"a list of NDArray \(4, 3\)\n  expected an array: one of a network's out"),
+        (lambda x: x.asnumpy(), r"ndarray \(4, 3\)\n  expected an NDArray; nd.array"),
+        (lambda x: 3.0, r"3.0 \(float\)\n  expected an NDArray"),
+    ],
+    ids=["two outputs", "a list", "NumPy", "a number"],
+)
+def test_scores_that_are_no_array(make, told, hybridize):
+    """The message has types and shapes, and not the elements."""
+    for loss in (layers.SoftmaxLoss(), layers.SigmoidLoss(), layers.HuberLoss()):
+        loss.hybridize(hybridize)
+        with pytest.raises(TypeError, match=f"{type(loss).__name__}: x is {told}"):
+            loss(make(nd.ones((4, 3))), nd.zeros((4,)))
+
+
+@pytest.mark.engine("torch")  # MXNet's custom operators take no sparse arrays
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_sparse_scores(stype, hybridize):
+    loss, found = layers.SoftmaxLoss(), []
+    loss.hybridize(hybridize)
+    for stored in ("default", stype):
+        x = nd.array(X[0] * (X[1] > 0)).tostype(stored)
+        x.attach_grad()
+        with autograd.record():
+            y = loss(x, nd.array(CLASSES))
+        y.backward()
+        found.append((y.asnumpy(), x.grad.asnumpy()))
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import wrong_gradient
 from ..engine import nd
 from ._checker import Checker
 from ._report import Failure, Unchecked
@@ -42,7 +43,10 @@ def error_in_backward(checker: Checker) -> Exception | None:
     for name in checker.subject.differentiated:
         shape = checker.values[name].shape
         if name in found and found[name].shape != shape:
-            return Failure(f"it is {found[name].shape}, and {name} is {shape}", input=name)
+            who = f"operator {checker.subject.operator.name!r}"
+            given = found[name].shape, found[name].dtype.name
+            message = wrong_gradient(who, name, given, (shape, checker.trial.dtype))
+            return Failure(message, input=name)
     return None
 
 

@@ -163,7 +163,7 @@ def second_order(checker: Checker) -> str:
     try:
         found = _differentiated(checker, factors)
     except Exception as error:  # refused, as it should be where it cannot be right
-        return f"refused: {describe_error(error).partition(';')[0]}"
+        return f"refused: {describe_error(error).splitlines()[0]}"
     try:
         return _check_second(checker, factors, found)
     except Failure:

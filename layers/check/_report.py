@@ -11,7 +11,7 @@ from pathlib import Path
 CHECKER = str(Path(__file__).parent)
 LIBRARY = str(Path(__file__).parents[1])
 STANDARD = sysconfig.get_path("stdlib")
-LONGEST = 200  # characters of a message in a line
+LONGEST = 500  # characters of a message
 
 
 class CheckFailed(AssertionError):
@@ -140,12 +140,13 @@ class Report:
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception in a line: its type, what it says, and the line of code it comes from."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    """An exception: its type, what a call of the subject says, and the line of code it is from."""
+    told = [str(error), *getattr(error, "__notes__", ())]
+    lines = [line.strip() for text in told for line in text.splitlines() if line.strip()]
     if lines and lines[0].startswith("Traceback"):  # MXNet's own, of its C++ code
         lines = lines[-1:]
     lines = [line for line in lines if not line.startswith(("in forward of", "in backward of"))]
-    text = "; ".join(lines[:2]).removeprefix("MXNetError: ")
+    text = "\n".join(lines).removeprefix("MXNetError: ")
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
     return f"{type(error).__name__}: {text}{_place(error)}".rstrip(": ")
 

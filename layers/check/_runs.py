@@ -67,7 +67,7 @@ class FirstRun:
                     if n in real and tuple(s) != real[n]
                 ],
                 "types": [
-                    f"{n} is {found[n].dtype}, declared {dtype}"
+                    f"{n} is {found[n].dtype}, declared {dtype}{subject.declared_by}"
                     for n, dtype in dtypes.items()
                     if dtype != found[n].dtype
                 ],

@@ -70,6 +70,7 @@ class Subject:
     without_gradient: dict[str, str]  # why those of the others are not
     declares = False  # whether it may declare shapes and types
     undeclared = "it declares none"  # why there are none to compare with
+    declared_by = ""  # what declares the types of outputs, if not the subject itself
     pure: bool | None = None  # whether it says that it is a function of inputs and attributes
     pickled: Any = None  # what a program would pickle
     operator: Any = None  # what a graph calls: an Operator, or the name of one
@@ -173,6 +174,9 @@ class OperatorSubject(Subject):
         self.states, self.outputs, self.defaults = op.states, op.outputs, op.attributes
         self.is_loss, self.loss, self.needs = op.is_loss, op.loss, op.needs
         self.pure = op.pure
+        if op.types is None and op.inputs:
+            like = f"nd.array(..., dtype={op.inputs[0]}.dtype)"
+            self.declared_by = f": that of the first input, such as {like}"
 
     def run(self, arrays):
         return self.operator(*(arrays.get(n) for n in self.operator.inputs), **self.attributes)
@@ -184,7 +188,7 @@ class OperatorSubject(Subject):
         shapes, types = {}, {}
         if op.shapes is not None:
             given = {n: v.shape for n, v in values.items()}
-            shapes = {n: s for n, s in op.ask(op.shapes, known | given).items() if s is not None}
+            shapes = {n: s for n, s in op.ask_shapes(known | given).items() if s is not None}
         if op.types is not None:
             types = op.ask(op.types, known | kinds)
         elif next(iter(kinds.values()), None) == dtype:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import no_array, no_gradients
 from ..engine import mx, nd
 from ..ops.ways.operator import Operator
 from ._report import Failure
@@ -31,10 +32,13 @@ class OperatorCode:
         y = self.operator.forward(*inputs, **self.attributes)
         outputs = list(y) if isinstance(y, (list, tuple)) else [y]
         if len(outputs) != len(names):
-            raise Failure(f"forward gives {len(outputs)} outputs, declared are {', '.join(names)}")
+            raise Failure(self.operator.wrong_count(len(outputs)))
+        like = "".join(self.operator.inputs[:1])
         for name, value in zip(names, outputs):
             if not isinstance(value, nd.NDArray):
-                raise Failure(f"output {name} is {type(value).__name__}, not an NDArray")
+                raise Failure(
+                    no_array(f"operator {self.operator.name!r}: output {name}", value, like)
+                )
         count = len(self.operator.outputs)
         self.saved = dict(zip(names[count:], outputs[count:]))
         return outputs[:count]
@@ -45,7 +49,10 @@ class OperatorCode:
         known |= self.saved | dict(zip(operator.outputs, outputs))
         known |= {f"d{n}": dy for n, dy in zip(operator.outputs, heads)}
         if operator.backward is not None:
-            return operator.ask(operator.backward, known)
+            found = operator.ask(operator.backward, known)
+            if not isinstance(found, dict) or found.keys() - set(operator.inputs):
+                raise Failure(no_gradients(operator, found))
+            return found
         return {n: operator.gradient(n, known) for n in operator.gradients if n in arrays}
 
 
@@ -62,6 +69,8 @@ class CustomCode:
         states = [arrays[n] for n in self.states]
         shapes += [list(a.shape) for a in states]
         self.op = prop.create_operator(self.context, shapes, types + [a.dtype for a in states])
+        if not isinstance(self.op, mx.operator.CustomOp):
+            raise Failure(f"create_operator gave {self.op!r}\n  expected a CustomOp")
         self.names: list[tuple[Any, str]] = []  # of the buffers that it has now
         self.mismatches: dict[str, list[str]] = {"shapes": [], "types": []}
         self._watch_assign()

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from ._threads import end_of_operator, running
-from .base import ArgumentError, MXNetError, RecordingError
+from .base import ArgumentError, MXNetError, RecordingError, describe_value
 from .context import _stack
 
 if TYPE_CHECKING:
@@ -202,8 +202,9 @@ def expect_no_second_derivative(way: str = "asnumpy()") -> None:
     """
     if state.differentiating:
         raise RecordingError(
-            f"a second derivative through {way}, which autograd cannot see through\n"
-            "  expected a gradient written in nd"
+            f"no second derivative: the gradient is computed from what {way} gives, which "
+            "autograd does not record\n"
+            "  expected a gradient written in nd, such as by customop('mxnet') in place of 'numpy'"
         )
 
 
@@ -359,7 +360,9 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     listed = _listed(variables)
     for i, variable in enumerate(listed):
         if not hasattr(variable, "_autograd_tensor"):
-            raise ArgumentError(f"grad: variable {i} is {variable!r}\n  expected an NDArray")
+            raise ArgumentError(
+                f"grad: variable {i} is {describe_value(variable)}\n  expected an NDArray"
+            )
     retain_graph = create_graph if retain_graph is None else retain_graph
     tensors, gradients = _heads("grad", heads, head_grads)
     metadata = _metadata_of(tensors)
@@ -422,7 +425,10 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
     for head, gradient in zip(heads, given):
         for array in (head,) if gradient is None else (head, gradient):
             if not hasattr(array, "_autograd_tensor"):
-                raise ArgumentError(f"{name}: {array!r} is not an array\n  expected an NDArray")
+                what = "a head" if array is head else "a head gradient"
+                raise ArgumentError(
+                    f"{name}: {what} is {describe_value(array)}\n  expected an NDArray"
+                )
         tensor = head._autograd_tensor
         if not tensor.is_floating_point():
             raise RecordingError(
@@ -591,8 +597,15 @@ def _raised_by_pytorch(error: BaseException) -> bool:
     frames = error.__traceback__
     while frames.tb_next:
         frames = frames.tb_next
-    module = frames.tb_frame.f_globals.get("__name__", "")  # the code of a graph is in none
-    return module == __name__ or module.startswith(("torch.autograd", "torch._functorch"))
+    frame = frames.tb_frame
+    module = frame.f_globals.get("__name__", "")  # the code of a graph is in none
+    if module == __name__ or module.startswith(("torch.autograd", "torch._functorch")):
+        return True
+    return frame.f_code.co_filename.startswith(_FUNCTORCH)
+
+
+# Where the code is that PyTorch generates for the gradients of a compiled graph: it has no module.
+_FUNCTORCH = os.path.join(os.path.dirname(torch.__file__), "_functorch", "")
 
 
 # What torch.autograd.backward and grad call after their checks. These are made above; they are half

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import note as note  # for the modules of this package
+from .._errors import describe_value as describe_value  # for the modules of this package
+from .._errors import note as note
 
 __all__ = [
     "ArgumentError",

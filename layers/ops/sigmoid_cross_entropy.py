@@ -22,13 +22,13 @@ class sigmoid_cross_entropy:
     native = "sigmoid_cross_entropy"
 
     def forward(x, t):
-        return nd.relu(x) - x * t + nd.Activation(-nd.abs(x), act_type="softrelu")
+        return nd.relu(x) - x * narrow(t, x) + nd.Activation(-nd.abs(x), act_type="softrelu")
 
     def dx(dy, x, t):
-        return (nd.sigmoid(x) - t) * dy
+        return (nd.sigmoid(x) - narrow(t, x)) * dy
 
-    def dt(dy, x):
-        return -x * dy
+    def dt(dy, x, t):
+        return narrow(-x * dy, t)
 
     def shapes(x):
         return {"t": x, "y": x}

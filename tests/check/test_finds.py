@@ -93,8 +93,64 @@ def test_a_gradient_of_the_wrong_shape_is_that_of_one_input():
             return nd.dot(dy, x, transpose_a=True)
 
     report = checked(product, (3, 4), (4, 5))
-    assert failures(report) == {"gradient of w": "it is (5, 4), and w is (4, 5)"}
+    name = product.name
+    told = f"operator {name!r}: the gradient of w is (5, 4) float64\n  expected (4, 5) float64"
+    assert failures(report) == {"gradient of w": told}
     assert report["gradient of x"].text == "the gradient of w has the wrong shape"
+
+
+def plus_with(name, function):
+    """An operator x + b with one part in the place of the right one, or beside it."""
+    parts = {
+        "forward": lambda x, b: nd.broadcast_add(x, b),
+        "dx": lambda dy: dy,
+        "db": lambda dy: nd.sum(dy, axis=0),
+    }
+    if name == "backward":
+        del parts["dx"], parts["db"]
+    return operator(type("plus", (), parts | {name: function}))
+
+
+@pytest.mark.engine("torch")  # MXNet prints it, and raises another error
+@pytest.mark.parametrize(
+    "name, function",
+    [
+        ("forward", lambda x, b: (x + 1, x + 2)),
+        ("forward", lambda x, b: x.asnumpy()),
+        ("forward", lambda x, b: None),
+        ("forward", lambda x, b: nd.dot(x, x)),
+        ("dx", lambda dy: dy.asnumpy()),
+        ("dx", lambda dy: nd.dot(dy, dy)),
+        ("db", lambda dy: dy),
+        ("backward", lambda dy: [dy, nd.sum(dy, axis=0)]),
+        ("backward", lambda dy: {"x": dy, "c": nd.sum(dy, axis=0)}),
+        ("shapes", lambda x: x),
+    ],
+)
+def test_a_report_says_what_a_call_says(name, function):
+    op = plus_with(name, function)
+    arrays = [nd.ones(shape, dtype="float64") for shape in ((4, 3), (3,))]
+    for array in arrays:
+        array.attach_grad()
+    with pytest.raises((TypeError, ValueError)) as raised, autograd.record():
+        op(*arrays).backward()
+    told = [line.strip() for line in str(raised.value).splitlines()]
+    told = [line for line in told if not line.startswith(("in forward of", "in backward of"))]
+    texts = [text.replace("\n  ", "\n") for text in found(op, (4, 3), (3,)).values()]
+    assert any("\n".join(told) in text for text in texts)
+
+
+def test_a_report_says_how_to_keep_the_dtype():
+    op = plus_with("forward", lambda x, b: nd.broadcast_add(x, b).astype("float16"))
+    told = (
+        "y is float16, declared float64: that of the first input, such as nd.array(..., dtype=x.dt"
+    )
+    assert found(op, (4, 3), (3,))["types"].startswith(told)
+
+
+def test_what_makes_no_custom_op():
+    told = found(wrong.prop(lambda: None), (4, 3))["runs"]
+    assert told == "create_operator gave None\n  expected a CustomOp"
 
 
 @pytest.mark.engine("torch")  # MXNet asks a custom operator for gradients that nobody wants

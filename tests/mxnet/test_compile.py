@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch", reason="layers.mxnet is MXNet's API on PyTo
 
 import layers.mxnet as mx  # noqa: E402 - it needs torch
 from layers.mxnet import autograd, gluon, nd  # noqa: E402 - it needs torch
-from layers.mxnet.base import ArgumentError  # noqa: E402 - it needs torch
+from layers.mxnet.base import ArgumentError, RecordingError  # noqa: E402 - it needs torch
 from layers.ops import Custom  # noqa: E402 - it needs torch
 
 FAST = "aot_eager"  # traced and differentiated as for inductor, but not turned into C++
@@ -854,6 +854,21 @@ def test_a_graph_is_compiled_for_so_many_shapes(monkeypatch, told):
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 2
     (message,) = told()
     assert "not compiled, and runs as it is: it was called with 2 shapes" in message
+
+
+@pytest.mark.parametrize("backend", [FAST, pytest.param("inductor", marks=pytest.mark.slow)])
+def test_an_input_that_is_overwritten_before_backward(backend):
+    net = gluon.nn.HybridLambda(lambda F, x: F.exp(F.sin(x)) * x)
+    net.hybridize(backend=backend)
+    for _ in range(3):
+        x = nd.array([1.0, 2, 3])
+        x.attach_grad()
+        with autograd.record():
+            y = net(x)
+        x[:] = 5
+        told = r"backward: an array \[3\] was overwritten .*\n  expected it to keep its value"
+        with pytest.raises(RecordingError, match=told):
+            y.backward()
 
 
 def test_a_second_derivative_is_refused():

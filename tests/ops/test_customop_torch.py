@@ -237,9 +237,9 @@ def test_float16_and_bfloat16():
 @pytest.mark.parametrize(
     "function, error, told",
     [
-        (lambda x: 3.0, TypeError, "result 0 is float\n  expected a tensor of PyTorch"),
-        (lambda x: nd.ones((2,)), TypeError, r"is NDArray\n.*or customop\('mxnet'\)"),
-        (lambda x: x.numpy(), TypeError, "is ndarray\n  expected a tensor"),
+        (lambda x: 3.0, TypeError, r"result 0 is 3.0 \(float\)\n  expected a tensor of PyTorch"),
+        (lambda x: nd.ones((2,)), TypeError, r"is NDArray \(2,\)\n.*or customop\('mxnet'\)"),
+        (lambda x: x.numpy(), TypeError, r"is ndarray \(2,\)\n  expected a tensor"),
         (lambda x: x.double(), TypeError, "output output is .*float64.*\n.*expected float32"),
         (lambda x: x.to(torch.complex64), TypeError, "complex64"),
     ],
@@ -251,6 +251,23 @@ def test_what_is_no_result(function, error, told):
 
     with pytest.raises(error, match=told):
         wrong(nd.ones((2,)))
+
+
+@on_torch
+def test_tensors_are_no_inputs():
+    """The message has their shape, and not their elements."""
+
+    @customop("torch")
+    def doubled(x):
+        return x * 2
+
+    told = (
+        r"x is Tensor \(4, 3\)\n  expected an NDArray \(nd.from_torch\(...\) makes one of a tensor"
+    )
+    with pytest.raises(TypeError, match=told):
+        doubled(torch.ones(4, 3))
+    with pytest.raises(TypeError, match=r"x is a list of Tensor \(4, 3\)\n  .*one by one"):
+        doubled([torch.ones(4, 3)])
 
 
 MODULE = """

@@ -1,6 +1,7 @@
 """`customop` and `def_grad`: operators of plain functions, and what is told of wrong ones."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -230,8 +231,8 @@ def test_no_gradient_is_told_when_one_is_asked_for():
     [
         (lambda x: x[:1], r"gradient of x is \(1,\) float32\n  expected \(2,\) float32"),
         (lambda x: 1.0, r"gradient of x is \(1,\)"),
-        (lambda x: "much", r"gradient of x is str\n  expected an array of NumPy or a number"),
-        (lambda x: nd.array(x), r"gradient of x is NDArray\n.*or customop\('mxnet'\)"),
+        (lambda x: "much", r"of x is 'much' \(str\)\n  expected an array of NumPy or a number"),
+        (lambda x: nd.array(x), r"gradient of x is NDArray \(2,\)\n.*or customop\('mxnet'\)"),
     ],
 )
 def test_what_a_gradient_gives_is_checked(given, told):
@@ -251,7 +252,7 @@ def test_what_a_function_and_a_maker_give_is_checked():
     def nothing(x):
         x * 2
 
-    with pytest.raises(TypeError, match="result 0 is NoneType\n  expected an array of NumPy"):
+    with pytest.raises(TypeError, match="result 0 is None\n  expected an array of NumPy"):
         nothing(nd.ones((2,)))
 
     @customop("numpy")
@@ -265,7 +266,7 @@ def test_what_a_function_and_a_maker_give_is_checked():
     def number(x):
         return 1.0
 
-    with pytest.raises(TypeError, match="is float\n  expected an NDArray"):
+    with pytest.raises(TypeError, match=r"is 1.0 \(float\)\n  expected an NDArray"):
         number(nd.ones((2,)))
 
     @customop("numpy")
@@ -274,7 +275,7 @@ def test_what_a_function_and_a_maker_give_is_checked():
 
     f.def_grad(lambda ans, x: ans)
     y, _ = recorded(f, [1.0])
-    with pytest.raises(TypeError, match="<lambda> gave ndarray\n  expected a function of the up"):
+    with pytest.raises(TypeError, match=r"<lambda> gave ndarray \(1,\)\n  expected a function of"):
         y.backward()
 
 
@@ -367,12 +368,19 @@ def test_attributes_that_text_cannot_tell():
         f(mx.sym.Variable("x"), np.negative)
 
 
-@pytest.mark.parametrize("value", [{}, [nd], (np.ones(2),)], ids=["dict", "module", "array"])
-def test_other_arguments_are_refused(value):
-    if value == [nd]:
-        value = [nd.ones((1,))]
-    with pytest.raises(TypeError, match=r"w is or has .*\n  expected an NDArray"):
-        product(nd.ones((2,)), value)
+@pytest.mark.parametrize(
+    "make, told",
+    [
+        (lambda: [[1, {}]], "[[1, {}]] (list)\n  expected an NDArray or"),
+        (lambda: [nd.ones((1, 2))], "a list of NDArray (1, 2)\n  expected the arrays one by one"),
+        (lambda: (np.ones(2), 3), "a tuple of ndarray (2,), 3 (int)\n  expected the arrays"),
+        (lambda: {"k": nd.ones((4, 3))}, "dict\n  expected an NDArray or"),
+    ],
+    ids=["nested", "NDArray", "NumPy", "dict"],
+)
+def test_other_arguments_are_refused(make, told):
+    with pytest.raises(TypeError, match=re.escape(f"w is {told}")):
+        product(nd.ones((2,)), make())
 
 
 def test_wrong_calls():
@@ -495,5 +503,8 @@ def test_second_order_is_right_or_refused():
 
     with autograd.record():
         y = product(x, 3.0)
-        with pytest.raises(RuntimeError, match="second derivative through asnumpy"):
+        told = (
+            r"no second .* what asnumpy\(\) gives, .*not record\n  expected .*customop\('mxnet'\)"
+        )
+        with pytest.raises(RuntimeError, match=told):
             autograd.grad(y, [x], create_graph=True)

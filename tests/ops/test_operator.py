@@ -278,7 +278,7 @@ def test_what_came_back_is_checked():
         def forward(x):
             return None
 
-    with pytest.raises(TypeError, match="output y is NoneType"):
+    with pytest.raises(TypeError, match="output y is None\n  expected an NDArray"):
         nothing(nd.ones((3,)))
 
 
@@ -517,6 +517,68 @@ def test_a_lie_about_the_dtype():
         lying(nd.ones((2,)))
 
 
+@pytest.mark.engine("torch")  # MXNet prints it, and raises another error
+@pytest.mark.parametrize(
+    "shape, told",
+    [
+        ((3,), "(3,) float32: the sum over axis 0, along which b was broadcast"),
+        ((1,), "(1,) float32: the sum over the axes 0, 1, along which b was broadcast"),
+        (
+            (4, 1),
+            "(4, 1) float32: the sum over axis 1, along which b was broadcast, with keepdims=",
+        ),
+    ],
+)
+def test_a_gradient_of_the_shape_of_a_broadcast_result(shape, told):
+    @operator
+    class plus_bias:
+        def forward(x, b):
+            return nd.broadcast_add(x, b)
+
+        def dx(dy):
+            return dy
+
+        def db(dy):
+            return dy
+
+    class PlusBias(autograd.Function):
+        def forward(self, x, b):
+            return nd.broadcast_add(x, b)
+
+        def backward(self, dy):
+            return dy, dy
+
+    for function, name in (plus_bias, "b"), (lambda x, b: PlusBias()(x, b), "input 1"):
+        x, b = nd.ones((4, 3)), nd.ones(shape)
+        b.attach_grad()
+        with autograd.record():
+            y = function(x, b)
+        expected = told.replace("which b", f"which {name}")
+        message = f"the gradient of {name} is (4, 3) float32\n  expected {expected}"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            y.backward()
+
+
+@pytest.mark.engine("torch")  # MXNet refuses it in words of its own
+def test_a_message_has_types_and_shapes_and_not_elements():
+    @operator
+    class doubled:
+        def forward(x):
+            return x * 2
+
+    many = nd.ones((4, 3)), nd.ones((2,))
+    for function in doubled, lambda x: nd.Custom(x, op_type=doubled.name):
+        with pytest.raises(
+            TypeError, match=r"x is ndarray \(4, 3\)\n  expected an NDArray; nd.arr"
+        ):
+            function(np.ones((4, 3)))
+        told = r"x is a tuple of NDArray \(4, 3\), NDArray \(2,\)\n  expected the arrays one by one"
+        with pytest.raises(TypeError, match=told):
+            function(many)
+    with pytest.raises(TypeError, match=r"a head is a tuple of NDArray \(4, 3\), NDArray"):
+        autograd.backward([many])
+
+
 @pytest.mark.engine("torch")
 def test_arrays_of_numpy():
     """They are refused, and the message says what makes an NDArray of the right dtype."""
@@ -532,14 +594,16 @@ def test_arrays_of_numpy():
 
     x = nd.ones((2,), dtype="float16")
     how = r"nd.array\(..., dtype=x.dtype\)"
-    with pytest.raises(TypeError, match=f"output y is ndarray\n  expected an NDArray; {how} makes"):
+    with pytest.raises(
+        TypeError, match=rf"output y is ndarray \(2,\)\n  expected an NDArray; {how}"
+    ):
         doubled(x, way="plain")
     with pytest.raises(TypeError, match=f"float32 .*\n  expected float16 .*first input is.* {how}"):
         doubled(x, way="float32")
     x.attach_grad()
     with autograd.record():
         y = doubled(x)
-    with pytest.raises(TypeError, match=f"gradient of x is ndarray\n  expected an NDArray; {how}"):
+    with pytest.raises(TypeError, match=rf"gradient of x is ndarray \(2,\)\n  .* NDArray; {how}"):
         y.backward()
 
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..._errors import describe_value, no_array, no_gradients, wrong_gradient
 from .. import _dtype
 from .._run.draws import generator_states
 from .._run.kinds import warn
+from .._sparse.call import _warn_of_dense_copies
 from .._table import precision, registry
 from .._tensor import describe
 from ..autograd import is_inside_operator, state
@@ -27,7 +29,7 @@ from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
 from . import conversions, fused, native
-from .call import CustomCall, call, take_tensor
+from .call import CustomCall, call, expected_array, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -58,7 +60,7 @@ class Adapter:
         if tensors is None and any(isinstance(a, Symbol) for a in inputs):
             return self._node(inputs, attributes)
         if tensors is None:
-            inputs = self._arrays(inputs, attributes)
+            inputs = self._dense(self._arrays(inputs, attributes))
             tensors = [None if a is None else a._tensor for a in inputs]
         if precision.in_force is not None and not is_inside_operator():
             with torch.set_grad_enabled(state.recording):
@@ -163,8 +165,8 @@ class Adapter:
         for name, value in zip(operator.inputs, inputs):
             if not (value is None or isinstance(value, (NDArray, Pending))):
                 raise DTypeError(
-                    f"operator {operator.name!r}: {name} is {value!r} ({type(value).__name__})\n"
-                    "  expected an NDArray; nd.array(...) makes one"
+                    f"operator {operator.name!r}: {name} is {describe_value(value)}\n"
+                    f"  expected {expected_array(value)}"
                 )
         pending = {n for n, a in zip(operator.inputs, inputs) if isinstance(a, Pending)}
         shapes = {
@@ -184,6 +186,15 @@ class Adapter:
                 "  expected `def shapes(...)` in the operator, or the shape where it is made"
             )
         return [a.resolve(found[n]) if n in pending else a for n, a in zip(operator.inputs, inputs)]
+
+    def _dense(self, inputs: list) -> list:
+        """The inputs with dense copies of sparse ones, but for states: these are written into."""
+        operator = self.operator
+        named = [*zip(operator.inputs, inputs)]
+        sparse = {n for n, a in named if a is not None and a._is_sparse} - {*operator.states}
+        if sparse:
+            _warn_of_dense_copies(operator, tuple([a.stype for a in inputs if a is not None]))
+        return [a._as_dense() if n in sparse else a for n, a in named]
 
 
 def _context_of(inputs: list) -> Context:
@@ -221,7 +232,7 @@ class OperatorCall(CustomCall):
         self.states = [operator.inputs.index(n) for n in operator.states]
         # By the shapes and dtypes of inputs: those of the outputs, which were checked.
         self._seen: dict[tuple, list] = {}
-        self.has_native = operator.native in native.NATIVE
+        self.has_native = operator.has_native
         self._plans: dict[tuple[bool, ...], GradientPlan] = {}
 
     def forward(self, tensors, specs) -> tuple[torch.Tensor, ...]:
@@ -287,7 +298,7 @@ class OperatorCall(CustomCall):
                     f"operator {operator.name!r}: backward gave no gradient of {name}\n"
                     f"  expected those of {', '.join(plan.wanted)}; it gave {', '.join(found)}"
                 )
-            gradients[i] = _expect_spec(operator, name, found[name], specs[i])
+            gradients[i] = _expect_spec(self.what, name, found[name], specs[i])
         return tuple(gradients)
 
     def _gradients(self, tensors: tuple, plan: GradientPlan) -> dict[str, NDArray]:
@@ -334,18 +345,13 @@ class OperatorCall(CustomCall):
             raise ShapeError(operator.wrong_count(len(values)))
         for name, value in zip(operator.saves, values[len(operator.outputs) :]):
             if not isinstance(value, NDArray):
-                raise DTypeError(
-                    f"operator {operator.name!r}: {name}, which it saves, is "
-                    f"{type(value).__name__}\n  expected an NDArray"
-                )
+                raise DTypeError(no_array(f"{self.what}: {name}, which it saves,", value))
         declared = self._declared_types(tensors)
         first = next((t for t in tensors if t is not None), None)
         for name, value in zip(operator.outputs, values):
             if not isinstance(value, NDArray):
-                raise DTypeError(
-                    f"operator {operator.name!r}: output {name} is {type(value).__name__}\n"
-                    f"  expected an NDArray{_making(value, operator.inputs)}"
-                )
+                like = "".join(operator.inputs[:1])
+                raise DTypeError(no_array(f"{self.what}: output {name}", value, like))
             if name in declared:
                 self._check_type(name, value, declared[name])
             elif first is not None:
@@ -394,20 +400,10 @@ class OperatorCall(CustomCall):
             )
 
 
-def _making(value: Any, inputs: Sequence[str]) -> str:
-    """How an NDArray is made of NumPy's, for a message."""
-    dtype = f", dtype={inputs[0]}.dtype" if inputs else ""
-    return f"; nd.array(...{dtype}) makes one" if isinstance(value, np.ndarray) else ""
-
-
 def _expect_gradients(operator, given: Any) -> dict:
     """What `backward` gave, if it is a dict of gradients by input."""
     if not isinstance(given, dict) or given.keys() - set(operator.inputs):
-        shown = list(given) if isinstance(given, dict) else type(given).__name__
-        raise DTypeError(
-            f"operator {operator.name!r}: backward gave {shown}\n"
-            f"  expected a dict of gradients by input, of {', '.join(operator.inputs)}"
-        )
+        raise DTypeError(no_gradients(operator, given))
     return given
 
 
@@ -447,17 +443,12 @@ class GradientPlan:
         self.known = [names[i] for i in self.saved] + [f"d{n}" for n in operator.outputs]
 
 
-def _expect_spec(operator, name: str, gradient, spec: tuple) -> torch.Tensor:
+def _expect_spec(who: str, name: str, gradient, spec: tuple) -> torch.Tensor:
     """A gradient's tensor, if it is of the shape and dtype of its input."""
     if not isinstance(gradient, NDArray):
-        raise DTypeError(
-            f"operator {operator.name!r}: the gradient of {name} is {type(gradient).__name__}\n"
-            f"  expected an NDArray{_making(gradient, [name])}"
-        )
+        raise DTypeError(no_array(f"{who}: the gradient of {name}", gradient, name))
     tensor, (shape, dtype) = gradient._tensor, spec
     if tensor.shape != shape or tensor.dtype is not dtype:
-        raise ShapeError(
-            f"operator {operator.name!r}: the gradient of {name} is {describe(tensor)}\n"
-            f"  expected {tuple(shape)} {_dtype.name(dtype)}"
-        )
+        found = tensor.shape, _dtype.name(tensor.dtype)
+        raise ShapeError(wrong_gradient(who, name, found, (shape, _dtype.name(dtype))))
     return tensor

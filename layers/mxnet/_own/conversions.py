@@ -9,7 +9,7 @@ import torch
 
 from .. import _dtype
 from .._tensor import copy_if_aliased
-from ..base import DTypeError
+from ..base import DTypeError, describe_value
 from ..context import Context, from_device
 from ..ndarray.ndarray import NDArray
 
@@ -31,7 +31,7 @@ def expect_tensor(what: str, value: Any) -> torch.Tensor:
         hint = ""
         if isinstance(value, NDArray):
             hint = ", or customop('mxnet')"
-        raise DTypeError(f"{what} is {type(value).__name__}\n  expected a tensor of PyTorch{hint}")
+        raise DTypeError(f"{what} is {describe_value(value)}\n  expected a tensor of PyTorch{hint}")
     return value
 
 

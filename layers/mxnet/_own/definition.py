@@ -10,11 +10,11 @@ from typing import Any
 import torch
 
 from .. import _dtype
-from ..base import ArgumentError, DTypeError, MXNetError, ShapeError, note
+from ..base import ArgumentError, DTypeError, MXNetError, ShapeError, describe_value, note
 from ..context import Context
 from ..ndarray.ndarray import NDArray
 from ..ndarray.register import Pending
-from .call import CustomCall
+from .call import CustomCall, expected_array
 
 Shape = tuple[int, ...]
 
@@ -105,8 +105,8 @@ class Definition:
                 raise ArgumentError(f"{self.what}: {name} is missing\n  {expected}")
             if not isinstance(value, (NDArray, Pending, NoneType)):
                 raise ArgumentError(
-                    f"{self.what}: {name} is {value!r} ({type(value).__name__})\n"
-                    "  expected an NDArray; nd.array(...) makes one"
+                    f"{self.what}: {name} is {describe_value(value)}\n"
+                    f"  expected {expected_array(value)}"
                 )
         if any(isinstance(value, Pending) for value in given.values()):
             given = self._resolved(given)

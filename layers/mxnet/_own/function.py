@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from ..._errors import wrong_gradient
+from .. import _dtype
 from ..autograd import state
-from ..base import ArgumentError, MXNetError, RecordingError, ShapeError
+from ..base import ArgumentError, MXNetError, RecordingError, ShapeError, describe_value
 from ..context import current_context
 from ..ndarray.ndarray import NDArray
-from .call import CustomCall, as_input, as_output, call, take_tensor
+from .call import CustomCall, as_input, as_output, call, expected_array, take_tensor
 
 __all__ = ["Function"]
 
@@ -98,18 +100,17 @@ class FunctionCall(CustomCall):
                 f"  expected {len(specs)}, one for each input"
             )
         self._are_arrays("gradient", [g for g in given if g is not None])
-        for i, (gradient, (shape, _)) in enumerate(zip(given, specs)):
+        for i, (gradient, (shape, dtype)) in enumerate(zip(given, specs)):
             if gradient is not None and gradient._tensor.shape != shape:
-                raise ShapeError(
-                    f"{self.name}: the gradient of input {i} is {gradient.shape}\n"
-                    f"  expected {tuple(shape)}"
-                )
+                found = gradient.shape, _dtype.name(gradient._tensor.dtype)
+                expected = shape, _dtype.name(dtype)
+                raise ShapeError(wrong_gradient(self.name, f"input {i}", found, expected))
         return tuple([None if g is None else g._tensor for g in given])
 
     def _are_arrays(self, what: str, arrays) -> None:
         for i, array in enumerate(arrays):
             if not isinstance(array, NDArray):
                 raise ArgumentError(
-                    f"{self.name}: {what} {i} is of type {type(array).__name__}\n"
-                    "  expected an NDArray; nd.array(...) makes one"
+                    f"{self.name}: {what} {i} is {describe_value(array)}\n"
+                    f"  expected {expected_array(array)}"
                 )

@@ -116,8 +116,10 @@ def info_nce(x, z, temperature, block):
 
 
 def sigmoid_cross_entropy(x, t):
-    fits = x.shape == t.shape and x.dtype == t.dtype and x.dtype in WIDE
-    return F.binary_cross_entropy_with_logits(x, t, reduction="none") if fits else None
+    if x.shape != t.shape or x.dtype not in WIDE:
+        return None
+    t = t if t.dtype == x.dtype else t.to(x.dtype)
+    return F.binary_cross_entropy_with_logits(x, t, reduction="none")
 
 
 NATIVE = {

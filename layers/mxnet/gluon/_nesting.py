@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ..base import MXNetError
+from ..base import MXNetError, describe_value
 from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -78,9 +78,8 @@ def _flatten(args, inout_str: str):
     if args is None:
         return [None], -1
     if not isinstance(args, (list, tuple)):
-        shown = f"of shape {args.shape}" if hasattr(args, "shape") else repr(args)
         raise BlockError(
-            f"an {inout_str} is {shown} ({type(args).__name__})\n"
+            f"an {inout_str} is {describe_value(args)}\n"
             "  expected NDArrays, None, or nested lists of them; nd.array(...) makes one"
         )
     flat, formats = [], []
@@ -100,7 +99,8 @@ def _regroup(args: list, fmt):
             return [take(item) for item in fmt]
         values = [next(rest) for _ in range(max(abs(fmt), 1))]
         if fmt == -1 and values[0] is not None:
-            raise BlockError(f"a hybridized block: an input was None and is {values[0]!r} now")
+            shown = describe_value(values[0])
+            raise BlockError(f"a hybridized block: an input was None and is {shown} now")
         return values if fmt > 0 else values[0]
 
     return take(fmt)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import engine
+from ..._errors import describe_value
 from ...engine import mx, nd
 from ._arguments import Layout
 from .numpy_border import array, is_floating, values
@@ -165,6 +166,8 @@ def _named_as(function: Callable, wrapper: Callable) -> Callable:
 class Border:
     """Calls a function, and the makers of its gradients, with NDArrays."""
 
+    advice = ""  # how to make an NDArray of what a user may have, for a message
+
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         self.what, self.layout, self.outputs = f"operator {name!r}", layout, outputs
         self.tops = [f"d{n}" for n in outputs]
@@ -218,7 +221,7 @@ class Border:
         """Call the function that a maker returned with the gradient of the output."""
         if not callable(grad):
             raise TypeError(
-                f"{self.what}: {_name(maker)} gave {type(grad).__name__}\n"
+                f"{self.what}: {_name(maker)} gave {describe_value(grad)}\n"
                 "  expected a function of the upstream gradient"
             )
         return grad(g)
@@ -226,7 +229,8 @@ class Border:
     def expect_count(self, maker: Callable, found: Any, names: tuple) -> None:
         """Refuse a list that has not one gradient for each of the names."""
         if not isinstance(found, (list, tuple)) or len(found) != len(names):
-            many = f"{len(found)} gradients" if isinstance(found, (list, tuple)) else type(found)
+            listed = isinstance(found, (list, tuple))
+            many = f"{len(found)} gradients" if listed else describe_value(found)
             raise ValueError(
                 f"{self.what}: {_name(maker)} gave {many}\n"
                 f"  expected a list of {len(names)}: of {', '.join(names)}"
@@ -298,7 +302,7 @@ class NumPyBorder(ForeignBorder):
         if not isinstance(y, NUMERIC):
             advice = ", or customop('mxnet')" if isinstance(y, nd.NDArray) else ""
             raise TypeError(
-                f"{self.what}: {what} is {type(y).__name__}\n"
+                f"{self.what}: {what} is {describe_value(y)}\n"
                 f"  expected an array of NumPy or a number{advice}"
             )
         return np.asarray(y)
@@ -319,6 +323,8 @@ class NumPyBorder(ForeignBorder):
 
 class TorchBorder(ForeignBorder):
     """Calls a function and the makers of its gradients with tensors; dense ones are not copied."""
+
+    advice = " (nd.from_torch(...) makes one of a tensor)"
 
     def __init__(self, name: str, layout: Layout, outputs: Sequence[str]):
         super().__init__(name, layout, outputs)

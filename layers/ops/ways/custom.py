@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ... import engine
+from ..._errors import no_array, wrong_gradient
 from ...engine import mx
 from .numpy_border import adopt, number
 from .operator import Operator
@@ -119,7 +120,7 @@ class _Op(mx.operator.CustomOp):
         outputs = self._results(inputs)
         self.saved = self._by_saved_name(outputs)
         for name, dst, req_of, value in zip(self.operator.outputs, out_data, req, outputs):
-            self._write(f"output {name}", dst, req_of, value)
+            self._write(name, dst, req_of, value)
 
     def _results(self, inputs: dict[str, Any]) -> list:
         """What the operator's own forward returns."""
@@ -141,20 +142,25 @@ class _Op(mx.operator.CustomOp):
         for name, value in zip(operator.saves, values):
             if not isinstance(value, mx.nd.NDArray):
                 raise ValueError(
-                    f"operator {operator.name!r}: {name}, which it saves, is "
-                    f"{type(value).__name__}\n  expected an NDArray"
+                    no_array(f"operator {operator.name!r}: {name}, which it saves,", value)
                 )
         return dict(zip(operator.saves, values))
 
-    def _write(self, what: str, dst, req_of: str, value) -> None:
-        """Write an output or a gradient, if it has the declared shape."""
-        shape = getattr(value, "shape", None)
-        if not isinstance(value, mx.nd.NDArray) or shape != dst.shape:
-            raise ValueError(
-                f"operator {self.operator.name!r}: {what} is {shape or type(value).__name__}\n"
-                f"  expected an NDArray {dst.shape}"
-            )
-        self.assign(dst, req_of, value)
+    def _write(self, name: str, dst, req_of: str, value, is_gradient: bool = False) -> None:
+        """Write an output, if it has the declared shape, or a gradient, if it has the dtype too."""
+        is_array = isinstance(value, mx.nd.NDArray)
+        fits = is_array and value.shape == dst.shape
+        if fits and not (is_gradient and value.dtype is not dst.dtype):
+            self.assign(dst, req_of, value)
+            return
+        who = f"operator {self.operator.name!r}"
+        if not is_array:
+            what = "the gradient of" if is_gradient else "output"
+            raise ValueError(no_array(f"{who}: {what} {name}", value))
+        if is_gradient:
+            kinds = [(a.shape, np.dtype(a.dtype).name) for a in (value, dst)]
+            raise ValueError(wrong_gradient(who, name, *kinds))
+        raise ValueError(f"{who}: output {name} is {value.shape}\n  expected {dst.shape}")
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs
@@ -173,13 +179,7 @@ class _Op(mx.operator.CustomOp):
                 value = all_gradients[name]
             else:
                 value = self.operator.gradient(name, known)
-            if isinstance(value, mx.nd.NDArray) and value.dtype is not dst.dtype:
-                raise ValueError(
-                    f"operator {self.operator.name!r}: the gradient of {name} is "
-                    f"{value.shape} {np.dtype(value.dtype)}\n"
-                    f"  expected {dst.shape} {np.dtype(dst.dtype)}"
-                )
-            self._write(f"the gradient of {name}", dst, req_of, value)
+            self._write(name, dst, req_of, value, is_gradient=True)
 
 
 def infer_shapes(operator: Operator, known: dict, attributes: dict) -> dict[str, tuple]:

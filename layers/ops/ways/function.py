@@ -23,6 +23,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ..._errors import describe_value
 from ...engine import mx, nd, sym
 from ._arguments import Form, Layout, is_array, signature
 from ._function_operator import BORDERS, FunctionOperator, Maker, Rule
@@ -330,16 +331,25 @@ class PreparedCall:
         if kind in CONSTANTS:
             return value
         if isinstance(value, (list, tuple)):
-            return tuple([self._value(name, v) for v in value])
+            try:
+                return tuple([self._value(name, v) for v in value])
+            except TypeError:
+                raise self._no_attribute(name, value) from None
         if isinstance(value, np.generic):
             return value.item()
         if kind.__hash__ is None or is_array(kind) or hasattr(kind, "__array__"):
-            shown = kind.__name__ if is_array(kind) else f"{value!r} ({kind.__name__})"
-            raise TypeError(
-                f"operator {self.operator.name!r}: {name} is or has {shown}\n"
-                "  expected an NDArray, an array of NumPy, a number, text, None or a tuple of such"
-            )
+            raise self._no_attribute(name, value)
         return value
+
+    def _no_attribute(self, name: str, value: Any) -> TypeError:
+        """The error of an argument that is neither an array nor an attribute."""
+        listed = isinstance(value, (list, tuple)) and any(hasattr(v, "shape") for v in value)
+        one = f"an NDArray{self.operator._border.advice} or an array of NumPy"
+        return TypeError(
+            f"operator {self.operator.name!r}: {name} is {describe_value(value)}\n"
+            f"  expected {'the arrays one by one: f(*arrays)' if listed else one}; or as an "
+            "attribute a number, text, None or a tuple of those"
+        )
 
 
 def _as_ndarrays(arrays: list) -> list:

@@ -36,6 +36,10 @@ class SoftmaxLoss(Weighted):
     z_loss : float
         The factor of log² Σ eˣ, which keeps scores from growing.
 
+    Attributes
+    ----------
+    ignore_label : int or None
+
     Inputs:
         - **x**: (n, m) scores, before softmax; or (n, ..., m)
         - **label**: (n,) class numbers below m, or (n, ...); the shape of x with
@@ -73,7 +77,7 @@ class SoftmaxLoss(Weighted):
                 f"{type(self).__name__}: ignore_label is {ignore_label} for probabilities\n"
                 "  expected None with sparse_label=False"
             )
-        self._sparse_label, self._options = sparse_label, options
+        self._sparse_label, self._options, self.ignore_label = sparse_label, options, ignore_label
         # Whether one operator computes it, where that takes less time than built-in ones.
         self._is_one_operator = sparse_label and not options and softmax_cross_entropy.has_native
 

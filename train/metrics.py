@@ -172,7 +172,7 @@ def cross_entropy(loss: gluon.Block) -> gluon.Block | None:
 
 def ignored_label(loss: gluon.Block) -> float | None:
     """The label that a loss, or the cross entropy in it, leaves out; None where there is none."""
-    return getattr(cross_entropy(loss), "_options", {}).get("ignore_label")
+    return getattr(cross_entropy(loss), "ignore_label", None)
 
 
 def axis_of_classes(loss: gluon.Block) -> int:

@@ -384,7 +384,7 @@ def test_a_misspelt_name_is_answered_by_the_nearest(mx):
         mx.nop  # noqa: B018 - mx.np is near, and empty
 
 
-NUMBERS = [2.0, -0.0, 0.1, 1e-45, 1e300, float("inf"), float("nan")]
+NUMBERS = [2.0, 0.0, -0.0, 0.1, 1e-45, 1e300, float("inf"), float("nan")]
 
 
 @torch_only
@@ -409,3 +409,16 @@ def test_numbers_that_came_first_in_inference_mode():
         row.run(torch.ones(2), 0.7381)
     row.run(x, 0.7381).sum().backward()
     torch.testing.assert_close(x.grad, torch.full((2,), 0.7381))
+
+
+@torch_only
+def test_numbers_that_came_first_on_another_default_device():
+    torch = import_module("torch")
+    row = _op.get("_plus_scalar")
+    x = torch.ones(2)
+    torch.set_default_device("meta")
+    try:
+        row.run(x, 3.7311)
+    finally:
+        torch.set_default_device(None)
+    assert torch.equal(row.run(x, 3.7311), x + 3.7311)

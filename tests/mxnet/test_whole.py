@@ -3,6 +3,7 @@
 import os
 from importlib import import_module
 
+import forks
 import numpy as np
 import pytest
 
@@ -177,3 +178,39 @@ def test_channels_are_last_where_that_pays(monkeypatch, kernels, given, channels
     net.hybridize(backend="inductor", **given)
     np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-5, atol=1e-6)
     assert seen == [channels_last]
+
+
+FORKED = """
+import os, threading
+from layers.mxnet._run import whole
+from torch._inductor.output_code import CompiledFxGraph
+
+original, inside, done = CompiledFxGraph.__call__, threading.Event(), threading.Event()
+
+
+def watch():
+    with whole.graphs_watched():
+        inside.set()
+        done.wait()
+
+
+thread = threading.Thread(target=watch)
+thread.start()
+inside.wait()
+with whole.graphs_watched(wait=False):
+    assert CompiledFxGraph.__call__ is not original  # the other thread's
+if (child := os.fork()) == 0:
+    with whole.graphs_watched():
+        pass
+    os._exit(CompiledFxGraph.__call__ is not original)
+status = os.waitpid(child, 0)[1]
+done.set()
+thread.join()
+print(status, CompiledFxGraph.__call__ is original)
+"""
+
+
+@pytest.mark.skipif(not forks.CAN_FORK, reason="there is no fork")
+def test_a_child_of_a_process_that_watches():
+    found = forks.run(["-W", "ignore", "-c", FORKED])
+    assert found.stdout.split() == ["0", "True"], found.stderr

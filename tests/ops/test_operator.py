@@ -904,3 +904,18 @@ def test_what_is_not_recorded_goes_no_way_through_autograd(monkeypatch):
     with torch.enable_grad():
         assert twice(nd.ones((2,))).asnumpy().tolist() == [2, 2]
         assert torch.is_grad_enabled()
+
+
+@pytest.mark.engine("torch")
+def test_an_error_of_a_function_inside_names_its_inputs():
+    @operator
+    class product:
+        def forward(x, w):
+            return nd.FullyConnected(x, w, no_bias=True, num_hidden=3)
+
+    with pytest.raises(ValueError, match="weight is") as raised:
+        product(nd.ones((2, 3)), nd.ones((4, 3)))
+    (note, *_) = raised.value.__notes__
+    assert note.startswith(
+        "  in FullyConnected(data (2, 3) float32, weight (4, 3) float32, no_bias"
+    )

@@ -14,10 +14,10 @@ from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
 from .draws import draws_restored, generator_states
+from .inductor_code import InductorCode
 from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program
 from .reasons import reason_of
-from .recorded_code import RecordedCode
 from .torch_compile import by_the_tracer, compiled, parts
 from .tracing import as_it_is, on, traced_function, tracing, try_tracing
 from .whole import Whole
@@ -152,7 +152,7 @@ class Compiled(Specialized):
                 return self.program.run(function, tensors, context, recording)
 
         if recording and self._backend == "inductor" and isinstance(function, Whole):
-            return RecordedCode(self.program, self.what, context, function, run)
+            return InductorCode(self.program, self.what, context, function, run)
         return run
 
     def keep(self, kind: Kind, run: Run) -> None:

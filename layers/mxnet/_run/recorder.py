@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from .._table.stripes import faster
+from .._table.stripes import with_best_stripes
 from ..autograd import state
 from .reasons import users_line
 
@@ -192,7 +192,7 @@ class Recorder(TorchDispatchMode):
         if writes and self._writes_outside(function, args, kwargs):
             self.refuse("it writes into an array that is not among its inputs")
             return
-        call = f"{self._constant(faster(function, args))}({', '.join(given)})"
+        call = f"{self._constant(with_best_stripes(function, args))}({', '.join(given)})"
         several = isinstance(y, (tuple, list))
         made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
         left = f"[{', '.join(made)}]" if several else made[0]

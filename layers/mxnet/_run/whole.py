@@ -13,8 +13,10 @@ to be added to `kind_of`, too.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -29,6 +31,7 @@ from .layout import channels_last_pays
 Tensor = torch.Tensor
 Call = tuple[Callable, tuple, Sequence]  # a function, what it was given, and what it gave
 _watching = RLock()
+_restorers: list[Callable[[], None]] = []  # each gives the class the method that it had before
 
 
 class Whole:
@@ -73,15 +76,15 @@ class Whole:
             return self.direct(*tensors, **supplied)
         if self._watched is None:
             return self._traced(*tensors, **supplied)
-        versions = _versions(tensors)
+        before = versions(tensors)
         is_inductors = self._backend == "inductor"
         with graphs_watched() if is_inductors else nullcontext([]) as calls_of_graphs:
             results = self._traced(*tensors, **supplied)
         calls, self._watched = self._watched, None
         if not self._is_guarded:
-            if None not in versions:
-                pairs = zip(versions, _versions(tensors))
-                changed = [i for i, (before, after) in enumerate(pairs) if before != after]
+            if None not in before:
+                pairs = zip(before, versions(tensors))
+                changed = [i for i, (old, new) in enumerate(pairs) if old != new]
                 self.direct = _without_wrappers(calls_of_graphs, tensors, results, changed)
             self.direct = self.direct or _without_tracer(calls, tensors, results)
         return results
@@ -117,11 +120,11 @@ class Whole:
 
 @contextmanager
 def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
-    """``with graphs_watched() as calls:`` the calls of inductor's graphs inside are put down.
+    """``with graphs_watched() as calls:`` the calls of inductor's graphs inside are noted.
 
     The class has another method for that time: PyTorch makes the graphs deep inside of its own
     code, or takes them from its cache on disk. The class is not public; where there is none, no
-    call is put down. One thread watches at a time; without `wait`, none is put down while another
+    call is noted. One thread watches at a time; without `wait`, none is noted while another
     one does.
     """
     calls: list[Call] = []
@@ -139,15 +142,30 @@ def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
         given = tuple(inputs)  # the list is emptied
         with Products() as products:
             results = original(self, inputs)
-        calls.append((products.faster(getattr(self, "current_callable", self)), given, results))
+        calls.append(
+            (products.with_best_stripes(getattr(self, "current_callable", self)), given, results)
+        )
         return results
 
+    _restorers.append(partial(setattr, CompiledFxGraph, "__call__", original))
     CompiledFxGraph.__call__ = watched
     try:
         yield calls
     finally:
-        CompiledFxGraph.__call__ = original
+        _restorers.pop()()
         _watching.release()
+
+
+def _renew() -> None:
+    """A child of fork has not the thread that may watch."""
+    global _watching
+    _watching = RLock()
+    while _restorers:
+        _restorers.pop()()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
 
 
 def _without_wrappers(
@@ -212,13 +230,13 @@ def only_call(
     return None if inputs is None or outputs is None else (function, inputs, outputs)
 
 
-def _versions(tensors: Sequence[Tensor]) -> list[int | None]:
+def versions(tensors: Sequence[Tensor]) -> list[int | None]:
     """How often each was written into; None where PyTorch does not count."""
     return [None if t.is_inference() else t._version for t in tensors]
 
 
 def places(tensors: Sequence, among: Sequence) -> list[int] | None:
     """Where each of the tensors is among others; None if one is not."""
-    places = {id(t): i for i, t in enumerate(among)}
-    found = [places.get(id(t)) for t in tensors]
+    numbers = {id(t): i for i, t in enumerate(among)}
+    found = [numbers.get(id(t)) for t in tensors]
     return None if None in found else found

@@ -18,7 +18,8 @@ from .attributes import Axis, Shape
 from .registry import Tensor, family, op, zeros
 
 HALF_MAX = 65504.0  # the largest number of float16
-EXACT = torch.float32, torch.float64  # what PyTorch computes with a number as with a tensor of it
+# With a number of these PyTorch computes as with a tensor of it.
+KEPT_DTYPES = torch.float32, torch.float64
 
 
 def broadcast(name, function, doc, *aliases, **rules):
@@ -200,7 +201,9 @@ def _by_tensor(function):
     """
 
     def compute(x, number):
-        is_kept = number and x.dtype in EXACT and type(x) is Tensor and x.is_cpu  # no tracer's
+        is_kept = (
+            number and x.dtype in KEPT_DTYPES and type(x) is Tensor and x.is_cpu
+        )  # no tracer's
         if is_kept and not torch.compiler.is_compiling():
             number = _tensor_of(number, x.dtype)
         return function(x, number)
@@ -211,7 +214,7 @@ def _by_tensor(function):
 @lru_cache(maxsize=1024)
 def _tensor_of(number, dtype):
     with torch.inference_mode(False):  # one made there could not be used while autograd records
-        return torch.tensor(number, dtype=dtype)
+        return torch.tensor(number, dtype=dtype, device="cpu")
 
 
 _multiply = _by_tensor(torch.mul)

@@ -36,13 +36,9 @@ def dot(
     b = rhs if matrices else _last(rhs) if transpose_b else _first(rhs)
     a = a.t() if transpose_a else a
     b = b.t() if transpose_b else b
-    try:
-        y = mm(a, b)
-    except RuntimeError as error:
-        if a.size(1) == b.size(0) and a.dtype is b.dtype:
-            raise
-        expected = "one size and dtype to sum over"
-        raise _unfit("dot", lhs, rhs, transpose_a, transpose_b, expected) from error.__cause__
+    if a.size(1) != b.size(0) or lhs.dtype is not rhs.dtype:
+        raise _unfit("dot", lhs, rhs, transpose_a, transpose_b, "one size and dtype to sum over")
+    y = mm(a, b)
     if matrices:
         return y
     left = lhs.shape[1:] if transpose_a else lhs.shape[:-1]

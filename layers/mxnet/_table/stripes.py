@@ -13,7 +13,8 @@ choice, for float32 on Zen 4 (in microseconds, what MKL's own choice takes):
      64, 784, 128       75   0.99       48, 128, 784       68   1.08
     512, 512, 512     1313   1.00      100, 128, 784      131   1.03
 
-The results have the same bits, for no sum is cut. A setting of MKL holds for the whole process, so
+In float32 results have the same bits, for no sum is cut; in float64 some have not, so it is not
+used there. A setting of MKL holds for the whole process, so
 it is made for one call, and taken back: for a product that a custom operator calls, and for a
 compiled graph.
 """
@@ -66,6 +67,7 @@ def is_faster(a: Tensor) -> bool:
         _set_stripes is not None
         and not a.size(0) % ROWS
         and a.is_cpu
+        and a.dtype is torch.float32
         and torch.get_num_threads() == 2
     )
 
@@ -80,7 +82,7 @@ def in_one_stripe(function: Callable, *args: Any) -> Any:
         _set_stripes(0)  # MKL's own choice
 
 
-def faster(operator: torch._ops.OpOverload, args: tuple) -> Callable:
+def with_best_stripes(operator: torch._ops.OpOverload, args: tuple) -> Callable:
     """The C++ function of an operator of PyTorch, in one stripe if it is faster so for these."""
     pays = operator in PRODUCTS and is_faster(args[-2])
     return partial(in_one_stripe, operator._op) if pays else operator._op
@@ -109,7 +111,7 @@ class Products(TorchDispatchMode):
                 self._others += a.numel() * b.size(1)
         return function(*args, **(kwargs or {}))
 
-    def faster(self, function: Callable) -> Callable:
+    def with_best_stripes(self, function: Callable) -> Callable:
         """The function, called in one stripe if its products are faster so, all in all."""
         pays = self._faster > LOSS * self._others
         return partial(in_one_stripe, function) if pays else function

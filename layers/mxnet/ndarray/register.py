@@ -265,10 +265,13 @@ def evaluate(
 ) -> Any:
     """Run an operator on the tensors of arrays, and note what it computes from them, if recorded.
 
+    Inside a custom operator nothing is recorded and PyTorch's grad mode is off: there it is called
+    at once, where nothing is cast, profiled or copied either.
+
     Raises
     ------
     Exception
-        As `compute`, which takes longer where nothing is recorded, cast, profiled or copied.
+        As `compute`.
     """
     recording = state.recording
     is_plain = precision.in_force is None and registry.wrap is None and not operator.view

@@ -6,6 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from layers import operator
 from layers.engine import autograd, gluon, mx, nd
 
 pytestmark = [
@@ -17,7 +18,7 @@ CALLS = 3  # the first is the compiler's
 
 if os.environ["LAYERS_ENGINE"] == "torch":
     torch = import_module("torch")
-    recorded_code = import_module("layers.mxnet._run.recorded_code")
+    inductor_code = import_module("layers.mxnet._run.inductor_code")
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ def owners(monkeypatch):
     """What does the recorded calls of each kind."""
     made = []
 
-    class Watched(recorded_code.RecordedCode):
+    class Watched(inductor_code.InductorCode):
         def __init__(self, *args):
             super().__init__(*args)
             made.append(self)
 
-    monkeypatch.setattr(import_module("layers.mxnet._run.compiled"), "RecordedCode", Watched)
+    monkeypatch.setattr(import_module("layers.mxnet._run.compiled"), "InductorCode", Watched)
     return made
 
 
@@ -69,22 +70,25 @@ def test_later_calls_are_of_the_code(owners, monkeypatch):
         arrays = [*variables((4, 3), (3, 5)), nd.random.normal(shape=(4, 5))]
         agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
         (owner,) = owners
-        assert owner.later is not None
+        assert owner.direct is not None
         monkeypatch.setattr(owner, "run", None)  # the compiler's function
 
 
 def test_a_graph_that_is_kept_goes_back_twice(owners):
-    net = compiled(gated)
-    for _ in range(CALLS):
-        arrays = variables((4, 3), (3, 5), (4, 5))
+    def function(F, x, w):  # its code writes into what is saved
+        return F.dot(F.softmax(F.dot(x, w)), w) * F.exp(x)
+
+    net = compiled(function)
+    for n in range(CALLS):
+        arrays = variables((64, 64), (64, 64))
         with autograd.record():
             y = net(*arrays)
-        y.backward(retain_graph=True)
+        y.backward(retain_graph=n > 0)
         first = [a.grad.asnumpy() for a in arrays]
-        y.backward()
+        if n > 0:
+            y.backward()
         agree([a.grad.asnumpy() for a in arrays], first)
-        gradients(net, arrays)
-        assert owners[0].later is not None
+        assert owners[0].direct is not None
     with pytest.raises(mx.base.MXNetError, match="used up"):
         y.backward()
 
@@ -98,7 +102,7 @@ def test_an_output_without_a_gradient(owners):
         autograd.backward([a, b] if n == 0 else [b])
         slope = nd.cos(x) + (nd.exp(x) if n == 0 else 0)
         agree([x.grad.asnumpy()], [slope.asnumpy()])
-    assert owners[0].later is not None
+    assert owners[0].direct is not None
 
 
 def test_a_second_derivative_is_refused(owners):
@@ -111,7 +115,7 @@ def test_a_second_derivative_is_refused(owners):
         with pytest.raises(mx.base.MXNetError, match="second derivative through a compiled graph"):
             slope.backward()
         gradients(net, [x])
-    assert owners[0].later is not None
+    assert owners[0].direct is not None
 
 
 @pytest.mark.parametrize("place", [1, 2])  # a transposed view of it is saved, and it itself
@@ -136,34 +140,112 @@ def test_states_are_changed_in_each_call(owners):
         (x,) = variables((4, 3))
         agree(gradients(net, [x]), gradients(same, [x]))
         agree([net.running_var.data().asnumpy()], [same.running_var.data().asnumpy()])
-    assert owners[0].later is None
+    assert owners[0].direct is None
 
 
-def test_an_array_from_outside_is_looked_at(owners):
-    outside = {"factor": nd.ones(3)}
-    net = compiled(lambda F, x: x * x * nd.NDArray.copy(outside["factor"]).shape[0])
+FACTOR = {"array": nd.ones(3)}
+
+
+@operator
+class times_size:
+    def forward(x):
+        return x * x * FACTOR["array"].shape[0]
+
+    def dx(dy, x):
+        return 2 * x * dy * FACTOR["array"].shape[0]
+
+    def shapes(x):
+        return {"y": x}
+
+
+def test_an_array_from_outside_is_looked_at(owners, monkeypatch):
+    net = compiled(lambda F, x: times_size(x))
+    for n in (3, 3, 3, 4):
+        monkeypatch.setitem(FACTOR, "array", nd.ones(n))
+        (x,) = variables((3,))
+        with autograd.record():
+            y = net(x)
+        y.backward()
+    assert owners and all(owner.direct is None for owner in owners)
+
+
+def test_one_gradient_for_two_outputs_and_then_two(owners):
+    net = compiled(lambda F, x: [F.exp(x), F.sin(x)])
+    for factor in (1, 2, 3):
+        (x,) = variables((3,))
+        with autograd.record():
+            a, b = net(x)
+            y = a + factor * b
+        y.backward()
+        agree([x.grad.asnumpy()], [(nd.exp(x) + factor * nd.cos(x)).asnumpy()])
+
+
+def test_one_array_for_two_inputs_and_then_two(owners):
+    def function(F, x, a, b):
+        return F.sin(x * a) * F.cos(x * b)
+
+    net = compiled(function)
+    (x, a, b) = variables((3,), (3,), (3,))
+    for other in (a.detach(), b.detach(), a.detach()):
+        agree(gradients(net, [x, a, other]), gradients(lambda *i: function(nd, *i), [x, a, other]))
+
+
+def test_an_error_in_the_code_names_the_graph(owners):
+    net = compiled(lambda F, x, i: F.exp(F.take(x, i, mode="raise")))
+    (x,) = variables((3,))
+    for _ in range(CALLS):
+        gradients(net, [x, nd.array([0, 2])])
+    assert owners[0].direct is not None
+    with pytest.raises(mx.base.MXNetError, match="graph"), autograd.record():
+        net(x, nd.array([0, 9]))
+
+
+def test_arrays_of_inference_mode(owners):
+    net = compiled(lambda F, x, m: F.exp(x) + m)
+    with torch.inference_mode():
+        m = nd.ones(3)
     for _ in range(CALLS):
         (x,) = variables((3,))
-        agree(gradients(net, [x]), gradients(lambda x: x * x * 3, [x]))
+        agree(gradients(net, [x, m]), gradients(lambda x, m: nd.exp(x) + m, [x, m]))
 
 
-def test_calls_that_never_go_back(owners):
+def test_an_output_that_is_overwritten_is_told(owners):
+    net = compiled(lambda F, x, w, v: list_of_products(F, x, w, v))
+    for _ in range(CALLS):
+        arrays = variables((4, 3), (3, 5), (5, 2))
+        with autograd.record():
+            h, y = net(*arrays)
+        autograd.backward([h, y])
+    assert owners[0].direct is not None
+    with autograd.record():
+        h, y = net(*arrays)
+    h[:] = 0
+    with pytest.raises(mx.base.MXNetError, match="overwritten"):
+        y.backward()
+
+
+def list_of_products(F, x, w, v):
+    h = F.dot(x, w)
+    return [h, F.dot(h, v)]
+
+
+def test_calls_without_a_backward(owners):
     net = compiled(gated)
     arrays = variables((4, 3), (3, 5), (4, 5))
-    for _ in range(recorded_code.ATTEMPTS + 2):
+    for _ in range(inductor_code.ATTEMPTS + 2):
         with autograd.record():
             y = net(*arrays)
     y.backward()
-    assert owners[0].later is None
+    assert owners[0].direct is None
     agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
 
 
 def test_much_that_is_saved_is_freed_by_the_compiler(owners, monkeypatch):
-    monkeypatch.setattr(recorded_code, "MOST_SAVED", 4 * 5 * 4 - 1)
+    monkeypatch.setattr(inductor_code, "MOST_SAVED", 4 * 5 * 4 - 1)
     net, arrays = compiled(gated), variables((4, 3), (3, 5), (4, 5))
     for _ in range(CALLS):
         agree(gradients(net, arrays), gradients(lambda *a: gated(nd, *a), arrays))
-    assert owners[0].later is None
+    assert owners[0].direct is None
 
 
 def test_a_head_gradient_of_other_strides(owners):
@@ -174,6 +256,7 @@ def test_a_head_gradient_of_other_strides(owners):
             y = nd.transpose(net(x))
         y.backward(nd.arange(12).reshape((4, 3)))
         agree([x.grad.asnumpy()], [np.arange(12).reshape(4, 3).T * np.exp(x.asnumpy())])
+    assert owners[0].direct is not None
 
 
 def test_one_array_in_two_places(owners):

@@ -44,10 +44,10 @@ Where a limit is missed, or was hard to reach:
   (1.3 of the time where weights are large).
 - *A compiled step of a small MLP beside JAX.* Inductor's code is called directly, and MKL cuts
   results by rows alone, which takes 0.94 of the time before. Four fifths of it are products, for
-  which JAX has other kernels. What Python takes in the code itself, to allocate and to call, is
-  gone with `cpp_wrapper`, which doubles the time of compilation, and so is an option. Tried and
-  not kept: inductor's checks of sizes left out (0.98 of the time; nothing would then refuse an
-  operator's result of other strides). At the large MLP both are equal but for noise.
+  which JAX has other kernels. PyTorch's `cpp_wrapper` takes as long, and doubles the time of
+  compilation. Tried and not kept: inductor's checks of sizes left out (0.98 of the time; nothing
+  would then refuse an operator's result of other strides). At the large MLP both are equal but for
+  noise.
 - *Blocks of `@operator`, call by call.* A step has five of them, with 22 calls of `nd` inside.
   The same as PyTorch's `autograd.Function` takes 90 µs more than PyTorch's layers. Above that,
   with all in the processor's cache, a call of `nd` takes 1.2 to 3 µs more than PyTorch's, and

@@ -965,3 +965,43 @@ def test_a_gradient_that_is_an_operator_is_compiled(told):
         for found, value in zip(values_and_gradients(block, x), expected):
             np.testing.assert_allclose(found, value, rtol=1e-5)
     assert [line for line in told() if line.endswith("is compiled")]
+
+
+class TwoOutputs(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__(prefix="")
+        self.first, self.second = (gluon.nn.Dense(1, in_units=2) for _ in range(2))
+
+    def hybrid_forward(self, F, x):
+        return self.first(x), self.second(x)
+
+
+@pytest.mark.parametrize("how, left_alone", [({}, True), ({"backend": FAST}, False)])
+def test_gradients_of_what_another_output_uses(how, left_alone):
+    net = TwoOutputs()
+    net.initialize()
+    net.hybridize(**how)
+    for _ in range(2):
+        with autograd.record():
+            first, second = net(nd.ones((1, 2)))
+        first.backward(retain_graph=True)
+        second.backward()
+        found = net.first.weight.grad().asnumpy()
+        np.testing.assert_array_equal(found, np.full((1, 2), float(left_alone)))
+
+
+def test_a_loss_of_several_labels_in_a_step():
+    from layers import compiled_step
+
+    class Weighed(gluon.HybridBlock):
+        def hybrid_forward(self, F, y, labels):
+            label, weights = labels
+            return F.sum(F.square(y - label), axis=1) * weights
+
+    net = gluon.nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(mx.init.One())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
+    step = compiled_step(net, Weighed(), trainer, backend=FAST)
+    losses = step(nd.ones((2, 2)), [nd.zeros((2, 1)), nd.array([0, 3])])
+    np.testing.assert_allclose(losses.asnumpy(), [0, 12])
+    np.testing.assert_allclose(net.weight.data().asnumpy(), np.full((1, 2), -2.0))

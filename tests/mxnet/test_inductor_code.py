@@ -74,6 +74,21 @@ def test_later_calls_are_of_the_code(owners, monkeypatch):
         monkeypatch.setattr(owner, "run", None)  # the compiler's function
 
 
+def test_many_tensors_are_saved_in_their_order(owners):
+    def function(F, *arrays):
+        y = arrays[0]
+        for i, array in enumerate(arrays[1:]):
+            y = F.tanh(y + array) if i % 3 else F.sin(y) * array
+        return y
+
+    net = compiled(function)
+    for _ in range(CALLS):
+        arrays = variables(*[(3,)] * 21)
+        agree(gradients(net, arrays), gradients(lambda *a: function(nd, *a), arrays))
+    saved = owners[0].direct._code.saved
+    assert saved == sorted(saved)  # a list: the order of a set is another one
+
+
 def test_a_graph_that_is_kept_goes_back_twice(owners):
     def function(F, x, w):  # its code writes into what is saved
         return F.dot(F.softmax(F.dot(x, w)), w) * F.exp(x)

@@ -15,7 +15,7 @@ from ..._errors import describe_value, no_array, no_gradients, wrong_gradient
 from .. import _dtype
 from .._run.draws import generator_states
 from .._run.kinds import warn
-from .._sparse.call import _warn_of_dense_copies
+from .._sparse.call import warn_of_dense_copies
 from .._table import precision, registry
 from .._tensor import describe
 from ..autograd import is_inside_operator, state
@@ -193,7 +193,7 @@ class Adapter:
         named = [*zip(operator.inputs, inputs)]
         sparse = {n for n, a in named if a is not None and a._is_sparse} - {*operator.states}
         if sparse:
-            _warn_of_dense_copies(operator, tuple([a.stype for a in inputs if a is not None]))
+            warn_of_dense_copies(operator, tuple([a.stype for a in inputs if a is not None]))
         return [a._as_dense() if n in sparse else a for n, a in named]
 
 

@@ -146,15 +146,12 @@ class WatchedCall(_Call):
         # overwritten.
         memory = {*map(_memory, given)}
         shown = [*outputs, *range(len(results), len(pool))]
-        saved = {i for i in taken if i < len(pool)} | {
-            i for i in shown if _memory(pool[i]) in memory
-        }
+        viewed = {i for i in shown if _memory(pool[i]) in memory}
+        saved = sorted(viewed.union(i for i in taken if i < len(pool)))
         made = [pool[i] for i in saved if not any(pool[i] is t for t in self._inputs)]
         if sum(t.nbytes for t in made) > MOST_SAVED:
             return None
-        order = {
-            i: k for k, i in enumerate([*sorted(saved), *range(len(pool), len(pool) + len(dys))])
-        }
+        order = {i: k for k, i in enumerate([*saved, *range(len(pool), len(pool) + len(dys))])}
         numbers = iter(given_back)
         return Code(
             forward,

@@ -142,9 +142,8 @@ def graphs_watched(wait: bool = True) -> Iterator[list[Call]]:
         given = tuple(inputs)  # the list is emptied
         with Products() as products:
             results = original(self, inputs)
-        calls.append(
-            (products.with_best_stripes(getattr(self, "current_callable", self)), given, results)
-        )
+        code = products.with_best_stripes(getattr(self, "current_callable", self))
+        calls.append((code, given, results))
         return results
 
     _restorers.append(partial(setattr, CompiledFxGraph, "__call__", original))

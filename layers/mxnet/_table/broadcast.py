@@ -201,9 +201,8 @@ def _by_tensor(function):
     """
 
     def compute(x, number):
-        is_kept = (
-            number and x.dtype in KEPT_DTYPES and type(x) is Tensor and x.is_cpu
-        )  # no tracer's
+        # 0.0 and -0.0 would be one number to the cache, and x may be a tracer's tensor.
+        is_kept = number and x.dtype in KEPT_DTYPES and type(x) is Tensor and x.is_cpu
         if is_kept and not torch.compiler.is_compiling():
             number = _tensor_of(number, x.dtype)
         return function(x, number)

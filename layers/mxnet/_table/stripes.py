@@ -13,10 +13,9 @@ choice, for float32 on Zen 4 (in microseconds, what MKL's own choice takes):
      64, 784, 128       75   0.99       48, 128, 784       68   1.08
     512, 512, 512     1313   1.00      100, 128, 784      131   1.03
 
-In float32 results have the same bits, for no sum is cut; in float64 some have not, so it is not
-used there. A setting of MKL holds for the whole process, so
-it is made for one call, and taken back: for a product that a custom operator calls, and for a
-compiled graph.
+In float32 the results have the same bits. In float64 some differ, so one stripe is not used there.
+A setting of MKL holds for the whole process, so it is made for one call, and taken back: for a
+product that a custom operator calls, and for a compiled graph.
 """
 
 from __future__ import annotations
@@ -38,14 +37,15 @@ aten, Tensor = torch.ops.aten, torch.Tensor
 PRODUCTS = {aten.mm.default, aten.mm.out, aten.addmm.default, aten.addmm.out}
 ROWS = 32  # of which there has to be a multiple
 MEASURED = {25}  # families of AMD's processors
-# How much longer a product of other rows takes, over what one of these rows saves; at most.
+# A product of other rows may lose half of its time, where one of these saves a fifth of it.
 LOSS = 2.5
 
 
 def _function() -> Callable[[int], int] | None:
-    """MKL's own, which sets the number of stripes; None where it is not there, or not to be used.
+    """MKL's function that sets the number of stripes.
 
-    Users may set the number in the environment.
+    None where PyTorch has no such function, where it was not measured, and where the user has set
+    the number in the environment.
     """
     if "MKL_NUM_STRIPES" in os.environ or _cpu.vendor() != "AuthenticAMD":
         return None
@@ -89,9 +89,9 @@ def with_best_stripes(operator: torch._ops.OpOverload, args: tuple) -> Callable:
 
 
 class Products(TorchDispatchMode):
-    """``with Products() as products:`` sees what products a function computes that is called there.
+    """``with Products() as products:`` counts the multiplications of matrix products inside.
 
-    Those that are faster in one stripe are counted, and the others, by their multiplications.
+    Those of products that are faster in one stripe are counted apart from the others.
     """
 
     @classmethod

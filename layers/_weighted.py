@@ -44,11 +44,12 @@ class Weighted(gluon.loss.Loss):
             The shapes of the inputs do not fit together.
         """
         inputs = in_order(self, inputs, named)
-        expect(self.name, inputs)
-        if all(a is None or isinstance(a, nd.NDArray) for a in inputs):
-            self._expect(*inputs)
-        else:
+        others = [a for a in inputs if not isinstance(a, nd.NDArray) and a is not None]
+        if others:
+            expect(self.name, inputs)
             expect_arrays(self, inputs)
+        else:
+            self._expect(*inputs)
         return super().__call__(*inputs)
 
     def _expect(self, *args: Any, **kwargs: Any) -> None:

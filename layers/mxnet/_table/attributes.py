@@ -137,9 +137,9 @@ def _choice(allowed: tuple) -> Callable:
 
 def _tuple(parse: Callable) -> Callable:
     def read(value: Any) -> tuple:
-        if type(value) is int:  # nearly always
-            value = (value,)
-        elif isinstance(value, str):
+        if type(value) is int and _fits(value):  # nearly always
+            return (parse(value),)
+        if isinstance(value, str):
             text = value.strip()
             if text[:1] + text[-1:] in ("()", "[]"):
                 text = text[1:-1]

@@ -50,7 +50,7 @@ class Pending:
 def eager(operator: registry.Op) -> Callable:
     """The function of `nd` for an operator."""
     needed, count = len(operator.needed), len(operator.inputs)
-    required, parsers = set(operator.required), operator.parsers
+    required, parsers = operator.required, operator.parsers
     is_counted = False  # by an attribute, which `call` compares with the number of arrays
     if operator.variadic:
         needed, count = 1, sys.maxsize
@@ -60,32 +60,30 @@ def eager(operator: registry.Op) -> Callable:
     of_storage, supplied = operator.storage_attributes, operator.supplied
 
     def function(*args, **kwargs):
-        # A fast path for the commonest call, inputs by position and attributes by name. `call`
+        # A fast path for the commonest call, arrays by position and attributes by name. `call`
         # takes every other call, and raises the errors.
         if not by_position or not needed <= len(args) <= count:
             return call(operator, args, kwargs)
-        if required and not kwargs.keys() >= required:
-            return call(operator, args, kwargs)
+        for name in required:
+            if name not in kwargs:
+                return call(operator, args, kwargs)
         for name in of_storage:
             if name in kwargs:
                 return call(operator, args, kwargs)
         try:
-            if len(args) == needed or operator.variadic:
-                tensors = [a._tensor for a in args]
-            else:
-                tensors = [a._tensor for a in args[:needed]]
-                tensors += [None if a is None else a._tensor for a in args[needed:]]
-            if kwargs:
-                kwargs.pop("name", None)  # of Symbols
-                kwargs = {n: parsers[n](value) for n, value in kwargs.items()}
+            tensors = [a._tensor for a in args]
+            attributes = {}
+            for name in kwargs:
+                if name != "name":  # of Symbols
+                    attributes[name] = parsers[name](kwargs[name])
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:
             return call(operator, args, kwargs)
         context = args[0]._context
         for name in supplied:
-            kwargs[name] = _supply(name, context)
-        return evaluate(operator, args, tensors, kwargs, context)
+            attributes[name] = _supply(name, context)
+        return evaluate(operator, args, tensors, attributes, context)
 
     function.__name__ = function.__qualname__ = operator.name
     function.__doc__ = operator.__doc__

@@ -82,15 +82,14 @@ class SoftmaxLoss(Weighted):
         self._is_one_operator = sparse_label and not options and softmax_cross_entropy.has_native
 
     def _expect(self, x, label, sample_weight=None):
-        who, scores = type(self).__name__, x.shape
-        shape = scores[:-1]
-        allowed = (shape, (*shape, 1)) if self._sparse_label else (scores,)
-        expect_shapes(len(scores) > 1, who, "scores (n, m), or (n, ..., m)", x=x)
+        who, shape = type(self).__name__, x.shape[:-1]
+        allowed = (shape, (*shape, 1)) if self._sparse_label else (x.shape,)
+        expect_shapes(len(x.shape) > 1, who, "scores (n, m), or (n, ..., m)", x=x)
         if label.shape not in allowed:
             expect_shapes(False, who, self._expected_label(x, label), x=x, label=label)
         # Not hybridized, the operator refuses a label of no class itself; compiled code would not.
         if self._sparse_label and (self._active or not self._is_one_operator):
-            expect_classes(who, label, scores[-1], self._options)
+            expect_classes(who, label, x.shape[-1], self._options)
         self._expect_weights(sample_weight, shape)
 
     def _expected_label(self, x, label):

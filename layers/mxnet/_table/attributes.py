@@ -137,18 +137,23 @@ def _choice(allowed: tuple) -> Callable:
 
 def _tuple(parse: Callable) -> Callable:
     def read(value: Any) -> tuple:
-        if type(value) is int and _fits(value):  # nearly always
-            return (parse(value),)
-        if isinstance(value, str):
-            text = value.strip()
-            if text[:1] + text[-1:] in ("()", "[]"):
-                text = text[1:-1]
-            value = [part for part in text.split(",") if part.strip()]
-        elif not hasattr(value, "__iter__"):
-            value = (value,)
         try:
-            return tuple([parse(part.strip() if isinstance(part, str) else part) for part in value])
+            if type(value) is int:  # nearly always
+                return (parse(value),)
+            return tuple([parse(part) for part in _parts(value)])
         except ValueError as error:
             raise ValueError(f"a tuple, each of it {error}") from None
 
     return read
+
+
+def _parts(value: Any) -> list:
+    """The elements of a tuple, or of its text; a value that is no tuple is the only one."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text[:1] + text[-1:] in ("()", "[]"):
+            text = text[1:-1]
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if not hasattr(value, "__iter__"):
+        return [value]
+    return [part.strip() if isinstance(part, str) else part for part in value]

@@ -73,9 +73,9 @@ def eager(operator: registry.Op) -> Callable:
         try:
             tensors = [a._tensor for a in args]
             attributes = {}
-            for name in kwargs:
-                if name != "name":  # of Symbols
-                    attributes[name] = parsers[name](kwargs[name])
+            for name, value in kwargs.items():
+                if name != "name":  # only Symbols have one
+                    attributes[name] = parsers[name](value)
         except (AttributeError, KeyError, ValueError, MXNetError):
             tensors = None  # call after the handler: this error is not the cause of call's
         if tensors is None:

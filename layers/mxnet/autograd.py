@@ -45,6 +45,7 @@ __all__ = [
 
 _set_grad_enabled = torch._C._set_grad_enabled  # a fifth of the cost of the context managers
 _is_grad_enabled = torch.is_grad_enabled
+_current_graph_task_id = torch._C._current_graph_task_id
 
 
 class _State(threading.local):
@@ -323,7 +324,7 @@ def backward(heads, head_grads=None, retain_graph: bool = False, train_mode: boo
     try:
         with _alone(tensors):
             metadata = _metadata_of(tensors)
-            _run_backward(tensors, gradients, retain_graph)
+            _run_engine(tensors, gradients, retain_graph, False)
             if not retain_graph:
                 _mark_used(metadata)
     except RuntimeError as error:
@@ -421,40 +422,47 @@ def _heads(name: str, heads, head_grads) -> tuple[tuple, tuple]:
         raise ArgumentError(
             f"{name}: {len(heads)} heads, {len(given)} head_grads\n  expected as many of each"
         )
-    found = {}  # by the array: a later gradient takes the place of an earlier one
-    for head, gradient in zip(heads, given):
-        for array in (head,) if gradient is None else (head, gradient):
-            if not hasattr(array, "_autograd_tensor"):
-                what = "a head" if array is head else "a head gradient"
-                raise ArgumentError(
-                    f"{name}: {what} is {describe_value(array)}\n  expected an NDArray"
-                )
-        tensor = head._autograd_tensor
-        if not tensor.is_floating_point():
-            raise RecordingError(
-                f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
-                "  expected a dtype of floating-point numbers"
-            )
-        if not tensor.requires_grad:
-            raise RecordingError(
-                f"{name}: the head {head.shape} was not recorded, or used no array with a "
-                "gradient\n  expected it to be computed inside autograd.record() from arrays with "
-                "attach_grad()"
-            )
-        if gradient is None:
-            dy = torch.ones_like(tensor)
-        elif gradient._is_sparse and _takes_sparse(tensor):
-            dy = gradient._stored.to_coo()
-        else:
-            dy = gradient._tensor_to_keep()
-        if dy.shape != tensor.shape:
-            raise ArgumentError(
-                f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
-            )
-        found[id(head)] = tensor, dy
-    if len(found) == 1:  # nearly always
+    if len(heads) == 1:  # nearly always
+        tensor, dy = _head(name, heads[0], given[0])
         return (tensor,), (dy,)
+    # By the array: a later gradient takes the place of an earlier one.
+    found = {id(head): _head(name, head, gradient) for head, gradient in zip(heads, given)}
     return tuple(zip(*found.values()))
+
+
+def _head(name: str, head, gradient) -> tuple[torch.Tensor, torch.Tensor]:
+    """The tensor of a head, and its gradient."""
+    tensor = getattr(head, "_autograd_tensor", None)
+    if tensor is None:
+        raise _no_array(name, "a head", head)
+    if not tensor.is_floating_point():
+        raise RecordingError(
+            f"{name}: the head {head.shape} is {head.dtype.__name__}, which has no gradient\n"
+            "  expected a dtype of floating-point numbers"
+        )
+    if not tensor.requires_grad:
+        raise RecordingError(
+            f"{name}: the head {head.shape} was not recorded, or used no array with a "
+            "gradient\n  expected it to be computed inside autograd.record() from arrays with "
+            "attach_grad()"
+        )
+    if gradient is None:
+        return tensor, torch.ones_like(tensor)
+    if not hasattr(gradient, "_autograd_tensor"):
+        raise _no_array(name, "a head gradient", gradient)
+    if gradient._is_sparse and _takes_sparse(tensor):
+        dy = gradient._stored.to_coo()
+    else:
+        dy = gradient._tensor_to_keep()
+    if dy.shape != tensor.shape:
+        raise ArgumentError(
+            f"{name}: the head gradient is {gradient.shape}\n  expected {head.shape}"
+        )
+    return tensor, dy
+
+
+def _no_array(name: str, what: str, value) -> ArgumentError:
+    return ArgumentError(f"{name}: {what} is {describe_value(value)}\n  expected an NDArray")
 
 
 def _takes_sparse(head: torch.Tensor) -> bool:
@@ -468,11 +476,14 @@ def _metadata_of(heads: Sequence[torch.Tensor]) -> list[dict]:
 
     A head that `backward` has used up is refused; PyTorch does it only where values were saved.
     """
-    metadata = [node.metadata for head in heads if (node := head.grad_fn) is not None]
-    for of_node in metadata:
-        if _USED in of_node:
-            raise _used_up()
-    return metadata
+    found = []
+    for head in heads:
+        if (node := head.grad_fn) is not None:
+            metadata = node.metadata
+            if _USED in metadata:
+                raise _used_up()
+            found.append(metadata)
+    return found
 
 
 def _mark_used(metadata: list[dict]) -> None:
@@ -524,7 +535,7 @@ def _alone(tensors: Sequence[torch.Tensor]) -> AbstractContextManager:
     PyTorch's own threads compute those of a GPU, one by one already; and a user's operator that
     goes back itself is a part of a `backward` that is alone.
     """
-    is_inside = torch._C._current_graph_task_id() >= 0
+    is_inside = _current_graph_task_id() >= 0
     return _one_by_one if tensors[0].is_cpu and not is_inside else _at_once
 
 
@@ -617,18 +628,20 @@ _engine = getattr(torch.autograd.Variable, "_execution_engine", None)
 _has_engine = _engine is not None and _engine_run_backward is not None
 
 
-def _run_engine(heads: tuple, dys: tuple, *options, accumulate_grad: bool) -> tuple:
-    """Call PyTorch's engine; the options are retain_graph, create_graph and the inputs."""
-    elsewhere = [head for head in heads if not head.is_cpu]
-    run = _engine_run_backward if elsewhere or not heads else _engine.run_backward
-    return run(heads, dys, *options, allow_unreachable=True, accumulate_grad=accumulate_grad)
-
-
-def _run_backward(tensors: tuple, gradients: tuple, retain_graph: bool) -> None:
+def _run_engine(
+    heads: tuple, dys: tuple, retain_graph: bool, create_graph: bool, inputs: tuple | None = None
+) -> tuple:
+    """The gradients of the inputs; without inputs, those of all leaves are accumulated."""
+    accumulate = inputs is None
     if _has_engine:
-        _run_engine(tensors, gradients, retain_graph, False, (), accumulate_grad=True)
-    else:
-        torch.autograd.backward(tensors, gradients, retain_graph=retain_graph)
+        on_cpu = heads and False not in [head.is_cpu for head in heads]
+        run = _engine.run_backward if on_cpu else _engine_run_backward
+        return run(heads, dys, retain_graph, create_graph, inputs or (), True, accumulate)
+    options = {"retain_graph": retain_graph, "create_graph": create_graph}
+    if accumulate:
+        torch.autograd.backward(heads, dys, **options)
+        return ()
+    return torch.autograd.grad(heads, inputs, dys, allow_unused=True, **options)
 
 
 def gradients_of(
@@ -639,8 +652,4 @@ def gradients_of(
     create_graph: bool = False,
 ) -> tuple[torch.Tensor | None, ...]:
     """The gradients of `inputs` from those of `heads`; None for one that was not used."""
-    if _has_engine:
-        options = retain_graph, create_graph, tuple(inputs)
-        return _run_engine(tuple(heads), tuple(dys), *options, accumulate_grad=False)
-    options = {"retain_graph": retain_graph, "create_graph": create_graph}
-    return torch.autograd.grad(heads, inputs, dys, allow_unused=True, **options)
+    return _run_engine(tuple(heads), tuple(dys), retain_graph, create_graph, tuple(inputs))

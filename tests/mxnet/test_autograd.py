@@ -1151,3 +1151,24 @@ def test_head_gradients_import_no_sympy():
     """PyTorch's own check of their shapes would, and take 0.4 s for it."""
     found = forks.run(["-c", HEAD_GRADIENTS])
     assert (found.stdout.strip(), found.returncode) == ("[2. 2.] False", 0), found.stderr
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("is_private", [True, False])
+def test_by_pytorch_s_private_engine_and_by_its_public_functions(
+    autograd, variable, monkeypatch, is_private
+):
+    if not is_private:
+        monkeypatch.setattr(autograd, "_has_engine", False)
+    x, unused = variable(), variable()
+    with autograd.record():
+        y = x * x * x
+        (dx,) = autograd.grad(y, x, create_graph=True)
+        z = dx * x
+    same(dx, [3, 12, 27])
+    z.backward(retain_graph=True)
+    same(x.grad, [9, 36, 81])
+    z.backward()
+    same(x.grad, [9, 36, 81])
+    with pytest.raises(RuntimeError, match="do not depend on variable 0"), autograd.record():
+        autograd.grad(x * 2, unused)

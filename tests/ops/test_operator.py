@@ -439,6 +439,36 @@ def test_an_input_that_is_none_is_missing():
             product(*args, **kwargs)
 
 
+@pytest.mark.parametrize("default", [1.0, 1, "", (), None])
+def test_an_array_is_no_attribute(default):
+    @operator
+    class scaled:
+        def forward(x, *, rate=default):
+            return x * 1
+
+    with pytest.raises(TypeError, match=r"rate is NDArray \(1,\)\n.*an array is an input"):
+        scaled(nd.ones((2,)), rate=nd.array([3.0]))
+
+
+@pytest.mark.engine("torch")
+def test_a_gradient_of_another_dtype():
+    @operator
+    class doubled:
+        def forward(x):
+            return 2 * x
+
+        def dx(dy):
+            return (2 * dy).astype("float16")
+
+    x = nd.ones((3,))
+    x.attach_grad()
+    with autograd.record():
+        y = doubled(x)
+    message = r"gradient of x is \(3,\) float16\n  expected \(3,\) float32"
+    with pytest.raises(TypeError, match=message):
+        y.backward()
+
+
 @pytest.mark.engine("torch")
 def test_many_values_of_an_attribute_leave_memory_flat():
     for i in range(600):

@@ -450,5 +450,6 @@ def _expect_spec(who: str, name: str, gradient, spec: tuple) -> torch.Tensor:
     tensor, (shape, dtype) = gradient._tensor, spec
     if tensor.shape != shape or tensor.dtype is not dtype:
         found = tensor.shape, _dtype.name(tensor.dtype)
-        raise ShapeError(wrong_gradient(who, name, found, (shape, _dtype.name(dtype))))
+        error = DTypeError if tensor.shape == shape else ShapeError
+        raise error(wrong_gradient(who, name, found, (shape, _dtype.name(dtype))))
     return tensor

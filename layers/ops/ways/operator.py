@@ -19,7 +19,7 @@ from operator import index
 from typing import Any
 
 from ... import engine
-from ..._errors import note
+from ..._errors import describe_value, note
 
 __all__ = ["Operator"]
 
@@ -338,6 +338,12 @@ class Operator:
             The value is not of that type.
         """
         default = self.attributes[name]
+        if hasattr(value, "asnumpy"):
+            raise TypeError(
+                f"operator {self.name!r}: {name} is {describe_value(value)}\n"
+                "  expected a number, text or tuple; an array is an input, and stands before * in "
+                "forward"
+            )
         if default is None and (value is None or isinstance(value, str) and value == "None"):
             return None
         parse = PARSERS.get(type(default), _parse_literal)

@@ -1,4 +1,8 @@
-"""Named arrays as a safetensors file: a length, a header in JSON, and the numbers."""
+"""Named arrays as a safetensors file: a length, a header in JSON, and the numbers.
+
+The package safetensors would do as well. A checkpoint is not to depend on one that is optional
+(`exchange` in setup.cfg), and the format is these few lines.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,14 @@ from .metrics import ignored_label
 from .nets import initialize, net_of, try_out
 from .optimizers import check_parameters, settings_of
 from .options import check_step
-from .precision import Cast, check_precision, in_float32, loss_scaler
+from .precision import (
+    Cast,
+    check_precision,
+    in_float32,
+    is_rounded,
+    loss_scaler,
+    without_rounding,
+)
 from .scaling import with_scaling
 from .state import (
     Arrays,
@@ -120,12 +127,12 @@ class Learner:
         self.average: Average | None = None
         self.lines: list[str] = []
         self.forward = forward or net
-        self.precision, self.scaler = precision, loss_scaler(precision)
+        self.precision, self.scaler, self.casts = precision, loss_scaler(precision), casts
         self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
         if precision != "float32":
             net.cast(precision)
             trainer.optimizer.multi_precision = True
-            self.forward = Cast(net, precision, inputs=not casts)
+            self.forward = Cast(net)
         if accumulate > 1:
             for parameter in self.learned:
                 parameter.grad_req = "add"
@@ -195,7 +202,7 @@ class Learner:
         self.check_batch(len(x), weights)
         self.use_average(False)
         if self.step:
-            losses = [self.step(*self.split(x), *self.split(y), batch_size=len(x))]
+            losses = [self.step(*self.split_inputs(x), *self.split(y), batch_size=len(x))]
         else:
             arrays = (x, y) if weights is None else (x, y, weights)
             losses = [loss for part in self.parts(*arrays) for loss in self.backward(*part)]
@@ -239,7 +246,7 @@ class Learner:
 
     def backward(self, x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> list:
         """The losses of samples, by context, and the gradients of their sum."""
-        xs, ys = self.split(x), self.split(y)  # a part for each context
+        xs, ys = self.split_inputs(x), self.split(y)  # a part for each context
         with autograd.record():
             losses = [self.loss(self.forward(part), labels) for part, labels in zip(xs, ys)]
             losses = self.weighted(losses, weights)
@@ -280,7 +287,7 @@ class Learner:
     ) -> None:
         """Measure loss and metric on samples, without learning from them."""
         self.use_average(True)
-        ys, outputs = self.split(y), [self.forward(part) for part in self.split(x)]
+        ys, outputs = self.split(y), [self.forward(part) for part in self.split_inputs(x)]
         losses = [self.loss(part, labels) for part, labels in zip(outputs, ys)]
         meter.add(self.weighted(losses, weights))
         if meter.outputs is not None:
@@ -305,6 +312,16 @@ class Learner:
         if not len(array):
             return []
         return gluon.utils.split_and_load(array, self.ctx[: len(array)], even_split=False)
+
+    def split_inputs(self, x: np.ndarray) -> list:
+        """The parts of inputs, in the precision of the net, unless it casts them itself.
+
+        Whole numbers, such as those of words, are not rounded.
+        """
+        parts = self.split(without_rounding(x, self.precision))
+        if self.precision == "float32" or self.casts:
+            return parts
+        return [part if is_rounded(part.dtype) else part.astype(self.precision) for part in parts]
 
     def use_average(self, use: bool) -> None:
         """Have the mean of the weights in the net, where there is one, or the weights."""

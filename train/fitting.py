@@ -90,7 +90,8 @@ def fit(
     precision : str
         Of weights and activations while it learns: ``"bfloat16"``, or on a GPU ``"float16"`` with
         a factor of the loss. Updates are of float32, and after the training the parameters are.
-        The net's inputs are cast unless they are integers.
+        The net's inputs are cast, too, unless they are integers of more than 8 bits, which it would
+        round: ids of an Embedding are given as integers, and features as floats.
     callbacks : list of Callback
     resume : str or Path, optional
         The folder of a `Checkpoint` from whose last one the training goes on. It is refused with
@@ -148,7 +149,7 @@ def fit(
                 mx.random.seed(seed)
             with_metric = WithMetric(loss, measure.metric) if is_computed(measure) else loss
             parts = {"data": batches, "validation": held_out}
-            try_on_samples(net, (loss, with_metric), contexts, metrics, parts)
+            try_on_samples(net, (loss, with_metric), contexts, metrics, parts, precision)
         with as_arguments(), refusing("net"):
             trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
         learner = Learner(net, with_metric, trainer, contexts, hybridize, **how, workers=workers)

@@ -5,39 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
+
+import numpy as np
 
 from layers.engine import gluon, mx, nd
 
 from . import Refused
 from .messages import one_line
 
-__all__ = ["Cast", "check_precision", "in_float32", "loss_scaler"]
+__all__ = ["Cast", "check_precision", "in_float32", "is_rounded", "loss_scaler", "without_rounding"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 class Cast(gluon.HybridBlock):
-    """A network of 16 bits as one of float32: y = net(x), cast at both ends.
+    """A network of 16 bits, the outputs of which become float32.
 
     Parameters
     ----------
     net : HybridBlock
-        Its parameters are of `dtype`.
-    dtype : str
-    inputs : bool
-        Cast the inputs; else the network does it.
     """
 
-    def __init__(self, net, dtype: str, inputs: bool = True, **kwargs):
+    def __init__(self, net, **kwargs):
         super().__init__(**kwargs)
-        self.net, self.dtype, self.inputs = net, dtype, inputs
+        self.net = net
 
     def hybrid_forward(self, F, x):
-        x = F.cast(x, dtype=self.dtype) if self.inputs else x
         y = self.net(x)
         if isinstance(y, list | tuple):
             return [F.cast(each, dtype="float32") for each in y]
         return F.cast(y, dtype="float32")
+
+
+def is_rounded(dtype: Any) -> bool:
+    """Whether 16 bits round whole numbers of this dtype; those of 8 bits they have exactly."""
+    dtype = np.dtype(dtype)
+    return dtype.kind in "iu" and dtype.itemsize > 1
+
+
+def without_rounding(x: Any, precision: str) -> Any:
+    """Inputs, of which whole numbers that this precision rounds stay whole.
+
+    `nd.array` makes float32 of all of NumPy's, which is right where the net computes in float32.
+    """
+    if precision == "float32" or isinstance(x, nd.NDArray) or not is_rounded(np.asarray(x).dtype):
+        return x
+    x = np.asarray(x)
+    return nd.array(x, dtype="int32" if np.can_cast(x.dtype, "int32") else "int64")
 
 
 def check_precision(precision: str, ctx: list) -> None:

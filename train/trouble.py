@@ -119,7 +119,7 @@ def outputs(run: Run, x: Any) -> tuple[list, list]:
     for name, block in layers_of(learner.net):
         watch(name, block)
     try:
-        results = [learner.forward(part) for part in learner.split(x)]
+        results = [learner.forward(part) for part in learner.split_inputs(x)]
     finally:
         for handle in handles:
             handle.detach()

@@ -16,6 +16,7 @@ from .data import Arrays, describe_not_finite, rows_not_finite
 from .messages import one_line
 from .metrics import axis_of_classes, ignored_label, values_of
 from .nets import initialize
+from .precision import without_rounding
 from .workers import lost
 
 __all__ = ["refusing", "try_on_samples"]
@@ -34,18 +35,27 @@ def refusing(what: str) -> Iterator[None]:
 
 
 def try_on_samples(
-    net: gluon.Block, losses: tuple, contexts: list, metrics: list, batches: dict[str, Any]
+    net: gluon.Block,
+    losses: tuple,
+    contexts: list,
+    metrics: list,
+    batches: dict[str, Any],
+    precision: str = "float32",
 ) -> None:
     """Initialize what is not, and try net, loss and metrics on two samples of each of the batches.
 
     `losses` are the loss, and the loss with the metric that a step computes beside it; `batches`
-    those of "data" and of "validation", which may be None.
+    those of "data" and of "validation", which may be None. The inputs are those of the `precision`.
 
     Raises
     ------
     Refused
         There is no batch; or net, loss or a metric cannot be computed of one.
     """
+
+    def inputs(x: Any) -> mx.nd.NDArray:
+        return mx.nd.array(without_rounding(x, precision), ctx=contexts[0])
+
     with refusing("net"):
         initialize(net, contexts)
     with refusing("loss"):
@@ -57,14 +67,14 @@ def try_on_samples(
         with refusing(name):
             if (batch := next(iter(part.batches()), None)) is None:
                 raise Refused(f"{name}: there is no batch")
-            x, y = (mx.nd.array(each[:2], ctx=contexts[0]) for each in batch[:2])
+            x, y = inputs(batch[0][:2]), mx.nd.array(batch[1][:2], ctx=contexts[0])
         with refusing(f"net: of x {x.shape} of {name}"):
             outputs = net(x)
         check_labels(name, part, classes_and_ignored(name, losses, outputs, y))
         try_losses(losses, outputs, y)
-        check_targets(name, part, lambda x, y: losses[0](net(x), y), contexts[0])
+        check_targets(name, part, lambda x, y: losses[0](net(inputs(x)), y), contexts[0])
     if metrics:
-        x, y = (mx.nd.array(part, ctx=contexts[0]) for part in batch[:2])
+        x, y = inputs(batch[0]), mx.nd.array(batch[1], ctx=contexts[0])
         values_of(metrics, [(y, net(x))], ignored_label(losses[0]))
 
 
@@ -122,7 +132,7 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
         return
     size = min(batches.size, batches.samples)
     rows = [*dict.fromkeys([*wrong[:size], *range(size)])][:size]
-    x, y = (mx.nd.array(part[rows], ctx=ctx) for part in (batches.x, batches.y))
+    x, y = batches.x[rows], mx.nd.array(batches.y[rows], ctx=ctx)
     finite = np.isfinite(loss(x, y).asnumpy())[: len(wrong)]
     if not finite.all():
         wrong = np.roll(wrong, -finite.argmin())

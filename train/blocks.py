@@ -129,6 +129,7 @@ class Learner:
         self.forward = forward or net
         self.precision, self.scaler, self.casts = precision, loss_scaler(precision), casts
         self.learned = [p for p in net.collect_params().values() if p.grad_req != "null"]
+        self.multi_precision = trainer.optimizer.multi_precision
         if precision != "float32":
             net.cast(precision)
             trainer.optimizer.multi_precision = True
@@ -330,7 +331,11 @@ class Learner:
             (average.put if use else average.take_back)(self.learned)
 
     def finish(self) -> None:
-        """Leave the net with parameters of float32, whose gradients are written."""
+        """Leave the net with parameters of float32, whose gradients are written.
+
+        The optimizer, which may be a user's, has the precision that it had.
+        """
+        self.trainer.optimizer.multi_precision = self.multi_precision
         if self.precision != "float32":
             self.net.cast("float32")
         if self.accumulate > 1:

@@ -153,8 +153,6 @@ def fit(
         with as_arguments(), refusing("net"):
             trainer = trainer_of(net, optimizer, settings, kvstore)  # all processes make it
         learner = Learner(net, with_metric, trainer, contexts, hybridize, **how, workers=workers)
-        if isinstance(batches, Arrays):
-            learner.check_batch(batches.samples // batches.steps, batches.weights)  # the smallest
         run = Run(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
@@ -165,7 +163,10 @@ def fit(
 
 def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch]:
     """Train, from the last checkpoint in the folder `resume`; returns the results of each epoch."""
+    data = run.data
     try:
+        if isinstance(data, Arrays):
+            learner.check_batch(data.samples // data.steps, data.weights)  # the smallest
         checkpoint.expect_same_last(run.workers, None if resume is None else Path(resume))
         with run.workers.agreeing():
             if resume is not None:

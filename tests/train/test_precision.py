@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from layers.engine import gluon, nd
+from layers.engine import gluon, mx, nd
 from train import Refused, fit
 
 ENTROPY = gluon.loss.SoftmaxCrossEntropyLoss()
@@ -65,3 +65,23 @@ def test_whole_numbers_in_float32(dtype):
             fit(make(), (x.astype(each), y), ENTROPY, epochs=2) for each in (dtype, "float32")
         ]
         assert [e.loss for e in losses[0]] == [e.loss for e in losses[1]]
+
+
+@pytest.mark.engine("torch")
+def test_a_training_that_is_refused_leaves_the_net_and_the_optimizer():
+    block, optimizer, ctx = gluon.nn.Dense(3), mx.optimizer.SGD(), [mx.cpu(0), mx.cpu(1)]
+    x, y = np.zeros((2, 4), "float32"), np.arange(2)
+    with pytest.raises(Refused, match="^data: a batch of 2 samples, learned in 2 parts; expected "):
+        fit(block, (x, y), ENTROPY, optimizer=optimizer, ctx=ctx, precision="bfloat16",
+            accumulate=2)  # fmt: skip
+    assert {block.weight.dtype, block.weight.data().dtype} <= {"float32", np.float32}
+    assert block.weight.grad_req == "write" and not optimizer.multi_precision
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("before", [False, True])
+def test_an_optimizer_is_left_with_the_precision_that_it_had(before):
+    optimizer = mx.optimizer.Adam(multi_precision=before)
+    x, y = np.zeros((6, 4), "float32"), np.arange(6) % 3
+    fit(gluon.nn.Dense(3), (x, y), ENTROPY, optimizer=optimizer, precision="bfloat16")
+    assert optimizer.multi_precision is before

@@ -63,8 +63,12 @@ class Guard(Callback):
             raise Diverged(f"{error}; {found}") from error
 
     def find(self, run: Run) -> str:
-        """Repeat the epoch, up to the step that went wrong."""
-        learner = run.learner
+        """Repeat the epoch, up to the step that went wrong, without the mean of an `Average`.
+
+        What goes wrong are the weights, which are in the net from here on.
+        """
+        learner: Any = run.learner
+        learner.average = None
         learner.set_weights(self.weights)
         learner.restore(self.state_there)
         run.step, last = self.step, None

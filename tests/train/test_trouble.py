@@ -1,6 +1,7 @@
 """A loss that is not finite or explodes: where it began, and what is left."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -123,6 +124,36 @@ def test_a_training_with_a_guard_is_the_same():
         return [epoch.loss for epoch in fit(net(1e9), (X, Y), SOFTMAX, **how)]
 
     assert losses(callbacks.Guard()) == losses()
+
+
+class Jump(callbacks.Callback):
+    """Another learning rate from an epoch on."""
+
+    def __init__(self, rate, epoch):
+        self.rate, self.epoch = rate, epoch
+
+    def begin(self, run):
+        self.after_epoch(run, None)
+
+    def after_epoch(self, run, epoch):
+        if run.epoch == self.epoch:
+            run.learner.trainer.set_learning_rate(self.rate)
+
+
+@pytest.mark.parametrize("rate, epoch, found", [
+    (1e20, 1, "in step 2 the output of layer 1."),
+    (1e20, 2, "in step 2 the output of layer 1."),
+    (3e38, 1, "in step 2 the output of layer 0 (Dense) is the first that is "),
+    (1e4, 2, "at its end layer 0 (Dense) has the largest outputs"),
+], ids=str)  # fmt: skip
+def test_an_average_changes_nothing_of_it(rate, epoch, found):
+    """The step and the layer are those of the weights, not of their mean."""
+    lines = []
+    for averages in ([], [callbacks.Average(0.9)]):
+        block = net(math.inf)
+        lines.append(failure(block, [*averages, Jump(rate, epoch)], x=100 * X))
+        assert all(np.isfinite(p.data().asnumpy()).all() for p in block.collect_params().values())
+    assert lines[0] == lines[1] and f"; {found}" in lines[0]
 
 
 def test_the_program_stops(tmp_path, capsys):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 import layers
 from layers import SoftmaxLoss, engine
-from layers.engine import autograd, gluon, nd
+from layers.engine import autograd, gluon, mx, nd
 
 from . import Refused
 from .averaging import Average, fill
@@ -20,6 +20,7 @@ from .data import Data
 from .loop import Meter
 from .metrics import ignored_label
 from .nets import initialize, net_of, try_out
+from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
 from .options import check_step
 from .precision import (
@@ -393,16 +394,20 @@ class Learner:
                 if p.grad_req == "null":
                     yield i, ctx, name, p
 
-    def save(self, folder: Path) -> None:
-        """Write the parameters, and the exported net."""
+    def save(self, folder: Path, config: Mapping[str, Any]) -> None:
+        """Write the parameters, and the exported net, with notes of the config."""
         self.use_average(True)
+        notes = notes_of(config)
         with in_float32(self.net, self.precision):
             self.net.save_parameters(str(folder / "model.params"))
-            (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))
+            (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights(), notes))
             net = self.exported()
             net.hybridize()  # there may be no graph: a training that is resumed may have no step
             net(nd.zeros((1, self.features), ctx=self.ctx[0]))
             net.export(str(folder / "model"))
+        graph = mx.sym.load(str(folder / "model-symbol.json"))
+        add_notes(graph, notes)
+        graph.save(str(folder / "model-symbol.json"))
 
     def exported(self) -> gluon.HybridBlock:
         """What is exported: the net, or one that goes on where it ends."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from layers import engine
 from layers.engine import mx, nd
 
 from . import Refused, symbolic
+from .notes import add_notes, notes_of
 from .prediction import GRAPH, PARAMETERS, Run, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes
 
@@ -161,7 +161,8 @@ def read_network(folder: Path, run: Run) -> Network:
         structured = arrays
         if (folder / STRUCTURED).is_file():
             structured = read_arrays(folder / STRUCTURED)
-    return Network(graph, arrays, structured, notes(run), int(np.prod(run.shape)))
+    notes = notes_of({"data": vars(run), "network": vars(run)})
+    return Network(graph, arrays, structured, notes, int(np.prod(run.shape)))
 
 
 def read_arrays(path: Path) -> dict[str, Any]:
@@ -176,15 +177,6 @@ def read_arrays(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Refused(f"{path} has arrays without names; expected those of a network")
     return {name.removeprefix("arg:").removeprefix("aux:"): a for name, a in found.items()}
-
-
-def notes(run: Run) -> dict[str, str]:
-    """What config.json says of the network's input and output, as texts for a file's metadata."""
-    said = {"made by": f"layers {layers.__version__}", **asdict(run)}
-    del said["inputs"]
-    return {
-        name: value if isinstance(value, str) else json.dumps(value) for name, value in said.items()
-    }
 
 
 def write_foreign(path: Path, network: Network) -> tuple[str, int]:
@@ -221,7 +213,7 @@ def write_safetensors(path: Path, network: Network) -> tuple[str, int]:
 
 
 def write_mxnet(path: Path, network: Network) -> tuple[str, int]:
-    network.graph.get_internals()["data"]._set_attr(__run__=json.dumps(network.notes))
+    add_notes(network.graph, network.notes)
     network.graph.save(f"{path}{GRAPH.removeprefix('model')}")
     states = {*network.graph.list_auxiliary_states()}
     named = {f"{'aux' if n in states else 'arg'}:{n}": a for n, a in network.arrays.items()}

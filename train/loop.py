@@ -7,7 +7,7 @@ import math
 import random
 import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,7 +82,7 @@ class Learner(Protocol):
 
     def restore(self, state: dict[str, np.ndarray]) -> None: ...
 
-    def save(self, folder: Path) -> None: ...
+    def save(self, folder: Path, config: Mapping[str, Any]) -> None: ...
 
 
 class Measure(Protocol):

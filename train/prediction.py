@@ -28,6 +28,7 @@ from .data.samples import Samples
 from .data.table import SUFFIXES as TABLES
 from .data.table import read_csv
 from .messages import one_line
+from .notes import DATA
 from .symbolic import UNKNOWN, register_names_of_before
 
 __all__ = ["SURE", "Predictions", "edges_of", "predictions", "write_csv", "write_json"]
@@ -36,7 +37,6 @@ BATCH = 1024
 EDGES = ("left", "upper", "right", "lower")
 GRAPH, PARAMETERS = "model-symbol.json", "model-0000.params"
 INPUTS = (["data"], ["data", "softmax_label"])
-DATA = ("classes", "columns", "shape", "pixels", "resized", "mean", "std")
 OUTPUTS = ("scores", "probabilities", "values", "detections")
 SURE = 0.5  # the least probability of an object that is told of
 

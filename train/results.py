@@ -188,7 +188,7 @@ def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -
             unfinished.mkdir()
             history(run, unfinished / HISTORY)
             curves(run, unfinished / "curves.png", title, task)
-            run.learner.save(unfinished)
+            run.learner.save(unfinished, config)
             write_config(unfinished / CONFIG, config, files(run.learner))
             unfinished.rename(out / FINISHED)
         finally:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from layers.engine import mx
 from . import Refused
 from .data import Data, steps
 from .loop import Meter
+from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
 from .state import Arrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
@@ -257,7 +260,9 @@ class Learner:
     def updater(self):
         return self.module._updater or self.module._kvstore._updater
 
-    def save(self, folder: Path) -> None:
-        """Write the Module's checkpoint."""
+    def save(self, folder: Path, config: Mapping[str, Any]) -> None:
+        """Write the Module's checkpoint, with notes of the config."""
+        notes = notes_of(config)
+        add_notes(self.module.symbol, notes)
         self.module.save_checkpoint(str(folder / "model"), 0)
-        (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights()))
+        (folder / "model.safetensors").write_bytes(tensors_as_bytes(self.weights(), notes))

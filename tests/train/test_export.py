@@ -127,6 +127,22 @@ def test_loaded_in_this_process(say, runs, tmp_path, monkeypatch, suffix):
     assert json.loads(space["notes"]["classes"]) == sorted(CLASSES)
 
 
+@pytest.mark.parametrize("target", ["kind", "price"])
+def test_a_training_writes_the_notes_itself(say, runs, tmp_path, target):
+    """As the exported file has them: the names of classes, and what the network takes and gives."""
+    folder, _ = runs[target]
+    say(folder, "--to", "mxnet", "--out", tmp_path / "net")
+    paths = (folder / "model-symbol.json", tmp_path / "net-symbol.json")
+    notes, exported = (
+        json.loads(mx.sym.load(str(path)).attr_dict()["data"]["__run__"]) for path in paths
+    )
+    classes = sorted(CLASSES) if target == "kind" else []
+    assert notes == exported and json.loads(notes["classes"]) == classes
+    content = (folder / "model.safetensors").read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    assert header["__metadata__"] == notes
+
+
 @SLOW
 @pytest.mark.parametrize("target", ["kind", "price"])
 @pytest.mark.parametrize(

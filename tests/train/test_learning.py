@@ -14,6 +14,7 @@ from train.blocks import Learner
 from train.checkpoint import Checkpoint
 from train.data import Data
 from train.loop import Callback, Meter
+from train.notes import DATA
 from train.optimizers import complete, names, settings_of
 from train.options import parse
 from train.scaling import with_scaling
@@ -22,6 +23,7 @@ from train.task import Task
 
 MODES = ["none", "recorded"]
 N = 24
+CONFIG = {"data": dict.fromkeys(DATA), "network": {"outputs": "scores"}}
 
 
 def points(n=N, classes=3):
@@ -107,7 +109,7 @@ def test_bfloat16_learns_as_float32(mode, tmp_path):
     low, full = learner(mode=mode, precision="bfloat16"), learner()
     close(learned(low), learned(full), 0.02)
     assert str(low.learned[0].data()._tensor.dtype) == "torch.bfloat16"
-    low.save(tmp_path)
+    low.save(tmp_path, CONFIG)
     x = points().x
     exported = gluon.SymbolBlock.imports(
         str(tmp_path / "model-symbol.json"), ["data"], str(tmp_path / "model-0000.params")
@@ -208,7 +210,7 @@ def test_the_average_is_the_weighted_mean(mode, decay, tmp_path):
             shares = decay ** np.arange(t)[::-1] if decay else np.eye(t)[-1]
             mean = [np.average(ws, axis=0, weights=shares) for ws in zip(*seen)]
             close(weights(subject), mean, 1e-5)
-            subject.save(tmp_path)
+            subject.save(tmp_path, CONFIG)
             net = with_scaling(nets.mlp(4, (8,), 3, activation="tanh"), points())
             net.load_parameters(str(tmp_path / "model.params"))
             ws = [p.data().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]

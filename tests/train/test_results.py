@@ -28,7 +28,7 @@ class Net:
 
     files = ("model.params",)
 
-    def save(self, folder):
+    def save(self, folder, config):
         (folder / "model.params").write_text("parameters")
 
 
@@ -123,7 +123,7 @@ class Net:
     def __init__(self, run, files=files):
         self.files = files
         self.run = run
-    def save(self, folder):
+    def save(self, folder, config):
         for name in self.files:
             (folder / name).write_text(f"run {self.run}")
             time.sleep(slow)

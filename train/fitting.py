@@ -99,8 +99,10 @@ def fit(
         `precision` than those of this training. If it has none yet and `callbacks` has a
         `Checkpoint` of that folder, the training begins.
     kvstore : str
-        ``"dist_sync"``: train together with the other processes that torchrun has started, each on
-        its part of every batch. All are given the same data.
+        ``"device"`` or ``"local"``: this process trains alone, and adds the gradients of its
+        contexts as a KVStore of that name does. ``"dist_sync"``: train together with the other
+        processes that torchrun has started, each on its part of every batch. All are given the
+        same data.
 
     Returns
     -------
@@ -310,7 +312,9 @@ def check_start(seed: Any, kvstore: Any) -> None:
             "processes draw the same order; not None"
         )
     if kvstore not in ("device", "local", TOGETHER):
-        raise Refused(f"kvstore: expected 'device' or {TOGETHER!r}, not {reprlib.repr(kvstore)}")
+        raise Refused(
+            f"kvstore: expected 'device', 'local' or {TOGETHER!r}, not {reprlib.repr(kvstore)}"
+        )
 
 
 def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:

@@ -199,7 +199,7 @@ def test_what_does_not_fit(how, reason):
         ("hybridize", ["step"], "hybridize: expected one of none, recorded"),
         ("seed", 1.5, "seed: expected None or a whole number from 0, not 1.5"),
         ("seed", True, "seed: expected None or a whole number from 0, not True"),
-        ("kvstore", "dst", "kvstore: expected 'device' or 'dist_sync', not 'dst'"),
+        ("kvstore", "dst", "kvstore: expected 'device', 'local' or 'dist_sync', not 'dst'"),
         ("resume", 3, "resume: expected the path of a folder, not 3"),
         ("callbacks", [42], "callbacks[0]: expected a Callback, not 42"),
         (
@@ -280,6 +280,11 @@ def test_processes_draw_one_order_from_a_seed():
 def test_a_start_without_torchrun_keeps_the_options_of_torchrun():
     with pytest.raises(Refused, match="torchrun --nproc-per-node 2"):
         fit(net(), (X, Y), ENTROPY, kvstore="dist_sync")
+
+
+def test_a_kvstore_of_one_process():
+    found = [numbers(fit(net(), (X, Y), ENTROPY, kvstore=name)) for name in ("device", "local")]
+    assert str(found[0]) == str(found[1])
 
 
 def test_numbers_of_numpy_are_numbers():

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 
 from .loop import Epoch, Run
+from .metrics import is_loss
 from .task import Task
 
-__all__ = ["columns", "curves", "history", "results_of", "table"]
+__all__ = ["columns", "curves", "history", "left_out", "results_of", "table"]
 
 
 def results_of(epoch: Epoch, run: Run) -> dict[str, float]:
     """The results of an epoch, by names with that of the metric in them."""
-    row = asdict(epoch)
+    row = {name: v for name, v in asdict(epoch).items() if name not in left_out(run)}
     more = {f"held_out_{name}": value for name, value in row.pop("more").items()}
-    if is_held_out_only(run):
-        del row["metric"]
     return {name.replace("metric", run.measure.metric): value for name, value in row.items()} | more
 
 
@@ -30,11 +29,18 @@ def is_held_out_only(run: Run) -> bool:
     return run.measure.metric in [each.name for each in run.metrics]
 
 
+def left_out(run: Run) -> set[str]:
+    """The results of an epoch that there are not, or that are the loss again."""
+    if is_loss(run.measure):
+        return {"metric", "held_out_metric"}
+    return {"metric"} if is_held_out_only(run) else set()
+
+
 def columns(run: Run) -> list[str]:
     """The names of the results that the seed determines."""
     metric, others = run.measure.metric, [each.name for each in run.metrics]
-    left_out = {"seconds", "more"} | ({"metric"} if is_held_out_only(run) else set())
-    names = [each.name for each in fields(Epoch) if each.name not in left_out]
+    without = {"seconds", "more"} | left_out(run)
+    names = [each.name for each in fields(Epoch) if each.name not in without]
     more = [f"held_out_{name}" for name in others if name != metric]
     return [*(name.replace("metric", metric) for name in names), *more]
 

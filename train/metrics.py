@@ -22,6 +22,7 @@ __all__ = [
     "chosen",
     "ignored_label",
     "is_computed",
+    "is_loss",
     "values_of",
 ]
 
@@ -52,6 +53,11 @@ BUILT_IN = {
     "acc": ACCURACY,  # as `mx.metric` calls it too
     "mae": Metric("mae", -1, ".4g"),
 }
+
+
+def is_loss(measure: Any) -> bool:
+    """Whether there is no metric, and the loss is in its place."""
+    return measure is BUILT_IN[None]
 
 
 def is_computed(measure: Metric) -> bool:

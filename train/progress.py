@@ -9,6 +9,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from .epochs import left_out
 from .loop import Callback, Epoch, Run
 from .screen import say
 
@@ -73,7 +74,7 @@ class Logging(Callback):
 
     def results(self, run: Run, loss: float, metric: float) -> str:
         shown = f", {run.measure.metric} {run.measure.show(metric)}"
-        if run.measure.metric in (each.name for each in run.metrics):  # of held-out samples alone
+        if "metric" in left_out(run):
             shown = ""
         return f"loss {loss:.4f}{shown}{self.held_out}"
 

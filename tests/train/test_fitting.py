@@ -459,6 +459,25 @@ def test_it_says_what_it_does(capsys):
     assert len(lines) == 2 and lines[1].startswith("epoch 2/2: loss ") and "accuracy" in lines[1]
 
 
+@pytest.mark.parametrize(
+    "validation, metric, more",
+    [(None, None, []), ((X, Y), None, []), ((X, Y), [None, "f1"], ["held_out_f1"])],
+)
+def test_without_a_metric_there_is_the_loss_alone(tmp_path, capsys, validation, metric, more):
+    y, path = Y % 2, tmp_path / "history.csv"
+    history = fit(
+        gluon.nn.Dense(2), (X, y), ENTROPY, validation=validation and (X, y), metric=metric,
+        callbacks=[callbacks.Logging(), callbacks.History(path)],
+    )  # fmt: skip
+    line = capsys.readouterr().out
+    held_out = f", held out {history[0].held_out_loss:.4g}" if validation else ""
+    assert line.startswith(f"epoch 1/1: loss {history[0].loss:.4f}{held_out}, ")
+    assert "metric" not in line
+    names = ["epoch", "loss", "held_out_loss", "samples", *more]
+    head, row = path.read_text().splitlines()
+    assert head.split(",") == names and len(row.split(",")) == len(names)
+
+
 TWO = [mx.cpu(0), mx.cpu(1)]
 
 

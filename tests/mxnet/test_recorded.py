@@ -403,6 +403,35 @@ def test_a_refusal_names_all_operators_that_are_not_pure(caplog):
     assert told in caplog.text
 
 
+@pytest.mark.parametrize("own", [square, tanh])
+def test_a_sparse_gradient_is_not_recorded(own, caplog):
+    class Net(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.table = gluon.nn.Embedding(7, 4, sparse_grad=True)
+
+        def hybrid_forward(self, F, x):
+            return own(self.table(x))
+
+    found = []
+    for options in (None, {"static_alloc": True, "static_shape": True}):
+        mx.random.seed(0)
+        net = Net()
+        net.initialize()
+        if options:
+            net.hybridize(**options)
+        for _ in range(3):
+            with autograd.record():
+                y = net(nd.array([1, 3, 3]))
+            y.backward()
+        gradient = net.table.weight.grad()
+        assert gradient.stype == "row_sparse" and gradient.indices.asnumpy().tolist() == [1, 3]
+        found.append([y.asnumpy(), gradient.asnumpy()])
+    for a, b in zip(*found):
+        np.testing.assert_array_equal(a, b)
+    assert "it computes a gradient that is sparse" in caplog.text
+
+
 def test_a_refusal_names_the_line_that_reads_values(caplog):
     made = {"create_operator": lambda *_: Reads(), "pure": True}
     mx.operator.register("refused_reads")(type("Prop", (mx.operator.CustomOpProp,), made))

@@ -163,10 +163,10 @@ class Recording(GraphCall):
     ) -> None:
         """Keep what is recorded for the later calls of the kind, if it does the same again."""
         recorder, self._recorder = self._recorder, None
-        results = recorder.names(gradients)
         if recorder.reason:
             self._owner.refuse(self._kind, recorder.reason)
             return
+        results = recorder.names(gradients)
         count = self._forward_count
         ahead, behind = recorder.lines[:count], recorder.lines[count:]
         made = {*self._names}.union(*[line.made for line in ahead])

@@ -181,7 +181,8 @@ class Recorder(TorchDispatchMode):
             text = f"{self._constant(aten.clone.default._op)}({self._constant(args[0].clone())})"
             self.lines.append(Line(f"{self._name(y)} = {text}", {self._name(y)}, set(), False))
             return
-        if reason := _refused(function, args):
+        several = isinstance(y, (tuple, list))
+        if reason := _refused(function, args) or _refused_result(y if several else [y]):
             self.refuse(reason)
             return
         self.draws |= torch.Tag.nondeterministic_seeded in function.tags
@@ -193,7 +194,6 @@ class Recorder(TorchDispatchMode):
             self.refuse("it writes into an array that is not among its inputs")
             return
         call = f"{self._constant(with_best_stripes(function, args))}({', '.join(given)})"
-        several = isinstance(y, (tuple, list))
         made = [self._name(t) if isinstance(t, Tensor) else "_" for t in (y if several else [y])]
         left = f"[{', '.join(made)}]" if several else made[0]
         self.lines.append(Line(f"{left} = {call}", {*made} - {"_"}, used, writes))
@@ -261,6 +261,12 @@ def _refused(function: Any, args: tuple) -> str:
                 continue
             return f"{function._schema.name.partition('::')[2]} {reason}"
     return ""
+
+
+def _refused_result(results: Iterable[Any]) -> str:
+    """Why a result may not be kept as memory that later calls fill, if so."""
+    made = any(isinstance(t, Tensor) and t.layout is torch.sparse_coo for t in results)
+    return "it computes a gradient that is sparse" if made else ""
 
 
 def _is_mask(index: Tensor | None) -> bool:

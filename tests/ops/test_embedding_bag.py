@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from peak import peak_of
 from ways import each
 
 from layers import EmbeddingBag, engine
@@ -303,6 +304,89 @@ def test_a_block(options):
                 y = block(*arrays)
             y.backward(nd.array(HEAD))
         compare([y, block.weight.grad()], wanted)
+
+
+SPARSE = [
+    ({}, (IDS.clip(0),)),
+    ({"padding": -1, "mode": "mean"}, (IDS,)),
+    ({"padding": 1}, (IDS.clip(0),)),  # a number that the rows of ids have, too
+    ({"mode": "mean"}, (IDS.ravel().clip(0), STARTS)),
+    ({"padding": -1}, (IDS, None, WEIGHTS)),
+]
+
+
+@pytest.mark.parametrize("options", each())
+@pytest.mark.parametrize("attributes, given", SPARSE)
+def test_a_sparse_gradient_is_that_of_a_dense_one(attributes, given, options):
+    trained = []
+    for sparse_grad in (False, True):
+        block = EmbeddingBag(7, 4, sparse_grad=sparse_grad, **attributes)
+        block.initialize()
+        block.weight.set_data(nd.array(W))
+        if options is not None:
+            block.hybridize(**options)
+        trainer = gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1})
+        for _ in range(3):
+            with autograd.record():
+                y = block(*[None if a is None else nd.array(a) for a in given])
+                loss = (y * nd.array(HEAD)).sum()
+            loss.backward()
+            gradient = block.weight.grad()
+            trainer.step(1)
+        assert gradient.stype == ("row_sparse" if sparse_grad else "default")
+        trained.append([a.asnumpy() for a in (y, gradient, block.weight.data())])
+    for found, wanted in zip(*trained):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_an_optimizer_leaves_the_rows_that_no_id_names():
+    block = EmbeddingBag(7, 4, sparse_grad=True)
+    block.initialize()
+    block.weight.set_data(nd.array(W))
+    trainer = gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1, "wd": 0.5})
+    with autograd.record():
+        loss = block(nd.array([[1, 3], [3, 6]])).sum()
+    loss.backward()
+    trainer.step(1)
+    assert block.weight.grad().indices.asnumpy().tolist() == [1, 3, 6]
+    left = [0, 2, 4, 5]
+    found = block.weight.data().asnumpy()
+    np.testing.assert_array_equal(found[left], W[left].astype("float32"))
+    assert (found[[1, 3, 6]] != W[[1, 3, 6]].astype("float32")).all()
+
+
+PEAK = """
+from layers import EmbeddingBag
+from layers.mxnet import gluon
+
+block = EmbeddingBag(1000000, 64, sparse_grad=True)
+block.initialize("zeros")
+trainer = gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.1})
+ids = nd.arange(1000).reshape((100, 10)) * 997
+
+
+def train():
+    with autograd.record():
+        y = block(ids)
+    y.backward()
+    trainer.step(1)
+    block.weight.data().wait_to_read()
+
+
+train()
+before = status("VmRSS")
+open("/proc/self/clear_refs", "w").write("5")
+for _ in range(3):
+    train()
+print((status("VmHWM") - before) / 1e6)
+"""
+
+
+@pytest.mark.engine("torch")
+def test_a_sparse_gradient_makes_no_array_of_the_size_of_the_table():
+    """The table takes 256 MB."""
+    found = peak_of(PEAK)
+    assert found < 20, found
 
 
 def test_names_repr_and_mistakes():

@@ -12,6 +12,9 @@ import torch
 from . import _dtype, autograd
 from .base import ArgumentError, MXNetError
 
+# Errors that PyTorch's own functions raise, exactly of these types; others are of users' code.
+PYTORCH_ERRORS = RuntimeError, IndexError, NotImplementedError, torch.linalg.LinAlgError
+
 
 def call_recorded(function: Callable, *args) -> Any:
     """Call a function of tensors; PyTorch remembers it for `backward` if recording is on."""

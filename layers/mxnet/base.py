@@ -254,8 +254,9 @@ def explained(
         if sentence.startswith(start):
             found = ", ".join(f"{name} is {shape}" for name, shape in shapes.items())
             return ShapeError, f"{found}\n  expected {expected}"
-    misfit = any(word in sentence.lower() for word in ("size", "shape", "dimension"))
-    return ShapeError if misfit else MXNetError, sentence
+    if any(word in sentence.lower() for word in ("size", "shape", "dimension")):
+        return ShapeError, sentence
+    return BoundsError if isinstance(error, IndexError) else MXNetError, sentence
 
 
 _short = reprlib.Repr()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._table import registry
-from .base import ArgumentError, MXNetError, quoted
+from .base import ArgumentError, MXNetError, describe_value, quoted
 
 __all__ = [
     "CustomOp",
@@ -327,11 +327,18 @@ def find(op_type: str) -> type:
 
     Raises
     ------
+    ArgumentError
+        It is no text.
     MXNetError
         No operator is registered under the name.
     """
     if isinstance(op_type, OpType):
         return op_type.prop_class
+    if not isinstance(op_type, str):
+        raise ArgumentError(
+            f"Custom: op_type is {describe_value(op_type)}\n"
+            "  expected the name of a registered operator"
+        )
     if op_type not in _registry and op_type.startswith("layers."):
         import_module("layers.ops")
     if op_type not in _registry:

@@ -127,7 +127,7 @@ MISTAKES = {
     "a list of arrays": (
         lambda nd, a: nd.concat([a, a], dim=0),
         TypeError,
-        ["Concat: data0 is list", "expected the arrays one by one"],
+        ["Concat: data0 is a list of NDArray (3, 4)", "expected the arrays one by one"],
     ),
     "a missing input": (
         lambda nd, a: nd.dot(a),

@@ -827,6 +827,14 @@ def test_a_name_of_another_module_is_told(mx, nd, registered, asked):
     assert f"registered here: {registered}\n" in told and f"or with name='{asked}'" in told
 
 
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("op_type, told", [(3, "3 (int)"), (b"x", "b'x' (bytes)")])
+def test_a_name_that_is_no_text(mx, nd, op_type, told):
+    with pytest.raises(mx.base.MXNetError) as caught:
+        nd.Custom(nd.ones((1,)), op_type=op_type)
+    assert str(caught.value).startswith(f"Custom: op_type is {told}\n  expected the name")
+
+
 NAMES = [  # of attributes, which are also those of what the library and Symbols pass themselves
     *("context", "ctx", "training", "device", "is_train", "req", "phase", "function", "shape"),
     *("attributes", "operators", "inputs", "states", "num_args", "F"),

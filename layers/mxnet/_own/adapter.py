@@ -13,7 +13,7 @@ import torch
 
 from ..._errors import describe_value, no_array, no_gradients, wrong_gradient
 from .. import _dtype
-from .._run.draws import generator_states
+from .._draws import generator_states
 from .._run.kinds import warn
 from .._sparse.call import warn_of_dense_copies
 from .._table import precision, registry
@@ -24,12 +24,12 @@ from ..context import Context, current_context
 from ..ndarray._memory import BORROWED, LENT, VIEWED
 from ..ndarray._origin import note_origin
 from ..ndarray.ndarray import NDArray, from_numpy
-from ..ndarray.register import Pending
+from ..ndarray.register import Pending, expected_array
 from ..operator import OpType
 from ..symbol import Symbol
 from ..symbol.register import compose
 from . import conversions, fused, native
-from .call import CustomCall, call, expected_array, take_tensor
+from .call import CustomCall, call, take_tensor
 from .library import launch
 from .node import CUSTOM
 
@@ -450,6 +450,7 @@ def _expect_spec(who: str, name: str, gradient, spec: tuple) -> torch.Tensor:
     tensor, (shape, dtype) = gradient._tensor, spec
     if tensor.shape != shape or tensor.dtype is not dtype:
         found = tensor.shape, _dtype.name(tensor.dtype)
-        error = DTypeError if tensor.shape == shape else ShapeError
-        raise error(wrong_gradient(who, name, found, (shape, _dtype.name(dtype))))
+        raise ShapeError(wrong_gradient(who, name, found, (shape, _dtype.name(dtype))))
+    if gradient._held is None:
+        gradient._held = LENT  # the operator may have kept it, and write into it
     return tensor

@@ -267,14 +267,6 @@ def _is_finite(x: Any) -> bool:
     return x is None or bool(_values(x).isfinite().all())
 
 
-def expected_array(value: Any) -> str:
-    """What a message expects in the place of an input that is no NDArray."""
-    if isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value):
-        return "the arrays one by one: f(*arrays)"
-    maker = "from_torch" if isinstance(value, Tensor) else "array"
-    return f"an NDArray; nd.{maker}(...) makes one"
-
-
 def as_input(tensor: Tensor, context: Context) -> NDArray:
     """An input as the operator's code sees it: what is written there stays there."""
     return NDArray(tensor.detach() if tensor.requires_grad else tensor, context, BORROWED)

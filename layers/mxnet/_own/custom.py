@@ -50,7 +50,7 @@ def custom(*args, op_type: str | None = None, out=None, name=None, **kwargs) -> 
     context = _context(kwargs.get("ctx")) if first is None else first._context
     count = len(definition.arguments)
     if definition.stores:
-        from .stored import call as call_stored
+        from .sparse_call import call as call_stored
 
         outputs = call_stored(definition, arrays[:count], arrays[count:], context)
     else:

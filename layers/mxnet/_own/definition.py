@@ -13,8 +13,8 @@ from .. import _dtype
 from ..base import ArgumentError, DTypeError, MXNetError, ShapeError, describe_value, note
 from ..context import Context
 from ..ndarray.ndarray import NDArray
-from ..ndarray.register import Pending
-from .call import CustomCall, expected_array
+from ..ndarray.register import Pending, expected_array
+from .call import CustomCall
 
 Shape = tuple[int, ...]
 

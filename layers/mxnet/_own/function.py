@@ -9,8 +9,10 @@ from .. import _dtype
 from ..autograd import state
 from ..base import ArgumentError, MXNetError, RecordingError, ShapeError, describe_value
 from ..context import current_context
+from ..ndarray._memory import LENT
 from ..ndarray.ndarray import NDArray
-from .call import CustomCall, as_input, as_output, call, expected_array, take_tensor
+from ..ndarray.register import expected_array
+from .call import CustomCall, as_input, as_output, call, take_tensor
 
 __all__ = ["Function"]
 
@@ -105,6 +107,9 @@ class FunctionCall(CustomCall):
                 found = gradient.shape, _dtype.name(gradient._tensor.dtype)
                 expected = shape, _dtype.name(dtype)
                 raise ShapeError(wrong_gradient(self.name, f"input {i}", found, expected))
+        for gradient in given:
+            if gradient is not None and gradient._held is None:
+                gradient._held = LENT  # the function may have kept it, and write into it
         return tuple([None if g is None else g._tensor for g in given])
 
     def _are_arrays(self, what: str, arrays) -> None:

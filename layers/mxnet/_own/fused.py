@@ -10,6 +10,7 @@ from collections.abc import Callable
 import torch
 import torch.nn.functional as F
 
+from ..base import ArgumentError, BoundsError
 from ..ndarray.ndarray import NDArray
 from .labels import expect_classes, whole
 
@@ -252,13 +253,13 @@ def _wrong_bags(
 ) -> Exception | None:
     """What is wrong with numbers of rows, or with where bags begin."""
     if (starts < 0).any():
-        return ValueError(
+        return ArgumentError(
             f"{who}: offsets are not in ascending order from 0, or exceed the {len(numbers)} ids\n"
             "  expected where each bag begins in ids"
         )
     if len(outside := numbers[(numbers < 0) | (numbers >= count)]):
         first = int(outside[0])
-        return IndexError(
+        return BoundsError(
             f"{who}: ids have {'a number that is not whole' if first == NOT_WHOLE else first}\n"
             f"  expected numbers of rows of w, 0 to {count - 1}, or `padding`"
         )

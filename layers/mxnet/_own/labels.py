@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ..base import BoundsError
+
 __all__ = ["NO_LABEL", "class_numbers", "expect_classes", "no_class", "whole"]
 
 
@@ -47,12 +49,12 @@ def expect_classes(who: str, label: torch.Tensor, count: int, ignored: int | Non
 
 def no_class(
     who: str, label: torch.Tensor, number: torch.Tensor, count: int, ignored: int | None
-) -> IndexError:
+) -> BoundsError:
     """The error of a label that is no class."""
     value = label[(number < 0) | (number >= count)][0].item()
     shown = f"{value:g}" if isinstance(value, float) else value
     beside = "" if ignored is None else f", or ignore_label {ignored}"
-    return IndexError(
+    return BoundsError(
         f"operator 'layers.{who}': label has {shown}\n"
         f"  expected one of the {count} classes, whole numbers from 0 to {count - 1}{beside}"
     )

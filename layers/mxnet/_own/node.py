@@ -97,7 +97,7 @@ class _Custom(registry.Op):
         definition = _definition(attributes)
         if not definition.stores:
             return None
-        from .stored import call as call_of_arrays
+        from .sparse_call import call as call_of_arrays
 
         count = len(definition.arguments)
         outputs = call_of_arrays(definition, arrays[:count], arrays[count:], context)

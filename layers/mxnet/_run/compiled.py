@@ -8,12 +8,12 @@ from threading import RLock
 
 import torch
 
+from .._draws import draws_restored, generator_states
 from .._own.node import CUSTOM, prepared
 from ..autograd import inside, state
 from ..base import UnsupportedError
 from ..context import Context
 from ..symbol._node import Node
-from .draws import draws_restored, generator_states
 from .inductor_code import InductorCode
 from .kinds import Kind, Run, Specialized, agree, log, warn
 from .program import Program

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from .._draws import draws_restored
 from ..base import RecordingError, UnsupportedError
 from ..context import Context
-from .draws import draws_restored
+from .graph_call import GraphCall, autograd_call, states_restored
 from .kinds import agree, warn
-from .node import GraphCall, autograd_call, states_restored
 from .reasons import reason_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _one_by_one = RLock()  # a process captures one graph at a time
 
 
 class Launched:
-    """A replay that is captured at its second call on a GPU, and launched from then on.
+    """A replay that is captured at its first call on a GPU, and launched from then on.
 
     Where it cannot be captured, and while its memory is in use, the recorded calls are done.
 
@@ -40,7 +40,7 @@ class Launched:
     fixed : sequence of int
         The inputs that are read where they are, such as parameters.
     tensors : sequence of Tensor
-        The inputs of the first call.
+        The inputs of the call before.
     """
 
     def __init__(self, replay: Replay, fixed: Sequence[int], tensors: Sequence[Tensor]):

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ..context import Context
+from .graph_call import Gradients, GraphCall, autograd_call, gradients_of_given, keeps_graph
 from .kinds import Run
-from .node import Gradients, GraphCall, autograd_call, gradients_of_given, keeps_graph
 from .program import Program
 from .whole import Call, Whole, graphs_watched, only_call, places, versions
 

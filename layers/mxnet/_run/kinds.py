@@ -41,8 +41,8 @@ def kind_of(tensors: Sequence[Tensor], context: Context) -> Kind:
 class Specialized:
     """A program with a function for each kind of call.
 
-    Subclasses define `make`, and say in `done` what they do to a program. A copy of one makes its
-    functions anew.
+    Subclasses define `first_call`, and say in `done` what they do to a program. A copy of one makes
+    its functions anew.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Specialized:
 
         `kind` comes from a caller that need not ask all tensors for what `kind_of` asks.
         """
-        if state.plain:
+        if state.plain or state.recorder is not None:  # which would not see what a kind runs
             return self.plain(tensors, context)
         kind = kind_of(tensors, context) if kind is None else kind
         run = self._runs.get(kind)

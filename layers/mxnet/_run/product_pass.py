@@ -1,4 +1,4 @@
-"""The matrix product in compiled code: large ones are those of `_gemm` there too.
+"""The matrix product in compiled code: large ones are those of `_table/product.py` there too.
 
 Inductor's own lowering of oneDNN's product wants weights that are constant, so its graph is
 rewritten before it is lowered. Without this pass the same is computed by PyTorch's product.

@@ -21,7 +21,7 @@ import torch
 
 from .. import autograd
 from .._np_shape import is_known
-from .._tensor import copy_if_aliased
+from .._tensor import PYTORCH_ERRORS, copy_if_aliased
 from ..base import explained, note
 from ..context import Context
 from ..symbol._infer import completed
@@ -144,7 +144,7 @@ class Program:
         shapes = {name: tuple(t.shape) for name, t in tensors.items()}
         where = node_line(node, shapes) if node else "  in the graph"
         own = node is not None and node.op.own  # its author's errors stay what they are
-        if type(error) in (RuntimeError, IndexError) and not own:
+        if type(error) in PYTORCH_ERRORS and not own:
             error_class, problem = explained(error, shapes, [t.dtype for t in tensors.values()])
             name = node.op.name if node else "graph"
             return error_class(f"{name}: {problem}\n{where}").with_traceback(error.__traceback__)

@@ -189,7 +189,7 @@ class Recorder(TorchDispatchMode):
         used: set[str] = set()
         given = [self._text(a, used) for a in args]
         given += [f"{name}={self._text(value, used)}" for name, value in kwargs.items()]
-        writes = function._schema.is_mutable
+        writes = function._schema.is_mutable or not function._schema.returns  # a check
         if writes and self._writes_outside(function, args, kwargs):
             self.refuse("it writes into an array that is not among its inputs")
             return

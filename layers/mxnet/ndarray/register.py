@@ -11,11 +11,12 @@ from typing import Any
 import torch
 
 from .._table import precision, registry
-from .._tensor import copy_if_aliased, describe
+from .._tensor import PYTORCH_ERRORS, copy_if_aliased, describe
 from ..autograd import _set_grad_enabled, is_inside_operator, state
 from ..base import (
     ArgumentError,
     MXNetError,
+    describe_value,
     explained,
     note,
 )
@@ -222,12 +223,17 @@ def _check_arguments(operator: registry.Op, inputs: dict, attributes: dict) -> N
 
 
 def _not_an_array(operator: registry.Op, name: str, value: Any) -> ArgumentError:
-    listed = isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value)
-    text = repr(value)
-    shown = f"{type(value).__name__}" if len(text) > 40 else f"{text} ({type(value).__name__})"
-    single = "an NDArray; nd.array(...) makes one"
-    expected = "the arrays one by one: f(*arrays)" if listed else single
-    return ArgumentError(f"{operator.name}: {name} is {shown}\n  expected {expected}")
+    return ArgumentError(
+        f"{operator.name}: {name} is {describe_value(value)}\n  expected {expected_array(value)}"
+    )
+
+
+def expected_array(value: Any) -> str:
+    """What a message expects in the place of an input that is no NDArray."""
+    if isinstance(value, (list, tuple)) and any(isinstance(a, NDArray) for a in value):
+        return "the arrays one by one: f(*arrays)"
+    maker = "from_torch" if isinstance(value, Tensor) else "array"
+    return f"an NDArray; nd.{maker}(...) makes one"
 
 
 def _resolve(operator: registry.Op, inputs: dict, attributes: dict, pending: list[str]) -> None:
@@ -363,7 +369,7 @@ def _explained(
     shown = [f"{n} {describe(t)}" for n, t in inputs.items()]
     shown += [f"{n}={v!r}" for n, v in attributes.items() if n not in registry.SUPPLIED]
     where = f"  in {operator.name}({', '.join(shown)})"
-    if type(error) in (RuntimeError, IndexError, NotImplementedError, torch.linalg.LinAlgError):
+    if type(error) in PYTORCH_ERRORS:
         shapes = {n: tuple(t.shape) for n, t in inputs.items()}
         error_class, problem = explained(error, shapes, [t.dtype for t in inputs.values()])
         return error_class(f"{operator.name}: {problem}\n{where}").with_traceback(

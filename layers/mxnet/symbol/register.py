@@ -11,7 +11,7 @@ import torch
 from .. import _dtype
 from .._table import precision, registry
 from ..attribute import AttrScope
-from ..base import ArgumentError
+from ..base import ArgumentError, describe_value
 from ..name import NameManager
 from ..ndarray.register import signature
 from ._node import HIDDEN, Entry, Node, with_hidden_names
@@ -153,17 +153,12 @@ def _positional_attributes(operator: registry.Op, args: tuple) -> dict[str, Any]
     return dict(zip(operator.attribute_names, args[len(operator.inputs) :]))
 
 
-def _described(value: Any) -> str:
-    type_name, shape = type(value).__name__, getattr(value, "shape", None)
-    return f"{value!r} ({type_name})" if shape is None else f"of type {type_name}, {tuple(shape)}"
-
-
 def _check_inputs(where: str, symbols: dict[str, Any], names: list[str]) -> None:
     for key, value in symbols.items():
         if not isinstance(value, Symbol):
             constant = "; in a Block a constant is self.params.get_constant(name, value)"
             raise ArgumentError(
-                f"{where}: {key} is {_described(value)}\n"
+                f"{where}: {key} is {describe_value(value)}\n"
                 "  expected a Symbol; sym.var(name) makes one"
                 f"{constant if hasattr(value, 'shape') else ''}"
             )

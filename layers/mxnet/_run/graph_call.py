@@ -8,10 +8,10 @@ from contextlib import contextmanager, nullcontext
 import torch
 
 from .. import autograd
+from .._draws import draws_restored, generator_states
 from .._own.call import refuse_second
 from ..base import RecordingError
 from ..context import Context
-from .draws import draws_restored, generator_states
 from .program import Program
 
 Tensor = torch.Tensor

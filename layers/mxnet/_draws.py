@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ..context import Context
+from .context import Context
 
 
 def generator_states(context: Context) -> list[torch.Tensor]:

@@ -357,6 +357,17 @@ def test_attributes_of_all_kinds():
     assert f(x, (0, 1), rest="something").asnumpy().tolist() == [7] * 4
 
 
+def test_a_tuple_with_infinity_is_an_attribute_of_a_graph():
+    @customop("mxnet")
+    def first(x, bounds=(0, 1)):
+        return x * len(bounds)
+
+    block = mx.gluon.nn.HybridLambda(lambda F, x: first(x, bounds=(float("inf"), 1)))
+    for _ in range(2):
+        assert block(nd.ones((2,))).asnumpy().tolist() == [2, 2]
+        block.hybridize()
+
+
 @pytest.mark.engine("torch")
 def test_attributes_that_text_cannot_tell():
     @customop("numpy")

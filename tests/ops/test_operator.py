@@ -410,7 +410,9 @@ def test_an_attribute_whose_default_is_none_is_a_value_that_can_be_compared():
 
     assert reduced(nd.ones((2, 3)), axes=[0, 1]).asnumpy().tolist() == [6]
     assert reduced.parse("axes", "[0, [1]]") == (0, (1,))
-    with pytest.raises(TypeError, match=r"axes is array.*\n  expected a number, text or tuple"):
+    with pytest.raises(
+        TypeError, match=r"axes is ndarray \(2,\)\n  expected a number, text or tuple"
+    ):
         reduced(nd.ones((2, 3)), axes=np.arange(2))
 
 
@@ -439,6 +441,77 @@ def test_an_input_that_is_none_is_missing():
             product(*args, **kwargs)
 
 
+@operator
+class between:
+    """x, within bounds."""
+
+    def forward(x, *, bounds: tuple = (0.0, 1.0), most=None):
+        return nd.clip(x, *bounds) if most is None else nd.minimum(x, most)
+
+    def dx(dy):
+        return dy
+
+    def shapes(x):
+        return {"y": x}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"bounds": (0.0, float("inf"))},
+        {"bounds": (-float("inf"), 2)},
+        {"bounds": (np.float32(0), np.float32(2))},
+        {"bounds": [0, 2]},
+        {"most": float("inf")},
+        {"most": np.float32(2)},
+    ],
+)
+def test_attributes_of_a_graph_are_those_of_a_call(attributes):
+    block = gluon.nn.HybridLambda(lambda F, x: between(x, **attributes))
+    x = nd.array([1.0, 5.0])
+    expected = block(x).asnumpy()
+    block.hybridize()
+    assert block(x).asnumpy().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("make, told", [(nd.ones, "NDArray (3,)"), (np.ones, "ndarray (3,)")])
+def test_an_array_within_an_attribute(make, told):
+    message = re.escape(f"bounds is a tuple of {told}") + ".*\n.*an array is an input"
+    with pytest.raises(TypeError, match=message):
+        between(nd.ones((2,)), bounds=(make((3,)), 1))
+
+
+def test_a_gradient_that_an_operator_keeps_is_not_written_by_it():
+    kept = []
+
+    @operator
+    class keeping:
+        def forward(x):
+            return x * 2
+
+        def dx(dy):
+            kept.append(dy * 2)
+            return kept[-1]
+
+    class Keeping(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            kept.append(dy * 2)
+            return kept[-1]
+
+    for function in (keeping, Keeping()):
+        x = nd.ones((2,))
+        x.attach_grad()
+        with autograd.record():
+            y = function(x)
+        (dx,) = autograd.grad(y, [x])
+        dx.wait_to_read()
+        kept[-1][:] = 7
+        assert dx.asnumpy().tolist() == [2, 2]
+
+
 @pytest.mark.parametrize("default", [1.0, 1, "", (), None])
 def test_an_array_is_no_attribute(default):
     @operator
@@ -450,7 +523,7 @@ def test_an_array_is_no_attribute(default):
         scaled(nd.ones((2,)), rate=nd.array([3.0]))
 
 
-@pytest.mark.engine("torch")
+@pytest.mark.engine("torch")  # MXNet has the message in an error of its own
 def test_a_gradient_of_another_dtype():
     @operator
     class doubled:
@@ -465,7 +538,7 @@ def test_a_gradient_of_another_dtype():
     with autograd.record():
         y = doubled(x)
     message = r"gradient of x is \(3,\) float16\n  expected \(3,\) float32"
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(ValueError, match=message):
         y.backward()
 
 
@@ -795,7 +868,7 @@ def test_a_constant_in_a_graph_is_told():
 
     block = Weighted()
     block.hybridize()
-    with pytest.raises(TypeError, match=r"NDArray, \(2,\)\n.*self.params.get_constant\("):
+    with pytest.raises(TypeError, match=r"NDArray \(2,\)\n.*self.params.get_constant\("):
         block(nd.ones((2,)))
 
 

@@ -148,7 +148,7 @@ class Adapter:
     def as_custom(self, inputs: list, attributes: dict[str, Any]) -> tuple[list, dict]:
         """The inputs and attributes of a call as those of ``Custom(..., op_type=name)``."""
         operator = self.operator
-        text = {n: str(v) for n, v in attributes.items()}
+        text = operator.as_text(attributes)
         if operator.optional or operator.states:
             by_name = dict(zip(operator.inputs, inputs))
             text |= {f"no_{n}": "True" for n, a in by_name.items() if a is None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from ... import engine
 from ..._errors import describe_value
 from ...engine import mx, nd
 from ._arguments import Layout
+from ._attributes import read_literal
 from .numpy_border import array, is_floating, values
 from .operator import Operator, as_wrapper_of, free_names
 
@@ -78,17 +78,10 @@ class FunctionOperator(Operator):
         """An attribute's value, of any type; text that is the text of a value is parsed."""
         if not isinstance(value, str) or isinstance(self.attributes[name], str):
             return value
-        if value.startswith("<") and value.endswith(">"):
-            raise TypeError(
-                f"operator {self.name!r}: {name} is {value}, which cannot be written as text\n"
-                "  expected a number, text, None or a tuple of such, in a graph"
-            )
-        for parse in (ast.literal_eval, float):  # the second for inf and nan
-            try:
-                return parse(value)
-            except (ValueError, SyntaxError):
-                continue
-        return value
+        try:
+            return read_literal(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return value
 
     def gradient_form(self, name: str) -> str:
         """How to register the gradient of an input, for the message that there is none."""

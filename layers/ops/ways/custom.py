@@ -295,7 +295,7 @@ class Adapter:
         register(operator)  # again: MXNet calls by name, and another one may have it now
         by_name = dict(zip(operator.inputs, inputs))
         arrays = [by_name[n] for n in operator.custom_order if by_name[n] is not None]
-        text = {n: str(v) for n, v in attributes.items()}
+        text = self.operator.as_text(attributes)
         text |= {f"no_{n}": "True" for n, a in zip(operator.inputs, inputs) if a is None}
         package = mx.sym if any(isinstance(a, mx.sym.Symbol) for a in arrays) else mx.nd
         return package.Custom(*arrays, op_type=operator.name, **text)

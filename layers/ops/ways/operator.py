@@ -11,15 +11,14 @@ operator is a loss, whose gradients do not depend on that of its output.
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from operator import index
 from typing import Any
 
 from ... import engine
 from ..._errors import describe_value, note
+from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
 
 __all__ = ["Operator"]
 
@@ -338,24 +337,37 @@ class Operator:
             The value is not of that type.
         """
         default = self.attributes[name]
-        if hasattr(value, "asnumpy"):
-            raise TypeError(
-                f"operator {self.name!r}: {name} is {describe_value(value)}\n"
-                "  expected a number, text or tuple; an array is an input, and stands before * in "
-                "forward"
-            )
         if default is None and (value is None or isinstance(value, str) and value == "None"):
             return None
-        parse = PARSERS.get(type(default), _parse_literal)
+        parse = PARSERS.get(type(default), parse_literal)
         try:
-            parsed = parse(value)
+            parsed = parse(without_arrays(value))
             hash(parsed)  # it is a part of the key under which what a call needs is kept
-        except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, KeyError, SyntaxError, MemoryError, RecursionError) as error:
             expected = "a number, text or tuple" if default is None else type(default).__name__
+            if isinstance(error, HasArray):
+                expected += "; an array is an input, and stands before * in forward"
             raise TypeError(
-                f"operator {self.name!r}: {name} is {value!r}\n  expected {expected}"
+                f"operator {self.name!r}: {name} is {describe_value(value)}\n  expected {expected}"
             ) from None
         return parsed
+
+    def as_text(self, attributes: dict[str, Any]) -> dict[str, str]:
+        """Attributes as a graph has them: text, of which `parse` makes the values again.
+
+        Raises
+        ------
+        TypeError
+            The text of a value would be another value.
+        """
+        text = {name: str(value) for name, value in attributes.items()}
+        for name, value in attributes.items():
+            if repr(self.parse(name, text[name])) != repr(value):
+                raise TypeError(
+                    f"operator {self.name!r}: {name} is {value}, which cannot be written as text\n"
+                    "  expected a number, text, None or a tuple of such, in a graph"
+                )
+        return text
 
     def gradient(self, name: str, known: dict[str, Any]) -> Any:
         """The gradient of one input, from those of `known` that it names."""
@@ -455,35 +467,3 @@ def _parameter_names(rule: Callable) -> tuple[str, ...] | None:
     parameters = inspect.signature(rule).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return None if takes_any else tuple(parameters)
-
-
-def _parse_literal(value: Any) -> Any:
-    return _as_tuples(ast.literal_eval(value) if isinstance(value, str) else value)
-
-
-def _as_tuples(value: Any) -> Any:
-    """The value, with tuples in place of its lists."""
-    return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _parse_bool(value: Any) -> bool:
-    return {"true": True, "1": True, "false": False, "0": False}[str(value).lower()]
-
-
-def _parse_int(value: Any) -> int:
-    return int(value) if isinstance(value, str) else index(value)
-
-
-def _parse_tuple(value: Any) -> tuple:
-    return tuple(_parse_literal(value))
-
-
-# By type. They take any value of Python's, such as nested tuples, unlike the parsers of MXNet's own
-# operators (`layers.mxnet._table.attributes`), which follow MXNet's text, its forms and its limits.
-PARSERS: dict[type, Callable] = {
-    bool: _parse_bool,
-    int: _parse_int,
-    float: float,
-    str: str,
-    tuple: _parse_tuple,
-}

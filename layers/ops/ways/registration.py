@@ -12,8 +12,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from ._attributes import PARSERS
 from .numpy_border import as_dtype
-from .operator import PARSERS
 
 __all__ = ["CustomRegOp", "DataType", "RegistrationError", "custom_info_register"]
 

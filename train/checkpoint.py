@@ -89,7 +89,7 @@ class Checkpoint(Callback):
     def begin(self, run: Run) -> None:
         if not run.workers.is_first:
             return
-        if not (run.history or run.step) and (found := checkpoints(self.folder)):
+        if not self.is_resumed(run) and (found := checkpoints(self.folder)):
             if not self.overwrite:
                 raise Refused(
                     f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
@@ -100,6 +100,11 @@ class Checkpoint(Callback):
         for path in self.folder.glob(".*"):
             if UNFINISHED.fullmatch(path.name):  # what a killed process was at
                 shutil.rmtree(path, ignore_errors=True)
+
+    def is_resumed(self, run: Run) -> bool:
+        """Whether the training goes on from a checkpoint in the folder."""
+        found = run.resumed
+        return found is not None and found.parent.resolve() == self.folder.resolve()
 
     def after_step(self, run: Run) -> None:
         if self.every and run.step % self.every == 0:
@@ -119,7 +124,10 @@ class Checkpoint(Callback):
             return
         with run.workers.agreeing():
             if run.workers.is_first:  # the folder may be on its machine alone
-                path = self.folder / name_of(best.epoch, 0)
+                name = name_of(best.epoch, 0)
+                path = self.folder / name
+                if run.resumed is not None and not path.exists():  # it is of before
+                    path = run.resumed.with_name(name)
                 try:
                     run.learner.set_weights(read(path).weights)
                 except ValueError as error:
@@ -405,6 +413,7 @@ def resume(
                 f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
                 "is used"
             )
+        run.resumed = path
         return path
     if reasons:
         last_with: dict[str, str] = {}  # of several with one reason the last one is named

@@ -180,6 +180,8 @@ class Run:
         The optimizer's, with which a training goes on; empty where they are not known.
     options : dict
         What else `fit` was told that a training has to be told again to go on, by argument.
+    resumed : Path or None
+        The checkpoint from which it goes on.
     """
 
     learner: Learner
@@ -200,6 +202,7 @@ class Run:
     workers: Workers = field(default_factory=Workers)
     settings: dict[str, float] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    resumed: Path | None = None
 
     @property
     def epoch(self) -> int:

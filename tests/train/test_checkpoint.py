@@ -391,6 +391,33 @@ def test_a_folder_with_checkpoints_is_not_overwritten(tmp_path):
     assert [path.name for path in checkpoints(tmp_path)] == ["epoch-0001"]
 
 
+@pytest.mark.parametrize("epochs", [1, 6])
+def test_those_of_another_training_are_refused_where_one_is_resumed(tmp_path, epochs):
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    train(Checkpoint(ours), epochs=2)
+    train(Checkpoint(other, keep=6), block=net(5), epochs=epochs)
+    held = [path.name for path in checkpoints(other)]
+    with pytest.raises(Refused, match=f"other holds checkpoints .* up to epoch-000{epochs}; "):
+        train(Checkpoint(other), resume=ours)
+    assert [path.name for path in checkpoints(other)] == held
+    train(Checkpoint(other, overwrite=True), resume=ours)
+    assert [path.name for path in checkpoints(other)][-1] >= "epoch-0003"
+
+
+def test_the_best_epoch_is_in_the_folder_that_is_resumed(tmp_path):
+    class Worse(callbacks.Callback):
+        def after_step(self, run):
+            if run.epoch > 2:
+                run.learner.trainer.set_learning_rate(30.0)
+
+    train(Checkpoint(tmp_path / "first"), epochs=2)
+    best = read(tmp_path / "first" / "epoch-0002").weights
+    after = Checkpoint(tmp_path / "then", restore_best=True)
+    _, weights = train(Worse(), after, resume=tmp_path / "first")
+    for name, array in best.items():
+        np.testing.assert_array_equal(weights[name], array)
+
+
 def test_counts_of_steps_and_of_checkpoints(tmp_path):
     for name, value in itertools.product(("every", "keep"), (0, True)):
         with pytest.raises(Refused, match=f"^{name}: expected a whole number from 1, not {value}$"):

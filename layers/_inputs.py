@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import describe_value
-from .engine import adapter, gluon, nd, sym
+from .engine import adapter, gluon, mxnet_error, nd, sym
 
 __all__ = [
     "expect_arrays",
@@ -37,7 +37,11 @@ def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
     """
     names, needed = _names(type(block))
     if not named and needed <= len(given) <= len(names):
-        return given
+        for value in given[:needed]:
+            if value is None:
+                break
+        else:  # nearly always
+            return given
     values = dict(zip(names, given))
     problem = f"it is given {len(given)} inputs" if len(given) > len(names) else ""
     for name in named:
@@ -45,13 +49,14 @@ def in_order(block: Any, given: tuple, named: dict[str, Any]) -> tuple:
             problem = f"it has no input {name!r}"
         elif name in values:
             problem = f"{name} is given twice"
-    values = {n: v for n, v in (values | named).items() if v is not None or n in names[:needed]}
+    values = {n: v for n, v in (values | named).items() if v is not None}
     missing = [n for n in names[:needed] if n not in values]
     if problem or missing:
         shown = [*names[:needed], *(f"{n}=None" for n in names[needed:])]
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"{type(block).__name__}: {problem or f'{missing[0]} is missing'}\n"
-            f"  expected {', '.join(shown)}"
+            f"  expected {', '.join(shown)}",
         )
     last = max(i for i, name in enumerate(names) if name in values)
     return tuple([values.get(name) for name in names[: last + 1]])
@@ -79,8 +84,9 @@ def expect_arrays(block: Any, inputs: tuple) -> None:
         single = "an NDArray; nd.array(...) makes one"
         several = "an array: one of a network's outputs, or a loss for each"
         expected = several if isinstance(value, (list, tuple)) else single
-        raise TypeError(
-            f"{type(block).__name__}: {name} is {describe_value(value)}\n  expected {expected}"
+        raise mxnet_error(
+            TypeError,
+            f"{type(block).__name__}: {name} is {describe_value(value)}\n  expected {expected}",
         )
 
 
@@ -94,7 +100,7 @@ def expect_shapes(fits: bool, who: str, expected: str, **arrays: Any) -> None:
     """
     if not fits:
         shown = ", ".join(f"{name} is {a.shape}" for name, a in arrays.items())
-        raise ValueError(f"{who}: {shown}\n  expected {expected}")
+        raise mxnet_error(ValueError, f"{who}: {shown}\n  expected {expected}")
 
 
 def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: int = 0) -> None:
@@ -113,10 +119,11 @@ def expect_weights(who: str, weights: Any, loss: tuple[int, ...], batch_axis: in
     samples = [1] * len(loss)
     samples[batch_axis] = loss[batch_axis]
     one_each = loss[:1] if batch_axis == 0 else tuple(samples)
-    raise ValueError(
+    raise mxnet_error(
+        ValueError,
         f"{who}: sample_weight is {given} for losses {loss}\n"
         f"  expected {one_each}, a factor for each sample; or sizes of the losses or of 1, from "
-        "the first axis on"
+        "the first axis on",
     )
 
 
@@ -140,7 +147,7 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
     if left_out is not None:
         wrong &= values != left_out
     if np.count_nonzero(wrong):  # a sixth of the time of any()
-        raise IndexError(f"{who} has {values[wrong][0]}\n  expected {expected}")
+        raise mxnet_error(IndexError, f"{who} has {values[wrong][0]}\n  expected {expected}")
 
 
 def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
@@ -158,7 +165,9 @@ def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:
     """
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{who}: {name} is {value!r}\n  expected a whole number from {least}")
+            raise mxnet_error(
+                ValueError, f"{who}: {name} is {value!r}\n  expected a whole number from {least}"
+            )
 
 
 def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
@@ -174,7 +183,7 @@ def expect_kind(who: str, old, kinds: tuple[type, ...]) -> None:
         return
     given = "has a forward pass of its own" if kind else "is another layer"
     expected = ", ".join(f"{package_of(kind)}'s {kind.__name__}" for kind in kinds)
-    raise TypeError(f"{who}.of: {type(old).__name__} {given}\n  expected {expected}")
+    raise mxnet_error(TypeError, f"{who}.of: {type(old).__name__} {given}\n  expected {expected}")
 
 
 def package_of(kind: type) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ._inputs import package_of
-from .engine import adapter, expect, gluon
+from .engine import adapter, expect, gluon, mxnet_error
 from .ops import Operator, gelu_tanh, hard_swish, relu, sigmoid, softplus, sparsemax, swish
 
 __all__ = [
@@ -52,9 +52,10 @@ class Elementwise(gluon.HybridBlock):
             `old` computes something else.
         """
         if type(old) is not cls and activation_of(old) not in cls.replaces:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{cls.__name__}.of: {type(old).__name__} is {activation_of(old)!r}\n"
-                f"  expected {' or '.join(cls.replaces) or 'no layer: Gluon has none like it'}"
+                f"  expected {' or '.join(cls.replaces) or 'no layer: Gluon has none like it'}",
             )
         return cls(prefix=old.prefix, **cls._options_of(old))
 
@@ -275,7 +276,7 @@ _OTHERS = ("tanh", "softrelu", "softsign")  # Gluon has layers for them
 ACTIVATIONS = tuple(sorted((*_BLOCKS, *_OTHERS)))
 
 
-def activate(activation):
+def activate(who, activation):
     """The activation of a layer, from its argument: a name, a function or Block, or None.
 
     Raises
@@ -288,8 +289,9 @@ def activate(activation):
     if activation in _BLOCKS:
         return _BLOCKS[activation]()
     if activation not in _OTHERS:
-        raise ValueError(
-            f"activation is {activation!r}\n  expected a function, or one of "
-            + ", ".join(ACTIVATIONS)
+        raise mxnet_error(
+            ValueError,
+            f"{who}: activation is {activation!r}\n  expected a function, or one of "
+            + ", ".join(ACTIVATIONS),
         )
     return gluon.nn.Activation(activation)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._inputs import expect_sizes, in_order
 from .dense import DenseBlock
-from .engine import expect, gluon, nd
+from .engine import expect, gluon, mxnet_error, nd
 from .ops import scaled_dot_product_attention
 
 __all__ = ["MultiHeadAttention", "ScaledDotProductAttention"]
@@ -120,9 +120,10 @@ class MultiHeadAttention(gluon.HybridBlock):
         expect_sizes("MultiHeadAttention", 0, in_channels=in_channels)
         expect_sizes("MultiHeadAttention", units=units, heads=heads)
         if units % heads:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"MultiHeadAttention: units is {units}, heads is {heads}\n"
-                "  expected units that are a multiple of heads"
+                "  expected units that are a multiple of heads",
             )
         super().__init__(**kwargs)
         self._heads = heads
@@ -156,10 +157,11 @@ class MultiHeadAttention(gluon.HybridBlock):
         fits = all(len(shape) in axes[n] for n, shape in shapes.items())
         if fits and len({shape[0] for shape in shapes.values()}) < 2:
             return
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"MultiHeadAttention: {', '.join(f'{n} is {s}' for n, s in shapes.items())}\n"
             "  expected x (batch, length, size), memory (batch, keys, size), mask (batch, keys) or "
-            "(batch,); x.expand_dims(0) is a batch of one"
+            "(batch,); x.expand_dims(0) is a batch of one",
         )
 
     def hybrid_forward(self, F, x, memory=None, mask=None):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ._inputs import expect_kind, expect_sizes
 from .activation import activate
-from .engine import expect, gluon
+from .engine import expect, gluon, mxnet_error
 from .ops import dense, lsq
 from .quantize import scale_of_inputs, scale_of_weight, start
 
@@ -67,7 +67,8 @@ class DenseBlock(gluon.HybridBlock):
         `bias` is neither a bool nor a number.
     ValueError
         A size is not a whole number from 1; `in_channels` may be 0; `quantize` is not one from 2 to
-        16; or `quantize_inputs` is none of the above, or is given without `quantize`.
+        16; `quantize_inputs` is none of the above, or is given without `quantize`; or `activation`
+        is the name of none.
 
     S. K. Esser et al., Learned step size quantization, ICLR 2020.
     """
@@ -105,7 +106,7 @@ class DenseBlock(gluon.HybridBlock):
                     "bias", shape=(channels,), dtype=dtype, init=bias_initializer
                 )
             self._make_scales(dtype)
-            self.activation = activate(activation)
+            self.activation = activate("DenseBlock", activation)
 
     def _make_scales(self, dtype: str) -> None:
         """Make the scales of what is quantized."""
@@ -196,7 +197,7 @@ def _parse_bias(bias: bool | float | None) -> tuple[bool, dict[str, float]]:
         return bool(bias), {}
     if isinstance(bias, (int, float, np.number)):
         return False, {"bias": float(bias)}
-    raise TypeError(f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
+    raise mxnet_error(TypeError, f"DenseBlock: bias is {bias!r}\n  expected a bool or a number")
 
 
 def _initialize_as(weight, parameter) -> None:
@@ -214,8 +215,9 @@ def _levels(bits: int | None, inputs: bool | str) -> dict:
         return {}
     kinds = {True: True, "signed": True, "unsigned": False}
     if inputs not in kinds or bits is None:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"DenseBlock: quantize is {bits}, and quantize_inputs {inputs!r}\n"
-            "  expected a number of bits, and a bool, 'signed' or 'unsigned'"
+            "  expected a number of bits, and a bool, 'signed' or 'unsigned'",
         )
     return {"bits": bits, "signed": kinds[inputs]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._inputs import expect_numbers, expect_sizes, in_order
-from .engine import adapter, expect, gluon, nd
+from .engine import adapter, expect, gluon, mxnet_error, nd
 from .ops import embedding_bag
 
 __all__ = ["EmbeddingBag"]
@@ -82,7 +82,9 @@ class EmbeddingBag(gluon.HybridBlock):
     ):
         expect_sizes("EmbeddingBag", input_dim=input_dim, output_dim=output_dim)
         if mode not in ("sum", "mean"):
-            raise ValueError(f"EmbeddingBag: mode is {mode!r}\n  expected 'sum' or 'mean'")
+            raise mxnet_error(
+                ValueError, f"EmbeddingBag: mode is {mode!r}\n  expected 'sum' or 'mean'"
+            )
         super().__init__(**kwargs)
         self._attributes = {"mode": mode, "padding": padding}
         self._looked_up = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
@@ -157,7 +159,8 @@ def expect_ascending(offsets: np.ndarray, count: int) -> None:
     """
     steps = np.diff(offsets.astype("float64"), prepend=0, append=count)
     if steps[0] or (steps < 0).any() or (offsets != np.floor(offsets)).any():
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"EmbeddingBag: offsets are {np.array2string(offsets, threshold=8)} for {count} ids\n"
-            f"  expected whole numbers in ascending order, from 0 to at most {count}"
+            f"  expected whole numbers in ascending order, from 0 to at most {count}",
         )

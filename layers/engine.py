@@ -202,6 +202,30 @@ def expect(who: str, values: tuple) -> None:
             )
 
 
+def mxnet_error(kind: type[Exception], message: str) -> Exception:
+    """An error of the library's own, which is of a kind of Python's and MXNet's error, too.
+
+    Parameters
+    ----------
+    kind : {ValueError, TypeError, IndexError}
+
+    Returns
+    -------
+    Exception
+        To be raised.
+    """
+    return _error_class(kind)(message)
+
+
+@cache
+def _error_class(kind: type[Exception]) -> type[Exception]:
+    base = _engine().base
+    if name() == "torch":
+        return base.BoundsError if kind is IndexError else base.ArgumentError
+    methods = {"__reduce__": lambda self: (mxnet_error, (kind, *self.args))}
+    return type(f"MXNet{kind.__name__}", (base.MXNetError, kind), methods)
+
+
 @cache
 def _other_engine(array_type: type) -> str | None:
     """The engine that a type belongs to, when it is not the one that runs."""

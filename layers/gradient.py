@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from .activation import Elementwise
-from .engine import expect, gluon, mx
+from .engine import expect, gluon, mx, mxnet_error
 from .ops import Operator, gradient_clip, gradient_reversal, gradient_scale
 
 __all__ = ["GradientClipBlock", "GradientReversalBlock", "GradientScaleBlock"]
@@ -110,8 +110,8 @@ class GradientClipBlock(Elementwise):
         super().__init__(**kwargs)
         for name, limit in (("value", value), ("norm", norm)):
             if not limit > 0:
-                raise ValueError(
-                    f"GradientClipBlock: {name} is {limit}\n  expected a number above 0"
+                raise mxnet_error(
+                    ValueError, f"GradientClipBlock: {name} is {limit}\n  expected a number above 0"
                 )
         self._limits = {"value": float(value), "norm": float(norm)}
 

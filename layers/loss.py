@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._inputs import expect_numbers, expect_shapes, expect_sizes, expect_weights, in_order
 from ._weighted import Weighted, weighted
-from .engine import expect, gluon, nd
+from .engine import expect, gluon, mxnet_error, nd
 from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy, softmax_cross_entropy
 
 __all__ = [
@@ -73,9 +73,10 @@ class SoftmaxLoss(Weighted):
         super().__init__(weight, batch_axis, **kwargs)
         options = target_options(self, ignore_label, smoothing, z_loss)
         if not sparse_label and ignore_label is not None:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{type(self).__name__}: ignore_label is {ignore_label} for probabilities\n"
-                "  expected None with sparse_label=False"
+                "  expected None with sparse_label=False",
             )
         self._sparse_label, self._options, self.ignore_label = sparse_label, options, ignore_label
         # Whether one operator computes it, where that takes less time than built-in ones.
@@ -142,8 +143,9 @@ def target_options(loss, ignore_label, smoothing, z_loss):
         `smoothing` is not from 0 to 1.
     """
     if not 0 <= smoothing <= 1:
-        raise ValueError(
-            f"{type(loss).__name__}: smoothing is {smoothing}\n  expected a number from 0 to 1"
+        raise mxnet_error(
+            ValueError,
+            f"{type(loss).__name__}: smoothing is {smoothing}\n  expected a number from 0 to 1",
         )
     options = {
         "ignore_label": ignore_label,
@@ -368,7 +370,7 @@ class HuberLoss(OfElements):
     def __init__(self, rho: float = 1.0, weight: float | None = None, **kwargs):
         super().__init__(weight, **kwargs)
         if not rho > 0:
-            raise ValueError(f"HuberLoss: rho is {rho}\n  expected a positive number")
+            raise mxnet_error(ValueError, f"HuberLoss: rho is {rho}\n  expected a positive number")
         self._scalar = float(rho) ** -0.5
 
     def _loss(self, F, x, label):
@@ -419,7 +421,9 @@ class CTCLoss(gluon.loss.CTCLoss):
     ):
         super().__init__(layout, label_layout, weight, **kwargs)
         if blank not in ("first", "last"):
-            raise ValueError(f"CTCLoss: blank is {blank!r}\n  expected 'first' or 'last'")
+            raise mxnet_error(
+                ValueError, f"CTCLoss: blank is {blank!r}\n  expected 'first' or 'last'"
+            )
         self._axes, self._blank = (layout, label_layout), blank
 
     def __call__(self, *inputs, **named):

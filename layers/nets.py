@@ -10,7 +10,7 @@ from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
 from .detector import SSD
-from .engine import expect, gluon, mx, nd
+from .engine import expect, gluon, mx, mxnet_error, nd
 from .gated import GeGLU, SwiGLU
 from .norm import LayerNormBlock, RMSNormBlock
 
@@ -68,9 +68,10 @@ def mlp(
         it or `outputs` has a value that is no whole number from 1.
     """
     if isinstance(hidden, str) or not isinstance(hidden, Sequence):
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"mlp: hidden is {hidden!r}\n"
-            "  expected a sequence of the units of each hidden layer, such as (64,) for one layer"
+            "  expected a sequence of the units of each hidden layer, such as (64,) for one layer",
         )
     expect_sizes("mlp", 0, inputs=inputs)
     expect_sizes("mlp", outputs=outputs, **{f"hidden[{i}]": n for i, n in enumerate(hidden)})
@@ -257,18 +258,20 @@ def ssd_lite(
     MobileNetV2: Inverted residuals and linear bottlenecks, CVPR 2018.
     """
     if isinstance(image, str) or not isinstance(image, Sequence) or len(image) != 3:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"ssd_lite: image is {image!r}\n"
-            "  expected the channels, height and width of an image, such as (3, 64, 64)"
+            "  expected the channels, height and width of an image, such as (3, 64, 64)",
         )
     channels, height, width = image
     expect_sizes("ssd_lite", channels=channels, height=height, width=width)
     expect_sizes("ssd_lite", classes=classes, units=units)
     if not isinstance(sizes, Sequence) or not sizes or not all(map(_are_sizes, [*sizes, ratios])):
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"ssd_lite: sizes is {sizes!r}, ratios is {ratios!r}\n"
             "  expected numbers above 0: sizes for each map, such as ((0.2, 0.3), (0.5,)), and one "
-            "ratio or more"
+            "ratio or more",
         )
     return SSD(channels, classes, units, sizes, ratios)
 
@@ -313,16 +316,18 @@ class Patches(gluon.HybridBlock):
     def __init__(self, image: tuple[int, int, int], patch: int, **kwargs):
         super().__init__(**kwargs)
         if isinstance(image, str) or not isinstance(image, Sequence) or len(image) != 3:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"Patches: image is {image!r}\n"
-                "  expected the channels, height and width of an image, such as (3, 32, 32)"
+                "  expected the channels, height and width of an image, such as (3, 32, 32)",
             )
         self._image = channels, height, width = tuple(image)
         expect_sizes("Patches", channels=channels, height=height, width=width, patch=patch)
         if height % patch or width % patch:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"Patches: the image is {self._image}, patch is {patch}\n"
-                "  expected a patch that divides height and width"
+                "  expected a patch that divides height and width",
             )
         self._patch, self._places = patch, (height // patch, width // patch)
         self.count, self.size = self._places[0] * self._places[1], channels * patch * patch
@@ -391,17 +396,21 @@ class Mean(gluon.HybridBlock):
 
 def _hidden_layer(inputs: int, units: int, activation: str, norm: str | None, dropout: float):
     if norm is not None and norm not in _NORMS:
-        raise ValueError(f"mlp: norm is {norm!r}\n  expected None, {', '.join(map(repr, _NORMS))}")
+        raise mxnet_error(
+            ValueError, f"mlp: norm is {norm!r}\n  expected None, {', '.join(map(repr, _NORMS))}"
+        )
     names = sorted((*ACTIVATIONS, *_GATED))
     if activation not in names:
-        raise ValueError(f"mlp: activation is {activation!r}\n  expected one of {', '.join(names)}")
+        raise mxnet_error(
+            ValueError, f"mlp: activation is {activation!r}\n  expected one of {', '.join(names)}"
+        )
     norms = [] if norm is None else [_NORMS[norm]()]
     if activation in _GATED:
         gated = _GATED[activation](inputs, units, units, weight_initializer=mx.init.Xavier())
         return [gated, *norms, *_dropout(dropout)]
     init = mx.init.Xavier(magnitude=_MAGNITUDES.get(activation, _LIKE_RELU))
     dense = DenseBlock(inputs, units, weight_initializer=init)
-    return [dense, *norms, activate(activation), *_dropout(dropout)]
+    return [dense, *norms, activate("mlp", activation), *_dropout(dropout)]
 
 
 def _are_sizes(values) -> bool:
@@ -424,4 +433,6 @@ def _dropout(share: float) -> list:
 
 def _expect_share(who: str, dropout: float) -> None:
     if not isinstance(dropout, Real) or not 0 <= dropout < 1:
-        raise ValueError(f"{who}: dropout is {dropout!r}\n  expected a number from 0 and below 1")
+        raise mxnet_error(
+            ValueError, f"{who}: dropout is {dropout!r}\n  expected a number from 0 and below 1"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._inputs import expect_kind, expect_sizes
-from .engine import adapter, expect, gluon
+from .engine import adapter, expect, gluon, mxnet_error
 from .ops import group_norm, layer_norm, rms_norm
 
 __all__ = ["GroupNormBlock", "LayerNormBlock", "RMSNormBlock"]
@@ -112,7 +112,9 @@ class LayerNormBlock(Normalization):
         """
         expect_kind(cls.__name__, old, (gluon.nn.LayerNorm, LayerNormBlock))
         if getattr(old, "_axis", -1) != -1:
-            raise ValueError(f"{cls.__name__}.of: the axis is {old._axis}\n  expected -1")
+            raise mxnet_error(
+                ValueError, f"{cls.__name__}.of: the axis is {old._axis}\n  expected -1"
+            )
         return cls(epsilon=_epsilon(old), **_shared(old))
 
     def hybrid_forward(self, F, x, gamma, beta):
@@ -188,7 +190,8 @@ class GroupNormBlock(Normalization):
     Raises
     ------
     ValueError
-        `in_channels` is not a whole number from 0, or `num_groups` not one from 1 that divides it.
+        `in_channels` is not a whole number from 0, or `num_groups` not one from 1 that divides it;
+        in the first call, it does not divide the channels of x.
     """
 
     beta: gluon.Parameter
@@ -208,9 +211,10 @@ class GroupNormBlock(Normalization):
         expect_sizes("GroupNormBlock", 0, in_channels=in_channels)
         expect_sizes("GroupNormBlock", num_groups=num_groups)
         if in_channels % num_groups:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"GroupNormBlock: num_groups is {num_groups}, in_channels is {in_channels}\n"
-                "  expected groups of one size"
+                "  expected groups of one size",
             )
         super().__init__(in_channels, epsilon, scale, gamma_initializer, dtype, **kwargs)
         self._make("beta", in_channels, center, beta_initializer, dtype)
@@ -248,16 +252,19 @@ class GroupNormBlock(Normalization):
         kinds = (gluon.nn.GroupNorm, gluon.nn.InstanceNorm, GroupNormBlock)
         expect_kind(cls.__name__, old, kinds)
         if getattr(old, "_axis", 1) != 1:
-            raise ValueError(f"{cls.__name__}.of: the axis is {old._axis}\n  expected 1")
+            raise mxnet_error(
+                ValueError, f"{cls.__name__}.of: the axis is {old._axis}\n  expected 1"
+            )
         if isinstance(old, GroupNormBlock):
             return cls(old._attributes["groups"], epsilon=_epsilon(old), **_shared(old))
         groups = old.gamma.shape[0] or in_channels
         if not in_channels and isinstance(old, gluon.nn.InstanceNorm):
             in_channels = groups
         if not in_channels:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{cls.__name__}.of: in_channels is 0, and {type(old).__name__} does not know it\n"
-                "  expected the number of channels"
+                "  expected the number of channels",
             )
         if isinstance(old, gluon.nn.InstanceNorm):
             shared = _shared(old)

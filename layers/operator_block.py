@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from ._errors import did_you_mean
-from .engine import expect, gluon, mx, sym
+from .engine import expect, gluon, mx, mxnet_error, sym
 from .ops.ways.custom import registered
 
 __all__ = ["OperatorBlock"]
@@ -74,13 +74,15 @@ class OperatorBlock(gluon.HybridBlock):
             names = (
                 f"one of {', '.join(self._inputs)}" if self._inputs else "none: they have no names"
             )
-            raise TypeError(
-                f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n  expected {names}"
+            raise mxnet_error(
+                TypeError,
+                f"OperatorBlock: {self._operator_name!r} has no input {name!r}\n  expected {names}",
             )
         if hasattr(self, name):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"OperatorBlock: {self._operator_name!r} has the input {name!r}, which is the name "
-                "of an attribute of Blocks\n  expected another name"
+                "of an attribute of Blocks\n  expected another name",
             )
         setattr(self, name, self.params.get(name, **options))
 
@@ -118,9 +120,10 @@ def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
             raise TypeError("a class has instances, not inputs")
         parameters = signature(op).parameters.values()
     except (TypeError, ValueError):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"OperatorBlock: op is {op!r} ({type(op).__name__})\n  expected an operator, a "
-            "function whose parameters Python knows, or the name of a registered operator"
+            "function whose parameters Python knows, or the name of a registered operator",
         ) from None
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     return tuple(p.name for p in parameters if p.kind in kinds)
@@ -131,10 +134,11 @@ def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]
     try:
         node = sym.Custom(op_type=name, name="of", **attributes)
     except mx.base.MXNetError as error:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"OperatorBlock: no operator is registered under the name {name!r}"
             f"{did_you_mean(name, [known.name for known in registered()])}\n  expected the name of "
-            "one, of a module that is imported"
+            "one, of a module that is imported",
         ) from error
     return tuple([variable.removeprefix("of_") for variable in node.list_inputs()])
 
@@ -153,23 +157,26 @@ def _expect_attributes(op: Any, inputs: tuple[str, ...], attributes: dict[str, A
     for name in attributes:
         if name not in known and name not in inputs:
             expected = f"one of {', '.join(known)}" if known else "none"
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"OperatorBlock: {getattr(op, '__name__', repr(op))!r} has no attribute {name!r}"
-                f"{did_you_mean(name, [*known, 'params', 'prefix'])}\n  expected {expected}"
+                f"{did_you_mean(name, [*known, 'params', 'prefix'])}\n  expected {expected}",
             )
 
 
 def _expect_options(name: str, options: Any) -> None:
     """Refuse what are no options of a Parameter."""
     if not isinstance(options, Mapping):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"OperatorBlock: params has {options!r} for {name!r}\n"
-            "  expected a dict of options, such as {'init': 'ones'}"
+            "  expected a dict of options, such as {'init': 'ones'}",
         )
     known = [option for option in signature(gluon.Parameter).parameters if option != "name"]
     for option in options:
         if option not in known:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"OperatorBlock: params has the option {option!r} for {name!r}"
-                f"{did_you_mean(option, known)}\n  expected options of ParameterDict.get"
+                f"{did_you_mean(option, known)}\n  expected options of ParameterDict.get",
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._inputs import expect_shapes
 from ._weighted import Weighted
+from .engine import mxnet_error
 from .ops import info_nce, triplet
 
 __all__ = ["ContrastiveLoss", "InfoNCELoss", "TripletLoss"]
@@ -139,8 +140,9 @@ class InfoNCELoss(Weighted):
     ):
         super().__init__(weight, **kwargs)
         if not temperature > 0:
-            raise ValueError(
-                f"InfoNCELoss: temperature is {temperature}\n  expected a positive number"
+            raise mxnet_error(
+                ValueError,
+                f"InfoNCELoss: temperature is {temperature}\n  expected a positive number",
             )
         self._temperature, self._normalize = float(temperature), normalize
         self._symmetric = symmetric

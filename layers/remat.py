@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from . import engine
-from .engine import gluon, nd
+from .engine import gluon, mxnet_error, nd
 
 __all__ = ["Remat"]
 
@@ -56,7 +56,7 @@ class Remat(gluon.HybridBlock):
 
     def __init__(self, block: Any, prefix: str | None = None):
         if not isinstance(block, gluon.HybridBlock):
-            raise ValueError(f"Remat: block is {block!r}\n  expected a HybridBlock")
+            raise mxnet_error(ValueError, f"Remat: block is {block!r}\n  expected a HybridBlock")
         super().__init__(prefix=prefix)
         self.block = block
         self._recomputed = engine.recomputed()(block)

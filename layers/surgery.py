@@ -39,7 +39,7 @@ from .activation import (
     activation_of,
 )
 from .dense import DenseBlock
-from .engine import gluon
+from .engine import gluon, mxnet_error
 from .norm import GroupNormBlock, LayerNormBlock
 
 __all__ = ["counterpart", "replace"]
@@ -86,19 +86,22 @@ def replace(net, kind, make: Callable) -> list[str]:
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not isinstance(net, gluon.Block) or not all(isinstance(k, type) for k in kinds):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"replace: net is a {type(net).__name__}, kind is {kind!r}\n"
-            "  expected a Block, and a class of layers, such as gluon.nn.Dense"
+            "  expected a Block, and a class of layers, such as gluon.nn.Dense",
         )
     if isinstance(net, kind) and not net._children:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"replace: the net itself is a {type(net).__name__}\n"
-            "  expected a net with such layers inside; call `make` yourself"
+            "  expected a net with such layers inside; call `make` yourself",
         )
     if isinstance(make, gluon.Block) or not callable(make):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"replace: make is {make!r}\n"
-            "  expected a function of the old layer, such as DenseBlock.of"
+            "  expected a function of the old layer, such as DenseBlock.of",
         )
     made: dict[int, tuple] = {}  # with the old layer, whose id must stay its own
     places = list(_places(net, kind, make, made))
@@ -166,9 +169,10 @@ def _checked(new, old, parent):
         return old
     expected = gluon.HybridBlock if isinstance(parent, gluon.HybridBlock) else gluon.Block
     if not isinstance(new, expected):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"replace: make returned {type(new).__name__}\n"
-            f"  expected a {expected.__name__}, or None to leave the layer"
+            f"  expected a {expected.__name__}, or None to leave the layer",
         )
     if getattr(old, "_active", False):
         new.hybridize(True, **dict(old._flags))

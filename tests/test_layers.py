@@ -1,5 +1,7 @@
 """The blocks: eager, hybridized, deferred, beside Gluon's own layers, on both engines."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from layers import (
     SoftplusBlock,
     SwiGLU,
     SwishBlock,
+    ops,
 )
 from layers.engine import autograd, gluon, mx, nd
 
@@ -267,3 +270,40 @@ def test_mistakes_are_told_where_a_layer_is_made():
         DenseBlock(3, 5, "zeros")
     with pytest.raises(ValueError, match="(?s)'swoosh'.*gelu.*relu, sigmoid, .*tanh"):
         DenseBlock(3, 5, activation="swoosh")
+
+
+@pytest.mark.parametrize(
+    "make, kind, told",
+    [
+        (lambda: DenseBlock(3, 2, activation="reluu"), ValueError, "DenseBlock: activation is"),
+        (lambda: SoftmaxLoss()(nd.ones((2, 3)), nd.ones((4,))), ValueError, "SoftmaxLoss: "),
+        (lambda: EmbeddingBag(3, 2)(nd.array([[7]])), IndexError, "EmbeddingBag: ids"),
+        (lambda: SoftmaxLoss()(nd.ones((2, 3)), None), TypeError, "SoftmaxLoss: label is missing"),
+    ],
+)
+def test_errors_are_mxnets_and_of_pythons_kinds(make, kind, told):
+    with pytest.raises(kind, match=told) as caught:
+        make()
+    assert isinstance(caught.value, mx.base.MXNetError)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(again, kind) and str(again) == str(caught.value)
+
+
+@pytest.mark.engine("torch")  # MXNet has their messages in errors of its own
+@pytest.mark.parametrize(
+    "operator, shapes",
+    [
+        (ops.swiglu, ((2, 3), (2, 4))),
+        (ops.geglu_tanh, ((2, 3), (3,))),
+        (ops.info_nce, ((5, 3), (4, 3))),
+        (ops.focal, ((2, 3), (2, 1))),
+    ],
+    ids=str,
+)
+def test_operators_of_arrays_of_one_shape(operator, shapes):
+    with pytest.raises(ValueError) as caught:
+        operator(*map(nd.ones, shapes))
+    assert isinstance(caught.value, mx.base.MXNetError)
+    text = str(caught.value)
+    assert text.startswith(f"operator '{operator.name}': ") and text.count("\n  expected") == 1
+    assert str(shapes[0]) in text and str(shapes[1]) in text

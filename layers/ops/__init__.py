@@ -12,21 +12,30 @@ from .._errors import did_you_mean
 from .attention import scaled_dot_product_attention
 from .dense import dense
 from .embedding_bag import embedding_bag
-from .gated import geglu_tanh, swiglu
+from .focal import focal
+from .geglu_tanh import geglu_tanh
 from .gelu_tanh import gelu_tanh
-from .gradient import gradient_clip, gradient_reversal, gradient_scale
+from .gradient_clip import gradient_clip
+from .gradient_reversal import gradient_reversal
+from .gradient_scale import gradient_scale
+from .group_norm import group_norm
 from .hard_swish import hard_swish
-from .linear_cross_entropy import info_nce, linear_cross_entropy
+from .info_nce import info_nce
+from .layer_norm import layer_norm
+from .linear_cross_entropy import linear_cross_entropy
 from .lsq import lsq
-from .norm import group_norm, layer_norm, rms_norm
 from .relu import relu
+from .rms_norm import rms_norm
 from .rotary import rotary
 from .sigmoid import sigmoid
-from .sigmoid_cross_entropy import focal, sigmoid_cross_entropy
-from .softmax import softmax, softmax_cross_entropy
+from .sigmoid_cross_entropy import sigmoid_cross_entropy
+from .softmax import softmax
+from .softmax_cross_entropy import softmax_cross_entropy
 from .softplus import softplus
 from .sparsemax import sparsemax
-from .straight import straight_round, straight_sign
+from .straight_round import straight_round
+from .straight_sign import straight_sign
+from .swiglu import swiglu
 from .swish import swish
 from .triplet import triplet
 from .ways.class_form import operator

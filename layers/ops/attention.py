@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..engine import adapter, nd
-from .linear_cross_entropy import spans
-from .norm import narrow, widen
+from ..engine import adapter, mxnet_error, nd
+from ._arrays import narrow, spans, widen
 from .ways.class_form import operator
 
 __all__ = ["scaled_dot_product_attention"]
@@ -31,6 +30,7 @@ class scaled_dot_product_attention:
     q : (batch, heads, queries, d)      k : (batch, heads, keys, d)      v : (batch, heads, keys, e)
     mask : (batch, keys), 0 where a key is left out; or (batch,), how many of the first keys are
     allowed; or left out      scale : by default 1/√d      y : (batch, heads, queries, e)
+    Arrays of other shapes are a ValueError.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017; blocks as in T. Dao et al.,
     FlashAttention, NeurIPS 2022.
@@ -178,9 +178,10 @@ def expect_attention(q, k, v, mask):
     fits = fits and q[3] == k[3] and k[2] == v[2] and 0 not in (*q, *k, *v)
     if not fits or mask not in (None, (q[0],), (q[0], k[2])):
         shown = "" if mask is None else f", mask is {tuple(mask)}"
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             "operator 'layers.scaled_dot_product_attention': "
             f"q is {tuple(q)}, k is {tuple(k)}, v is {tuple(v)}{shown}\n"
             "  expected q (batch, heads, queries, d), k (batch, heads, keys, d), "
-            "v (batch, heads, keys, e), mask (batch, keys) or (batch,), nothing of size 0"
+            "v (batch, heads, keys, e), mask (batch, keys) or (batch,), nothing of size 0",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..engine import nd
+from ._arrays import rows
 from .ways.class_form import operator
 
 __all__ = ["dense"]
@@ -15,7 +16,8 @@ class dense:
     The gradient of x, a third of the work, is not computed where nobody asks for it. With PyTorch,
     whose own function is called where there is no constant bias, a step takes as long as that of
     the built-in FullyConnected: 0.97 to 1.06 on a CPU for x of 256 x 1024 and 1024 outputs, 0.92 to
-    1.07 for 64 x 128 and 128.
+    1.07 for 64 x 128 and 128. Unlike that it takes a constant bias, and mixed precision gives it
+    arrays of 16 bits.
 
     x : (..., k)      w : (m, k)      b : (m,) or left out      y : (..., m)
     """
@@ -39,8 +41,3 @@ class dense:
     def shapes(x, w):
         m = w[0]
         return {"w": (m, x[-1]), "b": (m,), "y": (*x[:-1], m)}
-
-
-def rows(x):
-    """x as a matrix, whose rows are those of the last axis."""
-    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..engine import adapter, nd
-from .norm import narrow, widen
+from ..engine import adapter, mxnet_error, nd
+from ._arrays import narrow, widen
 from .ways.class_form import operator
 
 __all__ = ["embedding_bag"]
@@ -157,6 +157,7 @@ def expect_bags(w, ids, offsets, weights, mode, padding):
     if problem:
         arrays = {"w": w, "ids": ids, "offsets": offsets, "weights": weights}
         shown = [f"{n} is {a.shape}" for n, a in arrays.items() if a is not None]
-        raise ValueError(
-            f"{WHO}: {', '.join(shown)}, mode is {mode!r}, padding is {padding}\n  {problem}"
+        raise mxnet_error(
+            ValueError,
+            f"{WHO}: {', '.join(shown)}, mode is {mode!r}, padding is {padding}\n  {problem}",
         )

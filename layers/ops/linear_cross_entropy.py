@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..engine import adapter, nd
-from .dense import rows
-from .softmax import class_numbers, nearest_classes
+from ._arrays import class_numbers, nearest_classes, rows, spans
 from .ways.class_form import operator
 
-__all__ = ["info_nce", "linear_cross_entropy"]
+__all__ = ["linear_cross_entropy"]
 
 HEIGHT, BLOCK = 1024, 2**20  # most rows, and most elements, of a block of scores
 
@@ -106,38 +105,6 @@ class linear_cross_entropy:
         return {"w": (w[0], x[-1]), "label": x[:-1], "b": w[:1], "y": x[:-1]}
 
 
-@operator(name="layers.info_nce")
-class info_nce:
-    """Cross entropy of finding the own row of z, y = -log softmax(x zᵀ / temperature).
-
-    y is that of the diagonal. The matrix x zᵀ is not kept, but for few rows, as in
-    `linear_cross_entropy`: 8192 x 256 in float32 take 67 MB a step on a CPU, where the composition
-    of built-in operators takes 806 MB. A step takes 0.6 of its time for 64 x 64, 0.8 for 256 x
-    128, and as long for 2048 x 256.
-
-    x, z : (n, k)      y : (n,)
-
-    A. van den Oord, Y. Li, O. Vinyals, Representation learning with contrastive predictive coding,
-    2018.
-    """
-
-    native = "info_nce"
-    saves = ("level",)
-
-    def forward(x, z, *, temperature: float = 1.0, block: int = BLOCK):
-        own = nd.arange(x.shape[0], ctx=x.context)
-        return linear_cross_entropy.forward(x / temperature, z, own, block=block)
-
-    def backward(dy, x, z, level, temperature, block):
-        own = nd.arange(x.shape[0], ctx=x.context)
-        known = dy, x / temperature, z, own, None, level
-        found = linear_cross_entropy.backward(*known, None, 0.0, 0.0, block)
-        return {"x": found["x"] / temperature, "z": found["w"]}
-
-    def shapes(x):
-        return {"z": x, "y": x[:1]}
-
-
 def block_forward(v, number, w, b, c):
     """log Σ eˢ of a block of scores, and its score that is nearest to the label's class."""
     s = scores(v, w, b, c)
@@ -180,12 +147,6 @@ def score_dtype(a):
 
 def log_sum_exp(s, axis=1):
     return nd.max(s, axis=axis) - nd.max(nd.log_softmax(s, axis=axis), axis=axis)
-
-
-def spans(size, most):
-    """Slices of one length, at most `most`, that cover a size; the last may be shorter."""
-    length = -(-size // -(-size // most))
-    return [slice(i, min(i + length, size)) for i in range(0, size, length)]
 
 
 def spans_of_columns(r, m, block):

@@ -7,7 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ..engine import nd
+from ..engine import mxnet_error, nd
 from .ways.class_form import operator
 
 __all__ = ["lsq"]
@@ -20,7 +20,8 @@ class lsq:
     x, y : any shape      s = scale : (1,), above 0
 
     p and q are the limits of whole numbers of so many bits: 2ᵇ⁻¹ and 2ᵇ⁻¹ - 1, or 0 and 2ᵇ - 1 if
-    they are not signed. Halves go up. With v = x / s,
+    they are not signed. Halves go up. Another number of bits than 1 to 16, or 2 to 16 if
+    they are signed, is a ValueError. With v = x / s,
 
     dx = dy where -p < v < q, else 0;
     ds = g Σ dy e,  e = round(v) - v where -p < v < q, else the limit that x is clipped to.
@@ -76,7 +77,11 @@ def limits(bits, signed):
     least = 2 if signed else 1
     if not isinstance(bits, Integral) or not least <= bits <= 16:
         kind = "signed" if signed else "unsigned"
-        raise ValueError(f"lsq: {bits} bits, {kind}\n  expected a whole number from {least} to 16")
+        raise mxnet_error(
+            ValueError,
+            f"operator 'layers.lsq': {bits} bits, {kind}\n"
+            f"  expected a whole number from {least} to 16",
+        )
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine import nd
-from .norm import narrow, widen
+from ..engine import mxnet_error, nd
+from ._arrays import narrow, widen
 from .ways.class_form import operator
 
 __all__ = ["rotary"]
@@ -19,9 +19,10 @@ class rotary:
     their positions alone. The gradient is turned back, for which nothing is kept, where the
     composition of built-in operators keeps sines and cosines: 131 KB for x (4, 8, 512, 64) in
     float32. They are computed again, so that forward and backward take 1.1 times its time.
-    Angles are float64, products at least float32.
+    Angles are float64, products at least float32: at position 100,000 the error is 2e-7, where that
+    of float32 angles is 7e-3.
 
-    x : (..., t, d), d even      y : (..., t, d)
+    x : (..., t, d), d even, else a ValueError      y : (..., t, d)
 
     J. Su et al., RoFormer: enhanced transformer with rotary position embedding, arXiv:2104.09864,
     2021; with the pairs of GPT-NeoX and LLaMA, where the paper takes neighbours.
@@ -57,7 +58,8 @@ def turn(x, offset, base, direction):
 
 def expect_pairs(shape):
     if len(shape) < 2 or shape[-1] % 2:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"operator 'layers.rotary': x is {tuple(shape)}\n"
-            "  expected x (..., positions, size), an even size"
+            "  expected x (..., positions, size), an even size",
         )

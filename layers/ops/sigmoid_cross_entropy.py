@@ -1,12 +1,12 @@
-"""The cross entropy of yes or no, and its focal form."""
+"""The cross entropy of yes or no."""
 
 from __future__ import annotations
 
-from ..engine import adapter, nd
-from .norm import narrow
+from ..engine import mxnet_error, nd
+from ._arrays import narrow
 from .ways.class_form import operator
 
-__all__ = ["focal", "sigmoid_cross_entropy"]
+__all__ = ["sigmoid_cross_entropy"]
 
 
 @operator(name="layers.sigmoid_cross_entropy")
@@ -34,51 +34,9 @@ class sigmoid_cross_entropy:
         return {"t": x, "y": x}
 
 
-@operator(name="layers.focal")
-class focal:
-    """Focal loss, y = -α (1 - p)ᵞ log p with the probability p of the true side.
-
-    p is 1 / (1 + e⁻ˣ) and α is `alpha` where t = 1; p is 1 / (1 + eˣ) and α is 1 - `alpha` where
-    t = 0. Samples that are right already count little. Beside its inputs it keeps -log p, a seventh
-    of what its composition keeps for backward, and takes 0.8 of its time for 1024 x 4096 and 0.93
-    for 64 x 128 on one core with PyTorch; its gradient is 0, and not NaN, where p is 1 and γ < 1.
-
-    x : any shape      t : the shape of x, 0 or 1      y : the shape of x
-
-    T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017.
-    """
-
-    saves = ("entropy",)  # -log p
-
-    def forward(x, t, *, gamma: float = 2.0, alpha: float = 0.25):
-        expect_one_shape(x, t)
-        return adapter().fused("focal", focal_loss)(x, narrow(t, x), gamma, alpha)
-
-    def dx(dy, x, t, entropy, gamma, alpha):
-        gradient = adapter().fused("focal_gradient", focal_gradient)
-        return gradient(dy, x, narrow(t, x), entropy, gamma, alpha)
-
-    def shapes(x):
-        return {"t": x, "y": x}
-
-
 def expect_one_shape(x, t):
     if x.shape != t.shape:
-        raise ValueError(
-            f"operator 'layers.focal': x is {x.shape}, t is {t.shape}\n  expected one shape"
+        raise mxnet_error(
+            ValueError,
+            f"operator 'layers.focal': x is {x.shape}, t is {t.shape}\n  expected one shape",
         )
-
-
-def focal_loss(x, t, gamma, alpha):
-    """The loss, and the cross entropy in it."""
-    z = x * (1 - 2 * t)  # p = 1 / (1 + eᶻ)
-    entropy = nd.Activation(z, act_type="softrelu")
-    y = nd.sigmoid(z) ** gamma * entropy
-    return y * (t * (2 * alpha - 1) + (1 - alpha)), entropy
-
-
-def focal_gradient(dy, x, t, entropy, gamma, alpha):
-    """The gradient of x."""
-    wrong = nd.sigmoid(x * (1 - 2 * t))
-    slope = entropy * (1 - wrong) * gamma + wrong
-    return wrong**gamma * slope * ((1 - alpha) - t) * dy

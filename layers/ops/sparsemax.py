@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import isqrt
 
 from ..engine import nd
-from .dense import rows
-from .norm import narrow, widen
+from ._arrays import narrow, rows, widen
 from .ways.class_form import operator
 
 __all__ = ["sparsemax"]

@@ -120,7 +120,7 @@ def test_limits_that_cannot_be(bounds):
 
 @pytest.mark.engine("torch")  # MXNet raises its own error, later
 def test_limits_of_the_operator():
-    with pytest.raises(ValueError, match="gradient_clip: norm is 0.0\n  expected"):
+    with pytest.raises(ValueError, match="layers.gradient_clip': norm is 0.0\n  expected"):
         ops.gradient_clip(nd.ones((2,)), norm=0)
 
 

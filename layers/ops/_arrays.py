@@ -1,0 +1,69 @@
+"""What several operators do with arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..engine import adapter, mxnet_error, nd
+
+
+def expect_one_shape(who, **arrays):
+    """Refuse arrays of several shapes.
+
+    Raises
+    ------
+    ValueError
+        The message has the operator's name and the shapes.
+    """
+    if len({a.shape for a in arrays.values()}) > 1:
+        shown = ", ".join(f"{name} is {a.shape}" for name, a in arrays.items())
+        raise mxnet_error(ValueError, f"operator 'layers.{who}': {shown}\n  expected one shape")
+
+
+def widen(x):
+    """x in float32, if its own dtype has 16 bits."""
+    return x if x.dtype is np.float32 or x.dtype is np.float64 else x.astype("float32")
+
+
+def narrow(y, x):
+    """y in the dtype of x."""
+    return y if y.dtype is x.dtype else y.astype(x.dtype)
+
+
+def moments(x, eps):
+    """The mean of the last axis, x - mean, and 1 / √(variance + eps)."""
+    mean = nd.mean(x, axis=-1, keepdims=True)
+    centered = x - mean
+    return mean, centered, inverse_root(centered, eps)
+
+
+def inverse_root(x, eps):
+    """1 / √(mean x² + eps) of the last axis; the norm makes no array of squares."""
+    size = nd.norm(x, axis=-1, keepdims=True)
+    return nd.rsqrt(nd.square(size) / x.shape[-1] + eps)
+
+
+def times(x, scale, factor):
+    y = x if factor == 1 else x * factor
+    return y if scale is None else nd.broadcast_mul(y, scale)
+
+
+def class_numbers(who, label, count, ignored):
+    """Labels as numbers of classes, (n,); such that none is looked up that does not exist."""
+    return adapter().fused("class_numbers", nearest_classes)(who, label, count, ignored)
+
+
+def nearest_classes(_, label, count, __):
+    """The classes that labels are nearest to: here no label is refused."""
+    return nd.clip(label.reshape((-1,)).astype("float32"), a_min=0, a_max=count - 1)
+
+
+def spans(size, most):
+    """Slices of one length, at most `most`, that cover a size; the last may be shorter."""
+    length = -(-size // -(-size // most))
+    return [slice(i, min(i + length, size)) for i in range(0, size, length)]
+
+
+def rows(x):
+    """x as a matrix, whose rows are those of the last axis."""
+    return x if x.ndim == 2 else x.reshape((-1, x.shape[-1]))

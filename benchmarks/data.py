@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 RATE = 0.1  # the learning rate
 # With larger rates, rounding decides what such deep nets have learned after two steps.
 RESNET_RATE, ZOO_RATE = 1e-4, 1e-5
+HEADS = 8  # of multi_head_attention
 
 
 def batches(sizes: tuple[int, ...], batch: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
@@ -67,6 +70,11 @@ def formula_inputs(operator: str, shape: tuple[int, ...]) -> list[np.ndarray]:
         "layer_norm": ([shape, shape[-1:], shape[-1:]], []),
         "linear_cross_entropy": ([shape[:2], (shape[-1], shape[1])], [(shape[-1], shape[:1])]),
         "lsq": ([shape, (1,)], []),
+        "multi_head_attention": ([shape, *[shape[-1:] * 2] * 4], []),
+        "remat": (
+            [shape[:2], *[(4 * shape[1], shape[1]), (shape[1], 4 * shape[1])] * shape[-1]],
+            [],
+        ),
         "rms_norm": ([shape, shape[-1:]], []),
         "sigmoid_cross_entropy": ([shape] * 2, []),
         "softmax": ([shape], [(shape[1], shape[:1])]),
@@ -77,6 +85,9 @@ def formula_inputs(operator: str, shape: tuple[int, ...]) -> list[np.ndarray]:
     floats = [random.uniform(-1, 1, s).astype("float32") for s in shapes]
     if operator == "lsq":
         floats[1][:] = 0.01  # the scale: some values are clipped to 127 of it, and none to 128
+    if operator in ("multi_head_attention", "remat"):
+        for w in floats[1:]:
+            w *= sqrt(3 / w.shape[1])  # keeps the spread of what goes through
     return floats + [random.randint(most, size=s) for most, s in ids]
 
 

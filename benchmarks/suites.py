@@ -392,12 +392,14 @@ FORMULAS = Suite(
         for operator, shape in (
             ("dense", (256, 1024, 1024)),
             *((name, UNITS) for name in ("relu", "sigmoid", "softplus", "swish", "hard_swish")),
-            *((name, UNITS) for name in ("gelu_tanh", "swiglu", "geglu_tanh")),
+            *((name, UNITS) for name in ("mish", "gelu", "gelu_tanh", "swiglu", "geglu_tanh")),
             *((name, shape) for name in ("layer_norm", "rms_norm") for shape in (ROWS, (32, 64))),
             ("group_norm", (32, 256, 8, 8)),
             ("rotary", (4, 8, 512, 64)),
             ("sparsemax", (512, 1000)),
             *(("attention", shape) for shape in ((4, 8, 512, 64), (1, 4, 2048, 64))),
+            ("multi_head_attention", (4, 512, 512)),
+            ("remat", (4096, 128, 12)),  # the built-in operators are without it
             *(
                 ("embedding_bag", shape)
                 for shape in ((100000, 64, 1024, 50), (10000, 128, 256, 20))

@@ -1,4 +1,4 @@
-"""The library's operators, and the same of built-in operators: forward and backward."""
+"""The library's operators and layers, and the same of built-in ones: forward and backward."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from math import pi, sqrt
 
 import numpy as np
 
-from layers import ops
+from layers import GELUBlock, MishBlock, MultiHeadAttention, Remat, ops
 from layers.engine import autograd, gluon, nd
 
-from ..data import formula_inputs
+from ..data import HEADS, formula_inputs
 from ..worker import Entry
 from . import place
 
@@ -61,6 +61,22 @@ def sparsemax(x):
 def attention(q, k, v):
     scores = nd.linalg_gemm2(q, k, transpose_b=True) * q.shape[-1] ** -0.5
     return nd.linalg_gemm2(nd.softmax(scores, axis=-1), v)
+
+
+def multi_head_attention(x, *weights):
+    q, k, v = (linear(x, w).reshape((0, 0, -4, HEADS, -1)) for w in weights[:3])
+    y = attention(*(a.transpose((0, 2, 1, 3)) for a in (q, k, v)))
+    return linear(y.transpose((0, 2, 1, 3)).reshape((0, 0, -3)), weights[3])
+
+
+def linear(x, w):
+    return nd.FullyConnected(x, w, no_bias=True, num_hidden=len(w), flatten=False)
+
+
+def perceptron(x, *weights):
+    for up, down in zip(weights[::2], weights[1::2]):
+        x = linear(nd.tanh(linear(x, up)), down)
+    return x
 
 
 def embedding_bag(w, ids):
@@ -115,6 +131,7 @@ PLAIN = {
     "embedding_bag": embedding_bag,
     "focal": focal,
     "geglu_tanh": lambda gate, value: gelu_tanh(gate) * value,
+    "gelu": lambda x: 0.5 * x * (1 + nd.erf(x * sqrt(0.5))),
     "gelu_tanh": gelu_tanh,
     "gradient_clip": lambda x: Clip()(x),
     "gradient_reversal": lambda x: nd.BlockGrad(1.5 * x) - 0.5 * x,
@@ -129,7 +146,10 @@ PLAIN = {
         nd.dot(x, w, transpose_b=True), label
     ),
     "lsq": lsq,
+    "mish": lambda x: x * nd.tanh(nd.log(1 + nd.exp(x))),
+    "multi_head_attention": multi_head_attention,
     "relu": nd.relu,
+    "remat": perceptron,
     "rms_norm": rms_norm,
     "rotary": rotary,
     "sigmoid": nd.sigmoid,
@@ -152,6 +172,37 @@ ATTRIBUTES = {  # of the library's operators
 }
 
 
+def rematerialized(shape):
+    """The perceptron in parts, of which each keeps its input only."""
+    _, width, depth = shape
+    net = gluon.nn.HybridSequential()
+    for _ in range(depth):
+        part = gluon.nn.HybridSequential()
+        part.add(gluon.nn.Dense(4 * width, "tanh", use_bias=False))
+        part.add(gluon.nn.Dense(width, use_bias=False))
+        net.add(Remat(part))
+    return net
+
+
+LAYERS = {  # what is no operator of its own, for a shape; the last inputs are its parameters
+    "gelu": lambda shape: GELUBlock(),
+    "mish": lambda shape: MishBlock(),
+    "multi_head_attention": lambda shape: MultiHeadAttention(shape[-1], HEADS, bias=False),
+    "remat": rematerialized,
+}
+
+
+def of_layer(layer, arrays):
+    """The layer as a function of its inputs and parameters, and these arrays."""
+    parameters = [*layer.collect_params().values()]
+    layer.initialize(ctx=arrays[0].context)
+    count = len(arrays) - len(parameters)
+    layer(*arrays[:count])  # finds the sizes of its parameters
+    for p, a in zip(parameters, arrays[count:]):
+        p.set_data(a)
+    return lambda *given: layer(*given[:count]), arrays[:count] + [p.data() for p in parameters]
+
+
 def compiled(function) -> gluon.nn.HybridLambda:
     net = gluon.nn.HybridLambda(lambda F, *arrays: function(*arrays))
     net.hybridize(backend="inductor")
@@ -164,6 +215,8 @@ def build(variant: str, device: str, operator: str, shape: tuple[int, ...]) -> E
     name = {"attention": "scaled_dot_product_attention"}.get(operator, operator)
     if variant == "plain":
         function = PLAIN[operator]
+    elif operator in LAYERS:
+        function, arrays = of_layer(LAYERS[operator](shape), arrays)
     else:
         function = partial(getattr(ops, name), **ATTRIBUTES.get(operator, {}))
     learned = [a for a, x in zip(arrays, formula_inputs(operator, shape)) if x.dtype == np.float32]

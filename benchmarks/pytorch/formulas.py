@@ -5,22 +5,64 @@ from __future__ import annotations
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
 
-from ..data import formula_inputs
+from ..data import HEADS, formula_inputs
 from ..worker import Entry
 from . import place
+
+
+def multi_head_attention(x, q, k, v, out):
+    """As `nn.MultiheadAttention` calls it, for which the batch is the second axis."""
+    x = x.transpose(0, 1)
+    y, _ = F.multi_head_attention_forward(
+        query=x,
+        key=x,
+        value=x,
+        embed_dim_to_check=x.shape[-1],
+        num_heads=HEADS,
+        in_proj_weight=None,
+        in_proj_bias=None,
+        bias_k=None,
+        bias_v=None,
+        add_zero_attn=False,
+        dropout_p=0.0,
+        out_proj_weight=out,
+        out_proj_bias=None,
+        need_weights=False,
+        use_separate_proj_weight=True,
+        q_proj_weight=q,
+        k_proj_weight=k,
+        v_proj_weight=v,
+    )
+    return y.transpose(0, 1)
+
+
+def part(x, up, down):
+    return F.linear(F.tanh(F.linear(x, up)), down)
+
+
+def rematerialized(x, *weights):
+    for up, down in zip(weights[::2], weights[1::2]):
+        x = checkpoint(part, x, up, down, use_reentrant=False)
+    return x
+
 
 OWN = {
     "attention": F.scaled_dot_product_attention,
     "dense": F.linear,
     "embedding_bag": lambda w, ids: F.embedding_bag(ids, w, mode="sum"),
+    "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "geglu_tanh": lambda gate, value: F.gelu(gate, approximate="tanh") * value,
     "group_norm": lambda x, gamma, beta: F.group_norm(x, 2, gamma, beta),
     "hard_swish": F.hardswish,
     "layer_norm": lambda x, gamma, beta: F.layer_norm(x, gamma.shape, gamma, beta),
     "linear_cross_entropy": lambda x, w, label: F.cross_entropy(x @ w.T, label, reduction="none"),
+    "mish": F.mish,
+    "multi_head_attention": multi_head_attention,
     "relu": F.relu,
+    "remat": rematerialized,
     "rms_norm": lambda x, gamma: F.rms_norm(x, gamma.shape, gamma, 1e-6),
     "sigmoid": F.sigmoid,
     "sigmoid_cross_entropy": lambda x, t: F.binary_cross_entropy_with_logits(

@@ -51,7 +51,7 @@ class scaled_dot_product_attention:
         return {"q": dq, "k": dk, "v": dv}
 
     def shapes(q, v):
-        return {"y": (*q[:-1], v[-1])}
+        return {"y": (*q[:-1], v[-1])} if q and v else {}
 
 
 def attention(q, k, v, allowed, causal, scale):

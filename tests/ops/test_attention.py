@@ -6,7 +6,7 @@ from peak import peak_of
 from ways import each
 
 from layers import MultiHeadAttention, ScaledDotProductAttention, engine
-from layers.engine import autograd, gluon, mx, nd
+from layers.engine import autograd, gluon, mx, nd, sym
 from layers.ops import attention as module
 from layers.ops import scaled_dot_product_attention
 
@@ -374,3 +374,11 @@ def test_inputs_that_there_are_not():
         block(x, x, x, x)
     with pytest.raises(TypeError, match="ScaledDotProductAttention: v is missing\n  expected q, k"):
         ScaledDotProductAttention()(x, x)
+
+
+def test_shapes_of_values_that_are_not_known():
+    y = scaled_dot_product_attention(*map(sym.var, "qkv"))
+    (q, *_), (found,), _ = y.infer_shape_partial(q=(2, 2, 3, 4))
+    assert q == (2, 2, 3, 4) and not found
+    (found,) = y.infer_shape_partial(q=(2, 2, 3, 4), k=(2, 2, 5, 4), v=(2, 2, 5, 6))[1]
+    assert found == (2, 2, 3, 6)

@@ -999,3 +999,11 @@ def test_an_array_that_memory_does_not_hold(mx, make):
 def test_a_size_of_more_than_64_bits(mx):
     with pytest.raises(mx.base.MXNetError, match=r"zeros: no memory on cpu for .* \(2361183"):
         mx.nd.zeros((1 << 71,))
+
+
+@torch_only
+def test_ranges_without_values(mx):
+    with pytest.raises(ValueError, match="from 0 to 0 by 1.0 there are no values\n  expected one"):
+        mx.nd.arange(0, 0)
+    with pytest.raises(ValueError, match="stop 0, step 1.0: there are no values\n  expected one"):
+        mx.nd._internal._arange(start=0, stop=0)

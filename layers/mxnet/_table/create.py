@@ -88,7 +88,8 @@ def _arange(
     count = ceil((stop - start) / step)
     if count <= 0:
         raise ArgumentError(
-            f"_arange: start {start}, stop {stop}, step {step}: there are no values"
+            f"_arange: start {start}, stop {stop}, step {step}: there are no values\n"
+            "  expected one or more"
         )
     return _steps(count, start, step, repeat, dtype, device)
 

@@ -186,7 +186,9 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     if stop is None:
         start, stop = 0, start
     if not (start < stop if step > 0 else start > stop):
-        raise ShapeError(f"arange: from {start} to {stop} by {step} there are no values")
+        raise ShapeError(
+            f"arange: from {start} to {stop} by {step} there are no values\n  expected one or more"
+        )
     context = _context("arange", ctx)
     values = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     return _internal["_arange"](**values, dtype=_torch_dtype(dtype), ctx=str(context))

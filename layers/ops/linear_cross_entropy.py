@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine import adapter, nd
+from ..engine import adapter, mxnet_error, nd
 from ._arrays import class_numbers, nearest_classes, rows, spans
 from .ways.class_form import operator
 
@@ -49,6 +49,7 @@ class linear_cross_entropy:
         z_loss: float = 0.0,
         block: int = BLOCK,
     ):
+        expect_label(x, label)
         v, m = rows(x), w.shape[0]
         number = class_numbers("linear_cross_entropy", label, m, ignore_label)
         levels, owns = [], []
@@ -103,6 +104,15 @@ class linear_cross_entropy:
 
     def shapes(x, w):
         return {"w": (w[0], x[-1]), "label": x[:-1], "b": w[:1], "y": x[:-1]}
+
+
+def expect_label(x, label):
+    if label.shape != x.shape[:-1]:
+        raise mxnet_error(
+            ValueError,
+            f"operator 'layers.linear_cross_entropy': x is {x.shape}, label is {label.shape}\n"
+            f"  expected a label {x.shape[:-1]}",
+        )
 
 
 def block_forward(v, number, w, b, c):

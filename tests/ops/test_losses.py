@@ -7,7 +7,7 @@ from repeated import as_slow
 
 from layers import ops
 from layers.check import check_operator
-from layers.engine import autograd, gluon, nd
+from layers.engine import autograd, gluon, mx, nd
 
 LABEL = np.array([0, 2, 6, 4, 2])
 X, W, B = (np.random.RandomState(i).randn(*s) for i, s in enumerate([(5, 3), (7, 3), (7,)]))
@@ -169,6 +169,25 @@ def test_triplet_is_more_exact_than_two_distances():
         np.abs(y.asnumpy() - expected).max() for y in (ops.triplet(x, near, far), nd.relu(two + 1))
     )
     assert 1.5 * ours < theirs < 2e-4
+
+
+@pytest.mark.engine("torch")  # MXNet has their messages in errors of its own
+@pytest.mark.parametrize("x", [(5, 3), (0, 3), (2, 2, 3)])
+@pytest.mark.parametrize("options", [{}, {"smoothing": 0.1}, {"block": 2}], ids=str)
+def test_labels_of_other_rows(x, options):
+    with pytest.raises(ValueError) as caught:
+        ops.linear_cross_entropy(nd.array(np.zeros(x)), nd.ones((7, 3)), nd.ones((4,)), **options)
+    assert isinstance(caught.value, mx.base.MXNetError)
+    assert str(caught.value) == (
+        f"operator 'layers.linear_cross_entropy': x is {x}, label is (4,)\n"
+        f"  expected a label {x[:-1]}"
+    )
+
+
+@pytest.mark.engine("torch")  # as above
+def test_focal_of_integers():
+    with pytest.raises(mx.base.MXNetError, match="int32\n  expected another dtype"):
+        ops.focal(nd.ones((2, 3), dtype="int32"), nd.ones((2, 3)))
 
 
 def test_focal_of_what_is_right():

@@ -144,6 +144,8 @@ def softplus_gradient(dy, y):
 
 def focal(x, t, gamma, alpha):
     """The focal loss, and the cross entropy in it."""
+    if not x._tensor.is_floating_point():
+        return None
     z = torch.addcmul(x._tensor, x._tensor, t._tensor, value=-2)
     entropy = F.logsigmoid(-z).neg_()
     y = z.sigmoid_().pow_(gamma).mul_(entropy)

@@ -34,6 +34,7 @@ __all__ = [
     "gluon",
     "gluoncv",
     "mx",
+    "mxnet_error",
     "name",
     "nd",
     "recomputed",

@@ -9,7 +9,6 @@ takes a label of no class as SoftmaxOutput does: its gradient is then y. Blocks 
 """
 
 from .._errors import did_you_mean
-from .attention import scaled_dot_product_attention
 from .dense import dense
 from .embedding_bag import embedding_bag
 from .focal import focal
@@ -27,6 +26,7 @@ from .lsq import lsq
 from .relu import relu
 from .rms_norm import rms_norm
 from .rotary import rotary
+from .scaled_dot_product_attention import scaled_dot_product_attention
 from .sigmoid import sigmoid
 from .sigmoid_cross_entropy import sigmoid_cross_entropy
 from .softmax import softmax

@@ -48,13 +48,10 @@ NUMBERS = (int, float, numbers.Real, np.bool_)  # the commonest first: Real take
 ORDER = ("eq", "ne", "gt", "ge", "lt", "le")  # Python itself reflects these
 
 
-def _computed(operator: registry.Op, arrays: tuple[NDArray, ...], attributes: dict) -> NDArray:
-    tensors = []
-    for x in arrays:
-        if x._is_sparse:
-            return call(operator, arrays, attributes)
-        tensors.append(x._tensor)
-    return evaluate(operator, arrays, tensors, attributes, arrays[0]._context)
+def _with_number(operator: registry.Op, x: NDArray, number: float) -> NDArray:
+    if x._is_sparse:
+        return call(operator, (x,), {"scalar": number})
+    return evaluate(operator, (x,), [x._tensor], {"scalar": number}, x._context)
 
 
 def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
@@ -63,12 +60,14 @@ def _binary(name: str, on_arrays: str, on_scalar: str, reflected: str):
     def function(lhs, rhs):
         if isinstance(lhs, NDArray):
             if isinstance(rhs, NDArray):
-                return _computed(both, (lhs, rhs), {})
+                if lhs._is_sparse or rhs._is_sparse:
+                    return call(both, (lhs, rhs), {})
+                return evaluate(both, (lhs, rhs), [lhs._tensor, rhs._tensor], {}, lhs._context)
             if isinstance(rhs, NUMBERS):
-                return _computed(right, (lhs,), {"scalar": rhs})
+                return _with_number(right, lhs, rhs)
         elif isinstance(lhs, NUMBERS):
             if isinstance(rhs, NDArray):
-                return _computed(left, (rhs,), {"scalar": lhs})
+                return _with_number(left, rhs, lhs)
             if isinstance(rhs, NUMBERS):
                 integers = isinstance(lhs, int) and isinstance(rhs, int) and name != "divide"
                 value = function(array([lhs], dtype="float64"), rhs).asscalar().item()
@@ -131,7 +130,7 @@ def _fill(cls: type) -> None:
             if method != "pow":  # as in MXNet, x **= y makes a new array
                 setattr(cls, f"__i{method}__", _in_place(name))
     # Bools too, which PyTorch does not negate.
-    cls.__neg__ = lambda self: _computed(_times, (self,), {"scalar": -1})
+    cls.__neg__ = lambda self: _with_number(_times, self, -1)
     cls.__abs__ = lambda self: op.abs(self)
     cls.__hash__ = object.__hash__
 

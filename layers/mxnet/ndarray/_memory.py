@@ -72,7 +72,7 @@ class Memory:
         if add:
             self._writable().add_(given)
         else:
-            self._replace(given, lent=True)
+            self._replace(given, True)
 
     def _refuse_recorded(self) -> None:
         if autograd.state.recording and self._requires_grad():

@@ -18,7 +18,7 @@ from . import Refused
 from .averaging import Average, fill
 from .data import Data
 from .loop import Meter
-from .metrics import ignored_label
+from .metrics import WithMetric, ignored_label
 from .nets import initialize, net_of, try_out
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
@@ -48,8 +48,7 @@ from .workers import Workers
 __all__ = [
     "HYBRIDIZE",
     "Learner",
-    "LossAndAccuracy",
-    "LossAndError",
+    "ScaledSquare",
     "check_learner",
     "trainer_of",
 ]
@@ -179,7 +178,9 @@ class Learner:
     @staticmethod
     def loss_with_metric(task: Task) -> gluon.HybridBlock:
         """The loss of a task, and beside it its metric."""
-        return LossAndAccuracy() if task.classes else LossAndError(task.std)
+        if task.classes:
+            return WithMetric(SoftmaxLoss(), "accuracy")
+        return WithMetric(ScaledSquare(task.std), "mae")
 
     @property
     def parameters(self) -> int:
@@ -465,29 +466,12 @@ def check_learner(
         check_step(clip, accumulate, precision)
 
 
-class LossAndAccuracy(gluon.HybridBlock):
-    """The loss of each sample, and beside it 1 where the highest score is the label's: (n, 2).
-
-    Only the loss has a gradient. Both are in one graph, so that a compiled step counts too.
-    """
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        with self.name_scope():
-            self.loss = SoftmaxLoss()
-
-    def hybrid_forward(self, F, scores, label):
-        right = F.BlockGrad(F.argmax(scores, axis=1) == label)
-        return F.stack(self.loss(scores, label), right, axis=1)
-
-
-class LossAndError(gluon.HybridBlock):
-    """The loss of each sample, ((y - target) / std)², and beside it |y - target|: (n, 2)."""
+class ScaledSquare(gluon.HybridBlock):
+    """The loss ((y - target) / std)² of each sample; y : (n, 1) or (n,), target : (n,)."""
 
     def __init__(self, std: float, **kwargs):
         super().__init__(**kwargs)
         self.std = std
 
     def hybrid_forward(self, F, values, target):
-        error = F.reshape(values, shape=(-1,)) - target
-        return F.stack(F.square(error / self.std), F.BlockGrad(F.abs(error)), axis=1)
+        return F.square((F.reshape(values, shape=(-1,)) - target) / self.std)

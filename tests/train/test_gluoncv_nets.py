@@ -17,10 +17,10 @@ from layers.engine import autograd, gluon, mx, nd
 from train import Refused, gluoncv_package, predict, report
 from train import export as export_program
 from train.__main__ import main
-from train.blocks import LossAndAccuracy
 from train.data.images import CIFAR_FILES
 from train.gluoncv_nets import Features, FusedLossAndAccuracy, Head, check_name, head_of, of_the_net
 from train.gluoncv_package import gluoncv, quiet
+from train.metrics import WithMetric
 from train.options import parse
 
 pytestmark = pytest.mark.slow_on("mxnet")
@@ -342,7 +342,7 @@ def test_a_fused_head_gives_the_loss_and_gradients_of_the_other():
         forward, loss = (
             (Features(net, net[2]), FusedLossAndAccuracy(net[2]))
             if fused
-            else (net, LossAndAccuracy())
+            else (net, WithMetric(SoftmaxLoss(), "accuracy"))
         )
         for hybrid in (False, True):
             forward.hybridize(hybrid)

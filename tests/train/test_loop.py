@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from layers import nets
+from layers import SoftmaxLoss, nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
-from train.blocks import HYBRIDIZE, Learner, LossAndAccuracy, LossAndError
+from train.blocks import HYBRIDIZE, Learner, ScaledSquare
 from train.data import Arrays, Data, batches
 from train.loop import Callback, Meter, Run, train
+from train.metrics import WithMetric
 from train.scaling import with_scaling
 from train.task import Task
 
@@ -283,7 +284,7 @@ def test_loss_and_hits():
     scores, label = nd.array([[1.0, 3.0], [5.0, 2.0]]), nd.array([1, 1])
     scores.attach_grad()
     with autograd.record():
-        both = LossAndAccuracy()(scores, label)
+        both = WithMetric(SoftmaxLoss(), "accuracy")(scores, label)
     both.backward()
     rtol = TOLERANCE["one value"]
     losses = np.log1p(np.exp([-2.0, 3.0]))
@@ -342,7 +343,7 @@ def test_error_and_its_gradient():
     values, target = nd.array([[1.0], [5.0]]), nd.array([3.0, 4.0])
     values.attach_grad()
     with autograd.record():
-        both = LossAndError(2.0)(values, target)
+        both = WithMetric(ScaledSquare(2.0), "mae")(values, target)
     both.backward()
     np.testing.assert_allclose(both.asnumpy(), [[1, 2], [0.25, 1]])
     np.testing.assert_allclose(values.grad.asnumpy(), [[-1], [0.5]])

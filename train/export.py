@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .frame import Program, add_engine, path
+from .frame import Program, add_engine
 from .options import Parser
+from .options.values import path
 from .screen import say
 
 __all__ = ["main"]

@@ -13,10 +13,11 @@ from layers._programs import command
 from . import Refused
 from .__main__ import fail, start
 from .options import Parser, check_utf8
+from .options.values import path
 from .own_file import load_file
 from .screen import open_closed_streams
 
-__all__ = ["Program", "add_engine", "path", "write_whole"]
+__all__ = ["Program", "add_engine", "write_whole"]
 
 
 def nothing(_: argparse.Namespace) -> None:
@@ -106,10 +107,6 @@ def add_engine(parser: Parser) -> None:
         help="run this first: a file with operators of the network, as that of --net may be",
     )
     add("-h", "--help", action="help", help="show this and leave")
-
-
-def path(text: str) -> Path:
-    return Path(os.path.expanduser(text))
 
 
 def write_whole(out: Path, lines: Iterator[str]) -> None:

@@ -13,10 +13,9 @@ from layers.engine import gluon, mx, nd
 
 from . import Refused
 from .messages import one_line
+from .options.learning import PRECISIONS
 
 __all__ = ["Cast", "check_precision", "in_float32", "is_rounded", "loss_scaler", "without_rounding"]
-
-PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 class Cast(gluon.HybridBlock):

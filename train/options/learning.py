@@ -9,7 +9,15 @@ from typing import Any
 from .. import Refused
 from .values import AddSetting, integer_from, number_from, rate, setting, share
 
-__all__ = ["MODES", "OPTIMIZERS", "SCHEDULES", "add_learning", "check_learning", "check_step"]
+__all__ = [
+    "MODES",
+    "OPTIMIZERS",
+    "PRECISIONS",
+    "SCHEDULES",
+    "add_learning",
+    "check_learning",
+    "check_step",
+]
 
 # The arguments of optimizers that are not the optimizer's own; --lr and --optimizer-option replace
 # them.
@@ -28,6 +36,7 @@ SCHEDULES: dict[str, dict[str, Any]] = {
 }
 
 MODES = ("none", "recorded", "compiled", "step")
+PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 def add_learning(add: Callable, program: str) -> None:
@@ -122,7 +131,7 @@ def add_more(add: Callable, modes: tuple[str, ...]) -> None:
     )
     add(
         "--precision",
-        choices=["float32", "bfloat16", "float16"],
+        choices=PRECISIONS,
         default="float32",
         metavar="TYPE",
         help="float32, bfloat16, or on a GPU float16 (float32)",

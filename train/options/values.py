@@ -15,7 +15,7 @@ from typing import Any
 __all__ = [
     "AddSetting",
     "contexts",
-    "folder",
+    "path",
     "integer_from",
     "is_utf8",
     "joined",
@@ -138,7 +138,7 @@ def contexts(text: str) -> list[tuple[str, int]]:
     return named
 
 
-def folder(text: str) -> Path:
+def path(text: str) -> Path:
     return Path(os.path.expanduser(text))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from .values import contexts, folder, integer_from
+from .values import contexts, integer_from, path
 
 __all__ = ["add_where"]
 
@@ -29,7 +29,7 @@ def add_where(add: Callable, program: str) -> None:
     add("--engine", choices=["torch", "mxnet"], metavar="NAME", help="torch or mxnet (torch)")
     if program == "train.find_lr":  # which learns nothing that is kept
         default = Path(f"build/{program}")
-        add("--out", type=folder, default=default, metavar="FOLDER", help=f"results ({default})")
+        add("--out", type=path, default=default, metavar="FOLDER", help=f"results ({default})")
     else:
         add_run(add, program)
     add("-h", "--help", action="help", help="show this and leave")
@@ -38,13 +38,13 @@ def add_where(add: Callable, program: str) -> None:
 def add_run(add: Callable, program: str) -> None:
     add(
         "--out",
-        type=folder,
+        type=path,
         metavar="FOLDER",
         help=f"folder of the results (build/{program}, whose earlier run is replaced)",
     )
     add(
         "--config",
-        type=folder,
+        type=path,
         metavar="FILE",
         help="options from a file in JSON or YAML, such as config.json of a run",
     )
@@ -62,7 +62,7 @@ def add_run(add: Callable, program: str) -> None:
     )
     add(
         "--tensorboard",
-        type=folder,
+        type=path,
         metavar="FOLDER",
         help="write the results of each epoch for TensorBoard, too",
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
 import reprlib
 import shutil
@@ -17,7 +16,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ import numpy as np
 from layers.engine import nd
 
 from . import Refused, expect_counts
+from .atomic import remove_folder, replacing
 from .loop import Callback, Epoch, Meter, Run
 from .state import Arrays, below
 from .tensors import read_tensors, tensors_as_bytes
@@ -96,7 +95,7 @@ class Checkpoint(Callback):
                     "expected to resume it, to overwrite it, or another folder"
                 )
             for path in found:
-                remove(path)
+                remove_folder(path)
         for path in self.folder.glob(".*"):
             if UNFINISHED.fullmatch(path.name):  # what a killed process was at
                 shutil.rmtree(path, ignore_errors=True)
@@ -163,7 +162,7 @@ class Checkpoint(Callback):
         keep = {name_of(run.best().epoch, 0)} if done else set()
         for old in checkpoints(self.folder)[self.keep :]:
             if old.name not in keep:
-                remove(old)
+                remove_folder(old)
 
 
 def name_of(epoch: int, step: int) -> str:
@@ -188,30 +187,20 @@ def checkpoints(folder: Path) -> list[Path]:
 def write(path: Path, run: Run, meter: Meter) -> None:
     """Write a checkpoint: all of it appears, or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".new-{path.name}")
-    shutil.rmtree(new, ignore_errors=True)
-    try:
+    with replacing(path) as new:  # what is there is torn: the resumed training has come there
         new.mkdir()
         weights = run.learner.weights()
         state = {f"learner/{name}": array for name, array in run.learner.state().items()}
         for key, callback in by_name(run):
             state |= {f"{key}/{name}": array for name, array in arrays_of(callback).items()}
-        write_file(new / WEIGHTS, tensors_as_bytes(weights))
+        (new / WEIGHTS).write_bytes(tensors_as_bytes(weights))
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
-        sync(new / PARAMS)
-        write_file(new / STATE, tensors_as_bytes(state))
+        (new / STATE).write_bytes(tensors_as_bytes(state))
         content = {"format": FORMAT, **describe(run, meter)}
         names = (WEIGHTS, PARAMS, STATE)
         content["files"] = {name: fingerprint((new / name).read_bytes()) for name in names}
         content["sha256"] = hash_of(content)
-        write_file(new / INDEX, (json.dumps(content, indent=1) + "\n").encode())
-        sync(new)
-        if path.exists():  # a torn one, in whose place the resumed training has come
-            remove(path)
-        new.rename(path)
-        sync(path.parent)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        (new / INDEX).write_bytes((json.dumps(content, indent=1) + "\n").encode())
 
 
 def arrays_of(callback: Callback) -> Arrays:
@@ -285,31 +274,6 @@ def hash_of(content: dict[str, Any]) -> str:
 
 def fingerprint(content: bytes) -> dict[str, Any]:
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-
-
-def write_file(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sync(path: Path) -> None:
-    """Have a file or the names in a folder on the disk."""
-    with suppress(PermissionError):  # Windows cannot open a folder
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def remove(path: Path) -> None:
-    """Remove a checkpoint; one that is half removed has no checkpoint's name."""
-    old = path.with_name(f".old-{path.name}")
-    shutil.rmtree(old, ignore_errors=True)
-    path.rename(old)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 @dataclass

@@ -12,6 +12,7 @@ from layers._programs import command
 
 from . import Refused
 from .__main__ import fail, start
+from .atomic import replacing
 from .options import Parser, check_utf8
 from .options.values import path
 from .own_file import load_file
@@ -119,12 +120,11 @@ def write_whole(out: Path, lines: Iterator[str]) -> None:
     """
     if out.is_dir():  # as is the folder that an empty name stands for
         raise Refused(f"--out {out}: it is a folder")
-    unfinished = out.with_name(f".{out.name}.unfinished")
     try:
-        with open(unfinished, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        with (
+            replacing(out) as new,
+            new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
+        ):
             file.writelines(lines)
-        unfinished.replace(out)
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

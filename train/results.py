@@ -23,7 +23,8 @@ if sys.platform != "win32":
     import fcntl
 
 from . import Refused
-from .checkpoint import checkpoints, write_file
+from .atomic import replacing
+from .checkpoint import checkpoints
 from .epochs import columns, curves, history, results_of
 from .loop import Callback, Epoch, Learner, Run
 from .task import Task
@@ -136,9 +137,8 @@ def begin(out: Path, config: dict[str, Any]) -> None:
 
 def write_config(path: Path, config: dict[str, Any], names: tuple[str, ...]) -> None:
     content = json.dumps(config | {"files": names}, indent=2) + "\n"
-    new = path.with_name(f".new-{path.name}")
-    write_file(new, content.encode())
-    new.replace(path)
+    with replacing(path) as new:
+        new.write_bytes(content.encode())
 
 
 class History(Callback):
@@ -157,14 +157,11 @@ class History(Callback):
 
     def begin(self, run: Run) -> None:
         """Write the epochs that are done already; raises Refused where it cannot be written."""
-        new = self.path.with_name(f".new-{self.path.name}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            history(run, new)
-            new.replace(self.path)
+            with replacing(self.path) as new:
+                history(run, new)
         except OSError as error:
-            with suppress(OSError):
-                new.unlink()
             raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:

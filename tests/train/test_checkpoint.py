@@ -20,7 +20,7 @@ from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, callbacks, checkpoint, fit, module
+from train import Refused, callbacks, fit, module
 from train.__main__ import main
 from train.checkpoint import Checkpoint, checkpoints, read
 from train.state import restore_numbers
@@ -440,15 +440,15 @@ def test_a_folder_without_any(tmp_path):
 
 def test_a_full_disk(tmp_path, monkeypatch):
     """A clear line, and the last checkpoint is whole."""
-    write = checkpoint.write_file
+    write = Path.write_bytes
 
     def full(path, content):
         if "0003" in path.parent.name and path.name == "state.safetensors":
-            path.write_bytes(content[:100])
+            write(path, content[:100])
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write(path, content)
+        return write(path, content)
 
-    monkeypatch.setattr(checkpoint, "write_file", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(Refused, match="epoch-0003 cannot be written: No space left.*epoch-0002 is"):
         train(Checkpoint(tmp_path))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["epoch-0001", "epoch-0002"]

@@ -1,0 +1,76 @@
+"""Files and folders that appear whole, or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from train import Refused, atomic
+from train.atomic import remove_folder, replacing
+from train.frame import write_whole
+
+
+def make(path, content, is_folder):
+    if is_folder:
+        path.mkdir()
+        path = path / "file"
+    path.write_text(content)
+
+
+def content_of(folder):
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_it_takes_the_place_of_what_is_there(tmp_path, is_folder):
+    name = "it/file" if is_folder else "it"
+    for content in ("first", "second"):
+        with replacing(tmp_path / "it") as new:
+            make(new, content, is_folder)
+        assert content_of(tmp_path) == {name: content}
+    with pytest.raises(ZeroDivisionError), replacing(tmp_path / "it") as new:
+        make(new, "third", is_folder)
+        raise ZeroDivisionError
+    assert content_of(tmp_path) == {name: "second"}
+    assert [path.name for path in tmp_path.iterdir()] == ["it"]
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_it_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch, is_folder):
+    done = []
+    replace = Path.replace
+    monkeypatch.setattr(atomic, "sync", lambda path: done.append(path.name))
+    monkeypatch.setattr(Path, "replace", lambda *paths: done.append("rename") or replace(*paths))
+    with replacing(tmp_path / "it") as new:
+        make(new, "", is_folder)
+    assert done == [*["file"][: int(is_folder)], ".new-it", "rename", tmp_path.name]
+
+
+def test_a_file_does_not_take_the_place_of_a_folder(tmp_path):
+    make(tmp_path / "it", "first", True)
+    with pytest.raises(OSError), replacing(tmp_path / "it") as new:
+        new.write_text("second")
+    assert content_of(tmp_path) == {"it/file": "first"}
+
+
+def test_what_a_killed_process_has_left_is_replaced(tmp_path):
+    for name in (".new-it", ".old-it", "it"):
+        make(tmp_path / name, "first", True)
+    with replacing(tmp_path / "it") as new:
+        make(new, "second", True)
+    assert content_of(tmp_path) == {"it/file": "second"}
+    make(tmp_path / ".old-it", "first", True)
+    remove_folder(tmp_path / "it")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(Refused, match=f"^--out {tmp_path}/file/out: Not a directory$"):
+        write_whole(tmp_path / "file" / "out", iter(["a line"]))
+    with pytest.raises(Refused, match=f"^--out {tmp_path}: it is a folder$"):
+        write_whole(tmp_path, iter(["a line"]))
+    write_whole(tmp_path / "out", iter(["a line\n", "\udc80\n"]))
+    assert (tmp_path / "out").read_bytes() == b"a line\n\\udc80\n"
+    assert os.listdir(tmp_path) in (["out", "file"], ["file", "out"])

@@ -33,12 +33,8 @@ from .workers import Workers
 
 __all__ = ["Checkpoint", "checkpoints", "expect_same_last", "resume"]
 
-WEIGHTS, PARAMS, STATE, INDEX = (
-    "model.safetensors",
-    "model.params",
-    "state.safetensors",
-    "state.json",
-)
+FILES = ("model.safetensors", "model.params", "state.safetensors", "state.json")
+WEIGHTS, PARAMS, STATE, INDEX = FILES
 FORMAT = "layers.train checkpoint 1"
 NAME = re.compile(r"epoch-(\d{4,})(?:-step-(\d{6,}))?")
 UNFINISHED = re.compile(rf"\.(new|old)-{NAME.pattern}")
@@ -49,7 +45,8 @@ class Checkpoint(Callback):
 
     Each checkpoint is a folder, ``epoch-0007``: the parameters as ``model.safetensors`` and as
     ``model.params`` for `load_parameters`, the optimizer's state and that of other callbacks as
-    ``state.safetensors``, and ``state.json``. The last ones are kept, and the best one.
+    ``state.safetensors``, and ``state.json``. The last ones are kept, and the best one. Those of
+    a training that is resumed from another folder are copied.
 
     Parameters
     ----------
@@ -86,9 +83,22 @@ class Checkpoint(Callback):
         self.overwrite, self.restore_best = overwrite, restore_best
 
     def begin(self, run: Run) -> None:
-        if not run.workers.is_first:
-            return
-        if not self.is_resumed(run) and (found := checkpoints(self.folder)):
+        with run.workers.agreeing():
+            if run.workers.is_first:
+                self.prepare(run)
+
+    def prepare(self, run: Run) -> None:
+        """Have a folder with checkpoints of this training, and of no other.
+
+        Raises
+        ------
+        Refused
+            It has those of another, or cannot be written; or the best epoch that is to be restored
+            has no checkpoint where the training was.
+        """
+        before = run.resumed.parent if run.resumed else None
+        is_resumed = before is not None and before.resolve() == self.folder.resolve()
+        if not is_resumed and (found := checkpoints(self.folder)):
             if not self.overwrite:
                 raise Refused(
                     f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
@@ -96,14 +106,34 @@ class Checkpoint(Callback):
                 )
             for path in found:
                 remove_folder(path)
-        for path in self.folder.glob(".*"):
-            if UNFINISHED.fullmatch(path.name):  # what a killed process was at
-                shutil.rmtree(path, ignore_errors=True)
+        try:
+            is_new = not self.folder.exists()
+            (self.folder / ".new-epoch-0000").mkdir(parents=True, exist_ok=True)
+            for path in self.folder.glob(".*"):
+                if UNFINISHED.fullmatch(path.name):  # this one, and what a killed process was at
+                    shutil.rmtree(path, ignore_errors=True)
+            if run.resumed and not is_resumed:
+                self.take_along(run, run.resumed)
+            elif is_new:
+                self.folder.rmdir()  # until one is saved
+        except OSError as error:
+            raise Refused(f"{self.folder} cannot be written: {error.strerror or error}") from error
 
-    def is_resumed(self, run: Run) -> bool:
-        """Whether the training goes on from a checkpoint in the folder."""
-        found = run.resumed
-        return found is not None and found.parent.resolve() == self.folder.resolve()
+    def take_along(self, run: Run, resumed: Path) -> None:
+        """Copy the checkpoint that is resumed from another folder, and that of the best epoch."""
+        names = [best_name(run)] if run.history else []
+        for name in dict.fromkeys([*names, resumed.name]):
+            path = resumed.with_name(name)
+            try:
+                read(path)
+            except ValueError as error:
+                if self.restore_best:
+                    raise Refused(f"the best epoch cannot be read: {path}: {error}") from error
+                continue
+            with replacing(self.folder / name) as new:
+                new.mkdir()
+                for file in FILES:
+                    shutil.copyfile(path / file, new / file)
 
     def after_step(self, run: Run) -> None:
         if self.every and run.step % self.every == 0:
@@ -123,16 +153,11 @@ class Checkpoint(Callback):
             return
         with run.workers.agreeing():
             if run.workers.is_first:  # the folder may be on its machine alone
-                name = name_of(best.epoch, 0)
-                path = self.folder / name
-                if run.resumed is not None and not path.exists():  # it is of before
-                    path = run.resumed.with_name(name)
+                path = self.folder / name_of(best.epoch, 0)
                 try:
                     run.learner.set_weights(read(path).weights)
                 except ValueError as error:
-                    raise Refused(
-                        f"the best epoch cannot be read again: {path}: {error}"
-                    ) from error
+                    raise Refused(f"the best epoch cannot be read: {path}: {error}") from error
         if run.workers.count > 1:
             run.learner.set_weights(run.workers.of_first(run.learner.weights()))
 
@@ -159,7 +184,7 @@ class Checkpoint(Callback):
             raise Refused(
                 f"the checkpoint {path} cannot be written: {error.strerror or error}; {whole}"
             ) from error
-        keep = {name_of(run.best().epoch, 0)} if done else set()
+        keep = {best_name(run)} if done else set()
         for old in checkpoints(self.folder)[self.keep :]:
             if old.name not in keep:
                 remove_folder(old)
@@ -168,6 +193,11 @@ class Checkpoint(Callback):
 def name_of(epoch: int, step: int) -> str:
     """``epoch-0007`` is after that epoch, ``epoch-0007-step-000012`` within it."""
     return f"epoch-{epoch:04}" + (f"-step-{step:06}" if step else "")
+
+
+def best_name(run: Run) -> str:
+    """The name of the checkpoint after the best epoch."""
+    return name_of(run.best().epoch, 0)
 
 
 def position(path: Path) -> tuple[int, int]:

@@ -51,12 +51,21 @@ class StopAt(callbacks.Callback):
             run.stop = "that is it"
 
 
+class Killed(callbacks.Callback):
+    def __init__(self, epoch, step):
+        self.at = epoch, step
+
+    def after_step(self, run):
+        if (run.epoch, run.step) == self.at:
+            raise ZeroDivisionError
+
+
 def train(*others, block=None, epochs=4, **how):
     block = block or net()
-    how = {"optimizer": "adam", "learning_rate": 0.02, "batch_size": 8} | how
+    how = {"optimizer": "adam", "learning_rate": 0.02, "batch_size": 8, "metric": "accuracy"} | how
     validation = X[:20], Y[:20]
-    history = fit(block, (X, Y), SOFTMAX, validation=validation, metric="accuracy",
-                  epochs=epochs, callbacks=others, **how)  # fmt: skip
+    history = fit(block, (X, Y), SOFTMAX, validation=validation, epochs=epochs, callbacks=others,
+                  **how)  # fmt: skip
     numbers = [(e.loss, e.metric, e.held_out_loss, e.held_out_metric, e.samples) for e in history]
     named = block._collect_params_with_prefix()
     return numbers, {name: p.data(p.list_ctx()[-1]).asnumpy() for name, p in named.items()}
@@ -401,21 +410,74 @@ def test_those_of_another_training_are_refused_where_one_is_resumed(tmp_path, ep
         train(Checkpoint(other), resume=ours)
     assert [path.name for path in checkpoints(other)] == held
     train(Checkpoint(other, overwrite=True), resume=ours)
-    assert [path.name for path in checkpoints(other)][-1] >= "epoch-0003"
+    assert checkpoints(other)[0].name == "epoch-0004"
+    assert all(read(path).weights["0.weight"].shape == (8, 4) for path in checkpoints(other))
 
 
-def test_the_best_epoch_is_in_the_folder_that_is_resumed(tmp_path):
-    class Worse(callbacks.Callback):
-        def after_step(self, run):
-            if run.epoch > 2:
-                run.learner.trainer.set_learning_rate(30.0)
+class Scores(callbacks.Callback):
+    """Says how good each epoch is."""
 
-    train(Checkpoint(tmp_path / "first"), epochs=2)
-    best = read(tmp_path / "first" / "epoch-0002").weights
-    after = Checkpoint(tmp_path / "then", restore_best=True)
-    _, weights = train(Worse(), after, resume=tmp_path / "first")
-    for name, array in best.items():
-        np.testing.assert_array_equal(weights[name], array)
+    def __init__(self, *scores):
+        self.scores, self.epoch = scores, 1
+
+    def after_step(self, run):
+        self.epoch = run.epoch
+
+    def metric(self):
+        return mx.metric.CustomMetric(lambda *_: self.scores[self.epoch - 1], "score")
+
+
+def scored(*others, scores, **how):
+    said = Scores(*scores)
+    return train(*others, said, metric=said.metric(), epochs=len(scores), **how)
+
+
+def assert_weights(found, path):
+    for name, array in read(path).weights.items():
+        np.testing.assert_array_equal(found[1][name], array)
+
+
+def test_the_best_epoch_comes_along_into_another_folder(tmp_path):
+    """From folder to folder, of which those before may be removed."""
+    first, second, third = (tmp_path / name for name in ("first", "second", "third"))
+    scored(Checkpoint(first), StopAt(3, 5), scores=(1, 9, 2))
+    scored(Checkpoint(second), resume=first, scores=(1, 9, 2, 3))
+    assert {path.name for path in checkpoints(second)} == {f"epoch-000{i}" for i in (2, 3, 4)}
+    shutil.copytree(first / "epoch-0002", tmp_path / "epoch-0002")
+    shutil.rmtree(first)
+    restoring = Checkpoint(third, restore_best=True)
+    found = scored(restoring, resume=second, scores=(1, 9, 2, 3, 4, 5))
+    assert_weights(found, tmp_path / "epoch-0002")
+    found = scored(restoring, resume=third, scores=(1, 9, 2, 3, 4, 5))  # nothing is left to do
+    assert_weights(found, tmp_path / "epoch-0002")
+
+
+def test_a_killed_training_goes_on_in_the_other_folder(tmp_path):
+    expected = train(epochs=3)
+    train(Checkpoint(tmp_path / "first"), StopAt(2, 3))
+    then = tmp_path / "then"
+    with pytest.raises(ZeroDivisionError):
+        train(Killed(2, 4), Checkpoint(then), resume=tmp_path / "first")
+    assert checkpoints(then)[0].name == "epoch-0002-step-000003"
+    assert_equal(train(Checkpoint(then), resume=then, epochs=3), expected)
+
+
+def test_a_best_epoch_that_is_gone_is_told_before_the_first_step(tmp_path):
+    scored(Checkpoint(tmp_path / "first"), scores=(9, 1, 2, 3))
+    shutil.rmtree(tmp_path / "first" / "epoch-0001")
+    how = {"scores": (9, 1, 2, 3, 4), "resume": tmp_path / "first"}
+    restoring = Checkpoint(tmp_path / "then", restore_best=True)
+    with pytest.raises(Refused, match="best epoch cannot be read: .*epoch-0001: state.json: No"):
+        scored(StopAt(5, 1), restoring, **how)
+    assert not checkpoints(tmp_path / "then")
+    scored(Checkpoint(tmp_path / "then"), **how)  # which does not ask for it
+
+
+@pytest.mark.parametrize("name", ["file", "file/a"])
+def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(tmp_path, name):
+    (tmp_path / "file").touch()
+    with pytest.raises(Refused, match=f"^{tmp_path}/{name} cannot be written: Not a directory$"):
+        train(Killed(1, 1), Checkpoint(tmp_path / name))
 
 
 def test_counts_of_steps_and_of_checkpoints(tmp_path):

@@ -394,6 +394,7 @@ together(x * (np.nan if rank else 1))
 together(x, callbacks.Checkpoint("saved", keep=9, restore_best=True))
 folder = "saved" if rank else "new"
 together(x, callbacks.Checkpoint("new"), callbacks.Checkpoint("saved"), resume=folder)
+together(x, callbacks.Checkpoint("saved"))
 together(x, Ends())
 """
 
@@ -415,5 +416,7 @@ def test_processes_of_fit(tmp_path):
     differs = "Refused: whether there is a checkpoint in the folder, its epoch and its step is "
     assert first[3].startswith(f"{differs}[0.0, 0.0, 0.0] here")
     assert second[3].startswith(f"{differs}[1.0, 3.0, 0.0] here")
-    assert first[4].startswith("Lost: process 0 of 2: another one has ended, or does not answer (")
-    assert (len(first), len(second)) == (5, 4)
+    assert first[4].startswith("Refused: saved holds checkpoints of a training, up to epoch-0003; ")
+    assert second[4] == other
+    assert first[5].startswith("Lost: process 0 of 2: another one has ended, or does not answer (")
+    assert (len(first), len(second)) == (6, 5)

@@ -45,8 +45,8 @@ class Checkpoint(Callback):
 
     Each checkpoint is a folder, ``epoch-0007``: the parameters as ``model.safetensors`` and as
     ``model.params`` for `load_parameters`, the optimizer's state and that of other callbacks as
-    ``state.safetensors``, and ``state.json``. The last ones are kept, and the best one. Those of
-    a training that is resumed from another folder are copied.
+    ``state.safetensors``, and ``state.json``. The last ones are kept, and the best one until each
+    of them. Those of a training that is resumed from another folder are copied.
 
     Parameters
     ----------
@@ -120,20 +120,24 @@ class Checkpoint(Callback):
             raise Refused(f"{self.folder} cannot be written: {error.strerror or error}") from error
 
     def take_along(self, run: Run, resumed: Path) -> None:
-        """Copy the checkpoint that is resumed from another folder, and that of the best epoch."""
-        names = [best_name(run)] if run.history else []
-        for name in dict.fromkeys([*names, resumed.name]):
-            path = resumed.with_name(name)
+        """Copy the checkpoint that is resumed from another folder, and that of the best epoch.
+
+        Raises
+        ------
+        Refused
+            That of the best epoch, which is to be restored, cannot be read.
+        """
+        for path in reversed(with_best([resumed], run)):
             try:
                 read(path)
             except ValueError as error:
                 if self.restore_best:
                     raise Refused(f"the best epoch cannot be read: {path}: {error}") from error
                 continue
-            with replacing(self.folder / name) as new:
+            with replacing(self.folder / path.name) as new:
                 new.mkdir()
-                for file in FILES:
-                    shutil.copyfile(path / file, new / file)
+                for name in FILES:
+                    shutil.copyfile(path / name, new / name)
 
     def after_step(self, run: Run) -> None:
         if self.every and run.step % self.every == 0:
@@ -174,8 +178,7 @@ class Checkpoint(Callback):
         meter = run.total(run.meter) if run.step else run.meter
         if not run.workers.is_first:
             return
-        done = len(run.history)
-        path = self.folder / name_of(done + (run.step > 0), run.step)
+        path = self.folder / name_of(len(run.history) + (run.step > 0), run.step)
         try:
             write(path, run, meter)
         except OSError as error:
@@ -184,20 +187,15 @@ class Checkpoint(Callback):
             raise Refused(
                 f"the checkpoint {path} cannot be written: {error.strerror or error}; {whole}"
             ) from error
-        keep = {best_name(run)} if done else set()
-        for old in checkpoints(self.folder)[self.keep :]:
-            if old.name not in keep:
-                remove_folder(old)
+        # Later ones are torn: the training has gone on from one that was before them.
+        saved = [each for each in checkpoints(self.folder) if position(each) <= position(path)]
+        for old in {*saved} - {*with_best(saved[: self.keep], run)}:
+            remove_folder(old)
 
 
 def name_of(epoch: int, step: int) -> str:
     """``epoch-0007`` is after that epoch, ``epoch-0007-step-000012`` within it."""
     return f"epoch-{epoch:04}" + (f"-step-{step:06}" if step else "")
-
-
-def best_name(run: Run) -> str:
-    """The name of the checkpoint after the best epoch."""
-    return name_of(run.best().epoch, 0)
 
 
 def position(path: Path) -> tuple[int, int]:
@@ -212,6 +210,13 @@ def checkpoints(folder: Path) -> list[Path]:
     """Those in a folder, the last one first."""
     found = folder.iterdir() if folder.is_dir() else ()
     return sorted((p for p in found if NAME.fullmatch(p.name)), key=position, reverse=True)
+
+
+def with_best(paths: list[Path], run: Run) -> list[Path]:
+    """Checkpoints of one folder, and after them those of the best epoch at each of them."""
+    done = {position(path)[0] for path in paths} - {0}
+    best = {max(run.history[:count], key=run.score).epoch for count in done}
+    return [*dict.fromkeys([*paths, *(paths[0].with_name(name_of(each, 0)) for each in best)])]
 
 
 def write(path: Path, run: Run, meter: Meter) -> None:

@@ -473,6 +473,29 @@ def test_a_best_epoch_that_is_gone_is_told_before_the_first_step(tmp_path):
     scored(Checkpoint(tmp_path / "then"), **how)  # which does not ask for it
 
 
+@pytest.mark.filterwarnings("ignore:the checkpoint epoch-000[3-5] is not used")
+@pytest.mark.parametrize("keep", [1, 2])
+def test_torn_ones_are_not_kept_in_the_place_of_whole_ones(tmp_path, keep):
+    scored(Checkpoint(tmp_path, keep=9), scores=(1, 2, 3, 4, 5))
+    for epoch in (3, 4, 5):
+        os.truncate(tmp_path / f"epoch-000{epoch}" / "state.json", 9)
+    saving = Checkpoint(tmp_path, keep=keep, every=4)
+    with pytest.raises(ZeroDivisionError):
+        scored(saving, Killed(3, 5), resume=tmp_path, scores=(1, 2, 3, 4, 5))
+    read(tmp_path / "epoch-0003-step-000004")
+
+
+@pytest.mark.filterwarnings("ignore:the checkpoint epoch-0004 is not used")
+def test_each_one_has_the_best_epoch_until_then(tmp_path):
+    """The last one may be torn, and the training that goes on from that before it be stopped."""
+    saving = Checkpoint(tmp_path, restore_best=True)
+    scored(saving, scores=(8, 1, 2, 9))
+    assert {path.name for path in checkpoints(tmp_path)} == {f"epoch-000{i}" for i in (1, 3, 4)}
+    os.truncate(tmp_path / "epoch-0004" / "state.json", 9)
+    found = scored(saving, StopAt(4, 3), resume=tmp_path, scores=(8, 1, 2, 9))
+    assert_weights(found, tmp_path / "epoch-0001")
+
+
 @pytest.mark.parametrize("name", ["file", "file/a"])
 def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(tmp_path, name):
     (tmp_path / "file").touch()

@@ -13,10 +13,9 @@ import re
 import reprlib
 import shutil
 import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,10 @@ from layers.engine import nd
 from . import Refused, expect_counts
 from .atomic import remove_folder, replacing
 from .loop import Callback, Epoch, Meter, Run
-from .state import Arrays, below
+from .state import Arrays
 from .tensors import read_tensors, tensors_as_bytes
-from .workers import Workers
 
-__all__ = ["Checkpoint", "checkpoints", "expect_same_last", "resume"]
+__all__ = ["Checkpoint", "checkpoints"]
 
 FILES = ("model.safetensors", "model.params", "state.safetensors", "state.json")
 WEIGHTS, PARAMS, STATE, INDEX = FILES
@@ -359,135 +357,3 @@ def read_index(path: Path) -> dict[str, Any]:
     if found != hash_of(content):
         raise ValueError(f"{INDEX}: it was changed: its sha256 is not that of its content")
     return content
-
-
-def expect_same_last(workers: Workers, folder: Path | None) -> None:
-    """Refuse processes that would go on from different checkpoints; None: from none.
-
-    Raises
-    ------
-    Refused
-        They differ. All processes raise it.
-    """
-    found = checkpoints(folder)[:1] if folder else []
-    last = position(found[0]) if found else (0, 0)
-    workers.expect_same(
-        "whether there is a checkpoint in the folder, its epoch and its step", [len(found), *last]
-    )
-
-
-def resume(
-    run: Run, folder: str | Path, tell: Callable[[str], None] = warnings.warn
-) -> Path | None:
-    """Bring a training to where the last whole checkpoint in a folder was saved.
-
-    Parameters
-    ----------
-    tell : callable
-        Called with a line about each checkpoint that is torn, or of another training, and about
-        each callback with a state that only one of the two trainings has.
-
-    Returns
-    -------
-    Path or None
-        The checkpoint; None if there is none in the folder.
-
-    Raises
-    ------
-    Refused
-        No checkpoint in the folder is whole and of this training.
-    """
-    reasons: dict[str, str] = {}  # by the names of the checkpoints
-    for path in checkpoints(Path(folder)):
-        try:
-            saved = read(path)
-            restore(run, saved)
-        except (ValueError, LookupError) as error:
-            reasons[path.name] = str(error)
-            continue
-        for line in differing_callbacks(run, saved):
-            tell(f"the checkpoint {path.name} is of a training {line}")
-        for name, reason in reasons.items():
-            tell(
-                f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
-                "is used"
-            )
-        run.resumed = path
-        return path
-    if reasons:
-        last_with: dict[str, str] = {}  # of several with one reason the last one is named
-        for name, reason in reasons.items():
-            last_with.setdefault(reason, name)
-        listed = "; ".join(f"{name}: {reason}" for reason, name in last_with.items())
-        raise Refused(f"no checkpoint in {folder} can be used: {listed}")
-    return None
-
-
-def restore(run: Run, saved: Saved) -> None:
-    """Bring a training to where a checkpoint was saved.
-
-    Raises
-    ------
-    ValueError
-        The checkpoint is that of another training, or its index is not as a checkpoint's.
-    """
-    content = saved.content
-    expect_settings(content.get("options"), run.options)
-    for name, value in identity(run).items():
-        if (found := content.get(name)) != value:
-            raise ValueError(f"its {name} is {found}, that of this training {value}")
-    expect_settings(content.get("settings"), run.settings)
-    try:
-        history = [Epoch(**with_nan(row)) for row in content["history"]]
-        sums = content["meter"]
-        meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
-    for key, callback in by_name(run):
-        if found := below(saved.state, key):
-            callback.restore(found)
-    run.learner.set_weights(saved.weights)
-    run.learner.restore(below(saved.state, "learner"))
-    run.history, run.step = history, content["step"]
-    # The first process has the samples of all.
-    run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
-
-
-def differing_callbacks(run: Run, saved: Saved) -> list[str]:
-    """A line for each callback with a state that only one of the two trainings has."""
-    saves_state = {key: type(each).state is not Callback.state for key, each in by_name(run)}
-    parts = [name.split("/") for name in saved.state]
-    saved_keys = {f"callback/{part[1]}" for part in parts if part[0] == "callback"}
-    lines = [
-        f"with the callback {class_of(key)}, without which this one goes on"
-        for key in sorted(saved_keys - saves_state.keys())
-    ]
-    for key, saves in saves_state.items():
-        if saves and key not in saved_keys:
-            lines.append(f"without the callback {class_of(key)}, which begins here")
-    return lines
-
-
-def class_of(key: str) -> str:
-    """The class of a callback, from what `by_name` calls it."""
-    return key.partition("/")[2].rpartition(".")[0]
-
-
-def expect_settings(found: Any, settings: dict[str, Any]) -> None:
-    """Refuse other settings, where those of both trainings are known.
-
-    Raises
-    ------
-    ValueError
-        A setting differs, or only one of the trainings has it.
-    """
-    if not settings or not isinstance(found, dict) or not found:
-        return
-    for name in found | settings:
-        if (its := found.get(name)) != (own := settings.get(name)):
-            raise ValueError(f"its {name} is {its}, that of this training {own}")
-
-
-def with_nan(row: dict[str, Any]) -> dict[str, Any]:
-    more = {"more": with_nan(row["more"])} if "more" in row else {}
-    return {name: math.nan if value is None else value for name, value in row.items()} | more

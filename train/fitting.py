@@ -15,8 +15,9 @@ from typing import Any
 from layers import LinearCrossEntropyLoss
 from layers.engine import gluon, mx
 
-from . import NotFound, Refused, as_arguments, checkpoint, expect_counts
+from . import NotFound, Refused, as_arguments, expect_counts, resuming
 from .blocks import Learner, check_learner, trainer_of
+from .checkpoint import Checkpoint, checkpoints
 from .data import Arrays, batches_of
 from .loop import Callback, Epoch, Run, train
 from .metrics import Metric, WithMetric, chosen, is_computed
@@ -169,10 +170,10 @@ def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch
     try:
         if isinstance(data, Arrays):
             learner.check_batch(data.samples // data.steps, data.weights)  # the smallest
-        checkpoint.expect_same_last(run.workers, None if resume is None else Path(resume))
+        resuming.expect_same_last(run.workers, None if resume is None else Path(resume))
         with run.workers.agreeing():
             if resume is not None:
-                checkpoint.resume(run, resume, partial(warnings.warn, stacklevel=4))
+                resuming.resume(run, resume, partial(warnings.warn, stacklevel=4))
         return train(run)
     finally:
         learner.finish()
@@ -332,8 +333,8 @@ def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:
     if not isinstance(resume, str | Path):
         raise Refused(f"resume: expected the path of a folder, not {reprlib.repr(resume)}")
     folder = Path(resume).resolve()
-    saved = [each.folder.resolve() for each in callbacks if isinstance(each, checkpoint.Checkpoint)]
-    if folder not in saved and not checkpoint.checkpoints(folder):
+    saved = [each.folder.resolve() for each in callbacks if isinstance(each, Checkpoint)]
+    if folder not in saved and not checkpoints(folder):
         if folder.is_dir():
             reason = "has no checkpoint"
         else:

@@ -19,13 +19,14 @@ from layers.engine import mx
 from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
-from .checkpoint import Checkpoint, checkpoints, expect_same_last, resume
+from .checkpoint import Checkpoint, checkpoints
 from .data import Arrays, Data, Reading, load, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
 from .progress import Logging
 from .results import History
+from .resuming import expect_same_last, resume
 from .schedules import Schedule, check
 from .screen import say
 from .stop import Stop

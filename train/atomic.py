@@ -56,8 +56,8 @@ def sync(path: Path) -> None:
 
 
 def delete(path: Path) -> None:
-    """Remove a file or a folder, as far as that can be."""
-    if path.is_dir():
+    """Remove a file, a link or a folder, as far as that can be."""
+    if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
         with suppress(OSError):

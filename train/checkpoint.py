@@ -6,6 +6,7 @@ The last of them, state.json, has the length and hash of the others. Nothing in 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -15,6 +16,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -55,7 +57,8 @@ class Checkpoint(Callback):
     keep : int
         How many of the last ones are kept.
     overwrite : bool
-        Remove those of another training; else they are refused.
+        Remove those of another training; else they are refused. One with other files in it is never
+        removed.
     restore_best : bool
         At the end, give the net the parameters of the best epoch, in all processes.
 
@@ -91,20 +94,20 @@ class Checkpoint(Callback):
         Raises
         ------
         Refused
-            It has those of another, or cannot be written; or the best epoch that is to be restored
-            has no checkpoint where the training was.
+            It has those of another, or cannot be written; one to be overwritten has other files; or
+            the best epoch that is to be restored has no checkpoint where the training was.
         """
         before = run.resumed.parent if run.resumed else None
         is_resumed = before is not None and before.resolve() == self.folder.resolve()
-        if not is_resumed and (found := checkpoints(self.folder)):
-            if not self.overwrite:
-                raise Refused(
-                    f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
-                    "expected to resume it, to overwrite it, or another folder"
-                )
-            for path in found:
-                remove_folder(path)
+        found = [] if is_resumed else checkpoints(self.folder)
+        if found and not self.overwrite:
+            raise Refused(
+                f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
+                "expected to resume it, to overwrite it, or another folder"
+            )
         try:
+            for path in found:
+                remove(path)
             is_new = not self.folder.exists()
             (self.folder / ".new-epoch-0000").mkdir(parents=True, exist_ok=True)
             for path in self.folder.glob(".*"):
@@ -188,7 +191,8 @@ class Checkpoint(Callback):
         # Later ones are torn: the training has gone on from one that was before them.
         saved = [each for each in checkpoints(self.folder) if position(each) <= position(path)]
         for old in {*saved} - {*with_best(saved[: self.keep], run)}:
-            remove_folder(old)
+            with suppress(OSError):  # such as one with other files in it
+                remove(old)
 
 
 def name_of(epoch: int, step: int) -> str:
@@ -207,7 +211,33 @@ def position(path: Path) -> tuple[int, int]:
 def checkpoints(folder: Path) -> list[Path]:
     """Those in a folder, the last one first."""
     found = folder.iterdir() if folder.is_dir() else ()
-    return sorted((p for p in found if NAME.fullmatch(p.name)), key=position, reverse=True)
+    named = (path for path in found if NAME.fullmatch(path.name) and path.is_dir())
+    return sorted(named, key=position, reverse=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a checkpoint.
+
+    Raises
+    ------
+    OSError
+        It has other files, or cannot be removed.
+    """
+    expect_own(path)
+    remove_folder(path)
+
+
+def expect_own(path: Path) -> None:
+    """Refuse to remove a folder that has other files than those of a checkpoint.
+
+    Raises
+    ------
+    OSError
+        The message has the name of one.
+    """
+    if others := sorted({each.name for each in path.iterdir()} - {*FILES}):
+        reason = f"{path.name} has {others[0]!r}, which is of no checkpoint; expected it elsewhere"
+        raise OSError(errno.ENOTEMPTY, reason)
 
 
 def with_best(paths: list[Path], run: Run) -> list[Path]:
@@ -220,6 +250,8 @@ def with_best(paths: list[Path], run: Run) -> list[Path]:
 def write(path: Path, run: Run, meter: Meter) -> None:
     """Write a checkpoint: all of it appears, or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        expect_own(path)
     with replacing(path) as new:  # what is there is torn: the resumed training has come there
         new.mkdir()
         weights = run.learner.weights()

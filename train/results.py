@@ -22,7 +22,7 @@ from typing import Any
 if sys.platform != "win32":
     import fcntl
 
-from . import Refused
+from . import Refused, checkpoint
 from .atomic import replacing
 from .checkpoint import checkpoints
 from .epochs import columns, curves, history, results_of
@@ -126,7 +126,7 @@ def holds(out: Path) -> str | None:
 def remove(out: Path) -> None:
     """Remove what a folder has of an earlier run."""
     for path in checkpoints(out / CHECKPOINTS):
-        shutil.rmtree(path)
+        checkpoint.remove(path)
     remove_earlier(out, ())
 
 

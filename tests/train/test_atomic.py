@@ -65,6 +65,21 @@ def test_what_a_killed_process_has_left_is_replaced(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_a_link_leads_to_stays(tmp_path):
+    make(tmp_path / "there", "first", True)
+    for change in (remove_folder, replace_by_a_folder):
+        (tmp_path / "it").symlink_to(tmp_path / "there")
+        change(tmp_path / "it")
+        assert content_of(tmp_path)["there/file"] == "first"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["it", "there"]
+    assert content_of(tmp_path / "it") == {"file": "second"}
+
+
+def replace_by_a_folder(path):
+    with replacing(path) as new:
+        make(new, "second", True)
+
+
 def test_a_file_that_cannot_be_written(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(Refused, match=f"^--out {tmp_path}/file/out: Not a directory$"):

@@ -503,6 +503,30 @@ def test_a_folder_that_cannot_be_written_is_told_before_the_first_step(tmp_path,
         train(Killed(1, 1), Checkpoint(tmp_path / name))
 
 
+@pytest.mark.filterwarnings("ignore:the checkpoint epoch-0004 is not used")
+def test_only_checkpoints_are_removed(tmp_path):
+    """Not a folder with other files, nor a file, whatever their names are."""
+    for name in ("epoch-0007", "epoch-0008"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "epoch-0007" / "mine").touch()
+    (tmp_path / "epoch-0009").touch()
+    told = "epoch-0007 has 'mine', which is of no checkpoint"
+    with pytest.raises(Refused, match=f"{tmp_path} cannot be written: {told}"):
+        train(Checkpoint(tmp_path, overwrite=True))
+    (tmp_path / "epoch-0007" / "mine").rename(tmp_path / "mine")
+    train(Checkpoint(tmp_path, overwrite=True), epochs=1)
+    names = ["epoch-0001", "epoch-0009", "mine"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    (tmp_path / "epoch-0001" / "mine").touch()
+    train(Checkpoint(tmp_path, keep=1), resume=tmp_path)
+    assert (tmp_path / "epoch-0001" / "mine").exists()
+    os.truncate(tmp_path / "epoch-0004" / "state.json", 9)
+    (tmp_path / "epoch-0004" / "mine").touch()
+    with pytest.raises(Refused, match="epoch-0004 has 'mine', which is of no checkpoint"):
+        train(Checkpoint(tmp_path), resume=tmp_path)
+    assert (tmp_path / "epoch-0004" / "mine").exists()
+
+
 def test_counts_of_steps_and_of_checkpoints(tmp_path):
     for name, value in itertools.product(("every", "keep"), (0, True)):
         with pytest.raises(Refused, match=f"^{name}: expected a whole number from 1, not {value}$"):

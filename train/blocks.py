@@ -22,7 +22,7 @@ from .metrics import WithMetric, ignored_label
 from .nets import initialize, net_of, try_out
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
-from .options import check_step
+from .options.learning import HYBRIDIZE, check_step
 from .precision import (
     Cast,
     check_precision,
@@ -46,21 +46,11 @@ from .tensors import tensors_as_bytes
 from .workers import Workers
 
 __all__ = [
-    "HYBRIDIZE",
     "Learner",
     "ScaledSquare",
     "check_learner",
     "trainer_of",
 ]
-
-# The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
-RECORDED = {"static_alloc": True, "static_shape": True}
-HYBRIDIZE = {
-    "none": None,
-    "recorded": RECORDED,
-    "compiled": {"backend": "inductor"},
-    "step": RECORDED,
-}
 
 
 class Learner:
@@ -77,7 +67,7 @@ class Learner:
         The trainer of the net's parameters.
     ctx : list of Context
     mode : str
-        A key of HYBRIDIZE.
+        A key of `train.options.learning.HYBRIDIZE`.
     features : int
         Of a sample: `save` calls a net that has no graph yet with zeros of this size.
     clip : float, optional

@@ -13,6 +13,7 @@ from . import Refused, blocks
 from .data import Data
 from .data.images import image_shape
 from .gluoncv_package import gluoncv
+from .options.learning import RECORDED
 from .task import Task
 from .workers import Workers
 
@@ -98,7 +99,7 @@ class MultiBoxLoss(gluon.HybridBlock):
     ) -> None:
         """Compiled nets have a recorded loss: no compiler can trace how anchors are matched."""
         if backend:
-            options |= blocks.RECORDED
+            options |= RECORDED
         super().hybridize(active, None, *args, **options)
 
     def hybrid_forward(self, F, outputs, label):

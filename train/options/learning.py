@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import Refused
-from .values import AddSetting, integer_from, number_from, rate, setting, share
+from .values import AddSetting, integer_from, not_negative, rate, setting, share
 
 __all__ = [
-    "MODES",
+    "HYBRIDIZE",
     "OPTIMIZERS",
     "PRECISIONS",
+    "RECORDED",
     "SCHEDULES",
     "add_learning",
     "check_learning",
@@ -35,7 +36,15 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "poly": {"power": 2.0, "final": 0.0},
 }
 
-MODES = ("none", "recorded", "compiled", "step")
+# The arguments of `hybridize`. With "step", calls outside the compiled step are recorded.
+RECORDED = {"static_alloc": True, "static_shape": True}
+HYBRIDIZE = {
+    "none": None,
+    "recorded": RECORDED,
+    "compiled": {"backend": "inductor"},
+    "step": RECORDED,
+}
+
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
@@ -54,7 +63,8 @@ def add_learning(add: Callable, program: str) -> None:
     if program != "train.find_lr":
         add_rate(add, scheduled=program != "train.module")
     if program != "train.module":  # it has a step of its own, and its net is always a graph
-        add_more(add, MODES[:3] if program == "train.detect" else MODES)
+        modes = [*HYBRIDIZE]
+        add_more(add, modes[:3] if program == "train.detect" else modes)
     if program in ("train", "train.detect"):
         add(
             "--average",
@@ -81,7 +91,7 @@ def add_step(add: Callable) -> None:
         metavar="NAME=VALUE",
         help="an option of the optimizer, such as beta1=0.95; again for more",
     )
-    add("--weight-decay", type=number_from(0), default=0.0, metavar="W", help="its wd (0)")
+    add("--weight-decay", type=not_negative, default=0.0, metavar="W", help="its wd (0)")
     add(
         "--seed",
         type=integer_from(0),
@@ -113,14 +123,14 @@ def add_rate(add: Callable, scheduled: bool) -> None:
     )
     add(
         "--warmup",
-        type=number_from(0),
+        type=not_negative,
         default=0.0,
         metavar="EPOCHS",
         help="epochs in which the learning rate rises from 0 (0)",
     )
 
 
-def add_more(add: Callable, modes: tuple[str, ...]) -> None:
+def add_more(add: Callable, modes: list[str]) -> None:
     add("--clip", type=rate, metavar="NORM", help="the gradients' norm is at most this (no limit)")
     add(
         "--accumulate",
@@ -138,7 +148,7 @@ def add_more(add: Callable, modes: tuple[str, ...]) -> None:
     )
     add(
         "--hybridize",
-        choices=[*modes],
+        choices=modes,
         default="none",
         metavar="MODE",
         help=f"{', '.join(modes[:-1])} or {modes[-1]}: see below (none)",

@@ -15,13 +15,13 @@ from typing import Any
 __all__ = [
     "AddSetting",
     "contexts",
-    "path",
     "integer_from",
     "is_utf8",
     "joined",
     "last_values",
     "names",
-    "number_from",
+    "not_negative",
+    "path",
     "rate",
     "setting",
     "share",
@@ -41,37 +41,22 @@ def integer_from(least: int) -> Callable[[str], int]:
     return read
 
 
-def rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise wrong(text, "a number above 0, such as 0.01")
-    return value
-
-
-def number_from(least: float) -> Callable[[str], float]:
+def number(is_right: Callable[[float], bool], expected: str) -> Callable[[str], float]:
     def read(text: str) -> float:
         try:
             value = float(text)
         except ValueError:
             value = math.nan
-        if not least <= value < math.inf:
-            raise wrong(text, f"a number from {least}")
+        if not is_right(value):
+            raise wrong(text, expected)
         return value
 
     return read
 
 
-def share(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < 1:
-        raise wrong(text, "a number from 0 to below 1, such as 0.1")
-    return value
+rate = number(lambda value: 0 < value < math.inf, "a number above 0, such as 0.01")
+not_negative = number(lambda value: 0 <= value < math.inf, "a number from 0")
+share = number(lambda value: 0 <= value < 1, "a number from 0 to below 1, such as 0.1")
 
 
 def setting(text: str) -> tuple[str, Any]:

@@ -103,8 +103,14 @@ class CustomOpProp:
     ----------
     need_top_grad : bool
         Whether `backward` uses the gradient of the outputs; False for a loss.
+
+    Attributes
+    ----------
+    low_precision : bool
+        Whether mixed precision casts the inputs to 16 bits, and not to float32.
     """
 
+    low_precision = False
     need_top_grad_: Any = _NotInitialized()
 
     def __init__(self, need_top_grad: bool = True):
@@ -210,7 +216,8 @@ _registry: dict[str, type] = {}
 def register(reg_name: str) -> Callable[[type], type]:
     """Register a `CustomOpProp` under a name, for ``nd.Custom(..., op_type=name)``.
 
-    The same class again is silent; another class takes the name over, with a warning.
+    A class takes the name over from an earlier one, with a warning if that was another one: of
+    another module, or another name.
     """
 
     def add(prop_cls: type) -> type:
@@ -219,9 +226,9 @@ def register(reg_name: str) -> Callable[[type], type]:
                 f"register {reg_name!r}: {prop_cls!r}\n  expected a subclass of CustomOpProp"
             )
         before = _registry.get(reg_name)
-        if before and (before.__module__, before.__qualname__) != (
+        if before and (before.__module__, before.__name__) != (
             prop_cls.__module__,
-            prop_cls.__qualname__,
+            prop_cls.__name__,
         ):
             warnings.warn(
                 f"operator {reg_name!r} of {_place(before)[0]} is replaced by "
@@ -287,16 +294,14 @@ class OpType(str):
     @property
     def module_to_record(self) -> dict[str, str]:
         """The module of the operator by its name, for a file: where the name does not begin so."""
-        written = getattr(self.prop_class, "_layers_operator", None)
-        module = written.forward.__module__ if written else self.prop_class.__module__
+        module = self.prop_class.__module__
         known = module == "__main__" or self.startswith(f"{module}.")
         return {} if known or module.startswith("layers.") else {str(self): module}
 
     @property
     def low_precision(self) -> bool:
         """Whether mixed precision casts its inputs to 16 bits, as the operator says of itself."""
-        written = getattr(self.prop_class, "_layers_operator", None)
-        return written is not None and written.low_precision
+        return self.prop_class.low_precision
 
     @property
     def is_current(self) -> bool:
@@ -310,8 +315,7 @@ class OpType(str):
 
 def _place(prop_class: type) -> tuple[str, str]:
     """Where an operator is written: its module, and its name in that."""
-    written = getattr(prop_class, "_layers_operator", prop_class)
-    return written.__module__, written.__qualname__
+    return prop_class.__module__, prop_class.__qualname__
 
 
 def registered_name(prop_class: type) -> str | None:

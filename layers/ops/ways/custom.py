@@ -34,7 +34,9 @@ def register(operator: Operator) -> None:
             super().__init__(operator, text)
 
     Prop._layers_operator, operator.prop = operator, Prop
-    Prop.__name__ = Prop.__qualname__ = operator.__name__
+    Prop.low_precision = operator.low_precision
+    for part in ("__module__", "__name__", "__qualname__"):
+        setattr(Prop, part, getattr(operator, part))
     mx.operator.register(operator.name)(Prop)
     _registered[operator.name] = operator
 

@@ -110,6 +110,7 @@ class Operator:
         low_precision: bool = False,
     ):
         self.name, self.forward = name, forward
+        self.__module__ = forward.__module__
         self.__name__ = self.__qualname__ = name.rpartition(".")[2]
         self.inputs, self.outputs, self.states = tuple(inputs), tuple(outputs), tuple(states)
         self.saves, self.optional = tuple(saves), tuple(optional)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from .__main__ import program
+from .__main__ import run_training
 
 __all__ = ["main"]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Train a detector; returns the exit status, which ``--help`` explains."""
-    return program("train.detect", ".detecting", argv)
+    return run_training("train.detect", ".detecting", argv)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .frame import Program, add_engine
 from .options import Parser
 from .options.values import path
+from .program import Program, add_engine
 from .screen import say
 
 __all__ = ["main"]

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 
 from . import Refused
-from .frame import Program
 from .options import (
     Parser,
     add_data,
@@ -18,6 +17,7 @@ from .options import (
     complete_net,
 )
 from .options.values import integer_from, rate
+from .program import Program
 
 __all__ = ["main", "parse"]
 

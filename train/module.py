@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-from .__main__ import program
+from .__main__ import run_training
 
 __all__ = ["main"]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Train with Module; returns the exit status, which ``--help`` explains."""
-    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")  # MXNet would name its own parts on stderr
-    return program("train.module", ".symbolic", argv)
+    return run_training("train.module", ".symbolic", argv)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from . import Refused
-from .frame import Program, add_engine, write_whole
 from .options import Parser
 from .options.values import path
+from .program import Program, add_engine, write_whole
 from .screen import say
 
 __all__ = ["main"]

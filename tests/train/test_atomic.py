@@ -7,7 +7,7 @@ import pytest
 
 from train import Refused, atomic
 from train.atomic import remove_folder, replacing
-from train.frame import write_whole
+from train.program import write_whole
 
 
 def make(path, content, is_folder):

@@ -1,24 +1,80 @@
-"""What the programs beside the training have in common: options, engine, errors, exit status."""
+"""What the programs have in common: options, engine, errors, exit status."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from layers._programs import command
 
-from . import Refused
-from .__main__ import fail, start
+from . import Diverged, Interrupted, Lost, Refused
 from .atomic import replacing
+from .messages import one_line
 from .options import Parser, check_utf8
 from .options.values import path
 from .own_file import load_file
-from .screen import open_closed_streams
+from .screen import open_closed_streams, say
 
-__all__ = ["Program", "add_engine", "write_whole"]
+__all__ = ["Program", "add_engine", "exit_status", "start_engine", "write_whole"]
+
+
+def exit_status(program: str, work: Callable[[], int | None], interrupted: str) -> int:
+    """The exit status of a program after its work; an error is told in one line.
+
+    Parameters
+    ----------
+    program : str
+        ``"train.export"``: what the line begins with.
+    work : callable
+        Does everything; returns the exit status, or None.
+    interrupted : str
+        What is said after Ctrl-C.
+    """
+    open_closed_streams()
+    # MXNet would name its own parts on stderr.
+    os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")
+    reason: object
+    try:
+        return work() or 0
+    except Refused as error:
+        status, reason = 2, error
+    except Diverged as error:
+        status, reason = 3, error
+    except Lost as error:
+        status, reason = 4, error
+    except Interrupted as error:
+        status, reason = 128 + error.signal, error
+    except KeyboardInterrupt:
+        status, reason = 130, interrupted
+    say(f"{program}: {reason}", sys.stderr)
+    return status
+
+
+def start_engine(requested: str | None, libraries: tuple[str, ...]) -> None:
+    """Start the requested engine, or else the one that `layers.engine` chooses.
+
+    Raises
+    ------
+    Refused
+        One of these libraries is not installed, or the engine cannot be had in this process.
+    """
+    if missing := [name for name in libraries if find_spec(name) is None]:
+        raise Refused(f"not installed: pip install {' '.join(missing)}")
+    if requested:
+        os.environ["LAYERS_ENGINE"] = requested
+    from layers import engine
+
+    try:
+        running = engine.mx and engine.name()
+    except engine.EngineError as error:
+        raise Refused(one_line(error, None)) from error
+    if requested and requested != running:
+        raise Refused(f"--engine {requested}: this process runs on {running} already")
 
 
 def nothing(_: argparse.Namespace) -> None:
@@ -27,7 +83,7 @@ def nothing(_: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Program:
-    """A program: its options, and what it does with them.
+    """A program beside the training: its options, and what it does with them.
 
     Attributes
     ----------
@@ -58,20 +114,15 @@ class Program:
 
     def main(self, argv: list[str] | None = None) -> int:
         """Run it; returns the exit status, which ``--help`` explains."""
-        open_closed_streams()
-        # MXNet would name its own parts on stderr.
-        os.environ.setdefault("MXNET_SUBGRAPH_VERBOSE", "0")
-        module = f"train.{self.name}"
-        try:
+
+        def run() -> int | None:
             options = self.parse(argv)
-            start(options.engine, self.libraries)
+            start_engine(options.engine, self.libraries)
             if file := getattr(options, "operators", None):
                 load_file(file, f"--operators {file}")
-            return self.work(options) or 0
-        except Refused as error:
-            return fail(module, 2, error)
-        except KeyboardInterrupt:
-            return fail(module, 130, self.interrupted)
+            return self.work(options)
+
+        return exit_status(f"train.{self.name}", run, self.interrupted)
 
     def parse(self, argv: list[str] | None = None) -> argparse.Namespace:
         """The options.

@@ -131,9 +131,15 @@ def _inputs(op: Any, attributes: dict[str, Any]) -> tuple[str, ...]:
 
 def _registered_inputs(name: str, attributes: dict[str, Any]) -> tuple[str, ...]:
     """The names of the inputs of an operator that is registered under a name."""
+    for operator in registered():
+        if operator.name == name:  # asked here: Apache MXNet crashes where its Prop refuses one
+            for attribute in attributes.keys() & operator.attributes.keys():
+                operator.parse(attribute, attributes[attribute])
     try:
         node = sym.Custom(op_type=name, name="of", **attributes)
     except mx.base.MXNetError as error:
+        if isinstance(error, TypeError):  # it is registered, and refuses these arguments
+            raise
         raise mxnet_error(
             ValueError,
             f"OperatorBlock: no operator is registered under the name {name!r}"

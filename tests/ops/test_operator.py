@@ -1022,3 +1022,38 @@ def test_an_error_of_a_function_inside_names_its_inputs():
     assert note.startswith(
         "  in FullyConnected(data (2, 3) float32, weight (4, 3) float32, no_bias"
     )
+
+
+def refused(call):
+    with pytest.raises(mx.base.MXNetError) as caught:
+        call()
+    return caught.value
+
+
+def test_a_wrong_call_is_an_error_of_mxnet_and_of_python():
+    class scaled_class:
+        def forward(x, *, by=2.0):
+            return x * by
+
+        def dx(dy, by):
+            return dy * by
+
+    scaled = operator(scaled_class)
+
+    def by_name(**attributes):
+        return OperatorBlock(scaled.name, **attributes)
+
+    x = nd.ones(2)
+    for call, message in [
+        (lambda: scaled(), "x is missing"),
+        (lambda: scaled(x, x), "2 inputs"),
+        (lambda: scaled(x, to=1), "unexpected argument 'to'"),
+        (lambda: scaled(x, by="much"), "by is 'much'"),
+        (lambda: by_name(by="much"), "by is 'much'"),
+        (lambda: operator(type("one", (), {"forward": 1})), "forward is 1 (int)"),
+        (lambda: operator(type("one", (scaled_class,), {"dx": 1})), "dx is 1 (int)"),
+    ]:
+        error = refused(call)
+        assert isinstance(error, TypeError) and message in str(error)
+    error = refused(lambda: OperatorBlock("test_no_such_operator"))
+    assert isinstance(error, ValueError) and "no operator is registered" in str(error)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...engine import mxnet_error
+
 __all__ = ["Form", "Layout", "is_array", "signature"]
 
 # A parameter with one of these annotations is an attribute where the operator is called by name:
@@ -89,7 +91,9 @@ class Form:
     def __init__(self, name: str, function: Callable):
         self.name, found = name, signature(function)
         if found is None:
-            raise TypeError(f"operator {name!r}: {function!r} has no signature\n  expected a def")
+            raise mxnet_error(
+                TypeError, f"operator {name!r}: {function!r} has no signature\n  expected a def"
+            )
         self.signature, self.expected = found, f"expected {function.__name__}{found}"
         parameters = found.parameters.values()
 
@@ -124,13 +128,15 @@ class Form:
             if self.variadic:
                 return f"{self.variadic[0]}{argnum - len(names)}"
         else:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: argnum is {argnum!r}\n"
-                "  expected the number of an argument, from 0, or its name"
+                "  expected the number of an argument, from 0, or its name",
             )
         known = ", ".join(f"{i}: {n}" for i, n in enumerate(names)) or "none"
-        raise ValueError(
-            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected one of {known}"
+        raise mxnet_error(
+            ValueError,
+            f"operator {self.name!r}: there is no argument {argnum!r}\n  expected one of {known}",
         )
 
     def check_maker(self, name: str, maker: Callable) -> None:
@@ -142,18 +148,20 @@ class Form:
             It is no function, or has another signature.
         """
         if not callable(maker):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: the gradient of {name} is made by {maker!r}\n"
-                "  expected a function (ans, ...) that returns a function of the upstream gradient"
+                "  expected a function (ans, ...) that returns a function of the upstream gradient",
             )
         any_number = self.variadic or self.variadic_keywords
         if any_number or self.layout_by_name().arguments_of(maker):
             return
         arguments = ", ".join(["ans", *self.positional, *(f"{n}={n}" for n in self.keywords)])
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"operator {self.name!r}: the gradient of {name} is made by "
             f"{getattr(maker, '__name__', maker)}{signature(maker)}\n"
-            f"  expected one that can be called with ({arguments})"
+            f"  expected one that can be called with ({arguments})",
         )
 
     def layout_by_name(self) -> Layout:
@@ -181,7 +189,9 @@ class Form:
                 *range(count), **{n: count + i for i, n in enumerate(names)}
             )
         except TypeError as error:
-            raise TypeError(f"operator {self.name!r}: {error}\n  {self.expected}") from None
+            raise mxnet_error(
+                TypeError, f"operator {self.name!r}: {error}\n  {self.expected}"
+            ) from None
         indices = bound.arguments
         variadic = {f"{n}{i}": p for n in self.variadic for i, p in enumerate(indices.pop(n, ()))}
         named = {n: p for kw in self.variadic_keywords for n, p in indices.pop(kw, {}).items()}

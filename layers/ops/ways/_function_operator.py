@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import engine
 from ..._errors import describe_value
-from ...engine import mx, nd
+from ...engine import mx, mxnet_error, nd
 from ._arguments import Layout
 from ._attributes import read_literal
 from .numpy_border import array, is_floating, values
@@ -194,9 +194,10 @@ class Border:
         """The results of the function, one for each output."""
         results = list(y) if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.outputs):
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{self.what}: the function gave {len(results)} results\n"
-                f"  expected {len(self.outputs)}; customop(..., outputs={len(results)}) says so"
+                f"  expected {len(self.outputs)}; customop(..., outputs={len(results)}) says so",
             )
         return results
 
@@ -205,17 +206,19 @@ class Border:
         for name in names:
             default, value = self.layout.attributes.get(name), values[name]
             if value is not default and (name in self.layout.inputs or value != default):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"{self.what}: {name} is given, and {_name(maker)} does not take it\n"
-                    f"  expected a parameter {name} of {_name(maker)}"
+                    f"  expected a parameter {name} of {_name(maker)}",
                 )
 
     def apply(self, maker: Callable, grad: Any, g: Any) -> Any:
         """Call the function that a maker returned with the gradient of the output."""
         if not callable(grad):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.what}: {_name(maker)} gave {describe_value(grad)}\n"
-                "  expected a function of the upstream gradient"
+                "  expected a function of the upstream gradient",
             )
         return grad(g)
 
@@ -224,9 +227,10 @@ class Border:
         if not isinstance(found, (list, tuple)) or len(found) != len(names):
             listed = isinstance(found, (list, tuple))
             many = f"{len(found)} gradients" if listed else describe_value(found)
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{self.what}: {_name(maker)} gave {many}\n"
-                f"  expected a list of {len(names)}: of {', '.join(names)}"
+                f"  expected a list of {len(names)}: of {', '.join(names)}",
             )
 
 
@@ -294,9 +298,10 @@ class NumPyBorder(ForeignBorder):
         # elements that are no numbers.
         if not isinstance(y, NUMERIC):
             advice = ", or customop('mxnet')" if isinstance(y, nd.NDArray) else ""
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.what}: {what} is {describe_value(y)}\n"
-                f"  expected an array of NumPy or a number{advice}"
+                f"  expected an array of NumPy or a number{advice}",
             )
         return np.asarray(y)
 

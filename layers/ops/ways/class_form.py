@@ -14,8 +14,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, overload
 
+from ..._errors import describe_value
+from ...engine import mxnet_error
 from .custom import register
 from .operator import Operator, name_of
 
@@ -50,9 +53,10 @@ def operator(
         The class does not describe an operator; the message says what is wrong with it.
     """
     if isinstance(definition, str):
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"operator: it is given {definition!r} in place of a class\n"
-            f"  expected @operator(name={definition!r}) above a class with forward"
+            f"  expected @operator(name={definition!r}) above a class with forward",
         )
     if definition is None:
         return lambda cls: operator(cls, name=name, pure=pure)
@@ -63,29 +67,32 @@ def operator(
 
 def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
     """Make the operator that a class describes."""
-    if not isinstance(definition, type) or not hasattr(definition, "forward"):
+    if not isinstance(definition, type) or getattr(definition, "forward", None) is None:
         near = get_close_matches("forward", dir(definition), 1)
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"operator {name!r}: {definition!r}{f': it has {near[0]}' if near else ''}\n"
-            "  expected a class with forward; layers.ops.customop makes an operator of a function"
+            "  expected a class with forward; layers.ops.customop makes an operator of a function",
         )
-    names = ("backward", "shapes", "types", "loss", "surrogate")
-    parts: dict[str, Any] = {n: getattr(definition, n, None) for n in names}
-    parameters = inspect.signature(definition.forward).parameters.values()
+    get = partial(_function, definition, name)
+    forward, surrogate = get("forward"), getattr(definition, "surrogate", None)
+    parts = {part: get(part) for part in ("backward", "shapes", "types", "loss")}
+    parameters = inspect.signature(forward).parameters.values()
     arrays = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     inputs = [p.name for p in arrays]
     attributes = {p.name: _typed_default(p) for p in parameters if p.kind is p.KEYWORD_ONLY}
-    gradients = {n: getattr(definition, f"d{n}") for n in inputs if hasattr(definition, f"d{n}")}
+    gradients = {n: function for n in inputs if (function := get(f"d{n}"))}
     _expect_forward(definition, name, arrays, attributes)
     if parts["backward"] and gradients:
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"operator {name!r}: there are a backward and single gradients\n"
-            f"  expected backward, or {', '.join(f'd{n}' for n in gradients)}"
+            f"  expected backward, or {', '.join(f'd{n}' for n in gradients)}",
         )
-    _expect_parts(definition, name, {"forward", *parts, *(f"d{n}" for n in inputs)})
+    _expect_parts(definition, name, {"forward", "surrogate", *parts, *(f"d{n}" for n in inputs)})
     result = Operator(
         name,
-        definition.forward,
+        forward,
         inputs=inputs,
         outputs=_names(definition, name, "outputs", ("y",)),
         states=_names(definition, name, "states", ()),
@@ -96,6 +103,7 @@ def _make_operator(definition: type, name: str, pure: bool | None) -> Operator:
         pure=getattr(definition, "pure", True) if pure is None else pure,
         native=getattr(definition, "native", ""),
         low_precision=getattr(definition, "low_precision", False),
+        surrogate=surrogate,
         **parts,
     )
     for part in ("__doc__", "__module__", "__name__", "__qualname__"):
@@ -124,7 +132,7 @@ def _expect_forward(
     for problem, found in problems.items():
         if found:
             signature = inspect.signature(definition.forward)
-            raise TypeError(f"operator {name!r}: {problem}\n  in forward{signature}")
+            raise mxnet_error(TypeError, f"operator {name!r}: {problem}\n  in forward{signature}")
 
 
 def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
@@ -140,17 +148,31 @@ def _expect_parts(definition: type, name: str, functions: set[str]) -> None:
                 "",
             )
         if part not in known and (reason or not part.startswith("_")):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {name!r}: {part!r} is no {kind}{reason}\n"
-                f"  expected one of {', '.join(sorted(known))}"
+                f"  expected one of {', '.join(sorted(known))}",
             )
+
+
+def _function(definition: type, name: str, part: str) -> Any:
+    """A function of the class; None where there is none."""
+    found = getattr(definition, part, None)
+    if found is not None and not callable(found):
+        raise mxnet_error(
+            TypeError,
+            f"operator {name!r}: {part} is {describe_value(found)}\n  expected a function",
+        )
+    return found
 
 
 def _names(definition: type, name: str, what: str, default: tuple) -> tuple[str, ...]:
     """The names in an attribute of the class, `outputs`, `states` or `saves`."""
     names = getattr(definition, what, default)
     if isinstance(names, str):
-        raise TypeError(f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names")
+        raise mxnet_error(
+            TypeError, f"operator {name!r}: {what} is {names!r}\n  expected a tuple of names"
+        )
     return tuple(names)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import engine
 from ..._errors import no_array, wrong_gradient
-from ...engine import mx
+from ...engine import mx, mxnet_error
 from .numpy_border import adopt, number
 from .operator import Operator
 
@@ -129,7 +129,7 @@ class _Op(mx.operator.CustomOp):
         y = self.operator.forward(*inputs.values(), **self.attributes)
         results = y if isinstance(y, (list, tuple)) else [y]
         if len(results) != len(self.operator.results):
-            raise ValueError(self.operator.wrong_count(len(results)))
+            raise mxnet_error(ValueError, self.operator.wrong_count(len(results)))
         return list(results)
 
     def _by_saved_name(self, results: list) -> dict[str, Any]:
@@ -143,8 +143,9 @@ class _Op(mx.operator.CustomOp):
         values = results[len(operator.outputs) :]
         for name, value in zip(operator.saves, values):
             if not isinstance(value, mx.nd.NDArray):
-                raise ValueError(
-                    no_array(f"operator {operator.name!r}: {name}, which it saves,", value)
+                raise mxnet_error(
+                    ValueError,
+                    no_array(f"operator {operator.name!r}: {name}, which it saves,", value),
                 )
         return dict(zip(operator.saves, values))
 
@@ -158,11 +159,13 @@ class _Op(mx.operator.CustomOp):
         who = f"operator {self.operator.name!r}"
         if not is_array:
             what = "the gradient of" if is_gradient else "output"
-            raise ValueError(no_array(f"{who}: {what} {name}", value))
+            raise mxnet_error(ValueError, no_array(f"{who}: {what} {name}", value))
         if is_gradient:
             kinds = [(a.shape, np.dtype(a.dtype).name) for a in (value, dst)]
-            raise ValueError(wrong_gradient(who, name, *kinds))
-        raise ValueError(f"{who}: output {name} is {value.shape}\n  expected {dst.shape}")
+            raise mxnet_error(ValueError, wrong_gradient(who, name, *kinds))
+        raise mxnet_error(
+            ValueError, f"{who}: output {name} is {value.shape}\n  expected {dst.shape}"
+        )
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         outputs = self.operator.outputs

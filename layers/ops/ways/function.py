@@ -24,7 +24,7 @@ from weakref import WeakSet
 import numpy as np
 
 from ..._errors import describe_value
-from ...engine import mx, nd, sym
+from ...engine import mx, mxnet_error, nd, sym
 from ._arguments import Form, Layout, is_array, signature
 from ._function_operator import BORDERS, FunctionOperator, Maker, Rule
 from .custom import register
@@ -71,20 +71,25 @@ def customop(type: str, *, outputs: int = 1, pure: bool = True) -> Callable[[Cal
     """
     if not isinstance(type, str):
         shown = getattr(type, "__name__", type)
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"customop: its type is missing, and it is given {shown!r}\n"
-            "  expected @customop('numpy'), 'mxnet' or 'torch', above the function"
+            "  expected @customop('numpy'), 'mxnet' or 'torch', above the function",
         )
     if type not in BORDERS:
-        raise ValueError(f"customop: the type is {type!r}\n  expected 'numpy', 'mxnet' or 'torch'")
+        raise mxnet_error(
+            ValueError, f"customop: the type is {type!r}\n  expected 'numpy', 'mxnet' or 'torch'"
+        )
     if not isinstance(outputs, int) or isinstance(outputs, bool) or outputs < 1:
-        raise ValueError(f"customop: outputs is {outputs!r}\n  expected their number, 1 or more")
+        raise mxnet_error(
+            ValueError, f"customop: outputs is {outputs!r}\n  expected their number, 1 or more"
+        )
 
     expect_bool("customop", "pure", pure)
 
     def decorate(function: Callable) -> Primitive:
         if not (callable(function) and hasattr(function, "__name__")):
-            raise TypeError(f"customop({type!r}): {function!r}\n  expected a function")
+            raise mxnet_error(TypeError, f"customop({type!r}): {function!r}\n  expected a function")
         return Primitive(function, type, outputs, pure=pure)
 
     return decorate
@@ -178,8 +183,9 @@ class Primitive:
         """
         names = tuple(self._form.argument_name(argnum) for argnum in argnums)
         if not names or len(set(names)) < len(names):
-            raise ValueError(
-                f"operator {self.name!r}: argnums is {argnums!r}\n  expected different arguments"
+            raise mxnet_error(
+                ValueError,
+                f"operator {self.name!r}: argnums is {argnums!r}\n  expected different arguments",
             )
         self._form.check_maker(", ".join(names), func)
         return self._register(Rule(func, names, joint=True))
@@ -341,14 +347,15 @@ class PreparedCall:
             raise self._no_attribute(name, value)
         return value
 
-    def _no_attribute(self, name: str, value: Any) -> TypeError:
+    def _no_attribute(self, name: str, value: Any) -> Exception:
         """The error of an argument that is neither an array nor an attribute."""
         listed = isinstance(value, (list, tuple)) and any(hasattr(v, "shape") for v in value)
         one = f"an NDArray{self.operator._border.advice} or an array of NumPy"
-        return TypeError(
+        return mxnet_error(
+            TypeError,
             f"operator {self.operator.name!r}: {name} is {describe_value(value)}\n"
             f"  expected {'the arrays one by one: f(*arrays)' if listed else one}; or as an "
-            "attribute a number, text, None or a tuple of those"
+            "attribute a number, text, None or a tuple of those",
         )
 
 

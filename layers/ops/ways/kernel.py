@@ -11,6 +11,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from ...engine import mxnet_error
 from ._kernel.compiler import COMPILING, Compiled, infer_dtypes, infer_shapes, storage_dtype
 from ._kernel.expansion import expand
 from ._kernel.intrinsics import DTYPES, NAMESPACE
@@ -280,7 +281,9 @@ def _as_compilable_input(x: np.ndarray) -> np.ndarray:
 def _check_attrs(name: str, attrs: Any) -> dict[str, Any]:
     attrs = {} if attrs is None else attrs
     if not isinstance(attrs, dict) or not all(isinstance(key, str) for key in attrs):
-        raise TypeError(f"kernel {name!r}: compile_attrs is {attrs!r}\n  expected a dict by str")
+        raise mxnet_error(
+            TypeError, f"kernel {name!r}: compile_attrs is {attrs!r}\n  expected a dict by str"
+        )
     return attrs
 
 

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from ...engine import mxnet_error
 from .toolchain import INCLUDE, SOURCES, LibraryError, build
 
 __all__ = ["Library", "LibraryError"]
@@ -197,9 +198,10 @@ class Library:
             There are different numbers of pointers, shapes and dtypes.
         """
         if not len(pointers) == len(shapes) == len(dtypes):
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{self}: {len(pointers)} pointers, {len(shapes)} shapes, {len(dtypes)} dtypes\n"
-                "  expected one of each for every input and output"
+                "  expected one of each for every input and output",
             )
         kernel = self._kernel(shapes, dtypes, attributes)
         if kernel.workspaces and allocate is None:
@@ -356,9 +358,10 @@ def _attribute(library: Library, name: str, value: Any) -> tuple[_Attribute, Any
     else:
         kind = _type_letter(flat)
         if kind is None or (kind == "b" and depth) or (kind == "i" and not _all_fit(flat)):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{library}: the attribute {name} is {value!r}\n  expected bool, int of 64 bits, "
-                "float, str, or a list of int or float, or of such lists"
+                "float, str, or a list of int or float, or of such lists",
             )
         values = ((ctypes.c_double if kind == "f" else ctypes.c_int64) * len(flat))(*flat)
     sizes = (ctypes.c_int64 * len(lengths))(*lengths)
@@ -413,7 +416,9 @@ def _layout(shapes: Sequence, names: Sequence[str]) -> tuple:
 
 def _dtype_name(library: Library, dtype: np.dtype) -> str:
     if dtype.kind not in "biufc" and dtype.name != "bfloat16":
-        raise TypeError(f"{library}: an array is {dtype.name}\n  expected numbers or bool")
+        raise mxnet_error(
+            TypeError, f"{library}: an array is {dtype.name}\n  expected numbers or bool"
+        )
     return dtype.name
 
 
@@ -437,11 +442,11 @@ def _allocate(size: int) -> tuple[int, Any]:
 
 def _split_text(text: str) -> tuple[str, str]:
     if not isinstance(text, str):
-        raise TypeError(f"library {text!r}: it is no text\n  expected 'path:function'")
+        raise mxnet_error(TypeError, f"library {text!r}: it is no text\n  expected 'path:function'")
     path, _, function = text.partition(":")
     if not path or not function or ":" in function:
-        raise ValueError(
-            f"library {text!r}: it is no path and function\n  expected 'path:function'"
+        raise mxnet_error(
+            ValueError, f"library {text!r}: it is no path and function\n  expected 'path:function'"
         )
     return path, function
 

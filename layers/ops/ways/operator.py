@@ -18,6 +18,7 @@ from typing import Any
 
 from ... import engine
 from ..._errors import describe_value, note
+from ...engine import mxnet_error
 from ._attributes import PARSERS, HasArray, parse_literal, without_arrays
 
 __all__ = ["Operator"]
@@ -150,42 +151,48 @@ class Operator:
 
     def _validate(self) -> None:
         if unknown := sorted(set(self.states) - set(self.inputs)):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: the state {unknown[0]!r} is no input of forward\n"
-                f"  expected one of {', '.join(self.inputs)}"
+                f"  expected one of {', '.join(self.inputs)}",
             )
         if shared := sorted(set(self.inputs) & set(self.outputs)):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: {shared[0]!r} is an input and an output\n"
-                "  expected different names"
+                "  expected different names",
             )
         for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
             if len({*names}) < len(names):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"operator {self.name!r}: {what} are {', '.join(names)}\n"
-                    "  expected different names"
+                    "  expected different names",
                 )
         self._validate_saves()
         self._validate_surrogate()
         for input_name, names in self.needs.items():
             if unknown := [n for n in names if n not in self.known]:
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"operator {self.name!r}: the gradient of {input_name} needs {unknown[0]!r}\n"
-                    f"  expected one of {', '.join(sorted(self.known))}"
+                    f"  expected one of {', '.join(sorted(self.known))}",
                 )
 
     def _validate_saves(self) -> None:
         taken = (*self.inputs, *self.attributes, *self.outputs, *(f"d{n}" for n in self.outputs))
         for i, name in enumerate(self.saves):
             if name in (*taken, *self.saves[:i]):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"operator {self.name!r}: it saves {name!r}, which is a name already\n"
-                    f"  expected a name beside {', '.join(taken)}"
+                    f"  expected a name beside {', '.join(taken)}",
                 )
             if not any(name in names for names in self.needs.values()):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"operator {self.name!r}: it saves {name!r}, which no gradient takes\n"
-                    f"  expected {name} among the parameters of a gradient"
+                    f"  expected {name} among the parameters of a gradient",
                 )
 
     def _validate_surrogate(self) -> None:
@@ -193,16 +200,18 @@ class Operator:
         if given is None or (isinstance(given, str) and given.strip()):
             return
         if not callable(given):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: surrogate is {given!r}\n"
-                "  expected a function, or text that says why there is none"
+                "  expected a function, or text that says why there is none",
             )
         known = (*self.inputs, *self.attributes)
         names = _parameter_names(given)
         if unknown := [n for n in names or () if n not in known]:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: surrogate has the parameter {unknown[0]!r}\n"
-                f"  expected one of {', '.join(known)}"
+                f"  expected one of {', '.join(known)}",
             )
 
     @cached_property
@@ -268,21 +277,26 @@ class Operator:
             if name in self.attributes:
                 attributes[name] = self.parse(name, value)
             elif name in values:
-                raise TypeError(
-                    f"operator {self.name!r}: {name} is given twice\n  {self._expected}"
+                raise mxnet_error(
+                    TypeError, f"operator {self.name!r}: {name} is given twice\n  {self._expected}"
                 )
             elif name in self.inputs:
                 values[name] = value
             else:
-                raise TypeError(
-                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}"
+                raise mxnet_error(
+                    TypeError,
+                    f"operator {self.name!r}: unexpected argument {name!r}\n  {self._expected}",
                 )
         if len(args) > len(self.inputs):
-            raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
+            raise mxnet_error(
+                TypeError, f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}"
+            )
         arrays = [values.get(n) for n in self.inputs]
         for name, value in zip(self.inputs, arrays):
             if value is None and name not in self.optional:
-                raise TypeError(f"operator {self.name!r}: {name} is missing\n  {self._expected}")
+                raise mxnet_error(
+                    TypeError, f"operator {self.name!r}: {name} is missing\n  {self._expected}"
+                )
         return arrays, attributes
 
     def bind_named(self, args: tuple, kwargs: dict) -> tuple[list, dict]:
@@ -297,11 +311,13 @@ class Operator:
         omitted = {n for n in self.optional if str(kwargs.pop(f"no_{n}", "False")) == "True"}
         names = [n for n in self.custom_order if n not in omitted]
         if len(args) > len(names):
-            raise TypeError(f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}")
+            raise mxnet_error(
+                TypeError, f"operator {self.name!r}: {len(args)} inputs\n  {self._expected}"
+            )
         positional = dict(zip(names, args))
         if twice := sorted(positional.keys() & kwargs.keys()):
-            raise TypeError(
-                f"operator {self.name!r}: {twice[0]} is given twice\n  {self._expected}"
+            raise mxnet_error(
+                TypeError, f"operator {self.name!r}: {twice[0]} is given twice\n  {self._expected}"
             )
         return self.bind((), positional | kwargs)
 
@@ -348,8 +364,9 @@ class Operator:
             expected = "a number, text or tuple" if default is None else type(default).__name__
             if isinstance(error, HasArray):
                 expected += "; an array is an input, and stands before * in forward"
-            raise TypeError(
-                f"operator {self.name!r}: {name} is {describe_value(value)}\n  expected {expected}"
+            raise mxnet_error(
+                TypeError,
+                f"operator {self.name!r}: {name} is {describe_value(value)}\n  expected {expected}",
             ) from None
         return parsed
 
@@ -364,9 +381,10 @@ class Operator:
         text = {name: str(value) for name, value in attributes.items()}
         for name, value in attributes.items():
             if repr(self.parse(name, text[name])) != repr(value):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"operator {self.name!r}: {name} is {value}, which cannot be written as text\n"
-                    "  expected a number, text, None or a tuple of such, in a graph"
+                    "  expected a number, text, None or a tuple of such, in a graph",
                 )
         return text
 
@@ -406,9 +424,10 @@ class Operator:
         found = self.ask(rule, known)
         names = (*self.inputs, *self.outputs)
         if not isinstance(found, dict) or found.keys() - set(names):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"operator {self.name!r}: `{rule.__name__}` gave {found!r}\n"
-                f"  expected a dict of shapes by name, of {', '.join(names)}"
+                f"  expected a dict of shapes by name, of {', '.join(names)}",
             )
         return found
 
@@ -443,8 +462,9 @@ def expect_bool(who: str, name: str, value: Any) -> bool:
         The argument is neither True nor False.
     """
     if not isinstance(value, bool):
-        raise TypeError(
-            f"{who}: {name} is {value!r} ({type(value).__name__})\n  expected True or False"
+        raise mxnet_error(
+            TypeError,
+            f"{who}: {name} is {value!r} ({type(value).__name__})\n  expected True or False",
         )
     return value
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._errors import note
-from ...engine import mx, nd, sym
+from ...engine import mx, mxnet_error, nd, sym
 from ._primitive.code import Code, Compiled, Loop, Numpy
 from ._primitive.declared import Declared
 from .custom import register
@@ -95,8 +95,9 @@ class Custom:
         who = f"Custom {_title(func)!r}"
         code = _code(who, func, func_type)
         if not (bprop is None or callable(bprop)):
-            raise TypeError(
-                f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function"
+            raise mxnet_error(
+                TypeError,
+                f"{who}: bprop is {bprop!r} ({type(bprop).__name__})\n  expected a function",
             )
         self.pure = expect_bool(who, "pure", pure)
         self.__name__ = _title(func)
@@ -120,9 +121,10 @@ class Custom:
         if registered and registered.inputs:
             count = len(registered.inputs)
             if names is not None and not least <= count <= len(names):
-                raise ValueError(
+                raise mxnet_error(
+                    ValueError,
                     f"{self._who}: {count} inputs in reg_info ({', '.join(registered.inputs)})\n"
-                    f"  expected {', '.join(names)}, as {self.__name__} takes"
+                    f"  expected {', '.join(names)}, as {self.__name__} takes",
                 )
             return count, count
         return least, None if names is None else len(names)
@@ -171,9 +173,10 @@ class Custom:
         """Refuse values of Python and NumPy that are no numbers; the engine refuses others."""
         for name, value in zip(self._names(len(values)), values):
             if type(value) not in NUMBERS and type(value).__module__ in ("builtins", "numpy"):
-                raise TypeError(
+                raise mxnet_error(
+                    TypeError,
                     f"{self._who}: {name} is {reprlib.repr(value)} ({type(value).__name__})\n"
-                    "  expected an NDArray, a Symbol or a number"
+                    "  expected an NDArray, a Symbol or a number",
                 )
 
     @property
@@ -187,9 +190,10 @@ class Custom:
         """
         least, most = self._count_range
         if least != most:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self._who}: it takes {least} inputs or more\n"
-                "  expected a function with a fixed number of inputs, or reg_info that names them"
+                "  expected a function with a fixed number of inputs, or reg_info that names them",
             )
         operator = self._operator((None,) * least, ["float32"] * least)
         register(operator)
@@ -239,7 +243,9 @@ class Custom:
         least, most = self._count_range
         if count < least or (most is not None and count > most):
             shown = str(self.__signature__) if most is not None else f"({least} inputs or more)"
-            raise TypeError(f"{self._who}: {count} inputs\n  expected {self.__name__}{shown}")
+            raise mxnet_error(
+                TypeError, f"{self._who}: {count} inputs\n  expected {self.__name__}{shown}"
+            )
         names = self._code.parameters
         return tuple(f"x{i}" for i in range(count)) if names is None else names[:count]
 
@@ -263,9 +269,10 @@ class Custom:
             found = func(*values, **plan.attributes)
             results = found if count and isinstance(found, (tuple, list)) else (found,)
             if len(results) != expected:
-                raise ValueError(
+                raise mxnet_error(
+                    ValueError,
                     f"{who}: it gave {len(results)} outputs\n"
-                    f"  expected a tuple of {count}, as declared"
+                    f"  expected a tuple of {count}, as declared",
                 )
             outputs = [to_output(i, results[i], t, context) for i, t in enumerate(plan.outputs)]
             if plan.casts:
@@ -281,9 +288,10 @@ class Custom:
             target = "CPU" if self._code.on_cpu else {"cpu": "CPU", "gpu": "GPU"}.get(device)
             registered = self.registered.get(target)
             if registered is None:
-                raise ValueError(
+                raise mxnet_error(
+                    ValueError,
                     f"{self._who}: called on {target}\n"
-                    f"  expected {' or '.join(self.registered)}, for which it is registered"
+                    f"  expected {' or '.join(self.registered)}, for which it is registered",
                 )
             attributes = registered.attributes
         rest = iter(dtypes)
@@ -318,9 +326,10 @@ class Custom:
             found = bprop(*inputs, *out, *dout)
             gradients = found if isinstance(found, (tuple, list)) else [found]
             if len(gradients) != len(places):
-                raise ValueError(
+                raise mxnet_error(
+                    ValueError,
                     f"{who}: bprop gave {len(gradients)} gradients\n"
-                    f"  expected {len(places)}, of {', '.join(places)}"
+                    f"  expected {len(places)}, of {', '.join(places)}",
                 )
             return {
                 n: _gradient(who, n, known[n], from_bprop(g))
@@ -393,9 +402,10 @@ def _gradient(who: str, name: str, x, found: Any):
         return found
     if found is None or not is_floating(x):
         return nd.zeros_like(x)
-    raise TypeError(
+    raise mxnet_error(
+        TypeError,
         f"{who}: bprop gave {type(found).__name__} for {name}\n"
-        "  expected an NDArray (nd.array(...) makes one), or None"
+        "  expected an NDArray (nd.array(...) makes one), or None",
     )
 
 
@@ -423,9 +433,10 @@ def _expect_values(who: str, registered: Registration, optional: bool) -> None:
     """Refuse attributes without a value, where they are parameters of a function."""
     attributes = registered.attributes
     if missing := [n for n in registered.names if n not in attributes and not optional]:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"{who}: attribute {missing[0]!r} in reg_info has no value\n"
-            "  expected attr(..., value=...) or a default_value"
+            "  expected attr(..., value=...) or a default_value",
         )
 
 

@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from ...engine import mx, mxnet_error
 from ._attributes import PARSERS
 from .numpy_border import as_dtype
 
@@ -47,7 +48,7 @@ _MORE_FORMATS = {
 }
 
 
-class RegistrationError(ValueError):
+class RegistrationError(mx.base.MXNetError, ValueError):
     """Registration information that contradicts itself, the operator, or an earlier one."""
 
 
@@ -135,7 +136,7 @@ class CustomRegOp:
         places = self._info[f"{what}s"]
         if index is not None:
             if isinstance(index, bool) or not isinstance(index, int):
-                raise TypeError(self._message(f"{what} index", index, "an int"))
+                raise mxnet_error(TypeError, self._message(f"{what} index", index, "an int"))
             if index < 0 or any(place.get("index") == index for place in places):
                 raise RegistrationError(
                     self._message(f"{what} index", index, "a number from 0 that no other one has")
@@ -224,7 +225,7 @@ class CustomRegOp:
 
     def _expect_text(self, what: str, value: Any, optional: bool = True) -> None:
         if not (isinstance(value, str) or optional and value is None):
-            raise TypeError(self._message(what, value, "text"))
+            raise mxnet_error(TypeError, self._message(what, value, "text"))
 
     def _expect_one_of(self, what: str, value: Any, known: Sequence[str]) -> None:
         self._expect_text(what, value)
@@ -258,7 +259,9 @@ def _check_pair(who: str, pair: Any) -> None:
             "  expected a dtype and a format, such as DataType.F32_Default"
         )
     if not all(isinstance(part, str) for part in pair):
-        raise TypeError(f"{who}: {pair!r} in a row of dtypes and formats\n  expected text")
+        raise mxnet_error(
+            TypeError, f"{who}: {pair!r} in a row of dtypes and formats\n  expected text"
+        )
     if pair[0] not in ("", *DTYPES):
         raise RegistrationError(f"{who}: dtype {pair[0]!r}\n  expected one of {', '.join(DTYPES)}")
 
@@ -312,9 +315,10 @@ def dicts(who: str, reg_info: Any) -> list[dict]:
             raise RegistrationError(
                 f"{who}: reg_info is {reg_info!r}: {error}\n  expected JSON"
             ) from None
-    raise TypeError(
+    raise mxnet_error(
+        TypeError,
         f"{who}: reg_info is {reg_info!r} ({type(reg_info).__name__})\n"
-        "  expected a dict, JSON, a CustomRegOp, or a list of them"
+        "  expected a dict, JSON, a CustomRegOp, or a list of them",
     )
 
 
@@ -360,9 +364,10 @@ class Registration:
         if wider := [row for row in rows if all(map(_can_cast_up, dtypes, row))]:
             return min(wider, key=lambda row: sum(map(_size, row)))
         known = "; ".join(", ".join(t or "any" for t in row) for row in inputs)
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"{who}: inputs of {', '.join(dtypes)}\n"
-            f"  expected, for {self.target}, dtypes that can be cast up to one of: {known}"
+            f"  expected, for {self.target}, dtypes that can be cast up to one of: {known}",
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 
 from ...._errors import note
+from ....engine import mx
 
 __all__ = [
     "Buffer",
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-class KernelError(TypeError, ValueError):
+class KernelError(mx.base.MXNetError, TypeError, ValueError):
     """A kernel that is not in the language of kernels, or an input of a wrong type."""
 
     @classmethod

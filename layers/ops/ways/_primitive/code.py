@@ -12,6 +12,7 @@ import numpy as np
 
 from .... import engine
 from ...._errors import note
+from ....engine import mxnet_error
 from .. import numpy_border
 from ..kernel import Kernel
 from ..library import Library
@@ -74,9 +75,10 @@ class Code:
     def expect(self, i: int, array: Any, dtype: str) -> Any:
         """Return an output; refuse one whose dtype is not the declared one."""
         if numpy_border.dtype_of(array) != dtype:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.who}: output {i} is {array.shape} {numpy_border.dtype_of(array)}\n"
-                f"  expected {dtype}, which out_dtype gives"
+                f"  expected {dtype}, which out_dtype gives",
             )
         return array
 
@@ -105,9 +107,10 @@ class Numpy(Code):
         if isinstance(y, (bool, int, float)) and _can_hold(dtype, y):
             return np.asarray(y, dtype)
         if not isinstance(y, np.generic):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.who}: output {i} is {type(y).__name__}\n"
-                f"  expected an array of NumPy, {dtype}"
+                f"  expected an array of NumPy, {dtype}",
             )
         return np.asarray(y)
 
@@ -140,14 +143,17 @@ def _parameters(who: str, func: Callable, attributes: tuple) -> tuple[tuple | No
 
 def _expect(who: str, func: Any, fits: bool, expected: str) -> None:
     if not fits:
-        raise TypeError(f"{who}: func is {func!r} ({type(func).__name__})\n  expected {expected}")
+        raise mxnet_error(
+            TypeError, f"{who}: func is {func!r} ({type(func).__name__})\n  expected {expected}"
+        )
 
 
 def _expect_attributes(who: str, attributes: tuple, parameters: Collection[str]) -> None:
     if missing := [n for n in attributes if n not in parameters]:
-        raise ValueError(
+        raise mxnet_error(
+            ValueError,
             f"{who}: reg_info has the attribute {missing[0]!r}\n"
-            f"  expected one of the parameters {', '.join(parameters)}"
+            f"  expected one of the parameters {', '.join(parameters)}",
         )
 
 
@@ -240,8 +246,9 @@ class Compiled(Code):
     def infer_shapes(self, shapes: tuple, numbers: tuple) -> list[tuple[int, ...]]:
         found = self.library.infer_shape(shapes, self.attributes)
         if found is None:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.who}: out_shape is None, and {self.library.function} has no InferShape\n"
-                "  expected out_shape, or that function in the library"
+                "  expected out_shape, or that function in the library",
             )
         return [found]

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 from ...._errors import note
+from ....engine import mxnet_error
 from ..numpy_border import as_dtype, dtype_name
 
 
@@ -31,8 +32,9 @@ class Declared:
         self.out_shape, self.out_dtype = out_shape, out_dtype
         for what, value in (("out_shape", out_shape), ("out_dtype", out_dtype)):
             if value is None and what not in code.inferred:
-                raise TypeError(
-                    f"{who}: {what} is None\n  expected it to be declared; it is not inferred here"
+                raise mxnet_error(
+                    TypeError,
+                    f"{who}: {what} is None\n  expected it to be declared; it is not inferred here",
                 )
         if out_dtype is not None and not _is_rule(out_dtype):
             self._types(out_dtype)
@@ -41,9 +43,10 @@ class Declared:
 
     def _check_value(self, shape: Any) -> None:
         if not isinstance(shape, (tuple, list)):
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.who}: out_shape is {shape!r} ({type(shape).__name__})\n"
-                "  expected a tuple of ints, a tuple of such tuples, or a function"
+                "  expected a tuple of ints, a tuple of such tuples, or a function",
             )
         for one in shape if _is_many(shape) else [shape]:
             self._shape(one)
@@ -108,12 +111,15 @@ class Declared:
         try:
             names = [dtype_name(t) for t in ([found] if _count(found) is None else found)]
         except TypeError as error:
-            raise TypeError(
+            raise mxnet_error(
+                TypeError,
                 f"{self.who}: out_dtype is {found!r}: {error}\n"
-                "  expected a dtype or its name, a tuple of them, or a function"
+                "  expected a dtype or its name, a tuple of them, or a function",
             ) from None
         if not names:
-            raise ValueError(f"{self.who}: out_dtype is {found!r}\n  expected at least one output")
+            raise mxnet_error(
+                ValueError, f"{self.who}: out_dtype is {found!r}\n  expected at least one output"
+            )
         return names
 
     def _shapes(self, found: Any, count: int | None) -> list[tuple[int, ...]]:
@@ -121,9 +127,10 @@ class Declared:
         if count is None:
             return [self._shape(found)]
         if not isinstance(found, (tuple, list)) or len(found) != count:
-            raise ValueError(
+            raise mxnet_error(
+                ValueError,
                 f"{self.who}: out_shape is {found!r}\n"
-                f"  expected a tuple of {count} shapes, one for each dtype in out_dtype"
+                f"  expected a tuple of {count} shapes, one for each dtype in out_dtype",
             )
         return [self._shape(shape) for shape in found]
 
@@ -136,9 +143,10 @@ class Declared:
                 shape = (-1,)
             if all(n >= 0 for n in shape):
                 return shape or (1,)
-        raise TypeError(
+        raise mxnet_error(
+            TypeError,
             f"{self.who}: out_shape is {found!r} ({type(found).__name__})\n"
-            "  expected a tuple of ints, one for each axis, for a single dtype in out_dtype"
+            "  expected a tuple of ints, one for each axis, for a single dtype in out_dtype",
         )
 
 

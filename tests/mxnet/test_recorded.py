@@ -660,6 +660,23 @@ def test_gradients_are_added_up():
             )
 
 
+def test_one_head_gradient_for_two_outputs():
+    class Two(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return square(x), square(x + 1)
+
+    net, x = Two(), nd.array([1.0, 2.0])
+    net.hybridize(static_alloc=True, static_shape=True)
+    x.attach_grad()
+    same, other = nd.array([1.0, 1.0]), nd.array([10.0, 0.0])
+    for heads in [(same, same)] * 3 + [(same, other)]:
+        with autograd.record():
+            y = net(x)
+        autograd.backward(list(y), list(heads))
+        expected = 2 * x * heads[0] + 2 * (x + 1) * heads[1]
+        np.testing.assert_array_equal(x.grad.asnumpy(), expected.asnumpy())
+
+
 def test_head_gradients_of_any_layout():
     heads = [lambda y: y, lambda y: y.T, lambda y: y.sum(), lambda y: y * 2, lambda y: y[1:]]
     net = Net(NETS["a chain"])

@@ -188,6 +188,7 @@ class Recording(FirstCall):
         return outputs
 
     def _first_backward(self, dys):
+        dys = [None if dy is None else dy.detach() for dy in dys]  # two may be one tensor
         self._tops = self._recorder.name_inputs([dy for dy in dys if dy is not None])
         with self._recorder:
             gradients = self._differentiate(dys)

@@ -474,6 +474,21 @@ def test_attributes_of_a_graph_are_those_of_a_call(attributes):
     assert block(x).asnumpy().tolist() == expected.tolist()
 
 
+def test_a_dtype_is_an_attribute():
+    @operator
+    class cast:
+        def forward(x, *, dtype: str = "float32"):
+            return x.astype(dtype)
+
+        def dx(dy, x):
+            return dy.astype(x.dtype)
+
+        def types(x, dtype):
+            return {"y": dtype}
+
+    assert cast(nd.ones(2), dtype=np.dtype("float16")).dtype == np.float16
+
+
 @pytest.mark.parametrize("make, told", [(nd.ones, "NDArray (3,)"), (np.ones, "ndarray (3,)")])
 def test_an_array_within_an_attribute(make, told):
     message = re.escape(f"bounds is a tuple of {told}") + ".*\n.*an array is an input"

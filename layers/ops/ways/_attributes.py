@@ -7,6 +7,8 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
+import numpy as np
+
 __all__ = ["PARSERS", "HasArray", "parse_literal", "read_literal", "without_arrays"]
 
 
@@ -48,7 +50,7 @@ def without_arrays(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(map(without_arrays, value))
     shape = getattr(value, "shape", None)
-    if not isinstance(shape, tuple):
+    if not isinstance(shape, tuple) or isinstance(value, np.dtype):
         return value
     if shape:
         raise HasArray

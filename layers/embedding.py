@@ -6,7 +6,7 @@ import numpy as np
 
 from ._inputs import expect_numbers, expect_sizes, in_order
 from .engine import adapter, expect, gluon, mxnet_error, nd
-from .ops import embedding_bag
+from .ops import embedding_bag, row_numbers
 
 __all__ = ["EmbeddingBag"]
 
@@ -65,8 +65,7 @@ class EmbeddingBag(gluon.HybridBlock):
     IndexError
         An id is negative, too large, or not a whole number. Ids and offsets on a GPU are not
         checked, for which it would have to wait; there, such an id is that of the nearest vector.
-        Inside a larger graph PyTorch on a CPU raises an error of its own for ids that are no row,
-        and MXNet none.
+        Inside a larger graph the error is PyTorch's on a CPU, and MXNet raises none.
     """
 
     def __init__(
@@ -137,12 +136,10 @@ class EmbeddingBag(gluon.HybridBlock):
         """
         numbers, padding = F.contrib.arange_like(ids.astype("float64")), self._attributes["padding"]
         if padding is not None:
-            counts = ids != padding
-            ids = F.where(counts, ids, F.zeros_like(ids))
-            numbers = F.where(counts, numbers, -F.ones_like(numbers))
-            padding = -1
+            numbers = F.where(ids != padding, numbers, -F.ones_like(numbers))
+        ids = row_numbers(ids, rows=self._looked_up["input_dim"], padding=padding)
         rows = F.Embedding(F.reshape(ids, (-1,)), weight, sparse_grad=True, **self._looked_up)
-        return rows, numbers, padding
+        return rows, numbers, None if padding is None else -1
 
     def __repr__(self) -> str:
         count, size = self.weight.shape

@@ -229,6 +229,8 @@ _SHAPES = {
     "list index out of range": _AXIS,
     "list assignment index out of range": _AXIS,
 }
+# What those of a number outside of an axis have in them, which are no IndexError.
+_BOUNDS = "not in the valid range", "index out of bounds", "a number of no row"
 # What they have in them where dtypes do not fit each other.
 _DTYPES = "same dtype", "same datatype", "be the same", "scalar type", "mixed dtype", "Found dtype"
 
@@ -256,7 +258,8 @@ def explained(
             return ShapeError, f"{found}\n  expected {expected}"
     if any(word in sentence.lower() for word in ("size", "shape", "dimension")):
         return ShapeError, sentence
-    return BoundsError if isinstance(error, IndexError) else MXNetError, sentence
+    is_index = isinstance(error, IndexError) or any(part in sentence for part in _BOUNDS)
+    return BoundsError if is_index else MXNetError, sentence
 
 
 _short = reprlib.Repr()

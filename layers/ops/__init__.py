@@ -26,6 +26,7 @@ from .lsq import lsq
 from .relu import relu
 from .rms_norm import rms_norm
 from .rotary import rotary
+from .row_numbers import row_numbers
 from .scaled_dot_product_attention import scaled_dot_product_attention
 from .sigmoid import sigmoid
 from .sigmoid_cross_entropy import sigmoid_cross_entropy
@@ -74,6 +75,7 @@ __all__ = [
     "relu",
     "rms_norm",
     "rotary",
+    "row_numbers",
     "scaled_dot_product_attention",
     "sigmoid",
     "sigmoid_cross_entropy",

@@ -6,8 +6,9 @@ from peak import peak_of
 from ways import each
 
 from layers import EmbeddingBag, engine
+from layers.check import check_operator
 from layers.engine import autograd, gluon, mx, nd
-from layers.ops import embedding_bag
+from layers.ops import embedding_bag, row_numbers
 
 IDS = np.array([[1, 3, 3], [0, 6, -1], [-1, -1, -1], [5, -1, 1]])  # -1 is padding
 STARTS = np.array([0, 3, 3, 5])
@@ -337,6 +338,34 @@ def test_a_sparse_gradient_is_that_of_a_dense_one(attributes, given, options):
         trained.append([a.asnumpy() for a in (y, gradient, block.weight.data())])
     for found, wanted in zip(*trained):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.engine("torch")
+@pytest.mark.parametrize("sparse_grad", [False, True])
+@pytest.mark.parametrize("options", each())
+def test_ids_that_are_no_row_are_refused_inside_a_graph(options, sparse_grad):
+    net = gluon.nn.HybridSequential()
+    net.add(EmbeddingBag(7, 4, padding=-1, sparse_grad=sparse_grad))
+    net.initialize()
+    if options is not None:
+        net.hybridize(**options)
+    for ids in ([[1, 9]], [[1, 1.5]], [[1, -3]], [[1, np.nan]]):
+        for _ in range(3):
+            net(nd.array([[1, -1]]))
+            with pytest.raises(IndexError):
+                net(nd.array(ids))
+
+
+def test_numbers_of_rows():
+    check_operator(row_numbers, IDS, rows=7, padding=-1).raise_on_failure()
+    given = nd.array([[0, 6, -1]], dtype="int32")
+    found = row_numbers(given, rows=7, padding=-1)
+    assert found.dtype == np.int32 and found.asnumpy().tolist() == [[0, 6, 0]]
+    if engine.name() == "torch":
+        with pytest.raises(IndexError, match="ids have -1\n  expected whole numbers from 0 to 6"):
+            row_numbers(given, rows=7)
+    else:
+        assert row_numbers(given, rows=3).asnumpy().tolist() == [[0, 2, 0]]
 
 
 def test_an_optimizer_leaves_the_rows_that_no_id_names():

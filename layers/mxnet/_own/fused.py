@@ -239,6 +239,22 @@ def checked_bags(numbers, offsets, rows):
     return numbers, NDArray(places, offsets._context)
 
 
+def checked_rows(ids, rows, padding):
+    """Ids of rows of a table; on a CPU what is no row is refused, in graphs and compiled too."""
+    found = ids._tensor
+    if not found.is_cpu:
+        return NDArray(found.clamp(0, rows - 1), ids._context)
+    are_rows = (found >= 0) & (found < rows) & (found == found.long())
+    beside = "" if padding is None else f", or padding {padding}"
+    expected = f"expected whole numbers from 0 to {rows - 1}{beside}"
+    try:
+        torch._assert_async(are_rows.all(), f"ids have a number of no row, {expected}")
+    except RuntimeError:
+        wrong = f"operator 'layers.row_numbers': ids have {found[~are_rows][0].item()}"
+        raise BoundsError(f"{wrong}\n  {expected}") from None
+    return ids
+
+
 def weighted_sums(w, numbers, starts, factors, who):
     """For each bag Σ factor w[number], without an array of the rows; `who` is for errors."""
     places = numbers._tensor.long(), starts._tensor.long()
@@ -305,6 +321,7 @@ FUSED = {
     "attention": attention,
     "attention_gradients": attention_gradients,
     "checked_bags": checked_bags,
+    "checked_rows": checked_rows,
     "class_numbers": class_numbers,
     "focal": focal,
     "focal_gradient": focal_gradient,

@@ -598,8 +598,8 @@ def _translated(error: RuntimeError) -> MXNetError:
     if "inplace operation" in text or "modified inplace" in text:
         found = re.search(r"\[torch\.\w+ (\[.*?\])\]", text)
         return RecordingError(
-            f"backward: an array {found[1] if found else ''} was overwritten after it was used "
-            "in the recorded computation\n  expected it to keep its value until backward"
+            f"backward: an array{f' {found[1]}' if found else ''} was overwritten after it was "
+            "used in the recorded computation\n  expected it to keep its value until backward"
         )
     return MXNetError(f"backward: {text}")
 

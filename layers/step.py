@@ -8,10 +8,10 @@ from .engine import autograd
 __all__ = ["compiled_step"]
 
 
-def compiled_step(net, loss, trainer, **options):
+def compiled_step(net, loss, trainer, labels: int = 1, **options):
     """A function that trains: ``step(x, ..., label)`` returns the losses of the samples.
 
-    One call computes the net's output for all inputs but the last, its losses with the label, and
+    One call computes the net's output for all inputs but the label, its losses with the label, and
     the gradients, and lets the Trainer update the parameters, like ::
 
         with autograd.record():
@@ -29,6 +29,9 @@ def compiled_step(net, loss, trainer, **options):
     ----------
     net, loss : HybridBlock
         `loss` takes the net's output and the label.
+    labels : int
+        How many arrays the loss takes beside the net's output, which a step is given last: 2 for a
+        label and weights of samples, ``step(x, label, weights)``.
     trainer : gluon.Trainer
         The trainer of the net's parameters, which are on one context.
     **options
@@ -38,7 +41,7 @@ def compiled_step(net, loss, trainer, **options):
     Returns
     -------
     callable
-        ``step(*inputs, label, batch_size=None)`` takes NDArrays and returns the losses before the
+        ``step(*inputs, *labels, batch_size=None)`` takes NDArrays and returns the losses before the
         update, (n,), not recorded. Gradients are divided by `batch_size`, by default n, the first
         size of the first input, and stay in `Parameter.grad()`. Inputs get no gradients. A step
         that raises an error in the graph leaves the gradients at 0 where the update is a part of
@@ -50,26 +53,27 @@ def compiled_step(net, loss, trainer, **options):
         On PyTorch: `net` or `loss` is no HybridBlock.
     ArgumentError
         On PyTorch: `trainer` is no Trainer, or has none of their parameters; there is no such
-        backend or option; in a step, none of the parameters is trained, or the label is missing.
+        backend or option, or `labels` is no number from 1; in a step, none of the parameters is
+        trained, or the label is missing.
     RecordingError
         On PyTorch, in a step: it is called inside ``autograd.record()``.
     ContextError
         On PyTorch: the parameters are on several contexts.
     """
-    return engine.step()(net, loss, trainer, **options)
+    return engine.step()(net, loss, trainer, labels, **options)
 
 
 class Step:
     """The step on an engine that does not compile."""
 
-    def __init__(self, net, loss, trainer, backend="inductor", mode=None, options=None):
-        self.net, self.loss, self.trainer = net, loss, trainer
+    def __init__(self, net, loss, trainer, labels=1, backend="inductor", mode=None, options=None):
+        self.net, self.loss, self.trainer, self.labels = net, loss, trainer, labels
         for block in (net, loss):
             block.hybridize(static_alloc=True, static_shape=True)
 
     def __call__(self, *args, batch_size: float | None = None):
         with autograd.record():
-            losses = self.loss(self.net(*args[:-1]), args[-1])
+            losses = self.loss(self.net(*args[: -self.labels]), *args[-self.labels :])
         losses.backward()
         self.trainer.step(args[0].shape[0] if batch_size is None else batch_size)
         return losses.detach()

@@ -590,6 +590,35 @@ def test_several_labels_are_told(mx):
     assert told.endswith("(inputs (4, 5), None, label [(4, 5), (6,)])")
 
 
+def test_a_loss_with_weights_of_samples(mx, data):
+    weights = mx.nd.arange(12).reshape((12, 1)) / 12
+    trained = []
+    for labels in (1, 2):
+        net, loss, trainer = made(mx)
+        if labels == 1:
+            with mx.autograd.record():
+                losses = loss(net(data[0]), data[1], weights)
+            losses.backward()
+            trainer.step(12)
+        else:
+            losses = compiled_step(net, loss, trainer, labels=2)(*data, weights)
+        weight = list(net.collect_params().values())[0].data()
+        trained.append((losses.asnumpy(), weight.asnumpy()))
+    for found, wanted in zip(*trained):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.engine("torch")
+def test_labels_that_are_missing_are_told(mx, data):
+    with pytest.raises(ValueError, match="labels is 0\n  expected how many arrays the loss takes"):
+        compiled_step(*made(mx), labels=0)
+    step = compiled_step(*made(mx), labels=2, backend="aot_eager")
+    with pytest.raises(ValueError, match="given 2 arrays\n  expected inputs, and 2 arrays for the"):
+        step(*data)
+    with pytest.raises(ValueError, match="the label, which follows the inputs, is None"):
+        step(data[0], None, data[1])
+
+
 @pytest.mark.engine("torch")
 def test_what_is_no_array_is_told(mx, data):
     step = compiled_step(*made(mx), backend="aot_eager")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from operator import is_
 
@@ -34,12 +34,17 @@ MOST_GRAPHS = 8
 class Step:
     """``step(x, ..., label)``: see `layers.compiled_step`."""
 
-    def __init__(self, net, loss, trainer, backend: str = "inductor", **options):
+    def __init__(self, net, loss, trainer, labels: int = 1, backend: str = "inductor", **options):
         for block in (net, loss):
             if not isinstance(block, HybridBlock):
                 raise BlockError(f"compiled_step: {block!r}\n  expected a HybridBlock")
         if not isinstance(trainer, Trainer):
             raise ArgumentError(f"compiled_step: {trainer!r}\n  expected a Trainer")
+        if isinstance(labels, bool) or not isinstance(labels, int) or labels < 1:
+            raise ArgumentError(
+                f"compiled_step: labels is {labels!r}\n"
+                "  expected how many arrays the loss takes beside the net's output, 1 or more"
+            )
         if len(trainer.list_ctx()) > 1:
             raise ContextError(
                 f"compiled_step: the parameters are on {trainer.list_ctx()}\n  expected one context"
@@ -51,8 +56,8 @@ class Step:
                 f"compiled_step: the Trainer has {trained[0].name!r}, and no parameter of "
                 f"{net.name or type(net).__name__}\n  expected a Trainer of net.collect_params()"
             )
-        self.trainer = trainer
-        self._block = _Losses(net, loss)
+        self.trainer, self._labels = trainer, labels
+        self._block = _Losses(net, loss, labels)
         self._what = f"the step of {net.name or type(net).__name__}"
         self._backend, self._options = chosen("compiled_step", backend, options)
         self._forget()
@@ -64,10 +69,12 @@ class Step:
                 "step: called inside autograd.record()\n"
                 "  expected it outside: it records, goes back and updates by itself"
             )
-        if len(args) < 2:
-            raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and a label")
-        if args[-1] is None:
-            raise ArgumentError("step: the label, which comes last, is None\n  expected an NDArray")
+        if len(args) <= self._labels:
+            label = "a label" if self._labels == 1 else f"{self._labels} arrays for the loss"
+            raise ArgumentError(f"step: given {len(args)} arrays\n  expected inputs, and {label}")
+        if args[-self._labels] is None:
+            place = "comes last" if self._labels == 1 else "follows the inputs"
+            raise ArgumentError(f"step: the label, which {place}, is None\n  expected an NDArray")
         flat, nesting = _flatten(args, "input")
         flat = [array for array in flat if array is not None]
         if HybridBlock.changes != self._changes:  # a block was added, replaced, hybridized again
@@ -81,8 +88,9 @@ class Step:
                 bound = self._bind(key, args, flat)
             return self._run(bound, flat, batch_size)
         except Exception as error:
-            *inputs, label = map(shown_input, args)
-            note(error, f"  in {self._what} (inputs {', '.join(inputs)}, label {label})")
+            shown = list(map(shown_input, args))
+            inputs, label = (", ".join(part) for part in self._block.parted(shown))
+            note(error, f"  in {self._what} (inputs {inputs}, label {label})")
             raise
 
     def _forget_changed(self) -> None:
@@ -262,11 +270,16 @@ def _parts(block: HybridBlock) -> list:
 
 
 class _Losses(HybridBlock):
-    """The losses of what a net gives for all inputs but the last, which is the label."""
+    """The losses of what a net gives for all inputs but the last ones, which the loss is given."""
 
-    def __init__(self, net: HybridBlock, loss: HybridBlock):
+    def __init__(self, net: HybridBlock, loss: HybridBlock, labels: int):
         super().__init__(prefix="")
-        self.net, self.loss = net, loss
+        self.net, self.loss, self._labels = net, loss, labels
+
+    def parted(self, args: Sequence) -> tuple[Sequence, Sequence]:
+        """What the net is given, and what the loss is."""
+        return args[: -self._labels], args[-self._labels :]
 
     def hybrid_forward(self, F, *args):
-        return self.loss(self.net(*args[:-1]), args[-1])
+        inputs, labels = self.parted(args)
+        return self.loss(self.net(*inputs), *labels)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from inspect import Parameter, signature
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,19 @@ def expect_numbers(who: str, array: Any, count: int, left_out: Any, expected: st
         wrong &= values != left_out
     if np.count_nonzero(wrong):  # a sixth of the time of any()
         raise mxnet_error(IndexError, f"{who} has {values[wrong][0]}\n  expected {expected}")
+
+
+def expect_number(who: str, expected: str, fits: Callable[[Any], bool], **given: Any) -> None:
+    """Refuse arguments that are no numbers, or do not fit.
+
+    Raises
+    ------
+    ValueError
+        The message has the name and the value of the first one.
+    """
+    for name, value in given.items():
+        if not isinstance(value, Real) or not fits(value):
+            raise mxnet_error(ValueError, f"{who}: {name} is {value!r}\n  expected {expected}")
 
 
 def expect_sizes(who: str, least: int = 1, **sizes: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_sizes, in_order
+from ._inputs import expect_numbers, expect_sizes, in_order
 from .dense import DenseBlock
 from .engine import expect, gluon, mxnet_error, nd
 from .ops import scaled_dot_product_attention
@@ -34,6 +34,10 @@ class ScaledDotProductAttention(gluon.HybridBlock):
     ------
     ValueError
         The shapes of the inputs do not fit together.
+    IndexError
+        A length in the mask is not a whole number from 0 to the number of keys. Lengths on a GPU
+        are not checked, for which it would have to wait, nor those inside a larger graph: there
+        more than all keys are all, and less than none are none.
 
     A. Vaswani et al., Attention is all you need, NeurIPS 2017.
     """
@@ -52,6 +56,8 @@ class ScaledDotProductAttention(gluon.HybridBlock):
         """
         inputs = in_order(self, inputs, named)
         expect(self.name, inputs)
+        if len(inputs) > 3:
+            _expect_lengths("ScaledDotProductAttention", inputs[3], inputs[1], 2)
         return super().__call__(*inputs)
 
     def hybrid_forward(self, F, q, k, v, mask=None):
@@ -60,6 +66,14 @@ class ScaledDotProductAttention(gluon.HybridBlock):
     def __repr__(self) -> str:
         shown = ", ".join(f"{k}={v}" for k, v in self._attributes.items() if v)
         return f"{type(self).__name__}({shown})"
+
+
+def _expect_lengths(who, mask, keys, axis):
+    """Refuse a mask of lengths that no keys on this axis can have."""
+    if isinstance(mask, nd.NDArray) and isinstance(keys, nd.NDArray) and mask.ndim == 1:
+        count = keys.shape[axis]
+        expected = f"whole numbers from 0 to {count}, the number of keys"
+        expect_numbers(f"{who}: mask", mask, count + 1, None, expected)
 
 
 class MultiHeadAttention(gluon.HybridBlock):
@@ -156,6 +170,7 @@ class MultiHeadAttention(gluon.HybridBlock):
         axes = {"x": (3,), "memory": (3,), "mask": (1, 2)}
         fits = all(len(shape) in axes[n] for n, shape in shapes.items())
         if fits and len({shape[0] for shape in shapes.values()}) < 2:
+            _expect_lengths("MultiHeadAttention", mask, x if memory is None else memory, 1)
             return
         raise mxnet_error(
             ValueError,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
+from ._inputs import expect_number
 from .activation import Elementwise
-from .engine import expect, gluon, mx, mxnet_error
+from .engine import expect, gluon, mx
 from .ops import Operator, gradient_clip, gradient_reversal, gradient_scale
 
 __all__ = ["GradientClipBlock", "GradientReversalBlock", "GradientScaleBlock"]
@@ -108,11 +109,8 @@ class GradientClipBlock(Elementwise):
 
     def __init__(self, value: float = inf, norm: float = inf, **kwargs):
         super().__init__(**kwargs)
-        for name, limit in (("value", value), ("norm", norm)):
-            if not limit > 0:
-                raise mxnet_error(
-                    ValueError, f"GradientClipBlock: {name} is {limit}\n  expected a number above 0"
-                )
+        above_0 = "GradientClipBlock", "a number above 0", lambda v: v > 0
+        expect_number(*above_0, value=value, norm=norm)
         self._limits = {"value": float(value), "norm": float(norm)}
 
     def hybrid_forward(self, F, x):

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_numbers, expect_shapes, expect_sizes, expect_weights, in_order
+from ._inputs import (
+    expect_number,
+    expect_numbers,
+    expect_shapes,
+    expect_sizes,
+    expect_weights,
+    in_order,
+)
 from ._weighted import Weighted, weighted
 from .engine import expect, gluon, mxnet_error, nd
 from .ops import focal, linear_cross_entropy, sigmoid_cross_entropy, softmax_cross_entropy
@@ -52,8 +59,8 @@ class SoftmaxLoss(Weighted):
     Raises
     ------
     ValueError
-        Probabilities come with `ignore_label`, or `smoothing` is not from 0 to 1; the shapes of the
-        inputs do not fit together.
+        Probabilities come with `ignore_label`, `smoothing` is not from 0 to 1, or `z_loss` is below
+        0; the shapes of the inputs do not fit together.
     IndexError
         A label is no class: negative, too large, or not a whole number. Labels on a GPU are not
         checked, for which it would have to wait, nor those inside a larger graph that is compiled,
@@ -140,13 +147,11 @@ def target_options(loss, ignore_label, smoothing, z_loss):
     Raises
     ------
     ValueError
-        `smoothing` is not from 0 to 1.
+        `smoothing` is not from 0 to 1, or `z_loss` is below 0.
     """
-    if not 0 <= smoothing <= 1:
-        raise mxnet_error(
-            ValueError,
-            f"{type(loss).__name__}: smoothing is {smoothing}\n  expected a number from 0 to 1",
-        )
+    who = type(loss).__name__
+    expect_number(who, "a number from 0 to 1", lambda v: 0 <= v <= 1, smoothing=smoothing)
+    expect_number(who, "a number from 0", lambda v: v >= 0, z_loss=z_loss)
     options = {
         "ignore_label": ignore_label,
         "smoothing": smoothing or None,
@@ -326,13 +331,16 @@ class FocalLoss(OfYesOrNo):
     Raises
     ------
     ValueError
-        The shapes of the inputs do not fit together.
+        `gamma` is below 0, `alpha` is not from 0 to 1, or the shapes of the inputs do not fit
+        together.
 
     T.-Y. Lin et al., Focal loss for dense object detection, ICCV 2017.
     """
 
     def __init__(self, gamma: float = 2.0, alpha: float = 0.25, weight=None, **kwargs):
         super().__init__(weight, **kwargs)
+        expect_number("FocalLoss", "a number from 0", lambda v: v >= 0, gamma=gamma)
+        expect_number("FocalLoss", "a number from 0 to 1", lambda v: 0 <= v <= 1, alpha=alpha)
         self._attributes = {"gamma": float(gamma), "alpha": float(alpha)}
 
     def _loss(self, F, x, label):
@@ -369,8 +377,7 @@ class HuberLoss(OfElements):
 
     def __init__(self, rho: float = 1.0, weight: float | None = None, **kwargs):
         super().__init__(weight, **kwargs)
-        if not rho > 0:
-            raise mxnet_error(ValueError, f"HuberLoss: rho is {rho}\n  expected a positive number")
+        expect_number("HuberLoss", "a positive number", lambda v: v > 0, rho=rho)
         self._scalar = float(rho) ** -0.5
 
     def _loss(self, F, x, label):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Real
 
-from ._inputs import expect_shapes, expect_sizes
+from ._inputs import expect_number, expect_shapes, expect_sizes
 from .activation import ACTIVATIONS, activate
 from .attention import MultiHeadAttention
 from .dense import DenseBlock
@@ -432,7 +432,4 @@ def _dropout(share: float) -> list:
 
 
 def _expect_share(who: str, dropout: float) -> None:
-    if not isinstance(dropout, Real) or not 0 <= dropout < 1:
-        raise mxnet_error(
-            ValueError, f"{who}: dropout is {dropout!r}\n  expected a number from 0 and below 1"
-        )
+    expect_number(who, "a number from 0 and below 1", lambda v: 0 <= v < 1, dropout=dropout)

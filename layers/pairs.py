@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ._inputs import expect_shapes
+from ._inputs import expect_number, expect_shapes
 from ._weighted import Weighted
-from .engine import mxnet_error
 from .ops import info_nce, triplet
 
 __all__ = ["ContrastiveLoss", "InfoNCELoss", "TripletLoss"]
@@ -39,7 +38,7 @@ class ContrastiveLoss(Weighted):
     Raises
     ------
     ValueError
-        The shapes of the inputs do not fit together.
+        `margin` is below 0, or the shapes of the inputs do not fit together.
 
     R. Hadsell, S. Chopra, Y. LeCun, Dimensionality reduction by learning an invariant mapping,
     CVPR 2006.
@@ -47,6 +46,7 @@ class ContrastiveLoss(Weighted):
 
     def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
         super().__init__(weight, **kwargs)
+        expect_number("ContrastiveLoss", "a number from 0", lambda v: v >= 0, margin=margin)
         self._margin = float(margin)
 
     def _expect(self, x, z, label, sample_weight=None):
@@ -83,13 +83,14 @@ class TripletLoss(Weighted):
     Raises
     ------
     ValueError
-        The shapes of the inputs do not fit together.
+        `margin` is below 0, or the shapes of the inputs do not fit together.
 
     F. Schroff, D. Kalenichenko, J. Philbin, FaceNet, CVPR 2015.
     """
 
     def __init__(self, margin: float = 1.0, weight: float | None = None, **kwargs):
         super().__init__(weight, **kwargs)
+        expect_number("TripletLoss", "a number from 0", lambda v: v >= 0, margin=margin)
         self._margin = float(margin)
 
     def _expect(self, x, near, far, sample_weight=None):
@@ -139,11 +140,7 @@ class InfoNCELoss(Weighted):
         **kwargs,
     ):
         super().__init__(weight, **kwargs)
-        if not temperature > 0:
-            raise mxnet_error(
-                ValueError,
-                f"InfoNCELoss: temperature is {temperature}\n  expected a positive number",
-            )
+        expect_number("InfoNCELoss", "a positive number", lambda v: v > 0, temperature=temperature)
         self._temperature, self._normalize = float(temperature), normalize
         self._symmetric = symmetric
 

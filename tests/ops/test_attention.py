@@ -384,3 +384,16 @@ def test_shapes_of_values_that_are_not_known():
     assert q == (2, 2, 3, 4) and not found
     (found,) = y.infer_shape_partial(q=(2, 2, 3, 4), k=(2, 2, 5, 4), v=(2, 2, 5, 6))[1]
     assert found == (2, 2, 3, 6)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("length", [9, -1, 2.5])
+def test_lengths_that_no_keys_have(length, hybridize):
+    x, lengths = nd.random.normal(shape=(2, 3, 8)), nd.array([3, length])
+    single, several = ScaledDotProductAttention(), started(MultiHeadAttention(8, 2))
+    for block, given in (single, [x.expand_dims(1)] * 3), (several, [x, x]):
+        block.hybridize(hybridize)
+        block(*given, nd.array([3, 0]))
+        told = rf"mask has {length}.*\n  expected .* from 0 to 3, the number of keys"
+        with pytest.raises(IndexError, match=told):
+            block(*given, lengths)

@@ -47,13 +47,15 @@ def add(parser: Parser) -> None:
     option("run", type=path, metavar="RUN", help="folder of a run: --out of the training")
     option("--to", choices=formats, required=True, metavar="FORMAT", help=", ".join(formats))
     option("--out", type=path, metavar="FILE", help="its name (RUN with the format's suffix)")
+    option("--overwrite", action="store_true", help="replace files of that name")
     add_engine(parser)
 
 
 def work(options: argparse.Namespace) -> None:
     from .exporting import export  # not before the engine
 
-    for line in export(options.run, options.to, options.out, options.operators):
+    given = options.run, options.to, options.out, options.operators
+    for line in export(*given, overwrite=options.overwrite):
         say(line, sys.stdout)
 
 

@@ -29,6 +29,7 @@ SAMPLES = 5  # that a file is compared with the network on
 CLOSE = 1e-4  # of the largest output: sums in another order
 STRUCTURED = "model.params"  # the arrays by their places in the net, which train writes
 OF_ARRAYS = (".pt", ".pth", ".bin")
+OF_MXNET = PARAMETERS.removeprefix("model"), GRAPH.removeprefix("model")
 
 # Programs that load a file: FILE INPUT.npy OUTPUT.npz. Arrays alone are written as they are.
 ONNX = """\
@@ -83,10 +84,17 @@ class Format:
     needs: tuple[str, ...] = ()
     has_graph: bool = True
     has_operators: bool = False  # of the user's, which its loader has to know
+    added: tuple[str, ...] = ("",)  # to the name, for each file
     needs_exchange: bool = False
 
 
-def export(folder: Path, kind: str, out: Path | None, operators: Path | None = None) -> list[str]:
+def export(
+    folder: Path,
+    kind: str,
+    out: Path | None,
+    operators: Path | None = None,
+    overwrite: bool = False,
+) -> list[str]:
     """Write the network of a run's folder, and say what was written.
 
     `operators` is a file with operators of the network, which has been run.
@@ -94,9 +102,15 @@ def export(folder: Path, kind: str, out: Path | None, operators: Path | None = N
     Raises
     ------
     Refused
-        It has no run, the format cannot be written here, or what was written gives other numbers.
+        It has no run, the format cannot be written here, a file exists and is not to be replaced,
+        or what was written gives other numbers.
     """
     out, form = target(folder, kind, out)
+    files = [out.with_name(f"{out.name}{suffix}") for suffix in form.added]
+    if not overwrite and (existing := [file for file in files if file.exists()]):
+        raise Refused(
+            f"--out {out}: {existing[0]} exists already; expected --overwrite, or another file"
+        )
     if form.needs_exchange and engine.exchange() is None:
         raise Refused(
             f"--to {kind}: needs PyTorch; expected --engine torch, which exports runs of both"
@@ -119,14 +133,12 @@ def export(folder: Path, kind: str, out: Path | None, operators: Path | None = N
                 said, count = form.write(Path(made) / out.name, network)
             own = (operators,) if operators and form.has_operators else ()
             compared = compare(Path(made) / out.name, form, folder, run, network, count, own)
-            names = sorted(os.listdir(made))
-            for name in names:
-                os.replace(Path(made) / name, out.with_name(name))
+            for file in files:
+                os.replace(Path(made) / file.name, file)
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error
-    files = " and ".join(str(out.with_name(name)) for name in names)
     lost = f"{form.lost}{''.join(f', and its own ones {file}' for file in own)}"
-    return [f"{files}: {said}", f"lost: {lost}", compared]
+    return [f"{' and '.join(map(str, files))}: {said}", f"lost: {lost}", compared]
 
 
 def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
@@ -214,10 +226,10 @@ def write_safetensors(path: Path, network: Network) -> tuple[str, int]:
 
 def write_mxnet(path: Path, network: Network) -> tuple[str, int]:
     add_notes(network.graph, network.notes)
-    network.graph.save(f"{path}{GRAPH.removeprefix('model')}")
+    network.graph.save(f"{path}{OF_MXNET[1]}")
     states = {*network.graph.list_auxiliary_states()}
     named = {f"{'aux' if n in states else 'arg'}:{n}": a for n, a in network.arrays.items()}
-    nd.save(f"{path}{PARAMETERS.removeprefix('model')}", named)
+    nd.save(f"{path}{OF_MXNET[0]}", named)
     return "the network with its scaling, the names of classes and columns", SAMPLES
 
 
@@ -335,7 +347,7 @@ FORMATS: dict[str, tuple[Format, ...]] = {
     "mxnet": (
         Format(
             ("",), write_mxnet, MXNET, "nothing; its operators of this library need layers.ops",
-            has_operators=True,
+            has_operators=True, added=OF_MXNET,
         ),
     ),
 }  # fmt: skip

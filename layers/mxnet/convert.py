@@ -77,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list:
             return max([_list(own, path, options) for path in options.files])
         source, target = options.files
+        _expect_new(target, options.overwrite)
         _write(target, _read(source, options), options.shapes, source)
     except (MXNetError, OSError) as error:
         return _failed(own, error)
@@ -104,6 +105,7 @@ def _parser(own: str) -> argparse.ArgumentParser:
     add("--list", action="store_true", help="show what is in files, and write nothing")
     add("--graph", metavar="FILE", help="the graph for the arrays of SOURCE, a -symbol.json")
     add("--epoch", type=int, metavar="N", help="which arrays of a checkpoint (the last)")
+    add("--overwrite", action="store_true", help="replace the files of TARGET")
     text = "of an input, for .onnx and .pt2, in the graph's order; once for each"
     many = {"action": "append", "default": []}
     add("--shape", **many, dest="shapes", type=_shape, metavar="1x3x224x224", help=text)
@@ -225,6 +227,19 @@ def _unmarked(path: str, arrays: dict[str, NDArray]) -> dict[str, NDArray]:
 
 
 # Writing
+
+
+def _expect_new(target: str, overwrite: bool) -> None:
+    """Refuse to replace files."""
+    files = [target]
+    if not target.endswith((*ARRAYS, *GRAPHS)):
+        prefix = target.removesuffix(GRAPH)
+        files = [f"{prefix}{GRAPH}", f"{prefix}-0000.params"]
+    for file in files:
+        if not overwrite and Path(file).is_file():
+            raise ArgumentError(
+                f"{file}: it exists already\n  expected --overwrite, or another name"
+            )
 
 
 def _write(target: str, model: Model, shapes: list[tuple[int, ...]], source: str) -> None:

@@ -216,6 +216,21 @@ def test_list(given):
     assert lines[-2:] == ["  inputs: data", "  outputs: net_batchnorm0_fwd_output"]
 
 
+def test_files_are_not_replaced(mx, tmp_path, capsys):
+    from layers.mxnet.convert import main
+
+    x, arrays = mx.sym.var("x"), {"w": mx.nd.array([1])}
+    mx.model.save_checkpoint(str(tmp_path / "a"), 0, x * mx.sym.var("w"), arrays, {})
+    for target, file in ("out.params", "out.params"), ("b", "b-0000.params"):
+        (tmp_path / file).write_text("precious")
+        arguments = [str(tmp_path / "a"), str(tmp_path / target)]
+        assert main(arguments) == 1
+        assert f"{file}: it exists already\n  expected --overwrite" in capsys.readouterr().err
+        assert (tmp_path / file).read_text() == "precious"
+        assert main([*arguments, "--overwrite"]) == 0
+        assert mx.nd.load(str(tmp_path / file))
+
+
 def test_the_last_epoch_or_another(mx, tmp_path, capsys):
     from layers.mxnet.convert import main
 
@@ -225,9 +240,9 @@ def test_the_last_epoch_or_another(mx, tmp_path, capsys):
         mx.model.save_checkpoint(str(tmp_path / "a.b"), epoch, x * mx.sym.var("w"), value, {})
     prefix, target = str(tmp_path / "a.b"), str(tmp_path / "out.params")
     for options, expected in (([], 12), (["--epoch", "3"], 3)):
-        assert main([prefix, target, *options]) == 0
+        assert main([prefix, target, "--overwrite", *options]) == 0
         assert mx.nd.load(target)["w"].asscalar() == expected
-    assert main([prefix, target, "--epoch", "4"]) == 1
+    assert main([prefix, target, "--overwrite", "--epoch", "4"]) == 1
     assert capsys.readouterr().err.endswith(
         f": there is no {prefix}-0004.params\n  expected --epoch with one of 3, 12\n"
     )

@@ -375,6 +375,18 @@ def test_no_operator_in_python_is_in_what_is_exported(runs):
         assert "data" in graph.list_inputs() and "softmax_label" not in graph.list_inputs()
 
 
+def test_a_file_is_not_replaced(say, runs, tmp_path):
+    for kind, name in ("mxnet", "a-0000.params"), ("safetensors", "a.safetensors"):
+        file, out = tmp_path / name, tmp_path / name.replace("-0000.params", "")
+        file.write_text("precious")
+        line = say(runs["kind"][0], "--to", kind, "--out", out, status=2)
+        told = f"{file} exists already; expected --overwrite, or another file\n"
+        assert line == f"train.export: --out {out}: {told}"
+        assert file.read_text() == "precious"
+        say(runs["kind"][0], "--to", kind, "--out", out, "--overwrite")
+        assert file.read_bytes()[:8] != b"precious"
+
+
 def test_a_folder_is_no_name_of_a_file(say, runs, tmp_path):
     for kind in ("mxnet", "onnx"):
         out = tmp_path / f"a.{kind}"

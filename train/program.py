@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -162,7 +163,7 @@ def add_engine(parser: Parser) -> None:
 
 
 def write_whole(out: Path, lines: Iterator[str]) -> None:
-    """Write lines to a file, whole or not at all.
+    """Write lines to a file, whole or not at all; or to a device or a pipe.
 
     Raises
     ------
@@ -172,8 +173,9 @@ def write_whole(out: Path, lines: Iterator[str]) -> None:
     if out.is_dir():  # as is the folder that an empty name stands for
         raise Refused(f"--out {out}: it is a folder")
     try:
+        is_device = out.exists() and not out.is_file()
         with (
-            replacing(out) as new,
+            nullcontext(out) if is_device else replacing(out.resolve()) as new,
             new.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
         ):
             file.writelines(lines)

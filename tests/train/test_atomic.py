@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -89,3 +90,18 @@ def test_a_file_that_cannot_be_written(tmp_path):
     write_whole(tmp_path / "out", iter(["a line\n", "\udc80\n"]))
     assert (tmp_path / "out").read_bytes() == b"a line\n\\udc80\n"
     assert os.listdir(tmp_path) in (["out", "file"], ["file", "out"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="not on Windows")
+def test_a_pipe_and_a_link_stay_what_they_are(tmp_path):
+    pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
+    os.mkfifo(pipe)
+    link.symlink_to(file)
+    read: list[str] = []
+    reader = Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_whole(pipe, iter(["a\n", "b\n"]))
+    reader.join()
+    write_whole(link, iter(["c\n"]))
+    assert read == ["a\nb\n"] and pipe.is_fifo()
+    assert link.is_symlink() and file.read_text() == "c\n"

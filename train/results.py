@@ -96,20 +96,23 @@ def opened(
 def check_replaced(out: Path, resume: bool) -> None:
     """Refuse a folder in which a run would replace another one, or files that are of no run.
 
-    To `resume` a run does not replace it.
+    One that is resumed goes on from a checkpoint, and so replaces nothing else.
 
     Raises
     ------
     Refused
         The message names a file or a checkpoint.
     """
-    if not resume and (held := holds(out)):
+    saved = checkpoints(out / CHECKPOINTS)
+    goes_on = resume and saved
+    if not goes_on and (held := holds(out)):
+        which = "a run without a checkpoint to go on from" if resume else "another run"
+        ways = "--resume, which goes on with it, " if saved else ""
         raise Refused(
-            f"--out {out}: it holds another run: {held}; expected --resume, which goes on with "
-            "it, --overwrite, or another folder"
+            f"--out {out}: it holds {which}: {held}; expected {ways}--overwrite, or another folder"
         )
     found = [name for name in (CONFIG, HISTORY) if (out / name).exists()]
-    if found and not (earlier(out) or resume and checkpoints(out / CHECKPOINTS)):
+    if found and not (earlier(out) or goes_on):
         raise Refused(
             f"--out {out}: its {found[0]} is of no run; expected another folder, or --overwrite, "
             "which replaces it"

@@ -258,7 +258,7 @@ def test_one_run_at_a_time(tmp_path):
 def test_what_holds_a_run(tmp_path):
     """Not a folder in which nothing was learned yet."""
     written(tmp_path / "a", epochs(1), Net(), {})
-    with pytest.raises(Refused, match="it holds another run: curves.png; expected --resume"):
+    with pytest.raises(Refused, match="it holds another run: curves.png; expected --overwrite"):
         written(tmp_path / "a", epochs(1), Net(), {}, replace=False)
     (tmp_path / "b/checkpoints/epoch-0001").mkdir(parents=True)
     with pytest.raises(Refused, match="it holds another run: epoch-0001; "):
@@ -267,6 +267,18 @@ def test_what_holds_a_run(tmp_path):
     results.begin(tmp_path / "b", {})
     (tmp_path / "b/history.csv").write_text("epoch,loss\n")
     written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
+
+
+def test_results_without_a_checkpoint_are_not_replaced_by_resuming(tmp_path):
+    (tmp_path / "model.params").write_text("precious")
+    with pytest.raises(Refused) as refused:
+        written(tmp_path, epochs(1), Net(), {}, replace=False, resume=True)
+    assert str(refused.value) == (
+        f"--out {tmp_path}: it holds a run without a checkpoint to go on from: model.params; "
+        "expected --overwrite, or another folder"
+    )
+    (tmp_path / "checkpoints/epoch-0001").mkdir(parents=True)
+    written(tmp_path, epochs(1), Net(), {}, replace=False, resume=True)
 
 
 @pytest.mark.parametrize("resume", [False, True])

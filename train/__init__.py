@@ -28,8 +28,8 @@ class NotFound(Refused, FileNotFoundError):
     """What the training goes on from is not there. The message is one line that says where."""
 
 
-def expect_counts(**values: Any) -> None:
-    """Refuse arguments, by their names, that are no whole numbers from 1.
+def expect_counts(**values: Any) -> list[int]:
+    """The values of arguments as Python's numbers; refuse those that are no whole ones from 1.
 
     Raises
     ------
@@ -39,6 +39,7 @@ def expect_counts(**values: Any) -> None:
     for name, value in values.items():
         if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
             raise Refused(f"{name}: expected a whole number from 1, not {reprlib.repr(value)}")
+    return [int(value) for value in values.values()]
 
 
 @contextmanager

@@ -365,7 +365,16 @@ class Learner:
         return arrays | optimizer_state(self.trainer.optimizer, self.trainer._updaters)
 
     def restore(self, state: Arrays) -> None:
-        """Take over what `state` gave, after `set_weights`."""
+        """Take over what `state` gave, after `set_weights`.
+
+        Raises
+        ------
+        ValueError
+            It is that of another number of contexts, or of another optimizer.
+        """
+        expected = {f"context/{i}/{name}" for i, _, name, _ in self.own()}
+        if {name for name in state if name.startswith("context/")} != expected:
+            raise ValueError(f"it is not of {len(self.ctx)} contexts, as this training is")
         if not self.trainer._kv_initialized:
             self.trainer._init_kvstore()  # which makes an updater for each context
         if self.trainer._params_to_init:

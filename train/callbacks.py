@@ -45,19 +45,28 @@ class EarlyStopping(Callback):
     def __init__(self, patience: int):
         expect_counts(patience=patience)
         self.patience = patience
+        self.start: int | None = None  # the epochs before it do not count
 
     def begin(self, run: Run) -> None:
+        if self.start is None or not run.resumed:
+            self.start = len(run.history)
         if run.history:
             self.after_epoch(run, run.history[-1])
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         best = run.best().epoch
-        if epoch.epoch - best >= self.patience:
+        if epoch.epoch - max(best, self.start or 0) >= self.patience:
             run.stop = f"no epoch was better than {best} for {self.patience} epochs"
 
-    def state(self) -> dict[str, np.ndarray]:
-        """The patience: with a state, a training that is resumed without this callback is told.
+    def end(self, run: Run) -> None:
+        self.start = None
 
-        It is not restored: a training that has ended goes on with a greater one.
+    def state(self) -> dict[str, np.ndarray]:
+        """How many epochs were done when it began, and the patience.
+
+        The patience is not restored: a training that has ended goes on with a greater one.
         """
-        return {"patience": np.array(self.patience)}
+        return {"patience": np.array(self.patience), "start": np.array(self.start or 0)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        self.start = int(state.get("start", 0))

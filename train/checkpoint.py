@@ -83,6 +83,8 @@ class Checkpoint(Callback):
         self.folder, self.every, self.keep = Path(folder), every, keep
         self.overwrite, self.restore_best = overwrite, restore_best
 
+    comes_last = True
+
     def begin(self, run: Run) -> None:
         with run.workers.agreeing():
             if run.workers.is_first:
@@ -94,18 +96,17 @@ class Checkpoint(Callback):
         Raises
         ------
         Refused
-            It has those of another, or cannot be written; one to be overwritten has other files; or
-            the best epoch that is to be restored has no checkpoint where the training was.
+            It has those of another, or cannot be written; or one to be overwritten has other files.
         """
         before = run.resumed.parent if run.resumed else None
         is_resumed = before is not None and before.resolve() == self.folder.resolve()
-        found = [] if is_resumed else checkpoints(self.folder)
-        if found and not self.overwrite:
-            raise Refused(
-                f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
-                "expected to resume it, to overwrite it, or another folder"
-            )
         try:
+            found = [] if is_resumed else checkpoints(self.folder)
+            if found and not self.overwrite:
+                raise Refused(
+                    f"{self.folder} holds checkpoints of a training, up to {found[0].name}; "
+                    "expected to resume it, to overwrite it, or another folder"
+                )
             for path in found:
                 remove(path)
             is_new = not self.folder.exists()
@@ -121,20 +122,8 @@ class Checkpoint(Callback):
             raise Refused(f"{self.folder} cannot be written: {error.strerror or error}") from error
 
     def take_along(self, run: Run, resumed: Path) -> None:
-        """Copy the checkpoint that is resumed from another folder, and that of the best epoch.
-
-        Raises
-        ------
-        Refused
-            That of the best epoch, which is to be restored, cannot be read.
-        """
+        """Copy the checkpoint that is resumed from another folder, and that of the best epoch."""
         for path in reversed(with_best([resumed], run)):
-            try:
-                read(path)
-            except ValueError as error:
-                if self.restore_best:
-                    raise Refused(f"the best epoch cannot be read: {path}: {error}") from error
-                continue
             with replacing(self.folder / path.name) as new:
                 new.mkdir()
                 for name in FILES:
@@ -145,7 +134,8 @@ class Checkpoint(Callback):
             self.save(run)
 
     def interrupted(self, run: Run) -> None:
-        self.save(run)
+        if not (self.every and run.step % self.every == 0):  # else `after_step` has saved it
+            self.save(run)
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
         if not run.partial:
@@ -240,19 +230,40 @@ def expect_own(path: Path) -> None:
         raise OSError(errno.ENOTEMPTY, reason)
 
 
+def expect_torn(path: Path) -> None:
+    """Refuse to replace a checkpoint that is not torn: it is of another training.
+
+    Raises
+    ------
+    OSError
+        It is whole, or has other files than those of a checkpoint.
+    """
+    expect_own(path)
+    with suppress(ValueError):
+        read(path)
+        reason = "there is one of another training; expected another folder"
+        raise OSError(errno.EEXIST, reason)
+
+
 def with_best(paths: list[Path], run: Run) -> list[Path]:
     """Checkpoints of one folder, and after them those of the best epoch at each of them."""
     done = {position(path)[0] for path in paths} - {0}
-    best = {max(run.history[:count], key=run.score).epoch for count in done}
+    best = [epoch.epoch for count in done if (epoch := run.best_of(run.history[:count]))]
     return [*dict.fromkeys([*paths, *(paths[0].with_name(name_of(each, 0)) for each in best)])]
 
 
 def write(path: Path, run: Run, meter: Meter) -> None:
-    """Write a checkpoint: all of it appears, or nothing."""
+    """Write a checkpoint: all of it appears, or nothing.
+
+    Raises
+    ------
+    OSError
+        It cannot be written, or a whole one has its name.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
-        expect_own(path)
-    with replacing(path) as new:  # what is there is torn: the resumed training has come there
+        expect_torn(path)
+    with replacing(path) as new:
         new.mkdir()
         weights = run.learner.weights()
         state = {f"learner/{name}": array for name, array in run.learner.state().items()}
@@ -262,7 +273,7 @@ def write(path: Path, run: Run, meter: Meter) -> None:
         nd.save(str(new / PARAMS), {n: nd.array(w, dtype=w.dtype) for n, w in weights.items()})
         (new / STATE).write_bytes(tensors_as_bytes(state))
         content = {"format": FORMAT, **describe(run, meter)}
-        names = (WEIGHTS, PARAMS, STATE)
+        names = FILES[:-1]
         content["files"] = {name: fingerprint((new / name).read_bytes()) for name in names}
         content["sha256"] = hash_of(content)
         (new / INDEX).write_bytes((json.dumps(content, indent=1) + "\n").encode())
@@ -362,7 +373,7 @@ def read(path: Path) -> Saved:
     if (found := (content["epochs_done"], content["step"])) != position(path):
         done, step = found
         raise ValueError(f"{INDEX}: it is that of {name_of(done + (step > 0), step)}")
-    for name in (WEIGHTS, PARAMS, STATE):
+    for name in FILES[:-1]:
         try:
             found = fingerprint((path / name).read_bytes())
         except OSError as error:

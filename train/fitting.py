@@ -126,16 +126,18 @@ def fit(
     Lost
         Another process of the training has ended, or does not answer in time.
     """
-    check_start(seed, kvstore)
+    seed = check_start(seed, kvstore)
     workers = Workers(kvstore)
-    how = {"clip": clip, "accumulate": accumulate, "precision": precision}
     with workers.telling_of_loss():
         with workers.agreeing():
             measure, metrics = chosen(metric)
             expect_blocks(net=net, loss=loss)
             check_outputs(loss, measure, metrics)
-            expect_above_zero(learning_rate=learning_rate, clip=clip)
-            expect_counts(epochs=epochs, batch_size=batch_size, accumulate=accumulate)
+            learning_rate, clip = expect_above_zero(learning_rate=learning_rate, clip=clip)
+            epochs, batch_size, accumulate = expect_counts(
+                epochs=epochs, batch_size=batch_size, accumulate=accumulate
+            )
+            how = {"clip": clip, "accumulate": accumulate, "precision": precision}
             check_callbacks(callbacks)
             check_resume(resume, callbacks)
             check_metrics(metrics, validation, workers)
@@ -159,7 +161,7 @@ def fit(
         run = Run(
             learner, batches, held_out, epochs, measure, seed, [*callbacks], metrics=metrics,
             workers=workers, settings=numbers_of(optimizer, settings),
-            options={"batch_size": batch_size, **how},
+            options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
         )  # fmt: skip
         return trained(run, learner, resume)
 
@@ -177,6 +179,12 @@ def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch
         return train(run)
     finally:
         learner.finish()
+
+
+def scheduler_of(trainer: gluon.Trainer) -> str | None:
+    """The class of the optimizer's scheduler, if it has one."""
+    scheduler = trainer.optimizer.lr_scheduler
+    return scheduler and type(scheduler).__name__
 
 
 def check_outputs(loss: gluon.Block, measure: Metric, metrics: list) -> None:
@@ -221,8 +229,8 @@ def expect_blocks(**values: Any) -> None:
             raise Refused(f"{name}: expected a Block, not {reprlib.repr(value)}")
 
 
-def expect_above_zero(**values: Any) -> None:
-    """Refuse arguments, by their names, that are neither None nor numbers above 0.
+def expect_above_zero(**values: Any) -> list[float | None]:
+    """The values of arguments as Python's; refuse those that are neither None nor above 0.
 
     Raises
     ------
@@ -233,6 +241,7 @@ def expect_above_zero(**values: Any) -> None:
         is_number = isinstance(value, Real) and not isinstance(value, bool)
         if value is not None and not (is_number and 0 < float(value) < math.inf):
             raise Refused(f"{name}: expected a number above 0, not {reprlib.repr(value)}")
+    return [None if value is None else float(value) for value in values.values()]
 
 
 def check_callbacks(callbacks: Any) -> None:
@@ -295,8 +304,8 @@ def check_compiled(mode: str, **blocks: gluon.Block) -> None:
             )
 
 
-def check_start(seed: Any, kvstore: Any) -> None:
-    """Refuse a seed or a kvstore that cannot be one.
+def check_start(seed: Any, kvstore: Any) -> int | None:
+    """The seed as a number of Python's; refuse one, or a kvstore, that cannot be.
 
     Raises
     ------
@@ -316,6 +325,7 @@ def check_start(seed: Any, kvstore: Any) -> None:
         raise Refused(
             f"kvstore: expected 'device', 'local' or {TOGETHER!r}, not {reprlib.repr(kvstore)}"
         )
+    return None if seed is None else int(seed)
 
 
 def check_resume(resume: Any, callbacks: Sequence[Callback]) -> None:

@@ -99,17 +99,21 @@ class Measure(Protocol):
 class Callback:
     """What happens beside the loop: a subclass has those of these methods that it needs.
 
-    `run` is the state of the training. Callbacks are called in the order of their list. One that
-    sets `run.stop` to a reason ends the training: in `after_step` after that step, else after
-    the epoch. What else it changes should be in `state`, so that a resumed training goes on alike.
+    `run` is the state of the training. Callbacks are called in the order of their list, and after
+    all others those that come last. One that sets `run.stop` to a reason ends the training: in
+    `after_step` after that step, else after the epoch. What else it changes should be in `state`,
+    so that a resumed training goes on alike.
 
     Attributes
     ----------
     first_only : bool
         Of several processes that train together only the first calls it: for what shows or writes.
+    comes_last : bool
+        It is called after the others, wherever it is in the list: for what saves their state.
     """
 
     first_only = False
+    comes_last = False
 
     def begin(self, run: Run) -> None:
         """Before the first step; of a resumed training too."""
@@ -134,10 +138,7 @@ class Callback:
         return {}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Take over what `state` gave in an earlier process.
-
-        It is called before `begin`, and before the weights are those of the checkpoint.
-        """
+        """Take over what `state` gave in an earlier process; it is called before `begin`."""
 
 
 @dataclass
@@ -182,6 +183,8 @@ class Run:
         What else `fit` was told that a training has to be told again to go on, by argument.
     resumed : Path or None
         The checkpoint from which it goes on.
+    lost : set of int
+        Epochs of the history whose parameters no checkpoint has any more. They are not the best.
     """
 
     learner: Learner
@@ -203,6 +206,10 @@ class Run:
     settings: dict[str, float] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     resumed: Path | None = None
+    lost: set[int] = field(default_factory=set)
+
+    def __post_init__(self):
+        self.callbacks.sort(key=lambda callback: callback.comes_last)
 
     @property
     def epoch(self) -> int:
@@ -245,7 +252,12 @@ class Run:
         One that ended early counts only where there is no other: it cannot be resumed from.
         """
         whole = self.history[:-1] if self.partial else self.history
-        return max(whole or self.history, key=self.score)
+        return self.best_of(whole) or self.history[-1]
+
+    def best_of(self, epochs: list[Epoch]) -> Epoch | None:
+        """The best of these epochs whose parameters are not lost, if there is one."""
+        kept = (epoch for epoch in epochs if epoch.epoch not in self.lost)
+        return max(kept, key=self.score, default=None)
 
     def score(self, epoch: Epoch) -> tuple[float, float]:
         """More is better."""

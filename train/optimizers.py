@@ -7,6 +7,7 @@ import math
 import reprlib
 from argparse import Namespace
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from layers.engine import mx, nd
@@ -138,7 +139,8 @@ def numbers_of(optimizer: Any, settings: Mapping[str, Any]) -> dict[str, float]:
         return {}
     accepted = parameters_of(mx.optimizer.Optimizer.opt_registry[optimizer.lower()])
     found = accepted | dict(settings)
-    return {name: value for name, value in found.items() if isinstance(value, int | float)}
+    numbers = {name: value for name, value in found.items() if isinstance(value, Real)}
+    return {n: v if isinstance(v, int | float) else float(v) for n, v in numbers.items()}
 
 
 def check_parameters(optimizer: Any, parameters: Mapping[str, Any]) -> None:

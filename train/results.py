@@ -168,10 +168,14 @@ class History(Callback):
             raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def after_epoch(self, run: Run, epoch: Epoch) -> None:
-        with self.path.open("a", newline="") as file:
-            names = columns(run)
-            writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-            writer.writerow(results_of(epoch, run))
+        """Write its results; raises Refused where they cannot be written."""
+        try:
+            with self.path.open("a", newline="") as file:
+                names = columns(run)
+                writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
+                writer.writerow(results_of(epoch, run))
+        except OSError as error:
+            raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
 
 def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:

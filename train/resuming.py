@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import Refused
-from .checkpoint import INDEX, Saved, by_name, checkpoints, identity, position, read
+from .checkpoint import INDEX, Saved, by_name, checkpoints, identity, name_of, position, read
 from .loop import Callback, Epoch, Meter, Run
 from .state import below
 from .workers import Workers
@@ -65,11 +65,9 @@ def resume(
         for line in differing_callbacks(run, saved):
             tell(f"the checkpoint {path.name} is of a training {line}")
         for name, reason in reasons.items():
-            tell(
-                f"the checkpoint {name} is not used: {reason}; {path.name}, the one before it, "
-                "is used"
-            )
+            tell(f"the checkpoint {name} is not used: {reason}; {path.name} is used")
         run.resumed = path
+        find_best(run, path, tell)
         return path
     if reasons:
         last_with: dict[str, str] = {}  # of several with one reason the last one is named
@@ -80,13 +78,25 @@ def resume(
     return None
 
 
+def find_best(run: Run, resumed: Path, tell: Callable[[str], None]) -> None:
+    """Have the best epoch be one that can be read beside the checkpoint that is resumed."""
+    while run.history and (best := run.best_of(run.history)):
+        path = resumed.with_name(name_of(best.epoch, 0))
+        try:
+            read(path)
+            return
+        except ValueError as error:
+            run.lost.add(best.epoch)
+            tell(f"the best epoch is lost: {path.name}: {error}; the best of the others counts")
+
+
 def restore(run: Run, saved: Saved) -> None:
-    """Bring a training to where a checkpoint was saved.
+    """Bring a training to where a checkpoint was saved, or leave it as it is.
 
     Raises
     ------
-    ValueError
-        The checkpoint is that of another training, or its index is not as a checkpoint's.
+    ValueError, LookupError
+        The checkpoint is that of another training, or is not as a checkpoint.
     """
     content = saved.content
     expect_settings(content.get("options"), run.options)
@@ -100,14 +110,34 @@ def restore(run: Run, saved: Saved) -> None:
         meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
     except (TypeError, AttributeError) as error:
         raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
-    for key, callback in by_name(run):
-        if found := below(saved.state, key):
-            callback.restore(found)
-    run.learner.set_weights(saved.weights)
-    run.learner.restore(below(saved.state, "learner"))
+    weights, state = run.learner.weights(), run.learner.state()
+    try:
+        run.learner.set_weights(saved.weights)
+        run.learner.restore(below(saved.state, "learner"))
+        restore_callbacks(run, saved)
+    except (ValueError, LookupError):
+        run.learner.set_weights(weights)
+        run.learner.restore(state)
+        raise
     run.history, run.step = history, content["step"]
     # The first process has the samples of all.
     run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
+
+
+def restore_callbacks(run: Run, saved: Saved) -> None:
+    """Give the callbacks their state.
+
+    Raises
+    ------
+    ValueError
+        One does not take it; the message has its class.
+    """
+    for key, callback in by_name(run):
+        if found := below(saved.state, key):
+            try:
+                callback.restore(found)
+            except LookupError as error:
+                raise ValueError(f"the state of {class_of(key)} has no {error}") from error
 
 
 def differing_callbacks(run: Run, saved: Saved) -> list[str]:

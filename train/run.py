@@ -280,7 +280,7 @@ def interruption(run: Run, data: Data, options: Namespace) -> str:
     last, best = run.history[-1], run.best()
     if last.epoch == options.epochs and last.samples == len(data.x):
         return "interrupted after the last epoch; the files are complete"
-    files = "of that moment" if best is last else f"of the best epoch, {best.epoch}"
+    files = "of that moment" if best is last else f"of the best whole epoch, {best.epoch}"
     return (
         f"interrupted in epoch {last.epoch}, after {last.samples:,} of its {len(data.x):,} "
         f"samples; the files are {files}, and --resume goes on"

@@ -20,7 +20,7 @@ from repeated import first_alone
 
 from layers import nets
 from layers.engine import gluon, mx, nd
-from train import Refused, callbacks, fit, module
+from train import Refused, callbacks, checkpoint, fit, module
 from train.__main__ import main
 from train.checkpoint import Checkpoint, checkpoints, read
 from train.state import restore_numbers
@@ -347,7 +347,7 @@ def test_a_damaged_one_is_named_and_the_one_before_is_used(tmp_path, name, damag
         found = train(Checkpoint(tmp_path), resume=tmp_path)
     (line,) = (str(w.message) for w in warned if w.category is UserWarning)
     assert line.startswith("the checkpoint epoch-0003 is not used: ") and reason in line
-    assert line.endswith("; epoch-0002, the one before it, is used")
+    assert line.endswith("; epoch-0002 is used")
     assert_equal(found, expected)
     read(tmp_path / "epoch-0003")  # written anew
     for path in checkpoints(tmp_path):
@@ -462,15 +462,22 @@ def test_a_killed_training_goes_on_in_the_other_folder(tmp_path):
     assert_equal(train(Checkpoint(then), resume=then, epochs=3), expected)
 
 
-def test_a_best_epoch_that_is_gone_is_told_before_the_first_step(tmp_path):
-    scored(Checkpoint(tmp_path / "first"), scores=(9, 1, 2, 3))
-    shutil.rmtree(tmp_path / "first" / "epoch-0001")
-    how = {"scores": (9, 1, 2, 3, 4), "resume": tmp_path / "first"}
-    restoring = Checkpoint(tmp_path / "then", restore_best=True)
-    with pytest.raises(Refused, match="best epoch cannot be read: .*epoch-0001: state.json: No"):
-        scored(StopAt(5, 1), restoring, **how)
-    assert not checkpoints(tmp_path / "then")
-    scored(Checkpoint(tmp_path / "then"), **how)  # which does not ask for it
+@pytest.mark.parametrize("then", ["first", "then"])
+def test_where_the_best_epoch_is_lost_the_best_of_the_others_counts(tmp_path, then):
+    scored(Checkpoint(tmp_path / "first"), scores=(9, 1, 8, 3))
+    os.truncate(tmp_path / "first" / "epoch-0001" / "model.params", 9)
+    restoring = Checkpoint(tmp_path / then, restore_best=True)
+    with pytest.warns(UserWarning, match="best epoch is lost: epoch-0001: model.params: bytes 9"):
+        found = scored(restoring, scores=(9, 1, 8, 3, 4), resume=tmp_path / "first")
+    assert_weights(found, tmp_path / then / "epoch-0003")
+
+
+def test_where_all_epochs_are_lost_what_is_learned_counts(tmp_path):
+    scored(Checkpoint(tmp_path, every=4), StopAt(2, 4), scores=(9, 1))
+    shutil.rmtree(tmp_path / "epoch-0001")
+    with pytest.warns(UserWarning, match="best epoch is lost: epoch-0001: state.json: No such"):
+        found = scored(Checkpoint(tmp_path, restore_best=True), scores=(9, 1), resume=tmp_path)
+    assert_weights(found, tmp_path / "epoch-0002")
 
 
 @pytest.mark.filterwarnings("ignore:the checkpoint epoch-000[3-5] is not used")
@@ -732,3 +739,139 @@ def test_only_folders_of_its_own_are_removed(tmp_path):
     train(Checkpoint(tmp_path), epochs=1)
     found = sorted(path.name for path in tmp_path.iterdir())
     assert found == [".my-epoch-backup", ".new-epoch-backup", "epoch-0001"]
+
+
+class Count(callbacks.Callback):
+    def __init__(self):
+        self.epochs = self.steps = 0
+
+    def after_step(self, run):
+        self.steps += 1
+
+    def after_epoch(self, run, epoch):
+        self.epochs += 1
+
+    def state(self):
+        return {"epochs": np.array(self.epochs), "steps": np.array(self.steps)}
+
+    def restore(self, state):
+        self.epochs, self.steps = int(state["epochs"]), int(state["steps"])
+
+
+@pytest.mark.parametrize("stop", [(2, None), (2, 4)])
+def test_the_state_of_a_callback_after_the_checkpoint_in_the_list(tmp_path, stop):
+    count, again = Count(), Count()
+    train(StopAt(*stop), Checkpoint(tmp_path, every=2), count)
+    train(Checkpoint(tmp_path), again, resume=tmp_path)
+    assert (again.epochs, again.steps) == (4, 4 * count.steps / (2 if stop[1] is None else 1.5))
+
+
+def test_a_checkpoint_that_is_not_used_leaves_no_traces(tmp_path):
+    """Neither in callbacks nor in the net."""
+    train(Count(), Checkpoint(tmp_path / "a", keep=9), epochs=2)
+    train(Count(), Checkpoint(tmp_path / "b", keep=9), block=net(9), epochs=3)
+    shutil.copytree(tmp_path / "b" / "epoch-0003", tmp_path / "a" / "epoch-0003")
+    count, block = Count(), net()
+    with pytest.warns(UserWarning, match=r"epoch-0003 is not used: .*; epoch-0002 is used"):
+        train(count, block=block, resume=tmp_path / "a")
+    assert count.epochs == 4
+
+    class Refusing(Count):
+        def restore(self, state):
+            raise ValueError("it does not fit")
+
+    Refusing.__name__ = "Count"
+    block = net(9)
+    block.initialize()
+    block(nd.array(X))
+    before = block[0].weight.data().asnumpy()
+    with pytest.raises(Refused, match="it does not fit"):
+        train(Refusing(), block=block, resume=tmp_path / "b")
+    np.testing.assert_array_equal(block[0].weight.data().asnumpy(), before)
+
+
+def test_a_stop_at_a_step_that_is_saved_saves_it_once(tmp_path, monkeypatch):
+    saved = []
+    monkeypatch.setattr(checkpoint, "write", lambda path, run, meter: saved.append(path.name))
+    train(StopAt(1, 4), Checkpoint(tmp_path, every=2))
+    assert saved == ["epoch-0001-step-000002", "epoch-0001-step-000004"]
+
+
+def test_a_whole_one_of_another_training_is_not_replaced(tmp_path):
+    train(Checkpoint(tmp_path / "a"), epochs=1)
+    train(Checkpoint(tmp_path / "b", keep=9), epochs=2, batch_size=10)
+    other = tmp_path / "a" / "epoch-0002"
+    shutil.copytree(tmp_path / "b" / "epoch-0002", other)
+    with (
+        pytest.warns(UserWarning, match="epoch-0002 is not used: its batch_size is 10, that of"),
+        pytest.raises(Refused, match="epoch-0002 cannot be written: there is one of another train"),
+    ):
+        train(Checkpoint(tmp_path / "a"), resume=tmp_path / "a")
+    assert read(other).content["options"]["batch_size"] == 10
+
+
+def test_numbers_of_numpy(tmp_path):
+    """They are numbers for the checkpoint, too."""
+    how = {
+        "seed": np.int64(3),
+        "epochs": np.int64(1),
+        "batch_size": np.int32(8),
+        "accumulate": np.int32(2),
+        "clip": np.float32(3),
+        "optimizer": "sgd",
+    }
+    train(Checkpoint(tmp_path), **how, learning_rate=np.float32(0.5))
+    with pytest.raises(Refused, match="its learning_rate is 0.5, that of this training 0.25"):
+        train(**how, learning_rate=np.float32(0.25), resume=tmp_path)
+    train(**how | {"seed": 3, "clip": 3.0, "batch_size": 8}, learning_rate=0.5, resume=tmp_path)
+
+
+def test_a_scheduler_that_only_one_training_has(tmp_path):
+    factor = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(2, 0.5)}
+    train(Checkpoint(tmp_path / "with"), epochs=1, optimizer_params=dict(factor))
+    train(Checkpoint(tmp_path / "without"), epochs=1)
+    with pytest.raises(Refused, match="lr_scheduler is FactorScheduler, that of this training Non"):
+        train(resume=tmp_path / "with")
+    with pytest.raises(Refused, match="lr_scheduler is None, that of this training FactorSchedul"):
+        train(optimizer_params=dict(factor), resume=tmp_path / "without")
+
+
+def test_early_stopping_that_is_new_begins_where_the_training_goes_on(tmp_path):
+    saving, stopping = Checkpoint(tmp_path), callbacks.EarlyStopping(2)
+    scored(saving, scores=(9, 1, 1))
+    with pytest.warns(UserWarning, match="without the callback EarlyStopping, which begins here"):
+        found = scored(saving, StopAt(4), stopping, scores=(9, 1, 1, 1, 1, 1), resume=tmp_path)
+    assert len(found[0]) == 4
+    found = scored(saving, stopping, scores=(9, 1, 1, 1, 1, 1), resume=tmp_path)
+    assert len(found[0]) == 5
+
+
+def test_one_of_more_contexts(tmp_path):
+    def normed():
+        block = gluon.nn.HybridSequential()
+        block.add(gluon.nn.Dense(8), gluon.nn.BatchNorm(), gluon.nn.Dense(3))
+        return block
+
+    train(Checkpoint(tmp_path), block=normed(), epochs=1)
+    with pytest.raises(Refused, match="it is not of 2 contexts, as this training is"):
+        train(block=normed(), ctx=[mx.cpu(0), mx.cpu(1)], resume=tmp_path)
+
+
+def test_a_state_that_lacks_something_is_told_with_the_callback(tmp_path):
+    class More(Count):
+        def restore(self, state):
+            self.other = state["other"]
+
+    More.__name__ = "Count"
+    train(Count(), Checkpoint(tmp_path), epochs=1)
+    with pytest.raises(Refused, match="epoch-0001: the state of Count has no 'other'"):
+        train(More(), resume=tmp_path)
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path, monkeypatch):
+    def forbidden(folder):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(checkpoint, "checkpoints", forbidden)
+    with pytest.raises(Refused, match="a cannot be written: Permission denied"):
+        train(Checkpoint(tmp_path / "a"))

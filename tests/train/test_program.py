@@ -396,7 +396,7 @@ def test_a_signal_leaves_what_was_learned(run, tmp_path, monkeypatch, main, numb
     assert status == 128 + number and len(steps) == 30
     assert re.fullmatch(
         r"train\S*: interrupted in epoch 2, after 4\d\d of its 1,438 samples; "
-        r"the files are of the best epoch, 1, and --resume goes on\n",
+        r"the files are of the best whole epoch, 1, and --resume goes on\n",
         errors,
     )
     rows = history(tmp_path / "out")

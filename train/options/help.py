@@ -86,8 +86,9 @@ build/{program} is replaced; another folder that holds a run, or files of these 
 of no run, is refused, unless --overwrite is given.
 
 Ctrl-C ends the training after the step, as SIGTERM and SIGHUP do: what was learned until then is
-measured, saved as a checkpoint, and the files are written. Ctrl-C twice leaves at once. --resume
-goes on from the last whole checkpoint, however the training ended, as if it never had.
+measured, saved as a checkpoint, and the files are written: those of the best whole epoch, where
+there is one. Ctrl-C twice leaves at once. --resume goes on from the last whole checkpoint, however
+the training ended, as if it never had.
 
 --config takes options from a file, as {{"epochs": 5, "lr": 0.01}}, or the same in YAML; those
 of the command line take precedence. The config.json of a run repeats it bit for bit, into another

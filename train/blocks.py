@@ -33,7 +33,7 @@ from .precision import (
 )
 from .scaling import with_scaling
 from .state import (
-    Arrays,
+    NamedArrays,
     check_shapes,
     number_attributes,
     optimizer_state,
@@ -334,13 +334,13 @@ class Learner:
             for parameter in self.learned:
                 parameter.grad_req = "write"
 
-    def weights(self) -> Arrays:
+    def weights(self) -> NamedArrays:
         """All parameters as they are measured, by the names that `save_parameters` gives them."""
         self.use_average(True)
         named = self.net._collect_params_with_prefix()
         return {name: p.data(self.ctx[0]).asnumpy() for name, p in named.items()}
 
-    def set_weights(self, weights: Arrays) -> None:
+    def set_weights(self, weights: NamedArrays) -> None:
         """Take over the parameters of such a net.
 
         Raises
@@ -354,7 +354,7 @@ class Learner:
         for name, p in named.items():
             p.set_data(nd.array(weights[name], dtype=weights[name].dtype).astype(p.dtype))
 
-    def state(self) -> Arrays:
+    def state(self) -> NamedArrays:
         """What else it needs to go on: the trainer's, and statistics of each context."""
         arrays = {f"context/{i}/{name}": p.data(ctx).asnumpy() for i, ctx, name, p in self.own()}
         if self.average and self.average.means:  # and not these are in `weights`
@@ -364,7 +364,7 @@ class Learner:
             arrays |= number_attributes(self.scaler, "scaler")
         return arrays | optimizer_state(self.trainer.optimizer, self.trainer._updaters)
 
-    def restore(self, state: Arrays) -> None:
+    def restore(self, state: NamedArrays) -> None:
         """Take over what `state` gave, after `set_weights`.
 
         Raises

@@ -28,7 +28,7 @@ from layers.engine import nd
 from . import Refused, expect_counts
 from .atomic import remove_folder, replacing
 from .loop import Callback, Epoch, Meter, Run
-from .state import Arrays
+from .state import NamedArrays
 from .tensors import read_tensors, tensors_as_bytes
 
 __all__ = ["Checkpoint", "checkpoints"]
@@ -279,7 +279,7 @@ def write(path: Path, run: Run, meter: Meter) -> None:
         (new / INDEX).write_bytes((json.dumps(content, indent=1) + "\n").encode())
 
 
-def arrays_of(callback: Callback) -> Arrays:
+def arrays_of(callback: Callback) -> NamedArrays:
     """The state of a callback as arrays.
 
     Raises
@@ -344,6 +344,12 @@ def without_nan(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def with_nan(row: dict[str, Any]) -> dict[str, Any]:
+    """What `without_nan` was given."""
+    more = {"more": with_nan(row["more"])} if "more" in row else {}
+    return {name: math.nan if value is None else value for name, value in row.items()} | more
+
+
 def hash_of(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -354,10 +360,12 @@ def fingerprint(content: bytes) -> dict[str, Any]:
 
 @dataclass
 class Saved:
-    """The content of a checkpoint."""
+    """The content of a checkpoint; `content` is that of its index."""
 
-    weights: Arrays
-    state: Arrays
+    weights: NamedArrays
+    state: NamedArrays
+    history: list[Epoch]
+    meter: Meter
     content: dict[str, Any]
 
 
@@ -384,7 +392,13 @@ def read(path: Path) -> Saved:
             raise ValueError(
                 f"{name}: {what} {found[what]}; expected {expected[what]}, as {INDEX} says"
             )
-    return Saved(read_tensors(path / WEIGHTS), read_tensors(path / STATE), content)
+    try:
+        history = [Epoch(**with_nan(row)) for row in content["history"]]
+        sums = content["meter"]
+        meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
+    return Saved(read_tensors(path / WEIGHTS), read_tensors(path / STATE), history, meter, content)
 
 
 def read_index(path: Path) -> dict[str, Any]:

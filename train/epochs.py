@@ -14,7 +14,7 @@ from .loop import Epoch, Run
 from .metrics import is_loss
 from .task import Task
 
-__all__ = ["columns", "curves", "history", "left_out", "results_of", "table"]
+__all__ = ["columns", "curves", "write_history", "left_out", "results_of", "table"]
 
 
 def results_of(epoch: Epoch, run: Run) -> dict[str, float]:
@@ -75,7 +75,7 @@ def number(value: float) -> str:
     return f"{value:.4f}" if value < 1e5 else f"{value:.3e}"
 
 
-def history(run: Run, path: Path) -> None:
+def write_history(run: Run, path: Path) -> None:
     """Write a line for each epoch, with all results that the seed determines: not the seconds."""
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, columns(run), extrasaction="ignore", lineterminator="\n")

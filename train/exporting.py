@@ -20,7 +20,7 @@ from layers.engine import mx, nd
 
 from . import Refused, symbolic
 from .notes import add_notes, notes_of
-from .prediction import GRAPH, PARAMETERS, Run, forward, read_run, refusing_networks
+from .prediction import GRAPH, PARAMETERS, TrainedRun, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes
 
 __all__ = ["export"]
@@ -162,7 +162,7 @@ def target(folder: Path, kind: str, out: Path | None) -> tuple[Path, Format]:
     return out, form
 
 
-def read_network(folder: Path, run: Run) -> Network:
+def read_network(folder: Path, run: TrainedRun) -> Network:
     """The exported graph of a run, of one input, and its arrays."""
     with refusing_networks(f"{folder}: the network cannot be used"):
         symbolic.register_names_of_before(folder / GRAPH)
@@ -237,7 +237,7 @@ def compare(
     path: Path,
     form: Format,
     folder: Path,
-    run: Run,
+    run: TrainedRun,
     network: Network,
     count: int,
     operators: tuple[Path, ...],
@@ -277,7 +277,7 @@ def compare(
     )
 
 
-def samples(network: Network, run: Run) -> np.ndarray:
+def samples(network: Network, run: TrainedRun) -> np.ndarray:
     """Samples such as those that the network was trained with, as far as its scaling tells."""
     rng = np.random.default_rng(0)
     if run.pixels:

@@ -18,7 +18,7 @@ from layers.engine import gluon, mx
 from . import NotFound, Refused, as_arguments, expect_counts, resuming
 from .blocks import Learner, check_learner, trainer_of
 from .checkpoint import Checkpoint, checkpoints
-from .data import Arrays, batches_of
+from .data import ArrayBatches, batches_of
 from .loop import Callback, Epoch, Run, train
 from .metrics import Metric, WithMetric, chosen, is_computed
 from .optimizers import check_arguments, numbers_of
@@ -163,14 +163,14 @@ def fit(
             workers=workers, settings=numbers_of(optimizer, settings),
             options={"batch_size": batch_size, **how, "lr_scheduler": scheduler_of(trainer)},
         )  # fmt: skip
-        return trained(run, learner, resume)
+        return train_from(run, learner, resume)
 
 
-def trained(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch]:
+def train_from(run: Run, learner: Learner, resume: str | Path | None) -> list[Epoch]:
     """Train, from the last checkpoint in the folder `resume`; returns the results of each epoch."""
     data = run.data
     try:
-        if isinstance(data, Arrays):
+        if isinstance(data, ArrayBatches):
             learner.check_batch(data.samples // data.steps, data.weights)  # the smallest
         resuming.expect_same_last(run.workers, None if resume is None else Path(resume))
         with run.workers.agreeing():

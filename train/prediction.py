@@ -42,7 +42,7 @@ SURE = 0.5  # the least probability of an object that is told of
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainedRun:
     """What the config.json of a run says of its network."""
 
     classes: list[str]
@@ -98,7 +98,10 @@ def predictions(folder: Path, name: str) -> Predictions:
             samples.x = resize(samples.x, tuple(run.shape[1:] if first else run.shape[:2]))
         x = as_rows(samples, tuple(run.shape))
     except Refused as error:
-        raise Refused(str(error) if name in str(error) else f"{name}: {error}") from error
+        is_table = Path(name).suffix.lower() in (*TABLES, ".npz", ".npy")
+        hint = f"; the network was trained with images {tuple(run.shape)}"
+        told = f"{error}{hint if is_table and run.pixels is not None else ''}"
+        raise Refused(told if name in told else f"{name}: {told}") from error
     except MemoryError as error:
         raise Refused(f"{name}: it does not fit in memory") from error
     outputs = forward(folder, run, x)
@@ -107,7 +110,7 @@ def predictions(folder: Path, name: str) -> Predictions:
     return Predictions(run.classes, outputs, samples.files, run.size)
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path) -> TrainedRun:
     """What the config.json in a folder says, of the types that it should have.
 
     Raises
@@ -129,7 +132,7 @@ def read_run(folder: Path) -> Run:
     try:
         config = json.loads(text)
         data, network = config["data"], config["network"]
-        run = Run(
+        run = TrainedRun(
             *(data[name] for name in DATA),
             *(network[name] for name in ("inputs", "outputs")),
         )
@@ -142,7 +145,7 @@ def read_run(folder: Path) -> Run:
     return run
 
 
-def checks(run: Run) -> dict[str, bool]:
+def checks(run: TrainedRun) -> dict[str, bool]:
     """Whether each value is of the type that a run has written."""
 
     def texts(value: Any) -> bool:
@@ -174,7 +177,7 @@ def checks(run: Run) -> dict[str, bool]:
     }
 
 
-def fitting(samples: Samples, run: Run) -> list[int]:
+def fitting(samples: Samples, run: TrainedRun) -> list[int]:
     """The shape of a run's samples, if rows have as many numbers.
 
     Raises
@@ -203,7 +206,7 @@ def as_trained(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-def read_samples(name: str, run: Run) -> Samples:
+def read_samples(name: str, run: TrainedRun) -> Samples:
     """The samples that a name stands for, without targets.
 
     Raises
@@ -232,7 +235,7 @@ def read_samples(name: str, run: Run) -> Samples:
     raise Refused("expected a csv, npz or npy file, an image, or a folder of images")
 
 
-def read_pictures(paths: list[Path], run: Run) -> Samples:
+def read_pictures(paths: list[Path], run: TrainedRun) -> Samples:
     """Images, with pixels as those that the network was trained with.
 
     Raises
@@ -270,7 +273,7 @@ def refusing_networks(what: str) -> Iterator[None]:
         raise Refused(f"{what}: {one_line(error)}{hint}") from error
 
 
-def forward(folder: Path, run: Run, x: np.ndarray) -> np.ndarray:
+def forward(folder: Path, run: TrainedRun, x: np.ndarray) -> np.ndarray:
     """The outputs of the exported graph.
 
     Raises

@@ -17,7 +17,7 @@ from layers.engine import mx
 
 from . import Refused
 from .blocks import Learner
-from .data import Arrays, Batches, load
+from .data import ArrayBatches, Batches, load
 from .loop import Meter
 from .optimizers import complete
 from .results import holds
@@ -110,7 +110,7 @@ def find(options: Namespace) -> float | None:
     check_batches(len(data.x), options.batch_size, len(ctx))
     mx.random.seed(options.seed)
     learner = Learner.of(data, ctx, options, Workers())
-    batches = Arrays(data.x, data.y, options.batch_size * options.accumulate)
+    batches = ArrayBatches(data.x, data.y, options.batch_size * options.accumulate)
     rates = np.geomspace(options.lowest, options.highest, options.steps)
     found = range_test(learner, batches, rates, options.seed)
     if len(found.rates) < 10:

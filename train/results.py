@@ -25,11 +25,19 @@ if sys.platform != "win32":
 from . import Refused, checkpoint
 from .atomic import replacing
 from .checkpoint import checkpoints
-from .epochs import columns, curves, history, results_of
+from .epochs import columns, curves, results_of, write_history
 from .loop import Callback, Epoch, Learner, Run
 from .task import Task
 
-__all__ = ["CHECKPOINTS", "History", "begin", "files", "opened", "remove", "write"]
+__all__ = [
+    "CHECKPOINTS",
+    "History",
+    "files",
+    "opened",
+    "remove_results",
+    "write_first_config",
+    "write_results",
+]
 
 UNFINISHED, FINISHED, MOVING = ".unfinished", ".finished", ".moving"
 HISTORY, CONFIG, CHECKPOINTS = "history.csv", "config.json", "checkpoints"
@@ -126,14 +134,14 @@ def holds(out: Path) -> str | None:
     return next((path.name for path in found if path.exists()), None)
 
 
-def remove(out: Path) -> None:
+def remove_results(out: Path) -> None:
     """Remove what a folder has of an earlier run."""
     for path in checkpoints(out / CHECKPOINTS):
         checkpoint.remove(path)
     remove_earlier(out, ())
 
 
-def begin(out: Path, config: dict[str, Any]) -> None:
+def write_first_config(out: Path, config: dict[str, Any]) -> None:
     """Write the config of a run; the results that it may have already stay for now."""
     write_config(out / CONFIG, config, tuple(earlier(out)) or (HISTORY, CONFIG))
 
@@ -163,7 +171,7 @@ class History(Callback):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(self.path) as new:
-                history(run, new)
+                write_history(run, new)
         except OSError as error:
             raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
@@ -178,7 +186,7 @@ class History(Callback):
             raise Refused(f"{self.path} cannot be written: {error.strerror or error}") from error
 
 
-def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:
+def write_results(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -> None:
     """Write all files of a run, or none; within `opened`.
 
     Raises
@@ -190,7 +198,7 @@ def write(out: Path, run: Run, config: dict[str, Any], title: str, task: Task) -
         try:
             unfinished = out / UNFINISHED
             unfinished.mkdir()
-            history(run, unfinished / HISTORY)
+            write_history(run, unfinished / HISTORY)
             curves(run, unfinished / "curves.png", title, task)
             run.learner.save(unfinished, config)
             write_config(unfinished / CONFIG, config, files(run.learner))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from . import Refused
-from .checkpoint import INDEX, Saved, by_name, checkpoints, identity, name_of, position, read
-from .loop import Callback, Epoch, Meter, Run
+from .checkpoint import Saved, by_name, checkpoints, identity, name_of, position, read
+from .loop import Callback, Meter, Run
 from .state import below
 from .workers import Workers
 
@@ -104,12 +103,6 @@ def restore(run: Run, saved: Saved) -> None:
         if (found := content.get(name)) != value:
             raise ValueError(f"its {name} is {found}, that of this training {value}")
     expect_settings(content.get("settings"), run.settings)
-    try:
-        history = [Epoch(**with_nan(row)) for row in content["history"]]
-        sums = content["meter"]
-        meter = Meter("", **({"counted": sums["samples"]} | sums))  # earlier ones count samples
-    except (TypeError, AttributeError) as error:
-        raise ValueError(f"{INDEX} is not as a checkpoint's: {error}") from error
     weights, state = run.learner.weights(), run.learner.state()
     try:
         run.learner.set_weights(saved.weights)
@@ -119,9 +112,11 @@ def restore(run: Run, saved: Saved) -> None:
         run.learner.set_weights(weights)
         run.learner.restore(state)
         raise
-    run.history, run.step = history, content["step"]
+    run.history, run.step = saved.history, content["step"]
     # The first process has the samples of all.
-    run.meter = replace(meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}")
+    run.meter = replace(
+        saved.meter if run.workers.is_first else Meter(""), name=f"epoch {run.epoch}"
+    )
 
 
 def restore_callbacks(run: Run, saved: Saved) -> None:
@@ -173,8 +168,3 @@ def expect_settings(found: Any, settings: dict[str, Any]) -> None:
     for name in found | settings:
         if (its := found.get(name)) != (own := settings.get(name)):
             raise ValueError(f"its {name} is {its}, that of this training {own}")
-
-
-def with_nan(row: dict[str, Any]) -> dict[str, Any]:
-    more = {"more": with_nan(row["more"])} if "more" in row else {}
-    return {name: math.nan if value is None else value for name, value in row.items()} | more

@@ -20,7 +20,7 @@ from . import Diverged, Interrupted, Refused, results
 from .averaging import Average
 from .callbacks import EarlyStopping
 from .checkpoint import Checkpoint, checkpoints
-from .data import Arrays, Data, Reading, load, steps
+from .data import ArrayBatches, Data, Reading, load, steps
 from .epochs import results_of, table
 from .loop import Callback, Epoch, Learner, Run, train
 from .optimizers import complete, settings_of
@@ -54,10 +54,12 @@ def run(options: Namespace, learner_class: type[Learner]) -> list[Epoch]:
     """
     workers = Workers(getattr(options, "kvstore", "device"))
     with workers.training():
-        return together(options, learner_class, workers)
+        return train_together(options, learner_class, workers)
 
 
-def together(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
+def train_together(
+    options: Namespace, learner_class: type[Learner], workers: Workers
+) -> list[Epoch]:
     """Train with the other processes, of which the first writes."""
     with ExitStack() as stack:
         with workers.agreeing():  # which has the others wait until the folder is open, too
@@ -65,10 +67,12 @@ def together(options: Namespace, learner_class: type[Learner], workers: Workers)
             if workers.is_first:
                 names, replace = results.files(learner_class), options.overwrite
                 stack.enter_context(results.opened(options.out, names, replace, options.resume))
-        return prepared(options, learner_class, workers)
+        return read_and_train(options, learner_class, workers)
 
 
-def prepared(options: Namespace, learner_class: type[Learner], workers: Workers) -> list[Epoch]:
+def read_and_train(
+    options: Namespace, learner_class: type[Learner], workers: Workers
+) -> list[Epoch]:
     """Read the data, make the net, and train it.
 
     Raises
@@ -95,7 +99,7 @@ def prepared(options: Namespace, learner_class: type[Learner], workers: Workers)
     start = time.perf_counter()
     with Stop() as stop:
         try:
-            run = trained(learner, data, options, config, [stop, *callbacks], workers)
+            run = train_learner(learner, data, options, config, [stop, *callbacks], workers)
         except Diverged as error:
             raise Diverged(f"{error}; {advice(options)}{good(options)}") from error
         except OSError as error:
@@ -130,7 +134,7 @@ def judge(run: Run, guessing: float, options: Namespace) -> None:
         say(f"{said}: it has learned little yet; try more --epochs or another --lr", sys.stderr)
 
 
-def trained(
+def train_learner(
     learner: Learner,
     data: Data,
     options: Namespace,
@@ -142,8 +146,8 @@ def trained(
     folder = options.out / results.CHECKPOINTS
     run = Run(
         learner,
-        Arrays(data.x, data.y, options.batch_size * accumulated(options)),
-        Arrays(data.held_out_x, data.held_out_y, options.batch_size),
+        ArrayBatches(data.x, data.y, options.batch_size * accumulated(options)),
+        ArrayBatches(data.held_out_x, data.held_out_y, options.batch_size),
         options.epochs,
         data.task,
         options.seed,
@@ -170,9 +174,9 @@ def begin(run: Run, folder: Path, options: Namespace, config: dict[str, Any]) ->
         steps_too = f" and {run.step} steps of the next" if run.step else ""
         say(f"resumed from {path}: {len(run.history)} epochs{steps_too} are done", sys.stdout)
     elif run.workers.is_first:
-        results.remove(options.out)
+        results.remove_results(options.out)
     if run.workers.is_first:
-        results.begin(options.out, config)
+        results.write_first_config(options.out, config)
 
 
 def show_and_write(
@@ -191,7 +195,7 @@ def show_and_write(
     try:
         described = f"{title}\n{headline(options, config)}"
         if run.workers.is_first:
-            results.write(options.out, run, config, described, data.task)
+            results.write_results(options.out, run, config, described, data.task)
     finally:
         say(table(run, data.task), sys.stdout)
         say(

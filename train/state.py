@@ -10,7 +10,7 @@ import numpy as np
 from layers.engine import nd
 
 __all__ = [
-    "Arrays",
+    "NamedArrays",
     "below",
     "check_shapes",
     "number_attributes",
@@ -19,10 +19,10 @@ __all__ = [
     "restore_optimizer",
 ]
 
-Arrays = dict[str, np.ndarray]
+NamedArrays = dict[str, np.ndarray]
 
 
-def check_shapes(found: Arrays, expected: Mapping[str, tuple[int, ...]]) -> None:
+def check_shapes(found: NamedArrays, expected: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse other parameters than those of a net.
 
     Raises
@@ -38,7 +38,7 @@ def check_shapes(found: Arrays, expected: Mapping[str, tuple[int, ...]]) -> None
             raise ValueError(f"{name!r} is {found[name].shape} in it, {tuple(shape)} in the net")
 
 
-def optimizer_state(optimizer: Any, updaters: Iterable) -> Arrays:
+def optimizer_state(optimizer: Any, updaters: Iterable) -> NamedArrays:
     """What an optimizer and its updaters remember between steps.
 
     For each updater and parameter its state (`0/state/3/1` is the second array of parameter 3's),
@@ -56,13 +56,13 @@ def optimizer_state(optimizer: Any, updaters: Iterable) -> Arrays:
     return arrays
 
 
-def number_attributes(target: Any, path: str) -> Arrays:
+def number_attributes(target: Any, path: str) -> NamedArrays:
     """The numbers among the attributes of an object."""
     found = {name: value for name, value in vars(target).items() if type(value) in (int, float)}
     return {f"{path}/{name}": np.array(value) for name, value in found.items()}
 
 
-def restore_numbers(target: Any, path: str, arrays: Arrays) -> None:
+def restore_numbers(target: Any, path: str, arrays: NamedArrays) -> None:
     """Take over what `number_attributes` gave.
 
     Raises
@@ -82,7 +82,7 @@ def remembering(optimizer: Any) -> dict[str, Any]:
     return {"optimizer": optimizer} | ({"scheduler": scheduler} if scheduler else {})
 
 
-def flatten(path: str, state: Any, arrays: Arrays) -> None:
+def flatten(path: str, state: Any, arrays: NamedArrays) -> None:
     """Add the arrays of a state, which is an array, None, or several of them."""
     if state is None:
         arrays[f"{path}/none"] = np.zeros(0, "uint8")
@@ -93,7 +93,7 @@ def flatten(path: str, state: Any, arrays: Arrays) -> None:
         arrays[path] = state.asnumpy()
 
 
-def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: Arrays) -> None:
+def restore_optimizer(optimizer: Any, updaters: Iterable, arrays: NamedArrays) -> None:
     """Take over what `optimizer_state` gave."""
     for k, updater in enumerate(updaters):
         states = unflatten(below(arrays, f"{k}/state"))
@@ -116,7 +116,7 @@ def key(text: str) -> int | str:
     return int(text) if text.isdigit() else text
 
 
-def below(arrays: Mapping[str, Any], path: str) -> Arrays:
+def below(arrays: Mapping[str, Any], path: str) -> NamedArrays:
     """The arrays whose names begin with a path, without it."""
     return {
         name[len(path) + 1 :]: array
@@ -125,16 +125,16 @@ def below(arrays: Mapping[str, Any], path: str) -> Arrays:
     }
 
 
-def unflatten(arrays: Arrays, make: Any = None) -> dict[str, Any]:
+def unflatten(arrays: NamedArrays, make: Any = None) -> dict[str, Any]:
     """By the first part of their names: arrays, None, or the tuples or dicts of them."""
-    parts: dict[str, Arrays] = {}
+    parts: dict[str, NamedArrays] = {}
     for name, array in arrays.items():
         first, _, rest = name.partition("/")
         parts.setdefault(first, {})[rest] = array
     return {first: build(found, make) for first, found in parts.items()}
 
 
-def build(arrays: Arrays, make: Any) -> Any:
+def build(arrays: NamedArrays, make: Any) -> Any:
     if "none" in arrays:
         return None
     if "" in arrays:

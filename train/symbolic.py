@@ -18,7 +18,7 @@ from .data import Data, steps
 from .loop import Meter
 from .notes import add_notes, notes_of
 from .optimizers import check_parameters, settings_of
-from .state import Arrays, check_shapes, optimizer_state, restore_optimizer
+from .state import NamedArrays, check_shapes, optimizer_state, restore_optimizer
 from .task import Task
 from .tensors import tensors_as_bytes
 from .workers import Workers
@@ -226,12 +226,12 @@ class Learner:
             loss = (metric / self.task.std).square()
         meter.add([mx.nd.stack(loss, metric, axis=1)])
 
-    def weights(self) -> Arrays:
+    def weights(self) -> NamedArrays:
         """All parameters."""
         parameters, states = self.module.get_params()
         return {name: array.asnumpy() for name, array in (parameters | states).items()}
 
-    def set_weights(self, weights: Arrays) -> None:
+    def set_weights(self, weights: NamedArrays) -> None:
         """Take over the parameters of such a net.
 
         Raises
@@ -246,11 +246,11 @@ class Learner:
             {name: arrays[name] for name in parameters}, {name: arrays[name] for name in states}
         )
 
-    def state(self) -> Arrays:
+    def state(self) -> NamedArrays:
         """What else it needs to go on."""
         return optimizer_state(self.rule, [self.updater])
 
-    def restore(self, state: Arrays) -> None:
+    def restore(self, state: NamedArrays) -> None:
         """Take over what `state` gave, after `set_weights` and before the first step."""
         # A kvstore, over several contexts, has parameters of its own: it is made anew.
         self.module.init_optimizer(optimizer=self.rule, force_init=True)

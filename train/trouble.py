@@ -23,8 +23,8 @@ class Guard(Callback):
 
     It has exploded when its mean over an epoch is 100 times the loss before the training. To find
     the layer, the epoch is repeated from its beginning, whose state is kept in memory, with a look
-    at every step. Callbacks that change how it learns come before this one in the list; a
-    `Checkpoint` comes after it: the last one that is saved is then from before.
+    at every step. Callbacks that change how it learns come before this one in the list; the last
+    checkpoint that a `Checkpoint` saves is from before the trouble.
     """
 
     def __init__(self):
@@ -32,7 +32,7 @@ class Guard(Callback):
         self.weights, self.state_there, self.step = {}, {}, 0
 
     def begin(self, run: Run) -> None:
-        self.keep(run)
+        self.remember(run)
         self.exploded = False
         if not (run.history or run.step):  # of a resumed run `restore` has set `start`
             meter = Meter("before the training")
@@ -48,9 +48,9 @@ class Guard(Callback):
                 f"epoch {epoch.epoch}: the loss has grown to {epoch.loss:.4g}, from "
                 f"{self.start:.4g} before the training"
             )
-        self.keep(run)
+        self.remember(run)
 
-    def keep(self, run: Run) -> None:
+    def remember(self, run: Run) -> None:
         self.weights, self.state_there = run.learner.weights(), run.learner.state()
         self.step = run.step
 

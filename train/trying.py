@@ -12,7 +12,7 @@ from layers import SoftmaxLoss
 from layers.engine import gluon, mx
 
 from . import Refused
-from .data import Arrays, describe_not_finite, rows_not_finite
+from .data import ArrayBatches, describe_not_finite, rows_not_finite
 from .messages import one_line
 from .metrics import axis_of_classes, ignored_label, values_of
 from .nets import initialize
@@ -128,7 +128,7 @@ def check_targets(name: str, batches: Any, loss: Callable, ctx: mx.Context) -> N
         The message has the first sample whose loss is not finite, and how many such targets there
         are.
     """
-    if not isinstance(batches, Arrays) or not (wrong := rows_not_finite(batches.y)).size:
+    if not isinstance(batches, ArrayBatches) or not (wrong := rows_not_finite(batches.y)).size:
         return
     size = min(batches.size, batches.samples)
     rows = [*dict.fromkeys([*wrong[:size], *range(size)])][:size]
@@ -197,7 +197,7 @@ def check_labels(name: str, batches: Any, classes: tuple[int, float | None] | No
                 f"from 0 to {count - 1}"
             )
 
-    if isinstance(batches, Arrays):
+    if isinstance(batches, ArrayBatches):
         inspect(batches.y, "")
     else:
         batches.inspect = inspect

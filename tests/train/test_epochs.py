@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from repeated import first_alone
 
-from train.epochs import curves, history, table
+from train.epochs import curves, table, write_history
 from train.loop import Epoch, Run
 from train.task import Task
 
@@ -57,7 +57,7 @@ def test_an_epoch_that_ended_early_is_not_the_best():
 
 def test_history_says_what_is_in_it(tmp_path):
     path = tmp_path / "history.csv"
-    history(run(epochs(3), CLASSES), path)
+    write_history(run(epochs(3), CLASSES), path)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     columns = ["epoch", "loss", "accuracy", "held_out_loss", "held_out_accuracy", "samples"]
@@ -105,6 +105,6 @@ def test_of_a_number_the_least_error_is_the_best(tmp_path):
     rows = [Epoch(i, 1.0, 20.0, 1.0, error, 1.0, 9) for i, error in ((1, 3.0), (2, 2.5), (3, 4.0))]
     head, *lines = table(run(rows, NUMBER), NUMBER).splitlines()
     assert "held-out mae" in head and lines[1].endswith("best") and " 2.5 " in lines[1]
-    history(run(rows, NUMBER), tmp_path / "history.csv")
+    write_history(run(rows, NUMBER), tmp_path / "history.csv")
     names = (tmp_path / "history.csv").read_text().splitlines()[0]
     assert names == "epoch,loss,mae,held_out_loss,held_out_mae,samples"

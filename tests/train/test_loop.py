@@ -9,7 +9,7 @@ from layers import SoftmaxLoss, nets
 from layers.engine import autograd, gluon, mx, nd
 from train import Diverged
 from train.blocks import Learner, ScaledSquare
-from train.data import Arrays, Data, batches
+from train.data import ArrayBatches, Data, batches
 from train.loop import Callback, Meter, Run, train
 from train.metrics import WithMetric
 from train.options.learning import HYBRIDIZE
@@ -50,9 +50,9 @@ def learn(ctx, optimizer="sgd", seed=0, lr=0.1, mode="none", **options):
 
 def running(learner, data, size, **options):
     """A training of three epochs."""
-    held_out = Arrays(data.held_out_x, data.held_out_y, size)
+    held_out = ArrayBatches(data.held_out_x, data.held_out_y, size)
     options = {"epochs": 3, "measure": data.task} | options
-    return Run(learner, Arrays(data.x, data.y, size), held_out, **options)
+    return Run(learner, ArrayBatches(data.x, data.y, size), held_out, **options)
 
 
 def numbers(epochs):

@@ -287,6 +287,7 @@ def test_what_cannot_be_predicted(say, runs, digits, tmp_path):
     (tmp_path / "a.csv").write_text("small,large\n1,2\n")
     line = refused(digits, tmp_path / "a.csv")
     assert "a.csv: x is (1, 2); expected (samples, 64), or (samples, 8, 8)" in line
+    assert line.endswith("; the network was trained with images (8, 8)\n")
     assert "there is no such file" in refused(out, tmp_path / "absent.png")
     (tmp_path / "empty").mkdir()
     assert "it has no images" in refused(digits, tmp_path / "empty")

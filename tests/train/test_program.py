@@ -29,7 +29,7 @@ from layers.engine import gluon, mx, nd
 from train import module, results
 from train.__main__ import main
 from train.blocks import Learner
-from train.data import Arrays, load
+from train.data import ArrayBatches, load
 from train.loop import Meter, Run
 from train.progress import Logging
 from train.scaling import with_scaling
@@ -468,7 +468,7 @@ def test_the_bar(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     bar, meter = Logging(), Meter("epoch 1")
-    run = Run(None, Arrays([0] * 20, [0] * 20, 10), None, 2, Task(("a", "b")), meter=meter)
+    run = Run(None, ArrayBatches([0] * 20, [0] * 20, 10), None, 2, Task(("a", "b")), meter=meter)
     bar.begin(run)
     meter.add([nd.array([[0.5, 1]] * 10)])
     bar.after_step(run)

@@ -46,7 +46,7 @@ def run_of(net, epochs):
 
 def written(out, epochs, net, config, title="", **how):
     with results.opened(out, results.files(net), **how):
-        results.write(out, run_of(net, epochs), config, title, TASK)
+        results.write_results(out, run_of(net, epochs), config, title, TASK)
 
 
 def test_write(tmp_path):
@@ -139,7 +139,7 @@ results.curves, results.history = curves, history
 def write(run, *files):
     with results.opened(out, ()):
         named = SimpleNamespace(history=run, learner=Net(run, *files))
-        results.write(out, named, {"run": run}, f"run {run}", None)
+        results.write_results(out, named, {"run": run}, f"run {run}", None)
 
 def settle(out, names):
     with results.opened(out, names):
@@ -263,8 +263,8 @@ def test_what_holds_a_run(tmp_path):
     (tmp_path / "b/checkpoints/epoch-0001").mkdir(parents=True)
     with pytest.raises(Refused, match="it holds another run: epoch-0001; "):
         written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
-    results.remove(tmp_path / "b")
-    results.begin(tmp_path / "b", {})
+    results.remove_results(tmp_path / "b")
+    results.write_first_config(tmp_path / "b", {})
     (tmp_path / "b/history.csv").write_text("epoch,loss\n")
     written(tmp_path / "b", epochs(1), Net(), {}, replace=False)
 
@@ -312,7 +312,7 @@ def test_files_that_cannot_be_moved_are_not_lost(tmp_path):
     (tmp_path / "config.json").mkdir()
     refused = pytest.raises(Refused, match="; the files are in .*finished$")
     with refused, results.opened(tmp_path, ()):
-        results.write(tmp_path, run_of(Net(), epochs(3)), {}, "", TASK)
+        results.write_results(tmp_path, run_of(Net(), epochs(3)), {}, "", TASK)
     (tmp_path / "config.json").rmdir()
     settle(tmp_path, FILES)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(FILES)

@@ -1,12 +1,12 @@
 """The data: its files, the samples that are held out, its scaling, and batches of it."""
 
-from .feed import Arrays, Batches, Stream, batches, batches_of, steps
+from .feed import ArrayBatches, Batches, Stream, batches, batches_of, steps
 from .prepare import Data, load
 from .samples import Reading, describe_not_finite, rows_not_finite
 from .sources import describe_sources, read
 
 __all__ = [
-    "Arrays",
+    "ArrayBatches",
     "Batches",
     "Data",
     "Reading",

@@ -12,7 +12,7 @@ from .. import Refused
 from ..messages import one_line
 from .samples import describe_not_finite, rows_not_finite
 
-__all__ = ["Arrays", "Batches", "Stream", "batches", "batches_of", "steps"]
+__all__ = ["ArrayBatches", "Batches", "Stream", "batches", "batches_of", "steps"]
 
 
 HASHED = 1000  # samples, evenly spaced
@@ -34,7 +34,7 @@ class Batches(Protocol):
     def batches(self, rng: np.random.Generator | None = None) -> Iterator: ...
 
 
-class Arrays:
+class ArrayBatches:
     """Batches of arrays, with weights of samples or without, in an order drawn for each epoch."""
 
     def __init__(self, x: Any, y: Any, size: int, weights: Any = None):
@@ -122,7 +122,7 @@ def batches_of(data: Any, size: int, name: str = "data") -> Batches:
             expect_weights(f"{name}: weights", each, len(y))
             if (wrong := rows_not_finite(each)).size:
                 raise Refused(f"{name}: weights[{wrong[0]}] {describe_not_finite(each, wrong)}")
-        return Arrays(x, y, size, *weights)
+        return ArrayBatches(x, y, size, *weights)
     if isinstance(data, Iterator):
         raise Refused(f"{name}: an iterator ends after one epoch; expected a list, or a DataLoader")
     if not isinstance(data, Iterable) or hasattr(data, "shape"):

@@ -17,7 +17,7 @@ from .. import Refused
 from ..data import Data, Reading, load
 from ..data.arrays import refusing_damage
 from ..exporting import Network, read_network
-from ..prediction import Run, forward, read_run, refusing_networks, softmax
+from ..prediction import TrainedRun, forward, read_run, refusing_networks, softmax
 from ..task import Detection, Task
 from .names import REARRANGING, names_of
 
@@ -73,7 +73,7 @@ class RunReport:
 
     folder: Path
     config: dict[str, Any]
-    run: Run
+    run: TrainedRun
     epochs: list[dict[str, float]]
     parameters: list[Statistics]
     activations: list[Statistics] = field(default_factory=list)
@@ -160,7 +160,7 @@ def read_history(folder: Path) -> list[dict[str, float]]:
     return rows
 
 
-def read_data(config: dict[str, Any], run: Run) -> Data:
+def read_data(config: dict[str, Any], run: TrainedRun) -> Data:
     """The data that config.json names, if it is what the run was trained with.
 
     Raises

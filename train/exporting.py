@@ -19,6 +19,7 @@ from layers import engine
 from layers.engine import mx, nd
 
 from . import Refused, symbolic
+from .atomic import replacing
 from .notes import add_notes, notes_of
 from .prediction import GRAPH, PARAMETERS, TrainedRun, forward, read_run, refusing_networks
 from .tensors import tensors_as_bytes
@@ -134,7 +135,8 @@ def export(
             own = (operators,) if operators and form.has_operators else ()
             compared = compare(Path(made) / out.name, form, folder, run, network, count, own)
             for file in files:
-                os.replace(Path(made) / file.name, file)
+                with replacing(file) as new:
+                    (Path(made) / file.name).rename(new)
     except OSError as error:
         raise Refused(f"--out {out}: {error.strerror or error}") from error
     lost = f"{form.lost}{''.join(f', and its own ones {file}' for file in own)}"

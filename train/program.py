@@ -135,14 +135,7 @@ class Program:
         """
         check_utf8(argv)
         name = command(f"layers-{self.name.replace('_', '-')}", f"train.{self.name}")
-        parser = Parser(
-            prog=name,
-            description=self.description,
-            epilog=self.more.format(command=name),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-            add_help=False,
-        )
+        parser = Parser(name, self.description, self.more.format(command=name))
         self.add(parser)
         options = parser.parse_args(argv)
         self.check(options)

@@ -24,7 +24,20 @@ __all__ = ["Parser", "check_utf8", "parse"]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises the message that it would print, in one line and without the usage."""
+    """A parser that raises the message that it would print, in one line and without the usage.
+
+    `--help` shows the description before the options, and `more` after them.
+    """
+
+    def __init__(self, name: str, description: str, more: str):
+        super().__init__(
+            prog=name,
+            description=description,
+            epilog=more,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            add_help=False,
+        )
 
     def error(self, message: str) -> NoReturn:
         raise Refused(message.removeprefix("argument ") + self.near(message))
@@ -90,14 +103,7 @@ def check_utf8(argv: list[str] | None) -> None:
 def parser(program: str) -> argparse.ArgumentParser:
     name = command(f"layers-{program.removeprefix('train.')}", program)
     description, more = describe(program, name)
-    result = Parser(
-        prog=name,
-        description=description,
-        epilog=more,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-        add_help=False,
-    )
+    result = Parser(name, description, more)
     what = result.add_argument_group("what to learn").add_argument
     (add_images if program == "train.detect" else add_data)(what)
     add_net(what, program)
